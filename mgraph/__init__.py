@@ -1,0 +1,48 @@
+"""mgraph: very large graphs on many GPUs, or on the machine's cores, through Dask.
+
+The public names load on first use, so that ``import mgraph`` stays light: it imports neither
+CuPy nor Dask nor Numba.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "ClusterError": "mgraph.errors",
+    "CopyModel": "mgraph.generators.copy_model",
+    "DatasetError": "mgraph.errors",
+    "DeviceError": "mgraph.errors",
+    "EdgeList": "mgraph.core.edges",
+    "MgraphError": "mgraph.errors",
+    "StorageError": "mgraph.errors",
+    "UsageError": "mgraph.errors",
+    "edges": "mgraph.generators.preferential_attachment",
+}
+__all__ = sorted(_HOME)  # noqa: PLE0605
+
+if TYPE_CHECKING:
+    from mgraph.core.edges import EdgeList
+    from mgraph.errors import (
+        ClusterError,
+        DatasetError,
+        DeviceError,
+        MgraphError,
+        StorageError,
+        UsageError,
+    )
+    from mgraph.generators.copy_model import CopyModel
+    from mgraph.generators.preferential_attachment import edges
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name from where it lives."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'mgraph' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return __all__

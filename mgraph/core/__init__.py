@@ -1,0 +1,1 @@
+"""What every other package stands on: arrays, validation, hashing, the choice of a backend."""

@@ -1,0 +1,44 @@
+"""The choice between the CPU and the GPU, in one place."""
+
+import ctypes
+import importlib.util
+
+from mgraph.errors import DeviceError, UsageError
+
+BACKENDS = ("auto", "cpu", "gpu")
+
+
+def gpu_count() -> int:
+    """How many CUDA devices this process may use; 0 without CuPy, a driver or a device.
+
+    Asks the driver itself, which takes no device memory and does not import CuPy.
+    """
+    if importlib.util.find_spec("cupy") is None:
+        return 0
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+def resolve(backend: str) -> str:
+    """Turn ``auto`` into ``gpu`` where this process sees a device, else into ``cpu``.
+
+    Raises UsageError for a word that is no backend, DeviceError for ``gpu`` without one.
+    """
+    if backend not in BACKENDS:
+        raise UsageError(f"backend must be one of {', '.join(BACKENDS)}, and is {backend!r}")
+    if backend == "cpu":
+        return "cpu"
+    if gpu_count():
+        return "gpu"
+    if backend == "gpu":
+        raise DeviceError(
+            "backend gpu was asked for, and no CUDA device with CuPy is visible here; install "
+            "mgraph[gpu] on a machine with an NVIDIA GPU, or use --backend cpu"
+        )
+    return "cpu"

@@ -1,0 +1,77 @@
+"""Counter-based hashing in Numba; ``cuda/include/mgraph/hash.cuh`` has the same bits in CUDA.
+
+Philox2x32-7 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
+draws random numbers: a keyed bijection of 64-bit counters whose seven rounds are the fewest that
+pass BigCrush. A round is one 32×32→64-bit multiplication, which a GPU has as one instruction and
+AVX2 has four abreast. ``mix64``, the finaliser of SplitMix64, hashes edges into checksums.
+
+All words are ``uint64``, those of 32 bits too: Numba turns ``uint64 op int64`` into a float.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+LOW32 = np.uint64(0xFFFFFFFF)
+S32 = np.uint64(32)
+GOLDEN64 = np.uint64(0x9E3779B97F4A7C15)
+PHILOX_ROUNDS = 7
+PHILOX_MULTIPLIER = np.uint64(0xD256D193)
+PHILOX_KEY_STEP = np.uint64(0x9E3779B9)
+ATTEMPT_KEY_STEP = np.uint64(0xBB67AE85)
+
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@njit(cache=True)
+def mix64(x):
+    """A bijection of 64-bit words in which each input bit changes half of the output bits."""
+    x = (x ^ (x >> _S30)) * _MIX1
+    x = (x ^ (x >> _S27)) * _MIX2
+    return x ^ (x >> _S31)
+
+
+@njit(cache=True)
+def edge_hash(src, dst):
+    """The 64-bit hash of one edge; a checksum is the sum of these modulo 2^64.
+
+    ``src`` times the golden ratio, plus ``dst``, differs for any two edges of ids below 2^31, and
+    ``mix64`` is a bijection: so two different edges of such a graph never hash alike.
+    """
+    return mix64(src * GOLDEN64 + dst)
+
+
+@njit(cache=True)
+def philox_rounds(word0, word1, key, rounds):
+    """``rounds`` rounds of Philox2x32 on the counter ``(word0, word1)``, 32 bits each."""
+    for _ in range(rounds):
+        product = word0 * PHILOX_MULTIPLIER
+        word0 = (product >> S32) ^ key ^ word1
+        word1 = product & LOW32
+        key = (key + PHILOX_KEY_STEP) & LOW32
+    return word0, word1
+
+
+class StreamKey(NamedTuple):
+    """What a seed becomes: 64 bits that whiten the counter, and Philox's 32-bit key."""
+
+    white0: np.uint64
+    white1: np.uint64
+    key: np.uint64
+
+
+def stream_key(seed: int) -> StreamKey:
+    """The key of a seed in [0, 2^64); any two seeds give unrelated streams."""
+    mask = (1 << 64) - 1
+
+    def expand(step: int) -> int:
+        x = (seed + step * int(GOLDEN64)) & mask
+        x = (x ^ (x >> 30)) * int(_MIX1) & mask
+        x = (x ^ (x >> 27)) * int(_MIX2) & mask
+        return x ^ (x >> 31)
+
+    white, key = expand(1), expand(2)
+    low = int(LOW32)
+    return StreamKey(np.uint64(white & low), np.uint64(white >> 32), np.uint64(key & low))

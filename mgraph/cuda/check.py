@@ -1,0 +1,80 @@
+"""Compile every kernel for several architectures, without a GPU: ``python -m mgraph.cuda.check``.
+
+Needs ``pip install 'mgraph[check]'`` (NVRTC and the CUDA headers as wheels, 0.6 GB). Where CuPy is
+installed its own CCCL headers are used, since those are what it compiles against.
+"""
+
+import argparse
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import mgraph
+from mgraph.cuda.source import INCLUDE, Source
+
+
+def sources() -> Iterator[Source]:
+    """Every ``Source`` that a ``*_gpu`` module of the package declares."""
+    for module in pkgutil.walk_packages(mgraph.__path__, "mgraph."):
+        if module.name.endswith("_gpu"):
+            declared = vars(importlib.import_module(module.name)).values()
+            yield from (value for value in declared if isinstance(value, Source))
+
+
+def include_paths() -> list[str]:
+    """Our headers, then CCCL's (CuPy's copy, else the wheel's), then the CUDA runtime's."""
+    paths = [str(INCLUDE)]
+    cupy = importlib.util.find_spec("cupy")
+    if cupy is not None and cupy.submodule_search_locations:
+        bundled = Path(cupy.submodule_search_locations[0]) / "_core/include/cupy/_cccl"
+        paths += [str(bundled / part) for part in ("libcudacxx", "cub", "thrust")]
+    nvidia = importlib.util.find_spec("nvidia")
+    for root in nvidia.submodule_search_locations or [] if nvidia else []:
+        paths += [str(path) for path in sorted(Path(root).glob("*/include"))]
+        paths += [str(path) for path in sorted(Path(root).glob("*/include/cccl"))]
+    return paths
+
+
+def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
+    """Compile one variant with NVRTC; return the cubin's size in bytes. Raises on an error."""
+    from cuda.core import Program, ProgramOptions
+
+    options = ProgramOptions(
+        std="c++17",
+        arch=arch,
+        include_path=include_paths(),
+        define_macro=[("MGRAPH_DIGEST", "0")],
+    )
+    return len(Program(source.text(defines), "c++", options).compile("cubin").code)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Compile all; print a line a variant; 1 if one failed or none was found."""
+    parser = argparse.ArgumentParser(prog="mgraph.cuda.check", description=__doc__)
+    parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90", "sm_100"])
+    architectures = parser.parse_args(argv).arch
+    if importlib.util.find_spec("cuda") is None:
+        print("mgraph.cuda.check needs NVRTC: pip install 'mgraph[check]'", file=sys.stderr)
+        return 2
+    compiled = failed = 0
+    for source in sources():
+        for variant in source.check:
+            name = f"{source.file} {' '.join(f'{key}={value}' for key, value in variant)}"
+            for arch in architectures:
+                try:
+                    size = compile_source(source, dict(variant), arch)
+                except Exception as error:
+                    failed += 1
+                    print(f"FAILED {arch} {name}\n{error}", file=sys.stderr)
+                else:
+                    compiled += 1
+                    print(f"{arch:7s} {size:8d} bytes  {name}")
+    print(f"{compiled} kernels compiled, {failed} failed")
+    return 1 if failed or not compiled else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+// Counter-based hashing: the same bits as mgraph/core/hashing.py, which tells why these.
+#pragma once
+
+namespace mgraph {
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+constexpr u64 golden64 = 0x9E3779B97F4A7C15ULL;
+constexpr u32 philox_multiplier = 0xD256D193U;
+constexpr u32 philox_key_step = 0x9E3779B9U;
+constexpr u32 attempt_key_step = 0xBB67AE85U;
+constexpr int philox_rounds = 7;
+
+// What a seed becomes (hashing.py: StreamKey).
+struct stream_key {
+  u32 white0, white1, key;
+};
+
+__device__ __forceinline__ u64 mix64(u64 x) {
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+__device__ __forceinline__ u64 edge_hash(u64 src, u64 dst) {
+  return mix64(src * golden64 + dst);
+}
+
+// Philox2x32-7 of a 64-bit counter; word 0 is the high half of the result.
+__device__ __forceinline__ u64 philox(u64 counter, stream_key stream, u32 key) {
+  u32 word0 = u32(counter) ^ stream.white0;
+  u32 word1 = u32(counter >> 32) ^ stream.white1;
+#pragma unroll
+  for (int round = 0; round < philox_rounds; ++round) {
+    const u64 product = u64(word0) * philox_multiplier;
+    word0 = u32(product >> 32) ^ key ^ word1;
+    word1 = u32(product);
+    key += philox_key_step;
+  }
+  return (u64(word0) << 32) | word1;
+}
+
+}  // namespace mgraph

@@ -1,0 +1,57 @@
+"""Copies from the device to pinned host memory that overlap with the work on both sides."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+
+
+def multiprocessors() -> int:
+    """The number of streaming multiprocessors of the current device."""
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+
+
+def copied_to_host(
+    items: Sequence[Item], launch: Callable[..., Sequence[int]], arrays: Sequence[tuple[int, Any]]
+) -> Iterator[list[Any]]:
+    """Run ``launch`` for each item and yield what it wrote, as pinned NumPy arrays.
+
+    launch(item, *device_arrays): starts kernels on the current stream and returns how many leading
+    elements of each array they write. arrays: the length and dtype of each.
+
+    There are two sets of arrays: item k + 1 is computed and copied while the caller works on item
+    k, on a stream of their own, so that several threads keep one device busy. What is yielded is
+    overwritten when the iterator is asked for the item after the next.
+    """
+    import cupy
+    import cupyx
+
+    stream = cupy.cuda.Stream(non_blocking=True)
+    # Taken from the default stream's pool, and given back when ``stream`` has come to rest: a pool
+    # of the new stream's own would be lost with it.
+    device = [[cupy.empty(*array) for array in arrays] for _ in range(2)]
+    host = [[cupyx.empty_pinned(*array) for array in arrays] for _ in range(2)]
+    ready = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
+    written: list[list[Any]] = [[], []]
+
+    def start(k: int) -> None:
+        side = k % 2
+        with stream:
+            counts = launch(items[k], *device[side])
+            written[side] = [pinned[:count] for pinned, count in zip(host[side], counts)]
+            for source, target in zip(device[side], written[side], strict=True):
+                source[: target.size].get(stream=stream, out=target, blocking=False)
+            ready[side].record(stream)
+
+    try:
+        if items:
+            start(0)
+        for k in range(len(items)):
+            if k + 1 < len(items):
+                start(k + 1)
+            ready[k % 2].synchronize()
+            yield written[k % 2]
+    finally:
+        stream.synchronize()

@@ -1,0 +1,33 @@
+"""The errors that mgraph raises on purpose.
+
+Each message is one sentence or two: what was expected, what came, what to do next. The command
+line prints the message alone, and exits with the class's ``exit_status``.
+"""
+
+
+class MgraphError(Exception):
+    """The root of the tree: something failed that the user can read and act on."""
+
+    exit_status = 1
+
+
+class UsageError(MgraphError, ValueError):
+    """A parameter is wrong; nothing was started and nothing changed."""
+
+    exit_status = 2
+
+
+class DatasetError(MgraphError):
+    """A folder is not the dataset it should be, or its files do not hold what they say."""
+
+
+class StorageError(MgraphError, OSError):
+    """Reading or writing failed: a full disk, a folder without permission, a store out of reach."""
+
+
+class ClusterError(MgraphError):
+    """No Dask cluster could be reached or started, or it lost its workers."""
+
+
+class DeviceError(MgraphError):
+    """A GPU was asked for and there is none, or a kernel reported trouble."""

@@ -1,0 +1,1 @@
+"""Random graph generators: one parameter set (``copy_model``), one stem a method."""

@@ -1,0 +1,110 @@
+"""The copy model's parameters, made sound in one place, and the shape of its graph.
+
+Vertices 0 … d-1 form a clique; every later vertex v makes d edges to distinct earlier vertices.
+An edge ends at a uniform earlier vertex u with probability p, else where one of u's own d edges
+ends, chosen uniformly. p = 0.5 is Barabási and Albert's preferential attachment, p = 1 uniform
+attachment, p = 0 a star on the clique. Source: Alam, Perumalla, Sanders, "Novel parallel
+algorithms for fast multi-GPU-based generation of massive scale-free networks", 2019.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.errors import UsageError
+
+MAX_N = 1 << 40
+MAX_D = 4096
+METHODS = ("cuppa_hash",)
+
+
+@dataclass(frozen=True)
+class CopyModel:
+    """A graph, fully determined: the same parameters give the same edges everywhere.
+
+    n: vertices, d < n <= 2^40. d: edges a vertex, 1 to 4096. p: probability of a direct edge, in
+    [0, 1]; it acts as the nearest multiple of 2^-32. seed: in [0, 2^64). method: the algorithm.
+    Raises UsageError where a parameter is out of its range.
+    """
+
+    n: int
+    d: int = 8
+    p: float = 0.5
+    seed: int = 1
+    method: str = "cuppa_hash"
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range, with the parameter's name and value."""
+        for name, low, high in (("d", 1, MAX_D), ("n", 1, MAX_N), ("seed", 0, (1 << 64) - 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+                raise UsageError(f"{name} must be a whole number, and is {value!r}")
+            if not low <= value <= high:
+                raise UsageError(f"{name} must lie in [{low}, {high}], and is {value}")
+            object.__setattr__(self, name, int(value))
+        if self.n <= self.d:
+            raise UsageError(
+                f"n must be above d, since the first d vertices are a clique that later vertices "
+                f"attach to: n is {self.n} and d is {self.d}"
+            )
+        if isinstance(self.p, bool) or not isinstance(self.p, (int, float, np.number)):
+            raise UsageError(f"p must be a number, and is {self.p!r}")
+        if math.isnan(self.p) or not 0 <= self.p <= 1:
+            raise UsageError(f"p is a probability and must lie in [0, 1], and is {self.p}")
+        object.__setattr__(self, "p", float(self.p))
+        if self.method not in METHODS:
+            raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {self.method!r}")
+
+    @property
+    def m(self) -> int:
+        """The number of edges: d(d-1)/2 in the clique, then d a vertex."""
+        return self.edges_before(self.n)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of a vertex id: int32 while n < 2^31, else int64."""
+        return np.dtype(np.int32 if self.n < 1 << 31 else np.int64)
+
+    @property
+    def threshold(self) -> int:
+        """A 32-bit coin below this makes a direct edge: p in units of 2^-32."""
+        return round(self.p * (1 << 32))
+
+    def edges_before(self, vertex: int) -> int:
+        """The number of edges whose ``src`` lies below ``vertex``: its row in the edge list."""
+        clique = min(vertex, self.d)
+        return clique * (clique - 1) // 2 + (vertex - clique) * self.d
+
+    def edges_in(self, part: range) -> int:
+        """The number of edges whose ``src`` lies in a range of vertices."""
+        return self.edges_before(part.stop) - self.edges_before(part.start)
+
+    def vertex_at(self, row: int) -> int:
+        """The largest vertex that has at most ``row`` edges before it (inverse of the above)."""
+        clique = self.d * (self.d - 1) // 2
+        if row >= clique:
+            return min(self.n, self.d + (row - clique) // self.d)
+        return (1 + math.isqrt(1 + 8 * row)) // 2
+
+    def split(self, parts: int) -> list[range]:
+        """Cut the vertices into ``parts`` contiguous ranges, equal within one vertex."""
+        if not 1 <= parts <= self.n:
+            raise UsageError(f"parts must lie in [1, n] = [1, {self.n}], and is {parts}")
+        bounds = [self.n * i // parts for i in range(parts + 1)]
+        return [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+    def blocks(self, part: range, edges: int) -> list[range]:
+        """Cut a part into ranges of whole vertices with about ``edges`` edges each."""
+        cuts, first = [], part.start
+        while first < part.stop:
+            stop = self.vertex_at(self.edges_before(first) + edges)
+            stop = min(max(stop, first + 1), part.stop)
+            cuts.append(range(first, stop))
+            first = stop
+        return cuts
+
+    def to_json(self) -> dict[str, Any]:
+        """The parameters, as the manifest stores them."""
+        return asdict(self)

@@ -1,0 +1,238 @@
+// cuPPA-Hash: every edge of the copy model by itself; cuppa_hash_cpu.py explains the method and
+// holds the same bits. The host defines
+//   MGRAPH_D         edges a vertex, a compile-time constant: divisions and comparisons unroll
+//   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
+//
+// cuppa_hash_fill_short (d <= 32): a warp owns a tile of whole vertices, about 1024 edges. Each
+//   lane follows one chain and takes the tile's next edge as soon as its chain ends, so lanes
+//   never wait for the warp's longest chain (1/p draws an edge instead of three times that);
+//   endpoints meet in shared memory, where repeats are found, and leave in 16-byte stores.
+// cuppa_hash_fill_long (any d): a block owns a vertex and places its d endpoints in a hash table in
+//   shared memory by deferred acceptance: an endpoint belongs to the lowest slot that ever drew
+//   it, and a slot that loses one draws again. Whatever the order of events, that ends in what
+//   drawing slot after slot gives: a slot is refused x only if a lower slot holds x, and from then
+//   on some lower slot holds x for ever.
+
+#include <mgraph/hash.cuh>
+
+using mgraph::stream_key;
+using mgraph::u32;
+using mgraph::u64;
+
+constexpr u32 D = MGRAPH_D;
+using vertex_t = MGRAPH_VERTEX_T;
+
+template <typename T> struct unsigned_of;
+template <> struct unsigned_of<int> { using type = u32; };
+template <> struct unsigned_of<long long> { using type = u64; };
+using uvertex = unsigned_of<vertex_t>::type;
+
+constexpr u32 full_warp = 0xFFFFFFFFu;
+
+struct copy_model {
+  u64 threshold;  // a coin below it makes a direct edge
+  stream_key stream;
+};
+
+// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and tells whether the chain ends at v.
+__device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
+  const u64 h = mgraph::philox(u64(v) * D + slot, model.stream, key);
+  const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(v), v1 = u32(u64(v) >> 32);
+  const u64 t0 = u64(h0) * v0;
+  const u64 t1 = u64(h1) * v0 + (t0 >> 32);
+  const u64 t2 = u64(h0) * v1 + u32(t1);
+  const u64 s0 = u64(u32(t0)) * D;
+  const u64 s1 = u64(u32(t2)) * D + (s0 >> 32);
+  v = uvertex(u64(h1) * v1 + (t1 >> 32) + (t2 >> 32));
+  slot = u32(s1 >> 32);
+  return u64(u32(s1)) < model.threshold || v < D;
+}
+
+// Where the chain of one slot ends; `attempt` counts for its first draw alone.
+__device__ uvertex endpoint(const copy_model& model, uvertex v, u32 slot, u32 attempt) {
+  u32 key = model.stream.key + attempt * mgraph::attempt_key_step;
+  while (!draw(model, key, v, slot)) key = model.stream.key;
+  return v;
+}
+
+__device__ __forceinline__ void add_checksum(u64 sum, u64* checksum) {
+  for (int offset = 16; offset; offset /= 2) sum += __shfl_down_sync(full_warp, sum, offset);
+  if (threadIdx.x % 32 == 0) atomicAdd(checksum, sum);
+}
+
+// The clique: vertex v has edges to 0 .. v-1. Rows begin at that of vertex `first`.
+extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long stop, vertex_t* src,
+                                                  vertex_t* dst, u64* checksum) {
+  u64 sum = 0;
+  for (long long v = first + blockIdx.x; v < stop; v += gridDim.x) {
+    const long long row = v * (v - 1) / 2 - first * (first - 1) / 2;
+    for (long long u = threadIdx.x; u < v; u += blockDim.x) {
+      dst[row + u] = vertex_t(u);
+      if (src) src[row + u] = vertex_t(v);
+      sum += mgraph::edge_hash(v, u);
+    }
+  }
+  add_checksum(sum, checksum);
+}
+
+#if MGRAPH_D <= 32
+
+constexpr u32 tile_vertices = 32 * (D < 32 ? 32 / D : 1);
+constexpr u32 tile_edges = tile_vertices * D;
+constexpr u32 block_warps_max = 49152 / (tile_edges * sizeof(vertex_t));
+constexpr u32 block_warps = block_warps_max < 8 ? block_warps_max : 8;
+
+// Give slots that repeat a lower slot's endpoint new attempts, in slot order.
+__device__ void redraw(const copy_model& model, uvertex v, vertex_t* row) {
+  for (u32 slot = 1; slot < D; ++slot) {
+    u32 attempt = 0;
+    for (u32 lower = 0; lower < slot;) {
+      if (row[lower] == row[slot]) {
+        row[slot] = vertex_t(endpoint(model, v, slot, ++attempt));
+        lower = 0;
+      } else {
+        ++lower;
+      }
+    }
+  }
+}
+
+struct alignas(16) quad {
+  vertex_t id[16 / sizeof(vertex_t)];
+};
+constexpr u32 quad_ids = 16 / sizeof(vertex_t);
+
+// Edges of vertices first .. stop-1, all at or above D. src may be null. One warp a tile.
+extern "C" __global__ void __launch_bounds__(32 * block_warps)
+    cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
+                          u32 key, vertex_t* src, vertex_t* dst, u64* checksum) {
+  __shared__ alignas(16) vertex_t tiles[block_warps][tile_edges];
+  const copy_model model{threshold, {white0, white1, key}};
+  const u32 lane = threadIdx.x % 32;
+  const u32 lower_lanes = (1u << lane) - 1;
+  vertex_t* tile = tiles[threadIdx.x / 32];
+  const bool aligned = ((u64(src) | u64(dst)) & 15) == 0;
+  u64 sum = 0;
+
+  const u32 warps = blockDim.x / 32;
+  const long long stride = (long long)tile_vertices * gridDim.x * warps;
+  const long long warp = blockIdx.x * warps + threadIdx.x / 32;
+  for (long long base = first + tile_vertices * warp; base < stop; base += stride) {
+    const u32 vertices = stop - base < tile_vertices ? u32(stop - base) : tile_vertices;
+    const u32 edges = vertices * D;
+
+    u32 mine = lane, next = 32;
+    uvertex v = uvertex(base + mine / D);
+    u32 slot = mine % D;
+    while (__any_sync(full_warp, mine < edges)) {
+      const bool ended = draw(model, model.stream.key, v, slot) && mine < edges;
+      const u32 ended_lanes = __ballot_sync(full_warp, ended);
+      if (ended) {
+        tile[mine] = vertex_t(v);
+        mine = next + __popc(ended_lanes & lower_lanes);
+        v = uvertex(base + mine / D);
+        slot = mine % D;
+      }
+      next += __popc(ended_lanes);
+    }
+    __syncwarp();
+
+    for (u32 vertex = lane; vertex < vertices; vertex += 32) {
+      vertex_t* row = tile + vertex * D;
+      vertex_t ids[D];
+#pragma unroll
+      for (u32 i = 0; i < D; ++i) ids[i] = row[i];
+      bool repeats = false;
+#pragma unroll
+      for (u32 i = 1; i < D; ++i)
+#pragma unroll
+        for (u32 j = 0; j < i; ++j) repeats |= ids[i] == ids[j];
+      if (repeats) redraw(model, uvertex(base + vertex), row);
+    }
+    __syncwarp();
+
+    const long long row0 = (base - first) * D;
+    const u32 quads = aligned ? edges / quad_ids : 0;
+    for (u32 q = lane; q < quads; q += 32) {
+      const quad ends = reinterpret_cast<const quad*>(tile)[q];
+      quad starts;
+#pragma unroll
+      for (u32 i = 0; i < quad_ids; ++i) {
+        starts.id[i] = vertex_t(base + (q * quad_ids + i) / D);
+        sum += mgraph::edge_hash(u64(starts.id[i]), u64(ends.id[i]));
+      }
+      reinterpret_cast<quad*>(dst + row0)[q] = ends;
+      if (src) reinterpret_cast<quad*>(src + row0)[q] = starts;
+    }
+    for (u32 i = quads * quad_ids + lane; i < edges; i += 32) {
+      const vertex_t start = vertex_t(base + i / D);
+      sum += mgraph::edge_hash(u64(start), u64(tile[i]));
+      dst[row0 + i] = tile[i];
+      if (src) src[row0 + i] = start;
+    }
+    __syncwarp();
+  }
+  add_checksum(sum, checksum);
+}
+
+#endif
+
+__device__ constexpr u32 table_size() {
+  u32 size = 64;
+  while (size < 2 * D) size *= 2;
+  return size;
+}
+
+// Edges of vertices first .. stop-1, all at or above D. src may be null. One block a vertex.
+// Dynamic shared memory: the table, 8 * table_size() bytes, then the attempts, 4 * D bytes.
+extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop, u64 threshold,
+                                                u32 white0, u32 white1, u32 key, vertex_t* src,
+                                                vertex_t* dst, u64* checksum) {
+  extern __shared__ u64 table[];  // (endpoint << 12 | slot), or `vacant`
+  constexpr u64 vacant = ~0ULL;
+  u32* attempts = reinterpret_cast<u32*>(table + table_size());
+  const copy_model model{threshold, {white0, white1, key}};
+  u64 sum = 0;
+
+  for (long long v = first + blockIdx.x; v < stop; v += gridDim.x) {
+    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) table[i] = vacant;
+    for (u32 i = threadIdx.x; i < D; i += blockDim.x) attempts[i] = 0;
+    __syncthreads();
+
+    for (u32 first_slot = threadIdx.x; first_slot < D; first_slot += blockDim.x) {
+      u32 slot = first_slot, attempt = 0;
+      for (bool placed = false; !placed;) {
+        const u64 end = endpoint(model, uvertex(v), slot, attempt);
+        const u64 claim = end << 12 | slot;
+        u32 at = u32(mgraph::mix64(end)) % table_size();
+        for (;;) {
+          u64 held = atomicCAS(&table[at], vacant, claim);
+          if (held == vacant) {
+            placed = true;
+            break;
+          }
+          if (held >> 12 == end) {
+            held = atomicMin(&table[at], claim);  // the lower slot keeps the endpoint
+            slot = u32(held > claim ? held : claim) & 4095;
+            attempt = atomicAdd(&attempts[slot], 1u) + 1;  // and the higher one draws again
+            break;
+          }
+          at = (at + 1) % table_size();
+        }
+      }
+    }
+    __syncthreads();
+
+    const long long row0 = (v - first) * D;
+    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) {
+      const u64 held = table[i];
+      if (held == vacant) continue;
+      const u32 slot = u32(held) & 4095;
+      dst[row0 + slot] = vertex_t(held >> 12);
+      if (src) src[row0 + slot] = vertex_t(v);
+      sum += mgraph::edge_hash(u64(v), held >> 12);
+    }
+    __syncthreads();
+  }
+  add_checksum(sum, checksum);
+}

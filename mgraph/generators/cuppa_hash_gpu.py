@@ -1,0 +1,119 @@
+"""cuPPA-Hash on a GPU: launches of ``cuppa_hash.cu``, device memory, and copies to the host.
+
+Cost: 4 (int32) or 8 (int64) bytes an edge written to device memory, 1/p hashes an edge, one launch
+a range. Deterministic. ``cuppa_hash_cpu`` explains the method.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.hashing import stream_key
+from mgraph.cuda.source import Source
+from mgraph.cuda.transfer import copied_to_host, multiprocessors
+from mgraph.generators.copy_model import CopyModel
+
+SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
+_SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
+_TYPES = {np.dtype(np.int32): "int", np.dtype(np.int64): "long long"}
+
+KERNELS = Source(
+    __package__,
+    "cuppa_hash.cu",
+    check=tuple(
+        (("MGRAPH_D", str(d)), ("MGRAPH_VERTEX_T", vertex_t))
+        for d in (1, 4, 7, 8, 32, 33, 4096)
+        for vertex_t in _TYPES.values()
+    ),
+)
+
+
+def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
+    """Launch the kernels that write a vertex range's edges, on the current stream.
+
+    src: CuPy array or None, dst: CuPy array, both of ``model.dtype`` and shape (edges of the
+    range,). checksum: uint64 CuPy array of shape (1,), to which the edges' hashes are added.
+    """
+    defines = {"MGRAPH_D": model.d, "MGRAPH_VERTEX_T": _TYPES[model.dtype]}
+    middle = min(max(part.start, model.d), part.stop)
+    if part.start < middle:
+        clique = KERNELS.kernel("cuppa_hash_fill_clique", **defines)
+        rows = (np.int64(part.start), np.int64(middle))
+        clique((min(middle, 1024),), (256,), (*rows, src if src is not None else 0, dst, checksum))
+    if middle == part.stop:
+        return
+    clique_rows = model.edges_in(range(part.start, middle))
+    key = stream_key(model.seed)
+    arguments = (
+        np.int64(middle),
+        np.int64(part.stop),
+        np.uint64(model.threshold),
+        *(np.uint32(word) for word in key),
+        src[clique_rows:] if src is not None else 0,
+        dst[clique_rows:],
+        checksum,
+    )
+    if model.d <= SHORT:
+        kernel = KERNELS.kernel("cuppa_hash_fill_short", **defines)
+        threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
+        blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
+        kernel((blocks,), (threads,), arguments)
+    else:
+        kernel = KERNELS.kernel("cuppa_hash_fill_long", **defines)
+        table = 64
+        while table < 2 * model.d:
+            table *= 2
+        shared = 8 * table + 4 * model.d
+        kernel.max_dynamic_shared_size_bytes = shared
+        threads = min(512, -(-model.d // 32) * 32)
+        blocks = min(len(part), multiprocessors() * 64)
+        kernel((blocks,), (threads,), arguments, shared_mem=shared)
+
+
+def _aligned(rows: int, lead: int, dtype: Any) -> Any:
+    """A device array of ``rows`` ids whose element ``lead`` starts a 16-byte word."""
+    import cupy
+
+    ids = 16 // dtype.itemsize
+    pad = -lead % ids
+    return cupy.empty(pad + rows, dtype)[pad:]
+
+
+def edges(model: CopyModel, part: range, with_src: bool = True) -> tuple[EdgeList, int]:
+    """A vertex range's edges as CuPy arrays on the current device, and their checksum.
+
+    with_src=False leaves ``src`` out (None), since row i of vertex v >= d is slot (i mod d) of v;
+    that halves the device memory: 4 or 8 bytes an edge.
+    """
+    import cupy
+
+    rows = model.edges_in(part)
+    lead = model.edges_in(range(part.start, max(part.start, model.d)))
+    dst = _aligned(rows, lead, model.dtype)
+    src = _aligned(rows, lead, model.dtype) if with_src else None
+    checksum = cupy.zeros(1, np.uint64)
+    fill(model, part, src, dst, checksum)
+    return EdgeList(src, dst), int(checksum[0])
+
+
+def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[EdgeList, int]]:
+    """Blocks of a vertex range, in order, as host arrays with their checksums.
+
+    While the caller works on one block the next is generated and copied. A yielded block is
+    overwritten once the iterator is asked for the one after it. Device and pinned memory: two
+    blocks each, 16 or 32 bytes an edge of ``block_edges``.
+    """
+    blocks = model.blocks(part, block_edges)
+    capacity = max((model.edges_in(block) for block in blocks), default=0)
+    ids = (capacity, model.dtype)
+
+    def launch(block: range, src: Any, dst: Any, checksum: Any) -> tuple[int, int, int]:
+        rows = model.edges_in(block)
+        checksum.fill(0)
+        fill(model, block, src[:rows], dst[:rows], checksum)
+        return rows, rows, 1
+
+    for src, dst, checksum in copied_to_host(blocks, launch, (ids, ids, (1, np.dtype(np.uint64)))):
+        yield EdgeList(src, dst), int(checksum[0])
