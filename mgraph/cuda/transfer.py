@@ -55,3 +55,10 @@ def copied_to_host(
             yield written[k % 2]
     finally:
         stream.synchronize()
+
+
+def free_bytes() -> int:
+    """Free memory of the current device, in bytes."""
+    import cupy
+
+    return int(cupy.cuda.runtime.memGetInfo()[0])

@@ -88,12 +88,19 @@ class CopyModel:
             return min(self.n, self.d + (row - clique) // self.d)
         return (1 + math.isqrt(1 + 8 * row)) // 2
 
-    def split(self, parts: int) -> list[range]:
-        """Cut the vertices into ``parts`` contiguous ranges, equal within one vertex."""
-        if not 1 <= parts <= self.n:
+    def check_parts(self, parts: int) -> None:
+        """Raise UsageError for a number of parts that this graph cannot be cut into."""
+        if isinstance(parts, bool) or not isinstance(parts, int) or not 1 <= parts <= self.n:
             raise UsageError(f"parts must lie in [1, n] = [1, {self.n}], and is {parts}")
-        bounds = [self.n * i // parts for i in range(parts + 1)]
-        return [range(a, b) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+    def part(self, index: int, parts: int) -> range:
+        """Part ``index`` of ``parts``: contiguous ranges of vertices, equal within one vertex."""
+        return range(self.n * index // parts, self.n * (index + 1) // parts)
+
+    def split(self, parts: int) -> list[range]:
+        """All parts, in order."""
+        self.check_parts(parts)
+        return [self.part(index, parts) for index in range(parts)]
 
     def blocks(self, part: range, edges: int) -> list[range]:
         """Cut a part into ranges of whole vertices with about ``edges`` edges each."""

@@ -1,0 +1,79 @@
+"""``mgraph generate``: a graph to Parquet."""
+
+import sys
+from typing import Any
+
+import click
+
+from mgraph.cli.options import NUMBER, cluster_options, open_cluster
+
+
+@click.command()
+@click.argument("out")
+@click.option("-n", "n", type=NUMBER, required=True, help="Vertices: above d, at most 2^40.")
+@click.option("-d", "d", type=NUMBER, default=8, show_default=True, help="Edges a vertex, to 4096.")
+@click.option(
+    "-p",
+    "p",
+    type=float,
+    default=0.5,
+    show_default=True,
+    help="Probability of a direct edge: 0.5 Barabási–Albert, 1 uniform, 0 a star.",
+)
+@click.option("--seed", type=NUMBER, default=1, show_default=True)
+@click.option("--method", default="cuppa_hash", show_default=True, help="The algorithm.")
+@click.option(
+    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
+)
+@click.option("--parts", type=NUMBER, help="Files; by default eight a thread, of 1 to 64 Mi edges.")
+@click.option(
+    "--compression",
+    type=click.Choice(["none", "lz4", "zstd"]),
+    default="lz4",
+    show_default=True,
+)
+@click.option("--resume", is_flag=True, help="Keep the parts that are whole, make the others.")
+@click.option("--overwrite", is_flag=True, help="Replace the dataset in OUT.")
+@cluster_options
+def generate(
+    out: str,
+    n: int,
+    d: int,
+    p: float,
+    seed: int,
+    method: str,
+    backend: str,
+    parts: int | None,
+    compression: str,
+    resume: bool,
+    overwrite: bool,
+    quiet: bool,
+    **where: Any,
+) -> None:
+    """Generate a preferential-attachment graph into the folder OUT, or to s3://…
+
+    Its edges depend on n, d, p, the seed and the method alone: not on the machine, the workers,
+    the parts, or whether it was resumed.
+    """
+    cluster = open_cluster(backend=backend, quiet=quiet, **where)
+    from mgraph.distributed import generate as generator
+    from mgraph.distributed.progress import quantity
+    from mgraph.generators.copy_model import CopyModel
+
+    result = generator.generate(
+        out,
+        CopyModel(n, d, p, seed, method),
+        cluster=cluster,
+        parts=parts,
+        compression=compression,
+        resume=resume,
+        overwrite=overwrite,
+        progress=None if quiet else sys.stderr,
+    )
+    manifest = result.manifest
+    kept = f", {result.kept_parts} of them kept" if result.kept_parts else ""
+    click.echo(
+        f"{manifest.n:,} vertices and {manifest.m:,} edges in {len(manifest.parts)} parts{kept}, "
+        f"{quantity(manifest.bytes)}B, in {result.location}; {result.made_edges:,} edges made in "
+        f"{result.seconds:.1f} s, {quantity(result.made_edges / result.seconds)}edges/s"
+    )

@@ -1,0 +1,69 @@
+"""The entry point: finds the verb's module, and turns errors into a sentence and a status.
+
+Exit status: 0 done; 1 failed, or a check does not hold; 2 wrong use; 130 interrupted.
+"""
+
+import gc
+import importlib
+import sys
+from collections.abc import Sequence
+
+import click
+
+import mgraph
+from mgraph.errors import MgraphError
+
+VERBS = {
+    "degrees": "mgraph.cli.inspect",
+    "generate": "mgraph.cli.generate",
+    "info": "mgraph.cli.inspect",
+    "verify": "mgraph.cli.inspect",
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands are imported by name, so that ``--help`` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(importlib.import_module(VERBS[cmd_name]), cmd_name)
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(mgraph.__version__, prog_name="mgraph")
+def cli() -> None:
+    """Very large graphs on many GPUs, or on this machine's cores, with Dask."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    status = _run(arguments)
+    # The process ends: freeing a hundred thousand objects one by one would take a quarter second.
+    gc.freeze()
+    return status
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
+        status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except MgraphError as error:
+        click.echo(f"mgraph: {error}", err=True)
+        return error.exit_status
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("mgraph: interrupted; what is finished is kept", err=True)
+        return 130
+    return status if isinstance(status, int) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,95 @@
+"""Options and parameter types that several verbs share."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def parse_number(text: str) -> int:
+    """A whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
+
+    Raises ValueError for anything else, a fraction included.
+    """
+    cleaned = text.strip().replace("_", "").replace(",", "")
+    base, power, exponent = cleaned.partition("^")
+    if power:
+        if not (base.isdigit() and exponent.isdigit() and int(exponent) <= 128):
+            raise ValueError(text)
+        return int(base) ** int(exponent)
+    mantissa, e, exponent = cleaned.lower().partition("e")
+    if not e:
+        return int(cleaned)
+    whole, _, fraction = mantissa.partition(".")
+    places = int(exponent) - len(fraction.rstrip("0"))
+    if not 0 <= places <= 128:
+        raise ValueError(text)
+    return int(whole + fraction.rstrip("0")) * 10**places
+
+
+class Number(click.ParamType):
+    """A whole number, with ``parse_number``'s spellings."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """Click's hook."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_number(value)
+        except ValueError:
+            self.fail(f"{value!r} is no whole number; 1_000_000, 1e9 and 2^30 are", param, ctx)
+
+
+NUMBER = Number()
+
+_CLUSTER_OPTIONS = (
+    click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
+    click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),
+    click.option(
+        "--workers", type=NUMBER, help="Workers to start here: one a GPU, or one a core, by default."
+    ),
+    click.option(
+        "--dashboard",
+        metavar="HOST:PORT",
+        help="Where a scheduler started here shows its dashboard [127.0.0.1:8787].",
+    ),
+    click.option("--quiet", "-q", is_flag=True, help="No progress line, no note on the cluster."),
+)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which cluster to use."""
+    for option in reversed(_CLUSTER_OPTIONS):
+        command = option(command)
+    return command
+
+
+def open_cluster(
+    *,
+    scheduler: str | None,
+    scheduler_file: str | None,
+    workers: int | None,
+    dashboard: str | None,
+    quiet: bool,
+    backend: str = "auto",
+) -> Any:
+    """``mgraph.connect`` with these options, not entered yet; local workers begin to warm up."""
+    from mgraph.core.backend import gpu_count
+    from mgraph.distributed import connect
+
+    if not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS")) and (
+        backend == "cpu" or not gpu_count()
+    ):
+        connect.warm_up()
+    return connect.connect(
+        scheduler=scheduler,
+        scheduler_file=scheduler_file,
+        workers=workers,
+        backend=backend,
+        dashboard=dashboard or connect.DASHBOARD,
+        announce=None if quiet else sys.stderr,
+    )

@@ -1,0 +1,269 @@
+"""Find or start a Dask cluster: an address, a scheduler file, Dask's configuration, or this machine.
+
+Workers on this machine come from a fork server that has imported what they need (``preload``):
+importing costs a core a second, so it happens once, while this process imports the scheduler.
+"""
+
+import contextlib
+import logging
+import os
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import mgraph
+from mgraph.core import backend as backends
+from mgraph.distributed.dashboard import LazyDashboard
+from mgraph.errors import ClusterError, DeviceError, UsageError
+
+DASHBOARD = "127.0.0.1:8787"
+CONNECT_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one worker offers: threads, free bytes of host and device memory, GPUs, versions."""
+
+    threads: int
+    host_bytes: int
+    device_bytes: int
+    gpus: int
+    version: str
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A connected Dask cluster.
+
+    client: the ``distributed.Client``. kind: how it was found, for people. backend: cpu or gpu.
+    workers: a ``Survey`` of each worker, by address.
+    """
+
+    client: Any
+    kind: str
+    backend: str
+    workers: dict[str, Survey]
+
+    @property
+    def threads(self) -> int:
+        """Tasks that run at once."""
+        return sum(worker.threads for worker in self.workers.values())
+
+    @property
+    def dashboard(self) -> str | None:
+        """The dashboard's address, or None where it does not run."""
+        return self.client.dashboard_link or None
+
+    def __str__(self) -> str:
+        """The line that is printed on connecting."""
+        count = len(self.workers)
+        line = f"{self.kind}: {count} worker{'s' * (count != 1)}, {self.threads} threads"
+        line += f", {self.backend}"
+        return f"{line}; dashboard {self.dashboard}" if self.dashboard else line
+
+
+def survey(dask_worker: Any) -> Survey:
+    """Runs on each worker: see ``Survey``."""
+    import psutil
+
+    gpus = backends.gpu_count()
+    device_bytes = 0
+    if gpus:
+        from mgraph.cuda.transfer import free_bytes
+
+        device_bytes = free_bytes()
+    limit = dask_worker.memory_manager.memory_limit or psutil.virtual_memory().total
+    return Survey(
+        threads=dask_worker.state.nthreads,
+        host_bytes=min(int(limit), psutil.virtual_memory().available),
+        device_bytes=device_bytes,
+        gpus=gpus,
+        version=mgraph.__version__,
+    )
+
+
+def configured_scheduler() -> str | None:
+    """The scheduler that Dask's own configuration names (``DASK_SCHEDULER_ADDRESS``)."""
+    import dask
+
+    return dask.config.get("scheduler-address", None)
+
+
+def warm_up() -> None:
+    """Start the fork server that local workers come from, in the background; cheap, repeatable."""
+    import multiprocessing
+    from multiprocessing import forkserver
+
+    # Dask's nanny would set this for each worker; forked ones inherit it from the server.
+    for name, value in {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536"}.items():
+        os.environ.setdefault(name, value)
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
+    forkserver.ensure_running()
+
+
+@contextlib.contextmanager
+def connect(
+    *,
+    scheduler: str | None = None,
+    scheduler_file: str | os.PathLike[str] | None = None,
+    workers: int | None = None,
+    backend: str = "auto",
+    dashboard: str = DASHBOARD,
+    announce: TextIO | None = None,
+) -> Iterator[Cluster]:
+    """A cluster for the length of a ``with`` block; one that was started here ends with it.
+
+    scheduler: an address (``tcp://host:8786``). scheduler_file: the JSON file that a scheduler
+    wrote. Without either, the scheduler of Dask's configuration; without that, this machine: one
+    worker a GPU, or one a core, or ``workers``. backend: auto, cpu or gpu. dashboard: where a
+    scheduler started here shows its pages. announce: a stream that is told which cluster it is.
+    Raises UsageError, ClusterError where no scheduler answers, DeviceError for gpu without one.
+    """
+    if scheduler and scheduler_file:
+        raise UsageError("give a scheduler's address or a scheduler file, not both")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers must be at least 1, and is {workers}")
+    if backend not in backends.BACKENDS:
+        backends.resolve(backend)
+    address = scheduler or (None if scheduler_file else configured_scheduler())
+    if (address or scheduler_file) and workers is not None:
+        raise UsageError(
+            "workers says how many to start on this machine; a running cluster has its own"
+        )
+    with contextlib.ExitStack() as stack:
+        if address or scheduler_file:
+            client, kind = _existing(stack, address, scheduler_file)
+        elif backends.resolve(backend) == "gpu":
+            client, kind = _local_gpu(stack, workers, dashboard)
+            backend = "gpu"
+        else:
+            client, kind = _local_cpu(stack, workers, dashboard)
+            backend = "cpu"
+        found = _survey_all(client)
+        with_gpu = all(worker.gpus for worker in found.values())
+        if backend == "gpu" and not with_gpu:
+            raise DeviceError("backend gpu was asked for, and not every worker of the cluster has one")
+        if backend == "auto":
+            backend = "gpu" if with_gpu else "cpu"
+        from mgraph.distributed.counters import EdgeCounter
+
+        client.register_plugin(EdgeCounter())
+        cluster = Cluster(client, kind, backend, found)
+        if announce is not None:
+            print(cluster, file=announce, flush=True)
+        yield cluster
+
+
+def entered(
+    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None,
+) -> contextlib.AbstractContextManager[Cluster]:
+    """What a function does with its ``cluster`` argument: a context that gives a ``Cluster``."""
+    if cluster is None:
+        return connect()
+    return contextlib.nullcontext(cluster) if isinstance(cluster, Cluster) else cluster
+
+
+def _existing(
+    stack: contextlib.ExitStack, address: str | None, scheduler_file: Any
+) -> tuple[Any, str]:
+    from distributed import Client
+
+    where = address or os.fspath(scheduler_file)
+    if scheduler_file and not os.path.exists(scheduler_file):
+        raise ClusterError(
+            f"there is no scheduler file {where}; dask scheduler --scheduler-file {where} writes it"
+        )
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+    try:
+        client = Client(address, scheduler_file=scheduler_file, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError, KeyError) as error:
+        raise ClusterError(
+            f"no Dask scheduler answers at {where} within {CONNECT_SECONDS} s ({error}); start one "
+            "with dask scheduler, or leave the scheduler out to use this machine"
+        ) from error
+    stack.enter_context(client)
+    try:
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except TimeoutError:
+        raise ClusterError(f"the scheduler at {where} has no workers; start some with dask worker") from None
+    return client, f"cluster at {client.scheduler.address}"
+
+
+def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
+    try:
+        from dask_cuda import LocalCUDACluster
+    except ImportError as error:
+        raise ClusterError(
+            f"there is a GPU here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', "
+            "or use --backend cpu"
+        ) from error
+    count = workers or backends.gpu_count()
+    threads = max(1, len(os.sched_getaffinity(0)) // count)
+    return _start(
+        stack,
+        LocalCUDACluster,
+        "GPUs of this machine",
+        dashboard,
+        n_workers=count,
+        threads_per_worker=threads,
+    )
+
+
+def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
+    warm_up()
+    import dask
+    import distributed.utils
+    from distributed import LocalCluster
+
+    # Dask would import pandas and others here, to have its own fork server preload them.
+    if hasattr(distributed.utils, "_forkserver_preload_set"):
+        distributed.utils._forkserver_preload_set = True
+    count = workers or len(os.sched_getaffinity(0))
+    stack.enter_context(dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}))
+    return _start(
+        stack,
+        LocalCluster,
+        "cores of this machine",
+        dashboard,
+        n_workers=count,
+        threads_per_worker=1,
+    )
+
+
+def _start(
+    stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: int
+) -> tuple[Any, str]:
+    """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
+    from distributed import Client
+
+    with warnings.catch_warnings():
+        # A taken port moves the dashboard; the address that we print says where to.
+        warnings.filterwarnings("ignore", message="Port .* is already in use")
+        cluster = kind(
+            host="127.0.0.1",
+            dashboard_address=dashboard,
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+            **options,
+        )
+    stack.enter_context(cluster)
+    LazyDashboard(cluster.scheduler)
+    return stack.enter_context(Client(cluster)), name
+
+
+def _survey_all(client: Any) -> dict[str, Survey]:
+    try:
+        found: dict[str, Survey] = client.run(survey)
+    except (ImportError, AttributeError) as error:
+        raise ClusterError(
+            f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
+            "same version on every worker"
+        ) from error
+    others = {worker.version for worker in found.values()} - {mgraph.__version__}
+    if others:
+        raise ClusterError(
+            f"this is mgraph {mgraph.__version__} and the workers have {', '.join(sorted(others))}; "
+            "install the same version everywhere"
+        )
+    return found

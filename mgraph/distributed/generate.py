@@ -1,0 +1,142 @@
+"""Generate a dataset over a cluster: a part a task, written whole by the worker that made it.
+
+Data flow of a task: blocks of about 2^20 edges are generated (on a GPU: generated and copied while
+the block before is encoded), encoded and written as row groups; the checksum is added up on the
+way. Memory: a few blocks a thread, whatever the graph's size. A worker runs as many tasks at once
+as it has threads, so with a GPU that is how many threads encode and write beside it.
+
+A part's footer says whose part it is. So a folder without a manifest, which a run that was killed
+leaves, tells all that ``resume`` needs.
+"""
+
+import os
+import sys
+import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TextIO
+
+import mgraph
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.plan import (
+    Plan,
+    block_edges,
+    default_parts,
+    existing_parts,
+    footers,
+    kept_parts,
+    part_name,
+)
+from mgraph.distributed.tasks import run_parts
+from mgraph.generators import preferential_attachment
+from mgraph.generators.copy_model import CopyModel
+from mgraph.io import manifest as manifests
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import Manifest, PartRecord
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run did: the dataset and its manifest, the edges and parts made, the parts kept.
+
+    seconds: from the call to the manifest, starting a cluster included.
+    """
+
+    location: str
+    manifest: Manifest
+    made_edges: int
+    made_parts: int
+    kept_parts: int
+    seconds: float
+
+
+def make_part(index: int, plan: Plan) -> PartRecord:
+    """The task: generate, encode and write one part; return its line of the manifest."""
+    from mgraph.distributed.counters import count_edges
+    from mgraph.io.parquet import writing_part
+
+    model, checksum = plan.model, 0
+    blocks = preferential_attachment.stream(
+        model, plan.part(index), backend=plan.backend, block_edges=plan.block_edges
+    )
+    with writing_part(plan.folder, part_name(index), model.dtype, plan.compression) as writer:
+        for block in blocks:
+            writer.write(block.edges)
+            checksum = (checksum + block.checksum) % (1 << 64)
+            count_edges(block.edges.src.size)
+        writer.close(plan.footer(index) | {"checksum": f"{checksum:016x}"})
+    return plan.record(index, checksum)
+
+
+def generate(
+    out: str | os.PathLike[str],
+    model: CopyModel,
+    *,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    parts: int | None = None,
+    compression: str = "lz4",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: TextIO | None = sys.stderr,
+) -> Result:
+    """Generate ``model``'s graph into the folder ``out`` as a Parquet edge-list dataset.
+
+    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or ``mgraph.connect(…)`` to be entered
+    once all else is checked; by default this machine or the one Dask is configured for. parts: how many files; by default from the graph's size and the cluster's threads.
+    compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
+    overwrite: replace a dataset. progress: where the progress line goes; None for silence.
+    The edges depend on ``model`` alone. Cost: 2m/p hashes, 3 to 5 bytes an edge written; memory: a
+    few blocks a thread. Raises UsageError, StorageError, ClusterError; parts that were finished
+    stay, and ``resume`` goes on from them.
+    """
+    from mgraph.io.parquet import check_compression
+
+    began = time.monotonic()
+    folder = Folder(out)
+    check_compression(compression)
+    if parts is not None:
+        model.check_parts(parts)
+    names = existing_parts(folder, resume, overwrite)
+    found = footers(folder, names) if resume else {}
+    if parts is None and found:
+        parts = next(iter(found.values())).get("parts")
+
+    with entered(cluster) as cluster:
+        plan = Plan(
+            model=model,
+            parts=parts or default_parts(model, cluster.threads),
+            folder=folder,
+            compression=compression,
+            backend=cluster.backend,
+            block_edges=block_edges(cluster),
+        )
+        records = kept_parts(plan, found)
+        kept = len(records)
+        missing = {i: plan.edges(i) for i in range(plan.parts) if i not in records}
+        folder.create()
+        folder.remove_temporaries()
+        if missing:
+            folder.remove(manifests.NAME)
+        if overwrite:
+            for name in names:
+                folder.remove(name)
+        try:
+            records.update(
+                run_parts(
+                    cluster, make_part, missing, verb="generate", progress=progress, plan=plan
+                )
+            )
+        finally:
+            folder.remove_temporaries()
+    manifest = Manifest(
+        model=model.to_json(),
+        n=model.n,
+        m=model.m,
+        dtype=str(model.dtype),
+        compression=compression,
+        parts=tuple(records[index] for index in range(plan.parts)),
+        created_by=f"mgraph {mgraph.__version__}",
+    )
+    manifest.write(folder)
+    seconds = time.monotonic() - began
+    return Result(str(folder), manifest, sum(missing.values()), len(missing), kept, seconds)

@@ -1,0 +1,132 @@
+"""What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mgraph.distributed.connect import Cluster
+from mgraph.errors import DatasetError, UsageError
+from mgraph.generators.copy_model import CopyModel
+from mgraph.io import manifest as manifests
+from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
+from mgraph.io.manifest import PartRecord
+
+BLOCK_EDGES = 1 << 20  # a row group
+MIN_BLOCK_EDGES = 1 << 14
+BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
+MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
+PARTS_PER_THREAD = 8
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every task of a run knows; small, since it travels with each."""
+
+    model: CopyModel
+    parts: int
+    folder: Folder
+    compression: str
+    backend: str
+    block_edges: int
+
+    def part(self, index: int) -> range:
+        """The vertices of part ``index``."""
+        return self.model.part(index, self.parts)
+
+    def edges(self, index: int) -> int:
+        """The rows of part ``index``."""
+        return self.model.edges_in(self.part(index))
+
+    def footer(self, index: int) -> dict[str, Any]:
+        """What the part's footer says, but for its checksum: whose it is and where it belongs."""
+        part = self.part(index)
+        return {
+            **self.model.to_json(),
+            "compression": self.compression,
+            "parts": self.parts,
+            "part": index,
+            "first": part.start,
+            "stop": part.stop,
+        }
+
+    def record(self, index: int, checksum: int) -> PartRecord:
+        """The manifest's line for a part that is written."""
+        part, name = self.part(index), part_name(index)
+        size = self.folder.size(name)
+        return PartRecord(name, self.edges(index), part.start, part.stop, checksum, size)
+
+
+def part_name(index: int) -> str:
+    """``part-00000.parquet`` and on."""
+    return f"part-{index:05d}.parquet"
+
+
+def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:
+    """The part files in the folder. Raises UsageError where they must not be touched."""
+    if resume and overwrite:
+        raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
+    names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
+    parts = [name for name in names if name.startswith("part-") and name.endswith(".parquet")]
+    complete = manifests.NAME in names
+    others = [name for name in names if name not in parts and name != manifests.NAME]
+    if others:
+        raise UsageError(
+            f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty or "
+            "a new folder"
+        )
+    if (parts or complete) and not (resume or overwrite):
+        state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
+        raise UsageError(
+            f"{folder} already holds {state}; --resume makes what is missing, --overwrite replaces it"
+        )
+    return parts
+
+
+def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
+    """What the parts say of themselves; one that is cut short or foreign is left out."""
+    from mgraph.io.parquet import read_metadata
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = read_metadata(folder, name)
+        except DatasetError:
+            continue
+    return found
+
+
+def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRecord]:
+    """The parts that need not be made again. Raises UsageError for parts of another graph."""
+    kept = {}
+    for name, footer in found.items():
+        index = footer.get("part", -1)
+        expected = plan.footer(index if 0 <= index < plan.parts else 0)
+        differing = [
+            f"{key} is {footer.get(key)} there and {value} here"
+            for key, value in expected.items()
+            if footer.get(key) != value
+        ]
+        if differing:
+            raise UsageError(
+                f"{plan.folder} holds parts of another dataset ({differing[0]}); give the same "
+                "parameters to resume, or --overwrite"
+            )
+        if name == part_name(index) and footer["rows"] == plan.edges(index):
+            kept[index] = plan.record(index, int(footer["checksum"], 16))
+    return kept
+
+
+def default_parts(model: CopyModel, threads: int) -> int:
+    """Eight tasks a thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
+    wanted = max(-(-model.m // MAX_PART_EDGES), PARTS_PER_THREAD * threads)
+    return max(1, min(wanted, model.m // MIN_PART_EDGES, model.n))
+
+
+def block_edges(cluster: Cluster) -> int:
+    """The largest block that leaves three quarters of each worker's free memory free."""
+    room = []
+    for worker in cluster.workers.values():
+        room.append(worker.host_bytes // worker.threads)
+        if cluster.backend == "gpu":
+            room.append(worker.device_bytes // worker.threads)
+    fitting = min(room) // (4 * BLOCK_BYTES_PER_EDGE)
+    return max(MIN_BLOCK_EDGES, min(BLOCK_EDGES, fitting))

@@ -1,0 +1,13 @@
+"""Imported once by the fork server: what every local worker needs, the compiled kernel included."""
+
+import distributed.nanny
+import distributed.worker
+import numpy as np
+import pyarrow.parquet  # noqa: F401
+
+import mgraph.distributed.generate
+from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.cuppa_hash_cpu import fill_range
+
+# Compiles the kernel, or loads it from Numba's cache, before the workers fork.
+fill_range(CopyModel(n=2, d=1), range(2), np.empty(1, np.int32), np.empty(1, np.int32))

@@ -1,0 +1,79 @@
+"""The terminal's progress line: edges, rate, time left; without a terminal, a line now and then."""
+
+import sys
+import threading
+import time
+from typing import Any, TextIO
+
+REFRESH_SECONDS = 0.25
+LINE_SECONDS = 10.0
+
+
+def quantity(value: float) -> str:
+    """A number with three digits and an SI prefix: 1.23 G."""
+    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor:
+            return f"{value / factor:.3g} {prefix}"
+    return f"{value:.3g} "
+
+
+def duration(seconds: float) -> str:
+    """Hours, minutes and seconds: 1:02:03, or 0:07."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
+class Progress:
+    """A context in which ``add`` moves one line along: ``verb 37 % …``.
+
+    edges, parts: the totals. stream: where it is drawn; None draws nothing.
+    """
+
+    def __init__(self, verb: str, edges: int, parts: int, stream: TextIO | None = sys.stderr) -> None:
+        """Nothing is drawn before the context is entered."""
+        self._verb, self._edges, self._parts, self._stream = verb, edges, parts, stream
+        self._done_edges = self._done_parts = 0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
+
+    def __enter__(self) -> "Progress":
+        """Start drawing."""
+        self._begun = time.monotonic()
+        if self._stream is not None:
+            self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        """Draw the last state and end the line."""
+        self._stopped.set()
+        if self._stream is not None:
+            self._thread.join()
+
+    def add(self, edges: int) -> None:
+        """One more part is finished, with this many edges."""
+        self._done_edges += edges
+        self._done_parts += 1
+
+    def line(self) -> str:
+        """The line as it stands now."""
+        seconds = max(time.monotonic() - self._begun, 1e-9)
+        rate = self._done_edges / seconds
+        share = self._done_edges / self._edges if self._edges else 1.0
+        left = f"{duration((self._edges - self._done_edges) / rate)} left" if rate else "starting"
+        return (
+            f"{self._verb} {share:4.0%}  {quantity(self._done_edges)}edges of "
+            f"{quantity(self._edges)}, {self._done_parts}/{self._parts} parts, "
+            f"{quantity(rate)}edges/s, {left}"
+        )
+
+    def _draw(self) -> None:
+        stream = self._stream
+        assert stream is not None
+        terminal = stream.isatty()
+        while not self._stopped.wait(REFRESH_SECONDS if terminal else LINE_SECONDS):
+            stream.write(f"\r\x1b[K{self.line()}" if terminal else f"{self.line()}\n")
+            stream.flush()
+        if terminal:
+            stream.write("\r\x1b[K")
+            stream.flush()

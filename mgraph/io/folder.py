@@ -1,0 +1,175 @@
+"""A folder of files, local or in an object store, whose files appear whole or not at all."""
+
+import contextlib
+import errno
+import os
+import shutil
+import uuid
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from mgraph.errors import StorageError, UsageError
+
+TEMPORARY_SUFFIX = ".tmp"
+
+
+def explain(error: OSError, location: str) -> StorageError:
+    """One sentence for what the operating system or the store refused."""
+    if error.errno == errno.ENOSPC or "No space left" in str(error):
+        return StorageError(
+            f"the disk under {location} is full; what is finished is kept: free some space, "
+            "then run the same command with --resume"
+        )
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return StorageError(f"no permission to write in {location}; choose a folder of your own")
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return StorageError(f"{location} is not a folder, and something on its path is a file")
+    return StorageError(f"{location} could not be read or written: {error}")
+
+
+class Folder:
+    """A folder given by a path or by a URI that PyArrow knows (``s3://bucket/key``).
+
+    For S3 the credentials, region and endpoint come from the usual AWS variables
+    (``AWS_ACCESS_KEY_ID``, ``AWS_DEFAULT_REGION``, ``AWS_ENDPOINT_URL``). Cheap to send to workers.
+    """
+
+    def __init__(self, location: str | os.PathLike[str]) -> None:
+        """Take a path or URI; nothing is touched."""
+        text = os.fspath(location)
+        self.remote = "://" in text and not text.startswith("file://")
+        if text.startswith("file://"):
+            text = text.removeprefix("file://")
+        if not text:
+            raise UsageError("the folder's name is empty; give a path or an s3:// address")
+        self.location = text.rstrip("/") if self.remote else os.path.abspath(text)
+        self._opened: tuple[Any, str] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the location alone."""
+        return Folder, (self.location,)
+
+    def __str__(self) -> str:
+        """The path or URI."""
+        return self.location
+
+    @property
+    def filesystem(self) -> Any:
+        """PyArrow's file system."""
+        return self._open()[0]
+
+    def _open(self) -> tuple[Any, str]:
+        """PyArrow's file system and the folder's path in it."""
+        if self._opened is None:
+            from pyarrow import fs
+
+            try:
+                if self.remote:
+                    self._opened = fs.FileSystem.from_uri(self.location)
+                else:
+                    self._opened = fs.LocalFileSystem(), self.location
+            except OSError as error:
+                raise explain(error, self.location) from error
+            except Exception as error:
+                raise UsageError(f"{self.location} is no address that can be opened: {error}") from None
+        return self._opened
+
+    def path(self, name: str) -> str:
+        """The path of a file of this folder in ``filesystem``."""
+        return str(PurePosixPath(self._open()[1]) / name)
+
+    def names(self) -> list[str] | None:
+        """The names of what stands directly in the folder, sorted; None where there is none."""
+        from pyarrow import fs
+
+        filesystem, root = self._open()
+        try:
+            info = filesystem.get_file_info(root)
+            if info.type == fs.FileType.File:
+                raise StorageError(f"{self} is a file, and should be a folder")
+            if info.type == fs.FileType.NotFound:
+                return None
+            found = filesystem.get_file_info(fs.FileSelector(root))
+        except OSError as error:
+            if isinstance(error, StorageError):
+                raise
+            raise explain(error, self.location) from error
+        return sorted(entry.base_name for entry in found)
+
+    def create(self) -> None:
+        """Make the folder and those above it, and see that it can be written to."""
+        try:
+            if self.remote:
+                # A bucket is not ours to make; a folder in it needs no making.
+                self.write("." + uuid.uuid4().hex + TEMPORARY_SUFFIX, b"")
+            else:
+                os.makedirs(self.location, exist_ok=True)
+                if not os.access(self.location, os.W_OK | os.X_OK):
+                    raise PermissionError(errno.EACCES, "not writable")
+        except OSError as error:
+            if isinstance(error, StorageError):
+                raise
+            raise explain(error, self.location) from error
+        if self.remote:
+            self.remove_temporaries()
+
+    def read(self, name: str) -> bytes:
+        """A whole file's bytes."""
+        try:
+            with self.filesystem.open_input_stream(self.path(name)) as stream:
+                return bytes(stream.read())
+        except OSError as error:
+            raise explain(error, f"{self}/{name}") from error
+
+    def open(self, name: str) -> Any:
+        """A PyArrow file for random access."""
+        return self.filesystem.open_input_file(self.path(name))
+
+    def size(self, name: str) -> int:
+        """A file's size in bytes."""
+        return int(self.filesystem.get_file_info(self.path(name)).size)
+
+    @contextlib.contextmanager
+    def writing(self, name: str) -> Iterator[Any]:
+        """A stream to a temporary name that becomes ``name`` when the block ends well.
+
+        Readers never see a part of a file; a block that raises leaves nothing behind. (A machine
+        that loses power may lose what its disk cache held: checksums tell.)
+        """
+        temporary = f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
+        try:
+            stream = self.filesystem.open_output_stream(self.path(temporary))
+            try:
+                yield stream
+                stream.close()
+                self.filesystem.move(self.path(temporary), self.path(name))
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    stream.close()
+                self.remove(temporary)
+                raise
+        except OSError as error:
+            if isinstance(error, StorageError):
+                raise
+            raise explain(error, self.location) from error
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a small file, whole."""
+        with self.writing(name) as stream:
+            stream.write(content)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, if it is there."""
+        with contextlib.suppress(FileNotFoundError):
+            self.filesystem.delete_file(self.path(name))
+
+    def remove_temporaries(self) -> None:
+        """Remove what killed writers left."""
+        for name in self.names() or []:
+            if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
+                self.remove(name)
+
+    def free_bytes(self) -> int | None:
+        """Free space on the folder's disk; None where that means nothing."""
+        return None if self.remote else shutil.disk_usage(self.location).free

@@ -1,0 +1,91 @@
+"""``manifest.json``: what an edge-list dataset holds, written last, so that it vouches for all."""
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mgraph.errors import DatasetError
+from mgraph.io.folder import Folder
+
+NAME = "manifest.json"
+FORMAT, VERSION = "mgraph edge list", 1
+
+
+@dataclass(frozen=True)
+class PartRecord:
+    """One part: its file, rows, the half-open range of its ``src`` ids, checksum, size in bytes."""
+
+    file: str
+    rows: int
+    first: int
+    stop: int
+    checksum: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A dataset's description. ``model``: the generator's parameters, enough to make it again."""
+
+    model: dict[str, Any]
+    n: int
+    m: int
+    dtype: str
+    compression: str
+    parts: tuple[PartRecord, ...]
+    created_by: str = ""
+
+    @property
+    def checksum(self) -> int:
+        """The sum of the parts' checksums modulo 2^64: the same in every partition."""
+        return sum(part.checksum for part in self.parts) % (1 << 64)
+
+    @property
+    def bytes(self) -> int:
+        """The size of all parts."""
+        return sum(part.bytes for part in self.parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in the file; checksums are hexadecimal, since JSON's numbers are doubles."""
+        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        content["checksum"] = f"{self.checksum:016x}"
+        content["parts"] = [
+            asdict(part) | {"checksum": f"{part.checksum:016x}"} for part in self.parts
+        ]
+        return content
+
+    def write(self, folder: Folder) -> None:
+        """Write the file, whole."""
+        folder.write(NAME, (json.dumps(self.to_json(), indent=1) + "\n").encode())
+
+
+def read(folder: Folder) -> Manifest:
+    """Read and check a folder's manifest. Raises DatasetError where it is none or is damaged."""
+    names = folder.names()
+    if names is None:
+        raise DatasetError(f"{folder} does not exist; mgraph generate makes a dataset")
+    if NAME not in names:
+        parts = sum(name.startswith("part-") for name in names)
+        raise DatasetError(
+            f"{folder} holds {parts} parts of an unfinished dataset and no {NAME}; finish it with "
+            "mgraph generate --resume"
+            if parts
+            else f"{folder} is not a dataset: it has no {NAME}"
+        )
+    try:
+        content = json.loads(folder.read(NAME))
+        if content.pop("format") != FORMAT:
+            raise ValueError(f"its format is not {FORMAT!r}")
+        if content.pop("version") != VERSION:
+            raise ValueError(f"its version is not {VERSION}; a newer mgraph wrote it")
+        total = int(content.pop("checksum"), 16)
+        parts = tuple(
+            PartRecord(**part | {"checksum": int(part["checksum"], 16)})
+            for part in content.pop("parts")
+        )
+        manifest = Manifest(parts=parts, **content)
+        if total != manifest.checksum or manifest.m != sum(part.rows for part in parts):
+            raise ValueError("its parts do not add up to its totals")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DatasetError(f"{folder}/{NAME} is damaged: {error}") from error
+    return manifest
