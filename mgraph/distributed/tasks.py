@@ -3,14 +3,68 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, TextIO
 
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.progress import Progress
-from mgraph.errors import ClusterError, MgraphError
+from mgraph.errors import ClusterError
 
 DRAIN_SECONDS = 30.0
+
+
+def submit_parts(
+    cluster: Cluster, task: Callable[..., Any], indices: Iterable[int], *, verb: str, **common: Any
+) -> dict[int, Any]:
+    """Start ``task(index, **common)`` for each index; return the futures by index.
+
+    On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name.
+    """
+    from distributed import span
+
+    indices = list(indices)
+    keys = [(f"mgraph-{verb}-{time.time_ns()}", index) for index in indices]
+    with span(f"mgraph-{verb}"):
+        futures = cluster.client.map(task, indices, key=keys, **common)
+    return dict(zip(indices, futures, strict=True))
+
+
+def follow_parts(
+    cluster: Cluster,
+    futures: dict[int, Any],
+    edges: Mapping[int, int],
+    *,
+    verb: str,
+    progress: TextIO | None = sys.stderr,
+) -> Iterator[tuple[int, Any]]:
+    """Yield each index with its finished future, as they come; ``futures`` is emptied.
+
+    edges: each part's size, for the progress line. A worker that dies has its tasks done by
+    another. When a task fails, the rest is cancelled, what runs is awaited, its error raised.
+    """
+    from distributed import as_completed
+    from distributed.scheduler import KilledWorker
+
+    index_of = {future.key: index for index, future in futures.items()}
+    waiting = as_completed(list(futures.values()))
+    try:
+        with Progress(verb, sum(edges.values()), len(edges), progress) as line:
+            for future in waiting:
+                index = index_of[future.key]
+                if future.status != "finished":
+                    raise _failure(future)
+                line.add(edges[index])
+                del futures[index]
+                yield index, future
+    except KilledWorker as error:
+        _cancel(cluster.client, futures)
+        raise ClusterError(
+            f"workers died again and again while they worked on one part ({error}); mostly they ran "
+            "out of memory: use fewer workers or more parts"
+        ) from error
+    except BaseException:
+        _cancel(cluster.client, futures)
+        raise
 
 
 def run_parts(
@@ -22,48 +76,27 @@ def run_parts(
     progress: TextIO | None = sys.stderr,
     **common: Any,
 ) -> Iterator[tuple[int, Any]]:
-    """Call ``task(index, **common)`` on the cluster for each index; yield results as they come.
-
-    edges: each part's index and size, for the progress line. verb: names the tasks
-    (``mgraph-<verb>`` on the dashboard). A worker that dies has its tasks done by another. When a
-    task fails, the rest is cancelled, what runs is awaited, and its error raised.
-    """
-    from distributed import as_completed, span
-    from distributed.scheduler import KilledWorker
-
-    run = time.time_ns()
-    keys = [(f"mgraph-{verb}-{run}", index) for index in edges]
-    with span(f"mgraph-{verb}"):
-        futures = cluster.client.map(task, list(edges), key=keys, **common)
-    index_of = {future.key: index for future, index in zip(futures, edges, strict=True)}
-    try:
-        with Progress(verb, sum(edges.values()), len(edges), progress) as line:
-            for future in as_completed(futures):
-                result = future.result()
-                index = index_of[future.key]
-                line.add(edges[index])
-                yield index, result
-    except KilledWorker as error:
-        raise ClusterError(
-            f"workers died again and again while they worked on one part ({error}); mostly they ran "
-            "out of memory: use fewer workers or more parts"
-        ) from error
-    except BaseException as error:
-        _cancel(cluster.client, futures)
-        if isinstance(error, (MgraphError, KeyboardInterrupt, GeneratorExit)):
-            raise
-        if type(error).__name__ in ("CancelledError", "FutureCancelledError", "CommClosedError"):
-            raise ClusterError(
-                "the connection to the scheduler was lost; what is finished is kept, and --resume "
-                "goes on from there"
-            ) from error
-        raise
+    """``submit_parts``, then yield each index with its result."""
+    futures = submit_parts(cluster, task, edges, verb=verb, **common)
+    for index, future in follow_parts(cluster, futures, edges, verb=verb, progress=progress):
+        yield index, future.result()
 
 
-def _cancel(client: Any, futures: list[Any]) -> None:
+def _failure(future: Any) -> BaseException:
+    """The error of a future that did not finish."""
+    if future.status in ("cancelled", "lost"):
+        return ClusterError(
+            "the connection to the scheduler was lost; what is finished is kept, and --resume goes "
+            "on from there"
+        )
+    error: BaseException = future.exception()
+    return error
+
+
+def _cancel(client: Any, futures: dict[int, Any]) -> None:
     """Drop what has not begun and wait for what runs, so that nothing writes after we are gone."""
     with contextlib.suppress(Exception):
-        client.cancel(futures, force=True)
+        client.cancel(list(futures.values()), force=True)
         deadline = time.monotonic() + DRAIN_SECONDS
         while time.monotonic() < deadline and any(client.run(running_tasks).values()):
             time.sleep(0.05)

@@ -1,0 +1,30 @@
+"""Counting how often each vertex is an endpoint."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_endpoints(ids, first, counts):
+    """Add 1 to ``counts[v - first]`` for each v of ``ids`` within ``counts``' range.
+
+    ids: int32 or int64. counts: uint32 or int64, shape (vertices,).
+    """
+    for i in range(ids.size):
+        at = ids[i] - first
+        if 0 <= at < counts.size:
+            counts[at] += 1
+
+
+def histogram(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct values of ``counts``, ascending, and how often each occurs, both int64."""
+    if not counts.size:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    small = np.minimum(counts, 1 << 16).astype(np.int64)
+    occurrences = np.bincount(small, minlength=(1 << 16) + 1)
+    values = np.flatnonzero(occurrences[: 1 << 16])
+    large, large_occurrences = np.unique(counts[counts >= 1 << 16], return_counts=True)
+    return (
+        np.concatenate([values, large.astype(np.int64)]),
+        np.concatenate([occurrences[values], large_occurrences.astype(np.int64)]),
+    )

@@ -1,0 +1,183 @@
+"""The degree distribution of a dataset, over a cluster.
+
+Data flow: the vertices are cut into slices whose counters fit a worker's memory; the parts into
+groups, one a thread. A task counts one slice's endpoints in one group of files; counters of a
+slice are summed pair by pair on the workers, and only their histogram comes back. Cost: every
+file is read once a slice (files whose ``src`` lies below a slice not at all), and 4 bytes a vertex
+and thread, times a few.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+from mgraph.core.power_law import PowerLaw, fit
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.tasks import follow_parts, submit_parts
+from mgraph.errors import UsageError
+from mgraph.io.dataset import EdgeDataset
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import PartRecord
+
+COUNTER_SHARE = 8  # a counter array takes at most this part of a thread's memory
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """A degree distribution: ``count[i]`` vertices have degree ``degree[i]`` (int64, ascending)."""
+
+    location: str
+    n: int
+    m: int
+    degree: np.ndarray
+    count: np.ndarray
+    power_law: PowerLaw | None
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs; ``power_law`` is null where no tail can be fitted."""
+        return {
+            "n": self.n,
+            "m": self.m,
+            "least": int(self.degree[0]),
+            "largest": int(self.degree[-1]),
+            "mean": 2 * self.m / self.n,
+            "power_law": self.power_law._asdict() if self.power_law else None,
+            "degree": self.degree.tolist(),
+            "count": self.count.tolist(),
+        }
+
+
+def count_group(
+    index: int, folder: Folder, jobs: dict[int, tuple[range, list[PartRecord]]], dtype: str
+) -> np.ndarray:
+    """The task: how often each vertex of a slice is an endpoint in a group of files."""
+    from mgraph.core.degrees_cpu import count_endpoints
+    from mgraph.distributed.counters import count_edges
+    from mgraph.io.parquet import read_blocks
+
+    vertices, records = jobs[index]
+    counts = np.zeros(len(vertices), dtype)
+    for record in records:
+        for block in read_blocks(folder, record.file):
+            count_endpoints(block.dst, vertices.start, counts)
+            if record.first < vertices.stop:
+                count_endpoints(block.src, vertices.start, counts)
+            count_edges(block.src.size)
+    return counts
+
+
+def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The task: a slice's degrees and how often each occurs."""
+    from mgraph.core.degrees_cpu import histogram
+
+    return histogram(counts)
+
+
+def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of histograms of disjoint sets."""
+    values, counts = (np.concatenate(column) for column in zip(*histograms, strict=True))
+    distinct, inverse = np.unique(values, return_inverse=True)
+    total = np.zeros(len(distinct), np.int64)
+    np.add.at(total, inverse, counts)
+    return distinct, total
+
+
+def plan_jobs(
+    dataset: EdgeDataset, cluster: Cluster, dtype: Any
+) -> list[dict[int, tuple[range, list[PartRecord]]]]:
+    """For each slice of the vertices, its numbered jobs: the slice and the files to count."""
+    room = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
+    length = max(1, room // COUNTER_SHARE // dtype.itemsize)
+    groups = min(cluster.threads, len(dataset))
+    slices, number = [], 0
+    for start in range(0, dataset.n, length):
+        vertices = range(start, min(start + length, dataset.n))
+        jobs = {}
+        for group in range(groups):
+            files = [part for part in dataset.manifest.parts[group::groups] if part.stop > start]
+            jobs[number] = vertices, files
+            number += 1
+        slices.append(jobs)
+    return slices
+
+
+def degrees(
+    location: str | os.PathLike[str],
+    *,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    progress: TextIO | None = sys.stderr,
+) -> Degrees:
+    """The degree distribution of a dataset's graph, each edge counted at both its ends.
+
+    Raises DatasetError where there is no dataset or a part is missing or damaged.
+    """
+    dataset = EdgeDataset(location)
+    dtype = np.dtype(np.uint32 if dataset.n < 1 << 31 else np.int64)
+    with entered(cluster) as cluster:
+        slices = plan_jobs(dataset, cluster, dtype)
+        jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
+        edges = {number: sum(p.rows for p in parts) for number, (_, parts) in jobs.items()}
+        counted = submit_parts(
+            cluster,
+            count_group,
+            jobs,
+            verb="degrees",
+            folder=dataset.folder,
+            jobs=jobs,
+            dtype=dtype.str,
+        )
+        histograms = []
+        for slice_jobs in slices:
+            layer = [counted[number] for number in slice_jobs]
+            while len(layer) > 1:
+                pairs = zip(layer[::2], layer[1::2], strict=False)
+                odd = layer[-1:] if len(layer) % 2 else []
+                layer = [cluster.client.submit(np.add, *pair) for pair in pairs] + odd
+            histograms.append(cluster.client.submit(histogram_of, layer[0]))
+        del layer
+        for _ in follow_parts(cluster, counted, edges, verb="degrees", progress=progress):
+            pass
+        degree, count = merged(cluster.client.gather(histograms))
+    return Degrees(
+        str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count)
+    )
+
+
+def plot(found: Degrees, file: str | os.PathLike[str]) -> None:
+    """Draw the distribution, log by log, with the fitted tail, as an image (``.png``, ``.svg``).
+
+    Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
+    from scipy.special import zeta
+
+    shown = found.degree > 0
+    degree, count = found.degree[shown], found.count[shown]
+    figure = Figure(figsize=(7, 5), layout="constrained")
+    axes = figure.add_subplot(xscale="log", yscale="log")
+    at_least = np.cumsum(count[::-1])[::-1] / found.n
+    axes.plot(degree, count / found.n, ".", ms=4, alpha=0.5, label="share with degree k")
+    axes.plot(degree, at_least, drawstyle="steps-post", label="share with degree k or more")
+    law = found.power_law
+    if law:
+        k = np.geomspace(law.k_min, degree[-1], 200)
+        tail = law.tail / found.n * zeta(law.exponent, k) / zeta(law.exponent, law.k_min)
+        label = f"power law, γ = {law.exponent:.3f} ± {law.standard_error:.3f}, k ≥ {law.k_min}"
+        axes.plot(k, tail, "k--", lw=1, label=label)
+    axes.set_xlabel("degree k")
+    axes.set_ylabel("share of the vertices")
+    axes.set_title(f"{found.n:,} vertices, {found.m:,} edges")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    try:
+        figure.savefig(file, dpi=150)
+    except ValueError as error:
+        raise UsageError(f"{file} cannot be drawn: {error}") from error

@@ -1,0 +1,141 @@
+"""Read every part back and hold it against the manifest; make some again and compare.
+
+Cost: every file read once, plus the given share of the graph generated again.
+"""
+
+import os
+import sys
+import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TextIO
+
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.plan import BLOCK_EDGES
+from mgraph.distributed.tasks import run_parts
+from mgraph.errors import DatasetError, UsageError
+from mgraph.generators import preferential_attachment
+from mgraph.generators.copy_model import CopyModel
+from mgraph.io.dataset import EdgeDataset
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import Manifest, PartRecord
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What ``verify`` found: the parts read and made again, and a sentence a fault."""
+
+    location: str
+    parts: int
+    regenerated: int
+    edges: int
+    seconds: float
+    faults: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything holds."""
+        return not self.faults
+
+
+def manifest_faults(manifest: Manifest, model: CopyModel) -> list[str]:
+    """Whether the parts tile the vertices and their rows are the model's."""
+    faults = []
+    expected = 0
+    for part in manifest.parts:
+        if part.first != expected:
+            faults.append(f"{part.file} begins at vertex {part.first}, and should at {expected}")
+        if part.rows != model.edges_in(range(part.first, part.stop)):
+            faults.append(f"{part.file} has {part.rows} rows in the manifest, not the model's")
+        expected = part.stop
+    if expected != manifest.n or manifest.n != model.n or manifest.m != model.m:
+        faults.append(f"the manifest's n and m are not those of its parts and model ({model})")
+    return faults
+
+
+def check_part(
+    index: int, folder: Folder, records: dict[int, PartRecord], model: CopyModel,
+    again: frozenset[int], backend: str,
+) -> str | None:
+    """The task: one part's first fault as a sentence, or None."""
+    from mgraph.distributed.counters import count_edges
+    from mgraph.generators.copy_model_cpu import RowCheck
+    from mgraph.io.parquet import read_blocks
+
+    record = records[index]
+    check = RowCheck(record.first, model.d)
+    try:
+        for block in read_blocks(folder, record.file):
+            fault = check.add(block)
+            if fault:
+                return f"{record.file}: {fault}"
+            count_edges(block.src.size)
+    except DatasetError as error:
+        return str(error)
+    if check.rows != record.rows:
+        return f"{record.file} has {check.rows} rows, and the manifest says {record.rows}"
+    if check.checksum != record.checksum:
+        return (
+            f"{record.file} has checksum {check.checksum:016x}, and the manifest says "
+            f"{record.checksum:016x}: an edge was changed"
+        )
+    if index in again:
+        made = 0
+        for generated in preferential_attachment.stream(
+            model, range(record.first, record.stop), backend=backend, block_edges=BLOCK_EDGES
+        ):
+            made += generated.checksum
+        if made % (1 << 64) != record.checksum:
+            return f"{record.file} is not what its parameters generate"
+    return None
+
+
+def chosen(parts: int, fraction: float) -> frozenset[int]:
+    """``ceil(fraction · parts)`` parts, spread evenly over all."""
+    count = -(-int(fraction * parts * 1_000_000) // 1_000_000)
+    return frozenset(i * parts // count for i in range(count)) if count else frozenset()
+
+
+def verify(
+    location: str | os.PathLike[str],
+    *,
+    regenerate: float = 0.0,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    progress: TextIO | None = sys.stderr,
+) -> Verdict:
+    """Check a dataset: every part's rows, ranges, order, repeated edges and checksum.
+
+    regenerate: a fraction of the parts, in [0, 1], to generate again and compare. Raises
+    DatasetError where there is no dataset; faults in it are returned, not raised.
+    """
+    if not 0 <= regenerate <= 1:
+        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
+    began = time.monotonic()
+    dataset = EdgeDataset(location)
+    manifest = dataset.manifest
+    try:
+        model = CopyModel(**manifest.model)
+    except (TypeError, UsageError) as error:
+        raise DatasetError(f"{dataset.folder} was made by a model unknown here: {error}") from error
+    faults = manifest_faults(manifest, model)
+    again = chosen(len(dataset), regenerate)
+    records = dict(enumerate(manifest.parts))
+    with entered(cluster) as cluster:
+        results = run_parts(
+            cluster,
+            check_part,
+            {index: record.rows for index, record in records.items()},
+            verb="verify",
+            progress=progress,
+            folder=dataset.folder,
+            records=records,
+            model=model,
+            again=again,
+            backend=cluster.backend,
+        )
+        found = dict(results)
+    faults += [found[index] for index in sorted(found) if found[index]]
+    seconds = time.monotonic() - began
+    return Verdict(
+        str(dataset.folder), len(dataset), len(again), manifest.m, seconds, tuple(faults)
+    )

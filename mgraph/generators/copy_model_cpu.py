@@ -1,0 +1,73 @@
+"""Checks that rows read from a file are rows that the copy model can make."""
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.hashing import edge_hash
+
+PAIRWISE = 32  # up to this many endpoints are compared pair by pair, more are sorted
+
+GOOD, WRONG_SRC, WRONG_DST, REPEATED = 0, 1, 2, 3
+REASONS = {
+    WRONG_SRC: "has another src than its place demands",
+    WRONG_DST: "has a dst outside [0, src)",
+    REPEATED: "repeats an edge",
+}
+
+
+@njit(cache=True)
+def _repeats(row):
+    """Whether two entries of a row are equal."""
+    if row.size > PAIRWISE:
+        row = np.sort(row)
+        return np.any(row[1:] == row[:-1])
+    repeats = False
+    for i in range(1, row.size):
+        for j in range(i):
+            repeats |= row[i] == row[j]
+    return repeats
+
+
+@njit(cache=True, nogil=True)
+def _check(src, dst, v, slot, d):
+    """Walk rows that should begin at slot ``slot`` of vertex ``v``.
+
+    Returns the checksum, the first bad row or -1, its reason, and where the next row should be.
+    """
+    checksum = uint64(0)
+    begin = 0  # the row where vertex v's edges begin in this block
+    for row in range(src.size):
+        if src[row] != v:
+            return checksum, row, WRONG_SRC, v, slot
+        if not 0 <= dst[row] < v:
+            return checksum, row, WRONG_DST, v, slot
+        checksum += edge_hash(uint64(src[row]), uint64(dst[row]))
+        slot += 1
+        if slot == min(v, d):
+            if _repeats(dst[begin : row + 1]):
+                return checksum, row, REPEATED, v, slot
+            v, slot, begin = v + 1, int64(0), row + 1
+    return checksum, -1, GOOD, v, slot
+
+
+class RowCheck:
+    """Follows one part's rows, block by block: order, ranges, no repeated edge, checksum."""
+
+    def __init__(self, first: int, d: int) -> None:
+        """Expect the edges of vertex ``first`` and on, ``d`` a vertex (v of a clique vertex v)."""
+        self._v, self._slot, self._d = max(first, 1), 0, d
+        self.rows = 0
+        self.checksum = 0
+
+    def add(self, edges: EdgeList) -> str | None:
+        """Check a block; return what is wrong with its first bad row, or None."""
+        checksum, bad, reason, self._v, self._slot = _check(
+            edges.src, edges.dst, self._v, self._slot, self._d
+        )
+        if bad >= 0:
+            edge = f"({edges.src[bad]}, {edges.dst[bad]})"
+            return f"row {self.rows + bad}, edge {edge}, {REASONS[reason]}"
+        self.checksum = (self.checksum + int(checksum)) % (1 << 64)
+        self.rows += edges.src.size
+        return None
