@@ -10,20 +10,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "Cluster": "mgraph.distributed.connect",
     "ClusterError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
+    "Dataset": "mgraph.distributed.dataset",
     "DatasetError": "mgraph.errors",
+    "Degrees": "mgraph.distributed.degrees",
     "DeviceError": "mgraph.errors",
     "EdgeList": "mgraph.core.edges",
     "MgraphError": "mgraph.errors",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
+    "connect": "mgraph.distributed.connect",
+    "degrees": "mgraph.distributed.degrees",
     "edges": "mgraph.generators.preferential_attachment",
+    "generate": "mgraph.distributed.generate",
+    "open_dataset": "mgraph.distributed.dataset",
+    "verify": "mgraph.distributed.verify",
 }
-__all__ = sorted(_HOME)  # noqa: PLE0605
+__all__ = list(_HOME)  # noqa: PLE0605
 
 if TYPE_CHECKING:
     from mgraph.core.edges import EdgeList
+    from mgraph.distributed.connect import Cluster, connect
+    from mgraph.distributed.dataset import Dataset, open_dataset
+    from mgraph.distributed.degrees import Degrees, degrees
+    from mgraph.distributed.generate import generate
+    from mgraph.distributed.verify import verify
     from mgraph.errors import (
         ClusterError,
         DatasetError,

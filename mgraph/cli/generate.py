@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+import mgraph
 from mgraph.cli.options import NUMBER, cluster_options, open_cluster
 
 
@@ -56,13 +57,11 @@ def generate(
     the parts, or whether it was resumed.
     """
     cluster = open_cluster(backend=backend, quiet=quiet, **where)
-    from mgraph.distributed import generate as generator
     from mgraph.distributed.progress import quantity
-    from mgraph.generators.copy_model import CopyModel
 
-    result = generator.generate(
+    result = mgraph.generate(
         out,
-        CopyModel(n, d, p, seed, method),
+        mgraph.CopyModel(n, d, p, seed, method),
         cluster=cluster,
         parts=parts,
         compression=compression,

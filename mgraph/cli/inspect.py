@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
 
 
@@ -15,9 +16,8 @@ from mgraph.cli.options import cluster_options, open_cluster
 def info(out: str, as_json: bool) -> None:
     """Show the manifest of the dataset in OUT."""
     from mgraph.distributed.progress import quantity
-    from mgraph.io.dataset import EdgeDataset
-
-    dataset = EdgeDataset(out)
+    
+    dataset = mgraph.open_dataset(out)
     manifest = dataset.manifest
     if as_json:
         click.echo(json.dumps(manifest.to_json(), indent=1))
@@ -47,10 +47,9 @@ def info(out: str, as_json: bool) -> None:
 @cluster_options
 def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     """Read every part of OUT back: rows, ranges, order, repeated edges, checksums."""
-    from mgraph.distributed import verify as verifier
     from mgraph.distributed.progress import quantity
 
-    verdict = verifier.verify(
+    verdict = mgraph.verify(
         out,
         regenerate=regenerate,
         cluster=open_cluster(quiet=quiet, **where),
@@ -81,15 +80,13 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
 @cluster_options
 def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any) -> None:
     """Degree distribution of OUT, and the exponent of its tail by maximum likelihood."""
-    from mgraph.distributed import degrees as counter
-
-    found = counter.degrees(
+    found = mgraph.degrees(
         out,
         cluster=open_cluster(quiet=quiet, **where),
         progress=None if quiet else sys.stderr,
     )
     if plot:
-        counter.plot(found, plot)
+        found.plot(plot)
     if as_json:
         click.echo(json.dumps(found.to_json()))
         return

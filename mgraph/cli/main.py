@@ -53,8 +53,13 @@ def _run(arguments: Sequence[str] | None) -> int:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
+    except click.exceptions.NoArgsIsHelpError as help_text:
+        help_text.show()
+        return help_text.exit_code
     except click.ClickException as error:
-        error.show()
+        context = getattr(error, "ctx", None)
+        hint = f"; see {context.command_path} --help" if context else ""
+        click.echo(f"mgraph: {error.format_message().rstrip('.')}{hint}", err=True)
         return error.exit_code
     except MgraphError as error:
         click.echo(f"mgraph: {error}", err=True)

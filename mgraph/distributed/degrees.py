@@ -51,6 +51,40 @@ class Degrees:
             "count": self.count.tolist(),
         }
 
+    def plot(self, file: str | os.PathLike[str]) -> None:
+        """Draw the distribution, log by log, with the fitted tail, as an image (``.png``, ``.svg``).
+
+        Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
+        """
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
+        from scipy.special import zeta
+
+        shown = self.degree > 0
+        degree, count = self.degree[shown], self.count[shown]
+        figure = Figure(figsize=(7, 5), layout="constrained")
+        axes = figure.add_subplot(xscale="log", yscale="log")
+        at_least = np.cumsum(count[::-1])[::-1] / self.n
+        axes.plot(degree, count / self.n, ".", ms=4, alpha=0.5, label="share with degree k")
+        axes.plot(degree, at_least, drawstyle="steps-post", label="share with degree k or more")
+        law = self.power_law
+        if law:
+            k = np.geomspace(law.k_min, degree[-1], 200)
+            tail = law.tail / self.n * zeta(law.exponent, k) / zeta(law.exponent, law.k_min)
+            label = f"power law, γ = {law.exponent:.3f} ± {law.standard_error:.3f}, k ≥ {law.k_min}"
+            axes.plot(k, tail, "k--", lw=1, label=label)
+        axes.set_xlabel("degree k")
+        axes.set_ylabel("share of the vertices")
+        axes.set_title(f"{self.n:,} vertices, {self.m:,} edges")
+        axes.grid(alpha=0.3)
+        axes.legend()
+        try:
+            figure.savefig(file, dpi=150)
+        except ValueError as error:
+            raise UsageError(f"{file} cannot be drawn: {error}") from error
+
 
 def count_group(
     index: int, folder: Folder, jobs: dict[int, tuple[range, list[PartRecord]]], dtype: str
@@ -146,38 +180,3 @@ def degrees(
     return Degrees(
         str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count)
     )
-
-
-def plot(found: Degrees, file: str | os.PathLike[str]) -> None:
-    """Draw the distribution, log by log, with the fitted tail, as an image (``.png``, ``.svg``).
-
-    Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
-    from scipy.special import zeta
-
-    shown = found.degree > 0
-    degree, count = found.degree[shown], found.count[shown]
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    axes = figure.add_subplot(xscale="log", yscale="log")
-    at_least = np.cumsum(count[::-1])[::-1] / found.n
-    axes.plot(degree, count / found.n, ".", ms=4, alpha=0.5, label="share with degree k")
-    axes.plot(degree, at_least, drawstyle="steps-post", label="share with degree k or more")
-    law = found.power_law
-    if law:
-        k = np.geomspace(law.k_min, degree[-1], 200)
-        tail = law.tail / found.n * zeta(law.exponent, k) / zeta(law.exponent, law.k_min)
-        label = f"power law, γ = {law.exponent:.3f} ± {law.standard_error:.3f}, k ≥ {law.k_min}"
-        axes.plot(k, tail, "k--", lw=1, label=label)
-    axes.set_xlabel("degree k")
-    axes.set_ylabel("share of the vertices")
-    axes.set_title(f"{found.n:,} vertices, {found.m:,} edges")
-    axes.grid(alpha=0.3)
-    axes.legend()
-    try:
-        figure.savefig(file, dpi=150)
-    except ValueError as error:
-        raise UsageError(f"{file} cannot be drawn: {error}") from error

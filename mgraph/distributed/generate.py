@@ -96,6 +96,7 @@ def generate(
     check_compression(compression)
     if parts is not None:
         model.check_parts(parts)
+    folder.check_writable()
     names = existing_parts(folder, resume, overwrite)
     found = footers(folder, names) if resume else {}
     if parts is None and found:

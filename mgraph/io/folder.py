@@ -97,22 +97,32 @@ class Folder:
             raise explain(error, self.location) from error
         return sorted(entry.base_name for entry in found)
 
+    def check_writable(self) -> None:
+        """Raise StorageError where ``create`` or a write will fail, as far as can be told now."""
+        if self.remote:
+            self._open()
+            return
+        existing = self.location
+        while not os.path.lexists(existing):
+            existing = os.path.dirname(existing)
+        if not os.path.isdir(existing):
+            raise explain(NotADirectoryError(errno.ENOTDIR, "a file"), self.location)
+        if not os.access(existing, os.W_OK | os.X_OK):
+            raise explain(PermissionError(errno.EACCES, "not writable"), self.location)
+
     def create(self) -> None:
         """Make the folder and those above it, and see that it can be written to."""
         try:
-            if self.remote:
-                # A bucket is not ours to make; a folder in it needs no making.
-                self.write("." + uuid.uuid4().hex + TEMPORARY_SUFFIX, b"")
-            else:
+            if not self.remote:
                 os.makedirs(self.location, exist_ok=True)
-                if not os.access(self.location, os.W_OK | os.X_OK):
-                    raise PermissionError(errno.EACCES, "not writable")
+            # A bucket is not ours to make, and a folder in it needs no making.
+            probe = f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
+            self.write(probe, b"")
+            self.remove(probe)
         except OSError as error:
             if isinstance(error, StorageError):
                 raise
             raise explain(error, self.location) from error
-        if self.remote:
-            self.remove_temporaries()
 
     def read(self, name: str) -> bytes:
         """A whole file's bytes."""

@@ -1,0 +1,88 @@
+"""Plain and slow: what the fast code is held against."""
+
+import numpy as np
+
+MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
+
+
+def mix64(x):
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 & MASK64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB & MASK64
+    return x ^ (x >> 31)
+
+
+def philox2x32(counter, key, rounds):
+    """Random123's philox2x32 of a two-word counter, in Python's integers."""
+    word0, word1 = counter
+    for _ in range(rounds):
+        product = word0 * 0xD256D193
+        word0, word1 = (product >> 32) ^ key ^ word1, product & MASK32
+        key = (key + 0x9E3779B9) & MASK32
+    return word0, word1
+
+
+def edge_checksum(src, dst):
+    golden = 0x9E3779B97F4A7C15
+    return sum(mix64((int(s) * golden + int(t)) & MASK64) for s, t in zip(src, dst)) & MASK64
+
+
+def cuppa_hash_edge(model, v, slot, attempt):
+    """Algorithm 2 of the paper as recursion, with the design's draws."""
+    golden = 0x9E3779B97F4A7C15
+    white, key = (mix64((model.seed + step * golden) & MASK64) for step in (1, 2))
+    key = ((key & MASK32) + attempt * 0xBB67AE85) & MASK32
+    e = v * model.d + slot
+    counter = (e & MASK32) ^ (white & MASK32), (e >> 32) ^ (white >> 32)
+    word0, word1 = philox2x32(counter, key, 7)
+    u, fraction = divmod((word0 << 32 | word1) * v, 1 << 64)
+    slot, fraction = divmod(fraction * model.d, 1 << 64)
+    coin = fraction >> 32
+    if u < model.d or coin < model.p * 2**32:
+        return u
+    return cuppa_hash_edge(model, u, slot, 0)
+
+
+def cuppa_hash(model, part):
+    """The edges of a range of vertices, slot after slot."""
+    src, dst = [], []
+    for v in part:
+        if v < model.d:
+            ends = list(range(v))
+        else:
+            ends = []
+            for slot in range(model.d):
+                attempt = 0
+                while (end := cuppa_hash_edge(model, v, slot, attempt)) in ends:
+                    attempt += 1
+                ends.append(end)
+        src += [v] * len(ends)
+        dst += ends
+    return np.array(src, model.dtype), np.array(dst, model.dtype)
+
+
+def copy_model(n, d, p, seed):
+    """The textbook's copy model: one vertex after another, copies read the endpoints stored.
+
+    Returns the endpoints, shape (n, d); rows below d are not used.
+    """
+    random = np.random.default_rng(seed)
+    ends = np.zeros((n, d), np.int64)
+    chunk = 1 << 16
+    uniform, at = random.random((chunk, 3)), 0
+    for v in range(d, n):
+        chosen = []
+        while len(chosen) < d:
+            if at == chunk:
+                uniform, at = random.random((chunk, 3)), 0
+            vertex, coin, slot = uniform[at]
+            at += 1
+            u = int(vertex * v)
+            end = u if u < d or coin < p else int(ends[u, int(slot * d)])
+            if end not in chosen:
+                chosen.append(end)
+        ends[v] = chosen
+    return ends
+
+
+def degrees_of(src, dst, n):
+    return np.bincount(src, minlength=n) + np.bincount(dst, minlength=n)
