@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-MIN_TAIL = 50  # values below which a fit says nothing
+MIN_TAIL = 50  # a fit to fewer values says nothing,
+MIN_DISTINCT = 10  # nor does one to fewer distinct values
 CANDIDATES = 60
 
 
@@ -25,7 +26,7 @@ class PowerLaw(NamedTuple):
 
 
 def fit_tail(values: np.ndarray, counts: np.ndarray, k_min: int) -> PowerLaw | None:
-    """The fit to values at or above ``k_min``; None where they are all one value or too few.
+    """The fit to values at or above ``k_min``; None where they are too few.
 
     values: ascending, distinct, positive int64. counts: how often each occurs, int64.
     """
@@ -35,7 +36,7 @@ def fit_tail(values: np.ndarray, counts: np.ndarray, k_min: int) -> PowerLaw | N
     first = int(np.searchsorted(values, k_min))
     values, counts = values[first:].astype(np.float64), counts[first:].astype(np.float64)
     tail = counts.sum()
-    if tail < MIN_TAIL or len(values) < 2:
+    if tail < MIN_TAIL or len(values) < MIN_DISTINCT:
         return None
     mean_log = (counts * np.log(values)).sum() / tail
     exponent = minimize_scalar(

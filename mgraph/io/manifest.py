@@ -1,4 +1,8 @@
-"""``manifest.json``: what an edge-list dataset holds, written last, so that it vouches for all."""
+"""``_manifest.json``: what an edge-list dataset holds, written last, so that it vouches for all.
+
+The underscore keeps it out of the way: Arrow, Dask, Spark and Polars, given the folder, read its
+Parquet files and pass over names that begin with ``_`` or ``.``.
+"""
 
 import json
 from dataclasses import asdict, dataclass
@@ -7,7 +11,7 @@ from typing import Any
 from mgraph.errors import DatasetError
 from mgraph.io.folder import Folder
 
-NAME = "manifest.json"
+NAME = "_manifest.json"
 FORMAT, VERSION = "mgraph edge list", 1
 
 

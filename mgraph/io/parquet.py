@@ -77,12 +77,22 @@ class PartWriter:
         self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(metadata)})
         self._writer.close()
 
+    def abandon(self) -> None:
+        """Let go of a file that will be removed: PyArrow would complain of one left open."""
+        with contextlib.suppress(Exception):
+            self._writer.close()
+
 
 @contextlib.contextmanager
 def writing_part(folder: Folder, name: str, dtype: Any, compression: str) -> Iterator[PartWriter]:
     """A ``PartWriter`` whose file appears when the block ends, after ``close``, or not at all."""
     with folder.writing(name) as sink:
-        yield PartWriter(sink, dtype, compression)
+        writer = PartWriter(sink, dtype, compression)
+        try:
+            yield writer
+        except BaseException:
+            writer.abandon()
+            raise
 
 
 def _open(folder: Folder, name: str) -> pq.ParquetFile:

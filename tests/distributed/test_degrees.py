@@ -1,0 +1,60 @@
+"""The degree distribution against a plain count, in one slice and in many."""
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import CopyModel, UsageError
+from mgraph.distributed import degrees as counting
+from tests import oracles
+
+MODEL = CopyModel(30_000, 4)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory, cluster):
+    out = tmp_path_factory.mktemp("degrees") / "g"
+    mgraph.generate(out, MODEL, cluster=cluster, parts=5, progress=None)
+    return out
+
+
+@pytest.mark.parametrize("share", [8, 1 << 21])
+def test_it_is_the_plain_count(dataset, cluster, monkeypatch, share):
+    monkeypatch.setattr(counting, "COUNTER_SHARE", share)
+    slices = counting.plan_jobs(mgraph.open_dataset(dataset), cluster, np.dtype(np.uint32))
+    assert (len(slices) > 1) == (share > 8)
+    found = mgraph.degrees(dataset, cluster=cluster, progress=None)
+    (src, dst), _ = mgraph.edges(MODEL, backend="cpu")
+    degree, count = np.unique(oracles.degrees_of(src, dst, MODEL.n), return_counts=True)
+    np.testing.assert_array_equal(found.degree, degree)
+    np.testing.assert_array_equal(found.count, count)
+    assert (found.degree * found.count).sum() == 2 * MODEL.m
+    assert abs(found.power_law.exponent - 3) < 0.2
+    assert found.to_json()["largest"] == degree[-1]
+
+
+def test_a_star_has_no_tail_to_fit(tmp_path, cluster):
+    mgraph.generate(tmp_path / "g", CopyModel(500, 1, 0.0), cluster=cluster, progress=None)
+    found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
+    assert found.degree.tolist() == [1, 499]
+    assert found.power_law is None
+    assert found.to_json()["power_law"] is None
+
+
+def test_the_plot_is_an_image(dataset, cluster, tmp_path):
+    found = mgraph.degrees(dataset, cluster=cluster, progress=None)
+    found.plot(tmp_path / "d.png")
+    assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(UsageError, match="cannot be drawn"):
+        found.plot(tmp_path / "d.words")
+
+
+def test_views_agree(dataset):
+    opened = mgraph.open_dataset(dataset)
+    src = np.concatenate([part.read().src for part in opened])
+    assert len(opened[1:3]) == 2
+    assert sum(map(len, opened)) == opened.m == MODEL.m
+    np.testing.assert_array_equal(opened.to_arrow().to_table()["src"].to_numpy(), src)
+    frame = opened.to_dask()
+    assert frame.npartitions == 5
+    np.testing.assert_array_equal(frame.compute(scheduler="sync")["src"], src)

@@ -1,0 +1,137 @@
+"""verify holds for what generate made, and names what was done to it since."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mgraph
+from mgraph import CopyModel, DatasetError, UsageError
+from mgraph.distributed.verify import chosen
+
+MODEL = CopyModel(3000, 5)
+
+
+@pytest.fixture
+def dataset(tmp_path, cluster):
+    mgraph.generate(tmp_path / "g", MODEL, cluster=cluster, parts=4, progress=None)
+    return tmp_path / "g"
+
+
+def faults(dataset, cluster, **options):
+    return mgraph.verify(dataset, cluster=cluster, progress=None, **options).faults
+
+
+def edit(dataset, change, part="part-00002.parquet"):
+    """Rewrite a part with ``change`` applied to its arrays."""
+    file = dataset / part
+    table = pq.read_table(file)
+    src, dst = change(table["src"].to_numpy().copy(), table["dst"].to_numpy().copy())
+    pq.write_table(pa.table({"src": src, "dst": dst}, schema=table.schema), file)
+
+
+def test_what_was_generated_holds(dataset, cluster):
+    verdict = mgraph.verify(dataset, regenerate=0.5, cluster=cluster, progress=None)
+    assert verdict.ok
+    assert (verdict.parts, verdict.regenerated, verdict.edges) == (4, 2, MODEL.m)
+
+
+def swap_edges(src, dst):
+    dst[[0, 1]] = dst[[1, 0]]  # within a vertex: another order of the same edges
+    return src, dst
+
+
+def change_dst(src, dst):
+    free = set(range(src[7])) - set(dst[src == src[7]])
+    dst[7] = min(free)
+    return src, dst
+
+
+def repeat_edge(src, dst):
+    dst[1] = dst[0]
+    return src, dst
+
+
+def self_loop(src, dst):
+    dst[9] = src[9]
+    return src, dst
+
+
+def negative(src, dst):
+    dst[9] = -1
+    return src, dst
+
+
+def drop_last(src, dst):
+    return src[:-1], dst[:-1]
+
+
+def disorder(src, dst):
+    order = np.r_[5:10, 0:5, 10 : len(src)]
+    return src[order], dst[order]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (change_dst, "an edge was changed"),
+        (repeat_edge, "repeats an edge"),
+        (self_loop, "dst outside"),
+        (negative, "dst outside"),
+        (drop_last, "rows, and the manifest says"),
+        (disorder, "another src than its place demands"),
+    ],
+)
+def test_an_edited_part_is_named(dataset, cluster, change, words):
+    edit(dataset, change)
+    (fault,) = faults(dataset, cluster)
+    assert "part-00002.parquet" in fault
+    assert words in fault
+
+
+def test_order_within_a_vertex_is_free(dataset, cluster):
+    edit(dataset, swap_edges)
+    assert not faults(dataset, cluster)
+
+
+def test_a_truncated_and_a_missing_part_are_named(dataset, cluster):
+    file = dataset / "part-00001.parquet"
+    file.write_bytes(file.read_bytes()[:200])
+    (dataset / "part-00003.parquet").unlink()
+    first, second = faults(dataset, cluster)
+    assert "part-00001.parquet is not a whole Parquet file" in first
+    assert "part-00003.parquet is missing" in second
+
+
+def test_flipped_bytes_are_seen(dataset, cluster):
+    file = dataset / "part-00001.parquet"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+    assert "part-00001.parquet" in faults(dataset, cluster)[0]
+
+
+def test_a_graph_of_another_seed_is_seen_by_regeneration(dataset, cluster):
+    manifest = json.loads((dataset / "_manifest.json").read_text())
+    manifest["model"]["seed"] = 2
+    (dataset / "_manifest.json").write_text(json.dumps(manifest))
+    assert not faults(dataset, cluster)
+    found = faults(dataset, cluster, regenerate=1.0)
+    assert len(found) == 4
+    assert "is not what its parameters generate" in found[0]
+
+
+def test_what_is_no_dataset_raises(tmp_path, cluster):
+    with pytest.raises(DatasetError, match="not a dataset"):
+        mgraph.verify(tmp_path, cluster=cluster)
+    with pytest.raises(UsageError, match="regenerate"):
+        mgraph.verify(tmp_path, regenerate=2, cluster=cluster)
+
+
+def test_chosen_parts_are_spread():
+    assert chosen(10, 0.0) == frozenset()
+    assert chosen(10, 0.2) == {0, 5}
+    assert chosen(3, 0.01) == {0}
+    assert chosen(7, 1.0) == set(range(7))

@@ -1,0 +1,79 @@
+"""Files appear whole or not at all, and refusals read well."""
+
+import errno
+import os
+import pickle
+
+import pytest
+
+from mgraph import StorageError, UsageError
+from mgraph.io.folder import Folder, explain
+
+
+def test_a_written_file_is_whole_and_the_temporary_name_is_gone(tmp_path):
+    folder = Folder(tmp_path / "new" / "deep")
+    assert folder.names() is None
+    folder.create()
+    folder.write("a", b"123")
+    assert folder.names() == ["a"]
+    assert folder.read("a") == b"123"
+    assert folder.size("a") == 3
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path):
+    folder = Folder(tmp_path)
+    folder.write("a", b"old")
+    with pytest.raises(RuntimeError), folder.writing("a") as stream:
+        stream.write(b"half")
+        raise RuntimeError
+    assert folder.names() == ["a"]
+    assert folder.read("a") == b"old"
+
+
+def test_what_killed_writers_left_is_removed(tmp_path):
+    folder = Folder(tmp_path)
+    (tmp_path / ".part-00000.parquet.123.tmp").write_bytes(b"half")
+    (tmp_path / "mine.tmp").write_bytes(b"not ours")
+    folder.remove_temporaries()
+    assert folder.names() == ["mine.tmp"]
+
+
+def test_it_travels_to_workers(tmp_path):
+    assert pickle.loads(pickle.dumps(Folder(tmp_path))).location == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "is full"),
+        (errno.EACCES, "no permission"),
+        (errno.EROFS, "no permission"),
+        (errno.ENOTDIR, "is not a folder"),
+        (errno.EIO, "could not be read or written"),
+    ],
+)
+def test_errors_are_sentences(number, words):
+    error = explain(OSError(number, os.strerror(number)), "/data")
+    assert isinstance(error, StorageError)
+    assert words in str(error)
+    assert "/data" in str(error)
+
+
+def test_a_file_on_the_path_is_named_before_work_starts(tmp_path):
+    (tmp_path / "file").write_text("")
+    for bad in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(StorageError, match="not a folder"):
+            Folder(bad).check_writable()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_an_unwritable_folder_is_named_before_work_starts(tmp_path):
+    tmp_path.chmod(0o500)
+    with pytest.raises(StorageError, match="no permission"):
+        Folder(tmp_path / "new").check_writable()
+
+
+@pytest.mark.parametrize("address", ["", "ftp://host/x"])
+def test_addresses_that_mean_nothing(address):
+    with pytest.raises(UsageError):
+        Folder(address).check_writable()

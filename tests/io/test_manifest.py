@@ -1,0 +1,58 @@
+"""The manifest: complete, checked, and clear about what it is not."""
+
+import json
+
+import pytest
+
+from mgraph import DatasetError
+from mgraph.io import manifest as manifests
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import Manifest, PartRecord
+
+PARTS = (
+    PartRecord("part-00000.parquet", 6, 0, 4, (1 << 64) - 1, 100),
+    PartRecord("part-00001.parquet", 8, 4, 6, 3, 100),
+)
+MANIFEST = Manifest({"n": 6, "d": 4}, 6, 14, "int32", "lz4", PARTS, "mgraph test")
+
+
+def test_it_reads_what_it_writes(tmp_path):
+    MANIFEST.write(Folder(tmp_path))
+    assert manifests.read(Folder(tmp_path)) == MANIFEST
+    assert MANIFEST.checksum == 2
+    assert MANIFEST.bytes == 200
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.update(format="else"), "format"),
+        (lambda m: m.update(version=99), "newer mgraph"),
+        (lambda m: m.update(m=15), "do not add up"),
+        (lambda m: m["parts"][0].update(checksum="00"), "do not add up"),
+        (lambda m: m.pop("parts"), "damaged"),
+        (lambda m: m.update(surprise=1), "damaged"),
+    ],
+)
+def test_an_edited_manifest_is_refused(tmp_path, change, words):
+    content = MANIFEST.to_json()
+    change(content)
+    (tmp_path / manifests.NAME).write_text(json.dumps(content))
+    with pytest.raises(DatasetError, match=words):
+        manifests.read(Folder(tmp_path))
+
+
+def test_a_cut_manifest_is_refused(tmp_path):
+    (tmp_path / manifests.NAME).write_text(json.dumps(MANIFEST.to_json())[:50])
+    with pytest.raises(DatasetError, match="damaged"):
+        manifests.read(Folder(tmp_path))
+
+
+def test_what_is_no_dataset_is_named(tmp_path):
+    with pytest.raises(DatasetError, match="does not exist"):
+        manifests.read(Folder(tmp_path / "none"))
+    with pytest.raises(DatasetError, match="no _manifest"):
+        manifests.read(Folder(tmp_path))
+    (tmp_path / "part-00000.parquet").write_text("")
+    with pytest.raises(DatasetError, match="1 parts of an unfinished dataset"):
+        manifests.read(Folder(tmp_path))
