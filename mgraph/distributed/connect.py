@@ -7,6 +7,7 @@ importing costs a core a second, so it happens once, while this process imports 
 import contextlib
 import logging
 import os
+import signal
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -81,6 +82,11 @@ def survey(dask_worker: Any) -> Survey:
         gpus=gpus,
         version=mgraph.__version__,
     )
+
+
+def ignore_interrupts() -> None:
+    """For workers of this machine: ctrl-C reaches every process, and the client ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def configured_scheduler() -> str | None:
@@ -200,14 +206,12 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, len(os.sched_getaffinity(0)) // count)
-    return _start(
-        stack,
-        LocalCUDACluster,
-        "GPUs of this machine",
-        dashboard,
-        n_workers=count,
-        threads_per_worker=threads,
+    name = "GPUs of this machine"
+    started = _start(
+        stack, LocalCUDACluster, name, dashboard, n_workers=count, threads_per_worker=threads
     )
+    started[0].run(ignore_interrupts)
+    return started
 
 
 def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
@@ -221,14 +225,8 @@ def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         distributed.utils._forkserver_preload_set = True
     count = workers or len(os.sched_getaffinity(0))
     stack.enter_context(dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}))
-    return _start(
-        stack,
-        LocalCluster,
-        "cores of this machine",
-        dashboard,
-        n_workers=count,
-        threads_per_worker=1,
-    )
+    name = "cores of this machine"
+    return _start(stack, LocalCluster, name, dashboard, n_workers=count, threads_per_worker=1)
 
 
 def _start(

@@ -11,6 +11,10 @@ from mgraph.distributed.progress import Progress
 from mgraph.errors import ClusterError
 
 DRAIN_SECONDS = 30.0
+LOST = (
+    "the connection to the scheduler was lost; what is finished is kept, and --resume goes on from "
+    "there"
+)
 
 
 def submit_parts(
@@ -78,23 +82,29 @@ def run_parts(
 ) -> Iterator[tuple[int, Any]]:
     """``submit_parts``, then yield each index with its result."""
     futures = submit_parts(cluster, task, edges, verb=verb, **common)
+    from distributed.client import FutureCancelledError
+    from distributed.comm import CommClosedError
+
     for index, future in follow_parts(cluster, futures, edges, verb=verb, progress=progress):
-        yield index, future.result()
+        try:
+            result = future.result()
+        except (CommClosedError, FutureCancelledError) as error:
+            raise ClusterError(LOST) from error
+        yield index, result
 
 
 def _failure(future: Any) -> BaseException:
     """The error of a future that did not finish."""
     if future.status in ("cancelled", "lost"):
-        return ClusterError(
-            "the connection to the scheduler was lost; what is finished is kept, and --resume goes "
-            "on from there"
-        )
+        return ClusterError(LOST)
     error: BaseException = future.exception()
     return error
 
 
 def _cancel(client: Any, futures: dict[int, Any]) -> None:
     """Drop what has not begun and wait for what runs, so that nothing writes after we are gone."""
+    if client.status != "running":
+        return
     with contextlib.suppress(Exception):
         client.cancel(list(futures.values()), force=True)
         deadline = time.monotonic() + DRAIN_SECONDS

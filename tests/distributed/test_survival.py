@@ -1,0 +1,173 @@
+"""Killed workers, killed clients, full disks: what was finished stays, and the rest is made."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import psutil
+import pytest
+
+import mgraph
+from mgraph import ClusterError, CopyModel, StorageError
+
+# Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.
+MODEL = CopyModel(6_000_000, 16)
+PARTS = 48
+
+
+def parts_in(folder):
+    return sorted(path.name for path in folder.glob("part-*.parquet")) if folder.exists() else []
+
+
+def wait_for_parts(folder, count, seconds=60):
+    deadline = time.monotonic() + seconds
+    while len(parts_in(folder)) < count:
+        assert time.monotonic() < deadline, f"only {len(parts_in(folder))} parts after {seconds} s"
+        time.sleep(0.01)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)]
+
+
+def generate_command(out, *more):
+    model = ["-n", MODEL.n, "-d", MODEL.d, "--parts", PARTS, "--backend", "cpu", "--workers", 2]
+    return command("generate", out, *model, "--dashboard", "127.0.0.1:0", *more)
+
+
+def test_a_worker_killed_half_way_is_made_good(tmp_path):
+    out = tmp_path / "g"
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        pids = cluster.client.run(os.getpid)
+
+        def kill():
+            wait_for_parts(out, 5)
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        result = mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
+        killer.join()
+        assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
+        assert result.made_parts == PARTS
+        assert len(parts_in(out)) == PARTS
+        assert not list(out.glob(".*"))
+        assert result.manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
+        assert mgraph.verify(out, regenerate=0.05, cluster=cluster, progress=None).ok
+
+
+def test_a_client_killed_half_way_resumes(tmp_path):
+    out = tmp_path / "g"
+    client = subprocess.Popen(generate_command(out, "-q"), stderr=subprocess.DEVNULL)
+    family = []
+    try:
+        wait_for_parts(out, 8)
+        family = psutil.Process(client.pid).children(recursive=True)
+    finally:
+        client.kill()
+        client.wait()
+    psutil.wait_procs(family, timeout=30)  # the workers notice and end
+    assert not any(process.is_running() and process.status() != "zombie" for process in family)
+    assert not (out / "_manifest.json").exists()
+    kept = {name: (out / name).stat().st_mtime_ns for name in parts_in(out)}
+    assert 8 <= len(kept) < PARTS
+
+    resumed = subprocess.run(
+        generate_command(out, "-q", "--resume"), capture_output=True, text=True, check=True
+    )
+    assert f"in {PARTS} parts, {len(kept)} of them kept" in resumed.stdout
+    for name, stamp in kept.items():
+        assert (out / name).stat().st_mtime_ns == stamp
+    assert not list(out.glob(".*"))
+    verified = subprocess.run(command("verify", out, "-q", "--workers", 2), check=False)
+    assert verified.returncode == 0
+
+
+def test_an_interrupted_client_says_so_and_resumes(tmp_path):
+    out = tmp_path / "g"
+    client = subprocess.Popen(
+        generate_command(out, "-q"), stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    wait_for_parts(out, 4)
+    os.killpg(client.pid, signal.SIGINT)  # what a terminal does on ctrl-C
+    _, said = client.communicate(timeout=60)
+    assert client.returncode == 130
+    assert said.strip() == "mgraph: interrupted; what is finished is kept"
+    assert not list(out.glob(".*"))
+    assert 4 <= len(parts_in(out)) < PARTS
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small tmpfs needs root")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_is_one_clear_error_and_resumes(small_disk, cluster):
+    out = small_disk / "g"
+    model = CopyModel(1_000_000, 8)  # 25 MB
+    ballast = small_disk / "ballast"
+    ballast.write_bytes(b"x" * (28 << 20))
+    with pytest.raises(StorageError, match=r"is full; .* --resume"):
+        mgraph.generate(out, model, cluster=cluster, parts=16, progress=None)
+    assert not list(out.glob(".*")), "half-written files were left"
+    assert not (out / "_manifest.json").exists()
+    kept = len(parts_in(out))
+    assert 0 < kept < 16
+
+    ballast.unlink()
+    result = mgraph.generate(out, model, cluster=cluster, resume=True, progress=None)
+    assert (result.kept_parts, result.made_parts) == (kept, 16 - kept)
+    assert mgraph.verify(out, cluster=cluster, progress=None).ok
+
+
+def test_a_lost_scheduler_is_one_clear_error(tmp_path):
+    out = tmp_path / "g"
+    file = tmp_path / "scheduler.json"
+    python = [sys.executable, "-m"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen(
+        [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+         "--no-dashboard", "--scheduler-file", str(file)], **quiet
+    )  # fmt: skip
+    worker = subprocess.Popen(
+        [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "2",
+         "--death-timeout", "20", "--local-directory", str(tmp_path)], **quiet
+    )  # fmt: skip
+    try:
+        with mgraph.connect(scheduler_file=_written(file)) as cluster:
+
+            def kill():
+                wait_for_parts(out, 4)
+                scheduler.kill()
+
+            killer = threading.Thread(target=kill)
+            killer.start()
+            with pytest.raises(ClusterError, match="connection to the scheduler was lost"):
+                mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
+            killer.join()
+    finally:
+        for process in (scheduler, worker):
+            process.kill()
+            process.wait()
+    kept = len(parts_in(out))
+    assert 4 <= kept < PARTS
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        result = mgraph.generate(out, MODEL, cluster=cluster, resume=True, progress=None)
+    assert result.made_parts == PARTS - result.kept_parts
+
+
+def _written(file, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not file.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return file
