@@ -28,7 +28,7 @@ _HOME = {
     "open_dataset": "mgraph.distributed.dataset",
     "verify": "mgraph.distributed.verify",
 }
-__all__ = list(_HOME)  # noqa: PLE0605
+__all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from mgraph.core.edges import EdgeList

@@ -12,7 +12,9 @@ def pytest_collection_modifyitems(items):
     gpus = gpu_count()
     for item in items:
         if item.get_closest_marker("multigpu") and gpus < 2:
-            item.add_marker(pytest.mark.skip(reason=f"needs two NVIDIA GPUs and CuPy; found {gpus}"))
+            item.add_marker(
+                pytest.mark.skip(reason=f"needs two NVIDIA GPUs and CuPy; found {gpus}")
+            )
         elif item.get_closest_marker("gpu") and gpus < 1:
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU and CuPy; found none"))
 

@@ -23,7 +23,8 @@ def philox2x32(counter, key, rounds):
 
 def edge_checksum(src, dst):
     golden = 0x9E3779B97F4A7C15
-    return sum(mix64((int(s) * golden + int(t)) & MASK64) for s, t in zip(src, dst)) & MASK64
+    edges = zip(src, dst, strict=True)
+    return sum(mix64((int(s) * golden + int(t)) & MASK64) for s, t in edges) & MASK64
 
 
 def cuppa_hash_edge(model, v, slot, attempt):

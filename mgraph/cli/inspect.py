@@ -16,7 +16,7 @@ from mgraph.cli.options import cluster_options, open_cluster
 def info(out: str, as_json: bool) -> None:
     """Show the manifest of the dataset in OUT."""
     from mgraph.distributed.progress import quantity
-    
+
     dataset = mgraph.open_dataset(out)
     manifest = dataset.manifest
     if as_json:
@@ -61,7 +61,7 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
         bad = len(verdict.faults)
         click.echo(
             f"{verdict.location} does not hold what its manifest says: {bad} "
-            f"fault{'s' * (bad != 1)}; delete the parts named above, then run mgraph generate --resume",
+            f"fault{'s' * (bad != 1)}; delete these parts, then run mgraph generate --resume",
             err=True,
         )
         return 1
@@ -97,8 +97,8 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
     )
     if law:
         click.echo(
-            f"tail exponent {law.exponent:.3f} ± {law.standard_error:.3f} from degree {law.k_min:,} "
-            f"on ({law.tail:,} vertices, Kolmogorov–Smirnov distance {law.distance:.2g})"
+            f"tail exponent {law.exponent:.3f} ± {law.standard_error:.3f} from degree "
+            f"{law.k_min:,} on ({law.tail:,} vertices, Kolmogorov–Smirnov distance {law.distance:.2g})"
         )
     else:
         click.echo("tail exponent: none, too few distinct degrees to fit a power law")

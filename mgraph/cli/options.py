@@ -50,7 +50,9 @@ _CLUSTER_OPTIONS = (
     click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
     click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),
     click.option(
-        "--workers", type=NUMBER, help="Workers to start here: one a GPU, or one a core, by default."
+        "--workers",
+        type=NUMBER,
+        help="Workers to start here: one a GPU, or one a core, by default.",
     ),
     click.option(
         "--dashboard",

@@ -40,7 +40,9 @@ def copied_to_host(
         side = k % 2
         with stream:
             counts = launch(items[k], *device[side])
-            written[side] = [pinned[:count] for pinned, count in zip(host[side], counts)]
+            written[side] = [
+                pinned[:count] for pinned, count in zip(host[side], counts, strict=True)
+            ]
             for source, target in zip(device[side], written[side], strict=True):
                 source[: target.size].get(stream=stream, out=target, blocking=False)
             ready[side].record(stream)

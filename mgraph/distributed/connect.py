@@ -1,4 +1,4 @@
-"""Find or start a Dask cluster: an address, a scheduler file, Dask's configuration, or this machine.
+"""Find or start a Dask cluster: by address, file or Dask's configuration, or on this machine.
 
 Workers on this machine come from a fork server that has imported what they need (``preload``):
 importing costs a core a second, so it happens once, while this process imports the scheduler.
@@ -149,7 +149,9 @@ def connect(
         found = _survey_all(client)
         with_gpu = all(worker.gpus for worker in found.values())
         if backend == "gpu" and not with_gpu:
-            raise DeviceError("backend gpu was asked for, and not every worker of the cluster has one")
+            raise DeviceError(
+                "backend gpu was asked for, and not every worker of the cluster has one"
+            )
         if backend == "auto":
             backend = "gpu" if with_gpu else "cpu"
         from mgraph.distributed.counters import EdgeCounter
@@ -192,7 +194,9 @@ def _existing(
     try:
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
     except TimeoutError:
-        raise ClusterError(f"the scheduler at {where} has no workers; start some with dask worker") from None
+        raise ClusterError(
+            f"the scheduler at {where} has no workers; start some with dask worker"
+        ) from None
     return client, f"cluster at {client.scheduler.address}"
 
 
@@ -201,8 +205,8 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         from dask_cuda import LocalCUDACluster
     except ImportError as error:
         raise ClusterError(
-            f"there is a GPU here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', "
-            "or use --backend cpu"
+            f"a GPU is here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', or "
+            " use --backend cpu"
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, len(os.sched_getaffinity(0)) // count)
@@ -224,7 +228,9 @@ def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
     if hasattr(distributed.utils, "_forkserver_preload_set"):
         distributed.utils._forkserver_preload_set = True
     count = workers or len(os.sched_getaffinity(0))
-    stack.enter_context(dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}))
+    stack.enter_context(
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
+    )
     name = "cores of this machine"
     return _start(stack, LocalCluster, name, dashboard, n_workers=count, threads_per_worker=1)
 
@@ -261,7 +267,7 @@ def _survey_all(client: Any) -> dict[str, Survey]:
     others = {worker.version for worker in found.values()} - {mgraph.__version__}
     if others:
         raise ClusterError(
-            f"this is mgraph {mgraph.__version__} and the workers have {', '.join(sorted(others))}; "
+            f"this is mgraph {mgraph.__version__}, the workers have {', '.join(sorted(others))}; "
             "install the same version everywhere"
         )
     return found

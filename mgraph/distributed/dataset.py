@@ -22,7 +22,9 @@ class Dataset(EdgeDataset):
             src, dst = self[index].read()
             return pd.DataFrame({"src": src, "dst": dst}, copy=False)
 
-        empty = pd.DataFrame({name: pd.Series(dtype=self.manifest.dtype) for name in ("src", "dst")})
+        empty = pd.DataFrame(
+            {name: pd.Series(dtype=self.manifest.dtype) for name in ("src", "dst")}
+        )
         return dd.from_map(frame, range(len(self)), meta=empty, label="mgraph-read")
 
 

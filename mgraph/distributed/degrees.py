@@ -52,7 +52,7 @@ class Degrees:
         }
 
     def plot(self, file: str | os.PathLike[str]) -> None:
-        """Draw the distribution, log by log, with the fitted tail, as an image (``.png``, ``.svg``).
+        """Draw the distribution, log by log, with the fitted tail, as a ``.png``, ``.svg`` or ``.pdf``.
 
         Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
         """
@@ -177,6 +177,4 @@ def degrees(
         for _ in follow_parts(cluster, counted, edges, verb="degrees", progress=progress):
             pass
         degree, count = merged(cluster.client.gather(histograms))
-    return Degrees(
-        str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count)
-    )
+    return Degrees(str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count))

@@ -81,8 +81,9 @@ def generate(
 ) -> Result:
     """Generate ``model``'s graph into the folder ``out`` as a Parquet edge-list dataset.
 
-    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or ``mgraph.connect(…)`` to be entered
-    once all else is checked; by default this machine or the one Dask is configured for. parts: how many files; by default from the graph's size and the cluster's threads.
+    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or ``mgraph.connect(…)`` to be
+    entered once all else is checked; by default what ``mgraph.connect()`` finds. parts: how many
+    files; by default from the graph's size and the cluster's threads.
     compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
     overwrite: replace a dataset. progress: where the progress line goes; None for silence.
     The edges depend on ``model`` alone. Cost: 2m/p hashes, 3 to 5 bytes an edge written; memory: a

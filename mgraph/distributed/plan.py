@@ -70,13 +70,14 @@ def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:
     others = [name for name in names if name not in parts and name != manifests.NAME]
     if others:
         raise UsageError(
-            f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty or "
-            "a new folder"
+            f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
+            "or a new folder"
         )
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(
-            f"{folder} already holds {state}; --resume makes what is missing, --overwrite replaces it"
+            f"{folder} already holds {state}; --resume makes what is missing, --overwrite "
+            "replaces it"
         )
     return parts
 

@@ -1,11 +1,8 @@
 """Imported once by the fork server: what every local worker needs, the compiled kernel included."""
 
-import distributed.nanny
-import distributed.worker
 import numpy as np
 import pyarrow.parquet  # noqa: F401
 
-import mgraph.distributed.generate
 from mgraph.distributed.connect import ignore_interrupts
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.cuppa_hash_cpu import fill_range

@@ -30,7 +30,9 @@ class Progress:
     edges, parts: the totals. stream: where it is drawn; None draws nothing.
     """
 
-    def __init__(self, verb: str, edges: int, parts: int, stream: TextIO | None = sys.stderr) -> None:
+    def __init__(
+        self, verb: str, edges: int, parts: int, stream: TextIO | None = sys.stderr
+    ) -> None:
         """Nothing is drawn before the context is entered."""
         self._verb, self._edges, self._parts, self._stream = verb, edges, parts, stream
         self._done_edges = self._done_parts = 0

@@ -63,8 +63,8 @@ def follow_parts(
     except KilledWorker as error:
         _cancel(cluster.client, futures)
         raise ClusterError(
-            f"workers died again and again while they worked on one part ({error}); mostly they ran "
-            "out of memory: use fewer workers or more parts"
+            f"workers died again and again while they worked on one part ({error}); mostly they "
+            "ran out of memory: use fewer workers or more parts"
         ) from error
     except BaseException:
         _cancel(cluster.client, futures)

@@ -54,8 +54,12 @@ def manifest_faults(manifest: Manifest, model: CopyModel) -> list[str]:
 
 
 def check_part(
-    index: int, folder: Folder, records: dict[int, PartRecord], model: CopyModel,
-    again: frozenset[int], backend: str,
+    index: int,
+    folder: Folder,
+    records: dict[int, PartRecord],
+    model: CopyModel,
+    again: frozenset[int],
+    backend: str,
 ) -> str | None:
     """The task: one part's first fault as a sentence, or None."""
     from mgraph.distributed.counters import count_edges

@@ -78,8 +78,8 @@ def stream(
     if backends.resolve(backend) == "gpu":
         from mgraph.generators import cuppa_hash_gpu
 
-        for block in cuppa_hash_gpu.stream(model, part, block_edges):
-            yield Generated(*block)
+        for made in cuppa_hash_gpu.stream(model, part, block_edges):
+            yield Generated(*made)
         return
     from mgraph.generators import cuppa_hash_cpu
 

@@ -75,7 +75,8 @@ class EdgeDataset(Sequence[Part]):
 
     def __repr__(self) -> str:
         """The folder, n, m and the number of parts."""
-        return f"{type(self).__name__}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
+        name = type(self).__name__
+        return f"{name}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
 
     def to_arrow(self) -> Any:
         """A lazy ``pyarrow.dataset.Dataset`` with columns ``src`` and ``dst``."""

@@ -72,7 +72,9 @@ class Folder:
             except OSError as error:
                 raise explain(error, self.location) from error
             except Exception as error:
-                raise UsageError(f"{self.location} is no address that can be opened: {error}") from None
+                raise UsageError(
+                    f"{self.location} is no address that can be opened: {error}"
+                ) from None
         return self._opened
 
     def path(self, name: str) -> str:

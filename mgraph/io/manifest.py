@@ -83,12 +83,12 @@ def read(folder: Folder) -> Manifest:
         if content.pop("version") != VERSION:
             raise ValueError(f"its version is not {VERSION}; a newer mgraph wrote it")
         total = int(content.pop("checksum"), 16)
-        parts = tuple(
+        records = tuple(
             PartRecord(**part | {"checksum": int(part["checksum"], 16)})
             for part in content.pop("parts")
         )
-        manifest = Manifest(parts=parts, **content)
-        if total != manifest.checksum or manifest.m != sum(part.rows for part in parts):
+        manifest = Manifest(parts=records, **content)
+        if total != manifest.checksum or manifest.m != sum(part.rows for part in records):
             raise ValueError("its parts do not add up to its totals")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{folder}/{NAME} is damaged: {error}") from error

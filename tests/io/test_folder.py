@@ -23,9 +23,14 @@ def test_a_written_file_is_whole_and_the_temporary_name_is_gone(tmp_path):
 def test_a_failed_write_leaves_what_was_there(tmp_path):
     folder = Folder(tmp_path)
     folder.write("a", b"old")
-    with pytest.raises(RuntimeError), folder.writing("a") as stream:
-        stream.write(b"half")
-        raise RuntimeError
+
+    def half():
+        with folder.writing("a") as stream:
+            stream.write(b"half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
     assert folder.names() == ["a"]
     assert folder.read("a") == b"old"
 

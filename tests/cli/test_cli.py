@@ -1,0 +1,152 @@
+"""The command line: what a user types, what comes back, and with which status."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mgraph.cli.main import main
+from mgraph.cli.options import parse_number
+
+GENERATE = ["generate", "OUT", "-n", "2000", "-d", "3"]
+QUICK = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("7", 7), ("1_000_000", 10**6), ("1,000", 1000), ("1e9", 10**9), ("2.5e6", 2_500_000),
+     ("2^30", 1 << 30), ("1E3", 1000), ("-1", -1), ("1.50e1", 15)],
+)  # fmt: skip
+def test_numbers_as_people_write_them(text, number):
+    assert parse_number(text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "1.5", "1e-3", "1.25e1", "2^", "^3", "2^9999", "1e9999", "nan"]
+)
+def test_what_is_no_whole_number(text):
+    with pytest.raises(ValueError):  # noqa: PT011
+        parse_number(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["generate", "OUT", "-n", "5", "-d", "8"], 2, "n must be above d"),
+        (["generate", "OUT", "-n", "9", "-d", "0"], 2, "d must lie in"),
+        (["generate", "OUT", "-n", "9", "-p", "1.5"], 2, "p is a probability"),
+        (["generate", "OUT", "-n", "9", "-p", "nan"], 2, "p is a probability"),
+        (["generate", "OUT", "-n", "nine"], 2, "no whole number"),
+        (["generate", "OUT"], 2, "Missing option '-n'"),
+        (["generate", "OUT", "-n", "99", "--method", "magic"], 2, "method must be one of"),
+        (["generate", "OUT", "-n", "99", "--parts", "100"], 2, "parts must lie in [1, n]"),
+        (["generate", "OUT", "-n", "99", "--compression", "rar"], 2, "'none', 'lz4', 'zstd'"),
+        (["generate", "OUT", "-n", "99", "--resume", "--overwrite"], 2, "choose one"),
+        (["generate", "OUT", "-n", "99", "--workers", "0"], 2, "workers must be at least 1"),
+        (["generate", "OUT", "-n", "99", "--scheduler", "a:1", "--workers", "2"], 2, "has its own"),
+        (["generate", "OUT", "-n", "99", "--scheduler", "a:1", "--scheduler-file", "b"], 2, "both"),
+        (["generate", "OUT", "-n", "99", "--scheduler-file", "none.json"], 1, "no scheduler file"),
+        (["generate", "FILE/x", "-n", "99"], 1, "is not a folder"),
+        (["generate", "/proc/none", "-n", "99"], 1, "/proc/none"),
+        (["info", "OUT"], 1, "does not exist"),
+        (["verify", "OUT"], 1, "does not exist"),
+        (["degrees", "OUT"], 1, "does not exist"),
+        (["verify", "OUT", "--regenerate", "2"], 2, "must lie in [0, 1]"),
+        (["paint", "OUT"], 2, "No such command 'paint'"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_sentence_and_changes_nothing(
+    tmp_path, monkeypatch, capsys, arguments, status, words
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text("")
+    assert main(arguments) == status
+    said = capsys.readouterr().err
+    complaint = said.strip().splitlines()[-1]
+    assert complaint.startswith("mgraph: ")
+    assert words in complaint
+    assert "Traceback" not in said
+    assert os.listdir(tmp_path) == ["FILE"]
+
+
+def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("mgraph.distributed.connect.CONNECT_SECONDS", 1)
+    out = tmp_path / "g"
+    assert main(["generate", str(out), "-n", "99", "--scheduler", "tcp://127.0.0.1:9"]) == 1
+    assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_gpu_without_a_gpu(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
+    assert main(["generate", str(tmp_path / "g"), "-n", "99", "--backend", "gpu"]) == 1
+    assert "no CUDA device" in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
+
+
+def test_the_whole_way(tmp_path):
+    """generate, info, verify, degrees, a damaged part, and the mending of it."""
+    arguments = [*GENERATE, "--parts", "4", *QUICK]
+    made = run(*arguments, cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    assert made.stderr == ""
+    assert made.stdout.startswith("2,000 vertices and 5,994 edges in 4 parts, ")
+    assert made.stdout.count("\n") == 1
+
+    shown = run("info", "OUT", cwd=tmp_path)
+    assert "5,994" in shown.stdout
+    manifest = json.loads(run("info", "OUT", "--json", cwd=tmp_path).stdout)
+    assert (manifest["n"], manifest["m"], len(manifest["parts"])) == (2000, 5994, 4)
+
+    assert run("verify", "OUT", *QUICK[:3], "--regenerate", "0.5", cwd=tmp_path).returncode == 0
+    counted = run("degrees", "OUT", *QUICK[:3], "--plot", "d.png", "--json", cwd=tmp_path)
+    assert counted.returncode == 0, counted.stderr
+    assert sum(json.loads(counted.stdout)["count"]) == 2000
+    assert (tmp_path / "d.png").stat().st_size > 10_000
+
+    part = tmp_path / "OUT" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    damaged = run("verify", "OUT", *QUICK[:3], cwd=tmp_path)
+    assert damaged.returncode == 1
+    assert "part-00001.parquet is not a whole Parquet file" in damaged.stderr
+    mended = run(*arguments, "--resume", cwd=tmp_path)
+    assert "3 of them kept" in mended.stdout
+    assert run("verify", "OUT", *QUICK[:3], cwd=tmp_path).returncode == 0
+    assert run(*arguments, "--overwrite", "--seed", "2", cwd=tmp_path).returncode == 0
+
+
+def test_the_cluster_and_the_dashboard_are_named(tmp_path):
+    made = run(*GENERATE, *QUICK[1:], cwd=tmp_path)
+    assert (
+        "cores of this machine: 1 worker, 1 threads, cpu; dashboard http://127.0.0.1:"
+        in made.stderr
+    )
+
+
+def test_help_comes_at_once():
+    run("--help")
+    began = time.monotonic()
+    shown = run("--help")
+    seconds = time.monotonic() - began
+    assert shown.returncode == 0
+    assert "generate" in shown.stdout
+    assert seconds < 1.0, "the target is 0.3 s on an idle machine; a busy one gets a second"
+
+
+def test_version():
+    import mgraph
+
+    assert run("--version").stdout == f"mgraph, version {mgraph.__version__}\n"

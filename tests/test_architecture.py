@@ -1,0 +1,62 @@
+"""The rules of the house that a linter of imports does not know."""
+
+import ast
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent / "mgraph"
+MODULES = sorted(ROOT.rglob("*.py"))
+HEAVY = {"cupy", "cupyx", "dask", "distributed", "numba"}
+
+
+def imports_of(file):
+    """The top-level packages that a module imports anywhere, inside functions too."""
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (name.name.split(".")[0] for name in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.split(".")[0]
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_who_may_import_what(file):
+    imported = set(imports_of(file))
+    folder = file.relative_to(ROOT).parts[0]
+    if imported & {"cupy", "cupyx"}:
+        assert folder == "cuda" or file.stem.endswith("_gpu")
+    if "numba" in imported:
+        assert folder == "core" or file.stem.endswith("_cpu")
+    if imported & {"dask", "distributed", "dask_cuda"}:
+        assert folder == "distributed"
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(ROOT)))
+def test_files_stay_short_and_have_telling_names(file):
+    assert len(file.read_text().splitlines()) <= 400
+    assert file.stem not in {"utils", "helpers", "common", "base", "misc"}
+
+
+@pytest.mark.parametrize("module", ["mgraph", "mgraph.cli.main"])
+def test_importing_is_light(module):
+    heavy = HEAVY | {"pandas", "pyarrow"}
+    code = f"import sys, {module}; print(sorted(set(sys.modules) & {heavy!r}))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"
+
+
+def test_public_names_exist():
+    import mgraph
+
+    for name in mgraph.__all__:
+        assert getattr(mgraph, name) is not None
+    assert dir(mgraph) == mgraph.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mgraph.nothing
+
+
+def test_kernels_stand_beside_their_host_code():
+    for kernel in ROOT.rglob("*.cu"):
+        assert kernel.with_name(f"{kernel.stem}_gpu.py").exists()
