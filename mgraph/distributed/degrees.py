@@ -52,7 +52,7 @@ class Degrees:
         }
 
     def plot(self, file: str | os.PathLike[str]) -> None:
-        """Draw the distribution, log by log, with the fitted tail, as a ``.png``, ``.svg`` or ``.pdf``.
+        """Draw the distribution, log by log, with the fitted tail, into a ``.png`` or ``.svg``.
 
         Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
         """

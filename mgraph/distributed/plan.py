@@ -10,7 +10,8 @@ from mgraph.io import manifest as manifests
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import PartRecord
 
-BLOCK_EDGES = 1 << 20  # a row group
+# A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
+BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 22}
 MIN_BLOCK_EDGES = 1 << 14
 BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
 MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
@@ -130,4 +131,4 @@ def block_edges(cluster: Cluster) -> int:
         if cluster.backend == "gpu":
             room.append(worker.device_bytes // worker.threads)
     fitting = min(room) // (4 * BLOCK_BYTES_PER_EDGE)
-    return max(MIN_BLOCK_EDGES, min(BLOCK_EDGES, fitting))
+    return max(MIN_BLOCK_EDGES, min(BLOCK_EDGES[cluster.backend], fitting))

@@ -79,18 +79,18 @@ def run_parts(
     verb: str,
     progress: TextIO | None = sys.stderr,
     **common: Any,
-) -> Iterator[tuple[int, Any]]:
-    """``submit_parts``, then yield each index with its result."""
-    futures = submit_parts(cluster, task, edges, verb=verb, **common)
+) -> dict[int, Any]:
+    """``submit_parts``, follow, and fetch all results at once: a request each would add up."""
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
-    for index, future in follow_parts(cluster, futures, edges, verb=verb, progress=progress):
-        try:
-            result = future.result()
-        except (CommClosedError, FutureCancelledError) as error:
-            raise ClusterError(LOST) from error
-        yield index, result
+    futures = submit_parts(cluster, task, edges, verb=verb, **common)
+    finished = dict(follow_parts(cluster, futures, edges, verb=verb, progress=progress))
+    try:
+        results = cluster.client.gather(list(finished.values()))
+    except (CommClosedError, FutureCancelledError) as error:
+        raise ClusterError(LOST) from error
+    return dict(zip(finished, results, strict=True))
 
 
 def _failure(future: Any) -> BaseException:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.plan import BLOCK_EDGES
+from mgraph.distributed.plan import block_edges
 from mgraph.distributed.tasks import run_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
@@ -60,6 +60,7 @@ def check_part(
     model: CopyModel,
     again: frozenset[int],
     backend: str,
+    block: int,
 ) -> str | None:
     """The task: one part's first fault as a sentence, or None."""
     from mgraph.distributed.counters import count_edges
@@ -69,11 +70,11 @@ def check_part(
     record = records[index]
     check = RowCheck(record.first, model.d)
     try:
-        for block in read_blocks(folder, record.file):
-            fault = check.add(block)
+        for edges in read_blocks(folder, record.file):
+            fault = check.add(edges)
             if fault:
                 return f"{record.file}: {fault}"
-            count_edges(block.src.size)
+            count_edges(edges.src.size)
     except DatasetError as error:
         return str(error)
     if check.rows != record.rows:
@@ -86,7 +87,7 @@ def check_part(
     if index in again:
         made = 0
         for generated in preferential_attachment.stream(
-            model, range(record.first, record.stop), backend=backend, block_edges=BLOCK_EDGES
+            model, range(record.first, record.stop), backend=backend, block_edges=block
         ):
             made += generated.checksum
         if made % (1 << 64) != record.checksum:
@@ -125,7 +126,7 @@ def verify(
     again = chosen(len(dataset), regenerate)
     records = dict(enumerate(manifest.parts))
     with entered(cluster) as cluster:
-        results = run_parts(
+        found = run_parts(
             cluster,
             check_part,
             {index: record.rows for index, record in records.items()},
@@ -136,8 +137,8 @@ def verify(
             model=model,
             again=again,
             backend=cluster.backend,
+            block=block_edges(cluster),
         )
-        found = dict(results)
     faults += [found[index] for index in sorted(found) if found[index]]
     seconds = time.monotonic() - began
     return Verdict(

@@ -72,13 +72,16 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
 
 
-def _aligned(rows: int, lead: int, dtype: Any) -> Any:
-    """A device array of ``rows`` ids whose element ``lead`` starts a 16-byte word."""
+def empty_ids(model: CopyModel, part: range) -> Any:
+    """A device array for one column of a range's edges: ``model.dtype``, uninitialised.
+
+    The row of the first vertex after the clique starts a 16-byte word, which stores then fill.
+    """
     import cupy
 
-    ids = 16 // dtype.itemsize
-    pad = -lead % ids
-    return cupy.empty(pad + rows, dtype)[pad:]
+    clique_rows = model.edges_in(range(part.start, max(part.start, model.d)))
+    pad = -clique_rows % (16 // model.dtype.itemsize)
+    return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
 
 
 def edges(model: CopyModel, part: range, with_src: bool = True) -> tuple[EdgeList, int]:
@@ -89,10 +92,8 @@ def edges(model: CopyModel, part: range, with_src: bool = True) -> tuple[EdgeLis
     """
     import cupy
 
-    rows = model.edges_in(part)
-    lead = model.edges_in(range(part.start, max(part.start, model.d)))
-    dst = _aligned(rows, lead, model.dtype)
-    src = _aligned(rows, lead, model.dtype) if with_src else None
+    dst = empty_ids(model, part)
+    src = empty_ids(model, part) if with_src else None
     checksum = cupy.zeros(1, np.uint64)
     fill(model, part, src, dst, checksum)
     return EdgeList(src, dst), int(checksum[0])

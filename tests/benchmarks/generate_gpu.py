@@ -1,0 +1,209 @@
+"""Figures of the GPU generator, as they stand in generators/BENCHMARKS.md.
+
+    python -m tests.benchmarks.generate_gpu memory             edges kept in device memory, one GPU
+    python -m tests.benchmarks.generate_gpu parquet FOLDER     end to end, against PyArrow alone
+    python -m tests.benchmarks.generate_gpu scaling GPUS       16e9 edges over 1, 2, … GPUS GPUs
+
+Times are medians of seven, warm, by device events (memory), or by the host's clock after
+synchronising (parquet, scaling).
+"""
+
+import argparse
+import contextlib
+import os
+import shutil
+import statistics
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import mgraph
+from mgraph import CopyModel, EdgeList
+from mgraph.distributed.plan import block_edges
+from mgraph.generators import preferential_attachment
+from mgraph.io.folder import Folder
+from mgraph.io.parquet import writing_part
+
+REPEATS = 7
+
+
+def device_seconds(model, part, with_src=False):
+    """The median time to fill a device array with a part's edges, and how many these are."""
+    import cupy
+
+    from mgraph.generators import cuppa_hash_gpu
+
+    dst = cuppa_hash_gpu.empty_ids(model, part)
+    src = cuppa_hash_gpu.empty_ids(model, part) if with_src else None
+    checksum = cupy.zeros(1, np.uint64)
+    times = []
+    for _ in range(REPEATS + 1):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        begin.record()
+        cuppa_hash_gpu.fill(model, part, src, dst, checksum)
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end) / 1e3)
+    return statistics.median(times[1:]), dst.size
+
+
+def memory():
+    half_billion = 500_000_000
+    cases = [
+        *((CopyModel(half_billion, 4, p), None) for p in (0.5, 0.01, 0.1, 0.9, 1.0)),
+        (CopyModel(half_billion, 1), None),
+        (CopyModel(half_billion // 2, 8), None),
+        (CopyModel(half_billion // 8, 32), None),
+        (CopyModel(10_000_000, 33), None),
+        (CopyModel(1_000_000, 1000), None),
+        (CopyModel(10_000_000, 8, 0.0), None),
+        (CopyModel(1 << 33, 4), range(1 << 32, (1 << 32) + half_billion)),
+    ]
+    for model, part in cases:
+        for with_src in (False, True) if (model.d, model.p) == (4, 0.5) else (False,):
+            seconds, edges = device_seconds(model, part or range(model.n), with_src)
+            ids = f"{model.dtype} {'src and dst' if with_src else 'dst'}"
+            print(
+                f"n {model.n:>13,} d {model.d:>4} p {model.p:<4} {ids:17s} "
+                f"{edges:>13,} edges {seconds * 1e3:8.2f} ms {edges / seconds / 1e9:7.1f}e9 edges/s",
+                flush=True,
+            )
+
+
+@contextlib.contextmanager
+def peak_memory():
+    """Follow the resident memory of this process's children; yields a dict of bytes."""
+    import psutil
+
+    peak, stopped = {"bytes": 0}, threading.Event()
+
+    def follow():
+        while not stopped.wait(0.02):
+            total = 0
+            for process in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    total += process.memory_info().rss
+            peak["bytes"] = max(peak["bytes"], total)
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    yield peak
+    stopped.set()
+    thread.join()
+
+
+def in_host_memory(model):
+    """All edges as NumPy arrays."""
+    src, dst = np.empty(model.m, model.dtype), np.empty(model.m, model.dtype)
+
+    def copy(part):
+        row = model.edges_before(part.start)
+        for block in preferential_attachment.stream(model, part, backend="gpu"):
+            rows = slice(row, row + block.edges.src.size)
+            src[rows], dst[rows] = block.edges
+            row = rows.stop
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(copy, model.split(64)))
+    return EdgeList(src, dst)
+
+
+def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
+    """The same parts, written by as many PyArrow threads from arrays that lie in host memory."""
+    target = Folder(folder)
+    target.create()
+
+    def write(index):
+        part = model.part(index, parts)
+        with writing_part(target, f"part-{index:05d}.parquet", model.dtype, "lz4") as writer:
+            for block in model.blocks(part, block_edges):
+                rows = slice(model.edges_before(block.start), model.edges_before(block.stop))
+                writer.write(EdgeList(edges.src[rows], edges.dst[rows]))
+            writer.close({})
+
+    began = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(write, range(parts)))
+    return time.perf_counter() - began
+
+
+def parquet(folder):
+    model = CopyModel(500_000_000, 4)
+    threads = len(os.sched_getaffinity(0))
+    out = os.path.join(folder, "g")
+    rates = {"mgraph": [], "pyarrow": []}
+    edges = in_host_memory(model)
+    with (
+        mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster,
+        peak_memory() as peak,
+    ):
+        print(cluster)
+        for repeat in range(6):
+            for name in ("pyarrow", "mgraph"):
+                shutil.rmtree(out, ignore_errors=True)
+                if name == "mgraph":
+                    result = mgraph.generate(out, model, cluster=cluster, progress=None)
+                    seconds = result.seconds
+                else:
+                    seconds = pyarrow_seconds(
+                        model, edges, 8 * threads, out, threads, block_edges(cluster)
+                    )
+                size = sum(entry.stat().st_size for entry in os.scandir(out))
+                print(
+                    f"{repeat} {name:8s} {seconds:6.2f} s {model.m / seconds / 1e6:8.0f}e6 edges/s "
+                    f"{size / 1e9:.2f} GB",
+                    flush=True,
+                )
+                if repeat:
+                    rates[name].append(model.m / seconds)
+        print(f"resident memory of the workers: {peak['bytes'] / 2**30:.1f} GiB at most")
+        medians = {name: statistics.median(values) for name, values in rates.items()}
+        print(f"median mgraph / pyarrow: {medians['mgraph'] / medians['pyarrow']:.2f}")
+        print(f"checksum {result.manifest.checksum:016x}")
+    shutil.rmtree(out, ignore_errors=True)
+
+
+def fill_share(index, model, shares):
+    """Runs on a worker: seconds to fill its share of the vertices into device memory."""
+    return device_seconds(model, model.part(index, shares))
+
+
+def scaling(most):
+    model = CopyModel(2_000_000_000, 8)
+    alone = None
+    gpus = 1
+    while gpus <= most:
+        with mgraph.connect(workers=gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+            workers = list(cluster.workers)
+            futures = [
+                cluster.client.submit(fill_share, i, model, gpus, workers=[workers[i]])
+                for i in range(gpus)
+            ]
+            times = [seconds for seconds, _ in cluster.client.gather(futures)]
+        slowest = max(times)
+        alone = alone or slowest
+        print(
+            f"{gpus} GPUs: {slowest * 1e3:.1f} ms, {model.m / slowest / 1e9:.1f}e9 edges/s, "
+            f"{alone / slowest / gpus:.1%} of linear",
+            flush=True,
+        )
+        gpus *= 2
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=["memory", "parquet", "scaling"])
+    parser.add_argument("argument", nargs="?")
+    arguments = parser.parse_args()
+    if arguments.what == "memory":
+        memory()
+    elif arguments.what == "parquet":
+        parquet(arguments.argument or ".")
+    else:
+        scaling(int(arguments.argument or 1))
+
+
+if __name__ == "__main__":
+    main()
