@@ -26,7 +26,7 @@ from mgraph.cli.options import NUMBER, cluster_options, open_cluster
 @click.option(
     "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
 )
-@click.option("--parts", type=NUMBER, help="Files; by default eight a thread, of 1 to 64 Mi edges.")
+@click.option("--parts", type=NUMBER, help="Files; by default a few a thread, of 1 to 64 Mi edges.")
 @click.option(
     "--compression",
     type=click.Choice(["none", "lz4", "zstd"]),

@@ -98,7 +98,7 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
     if law:
         click.echo(
             f"tail exponent {law.exponent:.3f} ± {law.standard_error:.3f} from degree "
-            f"{law.k_min:,} on ({law.tail:,} vertices, Kolmogorov–Smirnov distance {law.distance:.2g})"
+            f"{law.k_min:,} on ({law.tail:,} vertices; Kolmogorov–Smirnov {law.distance:.2g})"
         )
     else:
         click.echo("tail exponent: none, too few distinct degrees to fit a power law")

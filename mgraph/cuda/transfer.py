@@ -14,12 +14,12 @@ def multiprocessors() -> int:
 
 
 def copied_to_host(
-    items: Sequence[Item], launch: Callable[..., Sequence[int]], arrays: Sequence[tuple[int, Any]]
+    items: Sequence[Item], launch: Callable[..., int], arrays: Sequence[tuple[int, Any]]
 ) -> Iterator[list[Any]]:
     """Run ``launch`` for each item and yield what it wrote, as pinned NumPy arrays.
 
     launch(item, *device_arrays): starts kernels on the current stream and returns how many leading
-    elements of each array they write. arrays: the length and dtype of each.
+    elements of the arrays they write. arrays: the length and dtype of each.
 
     There are two sets of arrays: item k + 1 is computed and copied while the caller works on item
     k, on a stream of their own, so that several threads keep one device busy. What is yielded is
@@ -39,12 +39,10 @@ def copied_to_host(
     def start(k: int) -> None:
         side = k % 2
         with stream:
-            counts = launch(items[k], *device[side])
-            written[side] = [
-                pinned[:count] for pinned, count in zip(host[side], counts, strict=True)
-            ]
+            count = launch(items[k], *device[side])
+            written[side] = [pinned[:count] for pinned in host[side]]
             for source, target in zip(device[side], written[side], strict=True):
-                source[: target.size].get(stream=stream, out=target, blocking=False)
+                source[:count].get(stream=stream, out=target, blocking=False)
             ready[side].record(stream)
 
     try:

@@ -239,8 +239,13 @@ def _start(
     stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: int
 ) -> tuple[Any, str]:
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
+    import dask
     from distributed import Client
 
+    # Our tasks hold no memory when done, so workers may have them all from the start: a thread
+    # that is free need not ask the scheduler for the next.
+    saturation = {"distributed.scheduler.worker-saturation": float("inf")}
+    stack.enter_context(dask.config.set(saturation))
     with warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")

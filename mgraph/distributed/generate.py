@@ -106,7 +106,7 @@ def generate(
     with entered(cluster) as cluster:
         plan = Plan(
             model=model,
-            parts=parts or default_parts(model, cluster.threads),
+            parts=parts or default_parts(model, cluster.threads, cluster.backend),
             folder=folder,
             compression=compression,
             backend=cluster.backend,

@@ -11,11 +11,11 @@ from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import PartRecord
 
 # A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
-BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 22}
+BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 23}
 MIN_BLOCK_EDGES = 1 << 14
 BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
 MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
-PARTS_PER_THREAD = 8
+PARTS_PER_THREAD = {"cpu": 8, "gpu": 4}
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRe
     return kept
 
 
-def default_parts(model: CopyModel, threads: int) -> int:
-    """Eight tasks a thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
-    wanted = max(-(-model.m // MAX_PART_EDGES), PARTS_PER_THREAD * threads)
+def default_parts(model: CopyModel, threads: int, backend: str) -> int:
+    """A few tasks a thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
+    wanted = max(-(-model.m // MAX_PART_EDGES), PARTS_PER_THREAD[backend] * threads)
     return max(1, min(wanted, model.m // MIN_PART_EDGES, model.n))
 
 

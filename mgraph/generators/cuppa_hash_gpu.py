@@ -100,21 +100,27 @@ def edges(model: CopyModel, part: range, with_src: bool = True) -> tuple[EdgeLis
 
 
 def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[EdgeList, int]]:
-    """Blocks of a vertex range, in order, as host arrays with their checksums.
+    """Blocks of a vertex range, in order, as host arrays; the last carries the sum of all hashes.
 
     While the caller works on one block the next is generated and copied. A yielded block is
     overwritten once the iterator is asked for the one after it. Device and pinned memory: two
     blocks each, 16 or 32 bytes an edge of ``block_edges``.
     """
+    import cupy
+
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     ids = (capacity, model.dtype)
 
-    def launch(block: range, src: Any, dst: Any, checksum: Any) -> tuple[int, int, int]:
-        rows = model.edges_in(block)
-        checksum.fill(0)
-        fill(model, block, src[:rows], dst[:rows], checksum)
-        return rows, rows, 1
+    checksum = cupy.zeros(1, np.uint64)
+    cupy.cuda.get_current_stream().synchronize()  # the kernels run on another
 
-    for src, dst, checksum in copied_to_host(blocks, launch, (ids, ids, (1, np.dtype(np.uint64)))):
-        yield EdgeList(src, dst), int(checksum[0])
+    def launch(block: range, src: Any, dst: Any) -> int:
+        rows = model.edges_in(block)
+        fill(model, block, src[:rows], dst[:rows], checksum)
+        return rows
+
+    left = len(blocks)
+    for src, dst in copied_to_host(blocks, launch, (ids, ids)):
+        left -= 1
+        yield EdgeList(src, dst), 0 if left else int(checksum[0])

@@ -71,8 +71,9 @@ def stream(
 ) -> Iterator[Generated]:
     """The same edges in blocks of whole vertices, in order, in host memory that is used again.
 
-    A block is valid until the next is asked for. Memory: ``block_edges`` edges a time on the CPU,
-    two blocks pinned and two on the device with the GPU, whatever the part's size.
+    A block is valid until the next is asked for; the checksums of all blocks add up to the part's
+    (a GPU adds its edges up as it goes, and gives the sum with the last block). Memory, whatever
+    the part's size: one block on the CPU; with the GPU two pinned and two on the device.
     """
     part = _checked(model, part)
     if backends.resolve(backend) == "gpu":

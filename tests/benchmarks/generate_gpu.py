@@ -21,7 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.distributed.plan import block_edges
+from mgraph.distributed.plan import block_edges, default_parts
 from mgraph.generators import preferential_attachment
 from mgraph.io.folder import Folder
 from mgraph.io.parquet import writing_part
@@ -67,7 +67,7 @@ def memory():
             ids = f"{model.dtype} {'src and dst' if with_src else 'dst'}"
             print(
                 f"n {model.n:>13,} d {model.d:>4} p {model.p:<4} {ids:17s} "
-                f"{edges:>13,} edges {seconds * 1e3:8.2f} ms {edges / seconds / 1e9:7.1f}e9 edges/s",
+                f"{edges:>13,} edges {seconds * 1e3:8.2f} ms {edges / seconds / 1e9:7.1f}e9/s",
                 flush=True,
             )
 
@@ -134,13 +134,14 @@ def parquet(folder):
     threads = len(os.sched_getaffinity(0))
     out = os.path.join(folder, "g")
     rates = {"mgraph": [], "pyarrow": []}
+    parts = default_parts(model, threads, "gpu")
     edges = in_host_memory(model)
     with (
         mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster,
         peak_memory() as peak,
     ):
         print(cluster)
-        for repeat in range(6):
+        for repeat in range(9):
             for name in ("pyarrow", "mgraph"):
                 shutil.rmtree(out, ignore_errors=True)
                 if name == "mgraph":
@@ -148,7 +149,7 @@ def parquet(folder):
                     seconds = result.seconds
                 else:
                     seconds = pyarrow_seconds(
-                        model, edges, 8 * threads, out, threads, block_edges(cluster)
+                        model, edges, parts, out, threads, block_edges(cluster)
                     )
                 size = sum(entry.stat().st_size for entry in os.scandir(out))
                 print(
