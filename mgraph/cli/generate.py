@@ -74,5 +74,5 @@ def generate(
     click.echo(
         f"{manifest.n:,} vertices and {manifest.m:,} edges in {len(manifest.parts)} parts{kept}, "
         f"{quantity(manifest.bytes)}B, in {result.location}; {result.made_edges:,} edges made in "
-        f"{result.seconds:.1f} s, {quantity(result.made_edges / result.seconds)}edges/s"
+        f"{result.seconds:.1f} s, {quantity(result.made_edges / result.seconds)} edges/s"
     )

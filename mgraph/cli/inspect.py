@@ -68,7 +68,7 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
         f"{verdict.location} holds: {verdict.parts} parts, {verdict.edges:,} edges{again}; "
-        f"{verdict.seconds:.1f} s, {quantity(verdict.edges / verdict.seconds)}edges/s"
+        f"{verdict.seconds:.1f} s, {quantity(verdict.edges / verdict.seconds)} edges/s"
     )
     return 0
 

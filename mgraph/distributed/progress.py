@@ -14,7 +14,7 @@ def quantity(value: float) -> str:
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= factor:
             return f"{value / factor:.3g} {prefix}"
-    return f"{value:.3g} "
+    return f"{value:.3g}"
 
 
 def duration(seconds: float) -> str:
@@ -64,9 +64,9 @@ class Progress:
         share = self._done_edges / self._edges if self._edges else 1.0
         left = f"{duration((self._edges - self._done_edges) / rate)} left" if rate else "starting"
         return (
-            f"{self._verb} {share:4.0%}  {quantity(self._done_edges)}edges of "
-            f"{quantity(self._edges)}, {self._done_parts}/{self._parts} parts, "
-            f"{quantity(rate)}edges/s, {left}"
+            f"{self._verb} {share:4.0%}  {quantity(self._done_edges)} of "
+            f"{quantity(self._edges)} edges, {self._done_parts}/{self._parts} parts, "
+            f"{quantity(rate)} edges/s, {left}"
         )
 
     def _draw(self) -> None:

@@ -1,0 +1,153 @@
+"""Finding and starting clusters, and what the dashboard shows."""
+
+import io
+import socket
+import urllib.request
+
+import pytest
+
+import mgraph
+from mgraph import ClusterError, CopyModel, UsageError
+from mgraph.distributed import connect
+from mgraph.distributed.plan import Plan, block_edges, default_parts
+from mgraph.distributed.progress import Progress, duration, quantity
+
+
+def get(address):
+    with urllib.request.urlopen(address, timeout=60) as page:
+        return page.status, page.read().decode()
+
+
+def test_a_running_cluster_is_used(cluster, tmp_path, monkeypatch):
+    address = cluster.client.scheduler.address
+    with mgraph.connect(scheduler=address) as found:
+        assert found.kind == f"cluster at {address}"
+        assert len(found.workers) == 2
+    file = tmp_path / "scheduler.json"
+    cluster.client.write_scheduler_file(str(file))
+    with mgraph.connect(scheduler_file=file) as found:
+        assert found.kind == f"cluster at {address}"
+    monkeypatch.setattr(connect, "configured_scheduler", lambda: address)
+    with mgraph.connect() as found:
+        assert found.kind == f"cluster at {address}"
+    assert len(cluster.client.scheduler_info()["workers"]) == 2  # it was not ours to stop
+
+
+def test_daskss_configuration_is_read(monkeypatch):
+    import dask
+
+    with dask.config.set({"scheduler-address": "tcp://elsewhere:1"}):
+        assert connect.configured_scheduler() == "tcp://elsewhere:1"
+
+
+def test_a_scheduler_without_workers_is_an_error(monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
+    with (
+        LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty,
+        pytest.raises(ClusterError, match="has no workers"),
+        mgraph.connect(scheduler=empty.scheduler_address),
+    ):
+        pass
+
+
+def test_another_version_on_the_workers_is_an_error(cluster, monkeypatch):
+    monkeypatch.setattr(mgraph, "__version__", "9.9.9")
+    with (
+        pytest.raises(ClusterError, match="install the same version everywhere"),
+        mgraph.connect(scheduler=cluster.client.scheduler.address),
+    ):
+        pass
+
+
+def test_words_that_are_no_backend_are_refused():
+    with pytest.raises(UsageError, match="backend must be one of"), mgraph.connect(backend="tpu"):
+        pass
+
+
+def test_everything_listens_on_this_machine_alone(cluster):
+    server = cluster.client.cluster.scheduler.http_server
+    for listener in server._sockets.values():
+        if listener.family == socket.AF_INET:
+            assert listener.getsockname()[0] == "127.0.0.1"
+    assert cluster.client.scheduler.address.startswith("tcp://127.0.0.1:")
+    assert cluster.dashboard.startswith("http://127.0.0.1:")
+    assert connect.DASHBOARD.startswith("127.0.0.1:")
+
+
+def test_the_dashboard_comes_when_asked_for_and_shows_our_work(cluster, tmp_path):
+    """The pages load; the progress bars, the spans and the workers' column bear our names."""
+    mgraph.generate(tmp_path / "g", CopyModel(50_000, 4), cluster=cluster, progress=None)
+    for page in ("status", "workers", "tasks", "groups"):
+        status, text = get(cluster.dashboard.replace("status", page))
+        assert status == 200
+        assert "bokeh" in text.lower()
+    status, _ = get(cluster.dashboard.replace("/status", "/"))  # leads to /status
+    assert status == 200
+    scheduler = cluster.client.cluster.scheduler
+    assert "mgraph-generate" in scheduler.task_prefixes
+    spans = scheduler.extensions["spans"].spans_search_by_name
+    assert ("mgraph-generate",) in spans
+    counted = cluster.client.run(
+        lambda dask_worker: dask_worker.metrics["mgraph_edges"](dask_worker)
+    )
+    assert sum(counted.values()) >= CopyModel(50_000, 4).m
+
+
+def test_parts_and_blocks_fit_the_cluster(cluster):
+    assert default_parts(CopyModel(1000, 8), 2, "cpu") == 1
+    assert default_parts(CopyModel(12_500_000, 8), 2, "cpu") == 16
+    assert default_parts(CopyModel(10**10, 8), 2, "cpu") == -(-(8 * 10**10) // (1 << 26))
+    assert block_edges(cluster) == 1 << 20
+    poor = {"a": connect.Survey(threads=4, host_bytes=64 << 20, device_bytes=0, gpus=0, version="")}
+    crowded = connect.Cluster(cluster.client, "", "cpu", poor)
+    assert 1 << 14 <= block_edges(crowded) < 1 << 17
+
+
+def test_a_plan_is_the_same_on_any_machine():
+    plan = Plan(CopyModel(1000, 4), 7, None, "lz4", "cpu", 1 << 20)
+    assert [v for i in range(7) for v in plan.part(i)] == list(range(1000))
+    assert sum(plan.edges(i) for i in range(7)) == plan.model.m
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
+    monkeypatch.setattr("mgraph.distributed.progress.REFRESH_SECONDS", 0.01)
+    terminal = Terminal()
+    with Progress("generate", 4_000_000, 4, terminal) as progress:
+        assert "starting" in progress.line()
+        progress.add(1_000_000)
+        progress._begun -= 10
+        line = progress.line()
+        while "25%" not in terminal.getvalue():
+            pass
+    assert line.startswith(
+        "generate  25%  1 M of 4 M edges, 1/4 parts, 100 k edges/s, 0:30 left"
+    )
+    assert terminal.getvalue().endswith("\r\x1b[K")  # it cleans up after itself
+
+
+def test_without_a_terminal_there_are_lines(monkeypatch):
+    monkeypatch.setattr("mgraph.distributed.progress.LINE_SECONDS", 0.01)
+    log = io.StringIO()
+    with Progress("verify", 100, 1, log):
+        while log.getvalue().count("\n") < 2:
+            pass
+    assert "\r" not in log.getvalue()
+    assert log.getvalue().startswith("verify   0%")
+
+
+def test_quantities_and_durations():
+    assert [quantity(x) for x in (7, 1234, 5.6e6, 2e9, 1e12)] == [
+        "7",
+        "1.23 k",
+        "5.6 M",
+        "2 G",
+        "1 T",
+    ]
+    assert [duration(x) for x in (7, 61, 3723)] == ["0:07", "1:01", "1:02:03"]
