@@ -126,9 +126,7 @@ def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
         line = progress.line()
         while "25%" not in terminal.getvalue():
             pass
-    assert line.startswith(
-        "generate  25%  1 M of 4 M edges, 1/4 parts, 100 k edges/s, 0:30 left"
-    )
+    assert line.startswith("generate  25%  1 M of 4 M edges, 1/4 parts, 100 k edges/s, 0:30 left")
     assert terminal.getvalue().endswith("\r\x1b[K")  # it cleans up after itself
 
 
