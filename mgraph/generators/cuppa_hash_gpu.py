@@ -16,6 +16,7 @@ from mgraph.cuda.transfer import copied_to_host, multiprocessors
 from mgraph.generators.copy_model import CopyModel
 
 SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
+FIRST_BLOCK = 1 << 20  # edges of a stream's first block
 _SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _TYPES = {np.dtype(np.int32): "int", np.dtype(np.int64): "long long"}
 
@@ -57,7 +58,8 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     )
     if model.d <= SHORT:
         kernel = KERNELS.kernel("cuppa_hash_fill_short", **defines)
-        threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
+        threads = min(FIRST_BLOCK = 1 << 20  # edges of a stream's first block
+_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
         kernel((blocks,), (threads,), arguments)
     else:
@@ -104,11 +106,12 @@ def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[Ed
 
     While the caller works on one block the next is generated and copied. A yielded block is
     overwritten once the iterator is asked for the one after it. Device and pinned memory: two
-    blocks each, 16 or 32 bytes an edge of ``block_edges``.
+    blocks each, 16 or 32 bytes an edge of ``block_edges``. Blocks double from ``FIRST_BLOCK`` on:
+    threads that begin parts together wait for their first blocks to cross the bus one by one.
     """
     import cupy
 
-    blocks = model.blocks(part, block_edges)
+    blocks = model.blocks(part, block_edges, FIRST_BLOCK)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     ids = (capacity, model.dtype)
 
