@@ -58,8 +58,7 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     )
     if model.d <= SHORT:
         kernel = KERNELS.kernel("cuppa_hash_fill_short", **defines)
-        threads = min(FIRST_BLOCK = 1 << 20  # edges of a stream's first block
-_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
+        threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
         kernel((blocks,), (threads,), arguments)
     else:
