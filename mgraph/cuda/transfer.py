@@ -23,7 +23,7 @@ def copied_to_host(
 
     There are two sets of arrays: item k + 1 is computed and copied while the caller works on item
     k, on a stream of their own, so that several threads keep one device busy. What is yielded is
-    overwritten when the iterator is asked for the next item.
+    overwritten when the iterator is asked for the item after the next.
     """
     import cupy
     import cupyx
@@ -49,9 +49,9 @@ def copied_to_host(
         if items:
             start(0)
         for k in range(len(items)):
-            ready[k % 2].synchronize()
             if k + 1 < len(items):
                 start(k + 1)
+            ready[k % 2].synchronize()
             yield written[k % 2]
     finally:
         stream.synchronize()

@@ -242,10 +242,15 @@ def _start(
     import dask
     from distributed import Client
 
-    # Our tasks hold no memory when done, so workers may have them all from the start: a thread
-    # that is free need not ask the scheduler for the next.
-    saturation = {"distributed.scheduler.worker-saturation": float("inf")}
-    stack.enter_context(dask.config.set(saturation))
+    settings = {
+        # Our tasks hold no memory when done, so workers may have them all from the start: a thread
+        # that is free need not ask the scheduler for the next.
+        "distributed.scheduler.worker-saturation": float("inf"),
+        # The profiler holds the interpreter while it looks at every thread; each 10 ms is too often
+        # for the many threads of a GPU's worker.
+        "distributed.worker.profile.interval": "100ms",
+    }
+    stack.enter_context(dask.config.set(settings))
     with warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")

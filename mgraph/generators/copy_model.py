@@ -102,17 +102,14 @@ class CopyModel:
         self.check_parts(parts)
         return [self.part(index, parts) for index in range(parts)]
 
-    def blocks(self, part: range, edges: int, begin: int | None = None) -> list[range]:
-        """Cut a part into ranges of whole vertices with about ``edges`` edges each.
-
-        begin: the edges of the first block; each further one has twice as many, up to ``edges``.
-        """
-        cuts, first, size = [], part.start, min(begin or edges, edges)
+    def blocks(self, part: range, edges: int) -> list[range]:
+        """Cut a part into ranges of whole vertices with about ``edges`` edges each."""
+        cuts, first = [], part.start
         while first < part.stop:
-            stop = self.vertex_at(self.edges_before(first) + size)
+            stop = self.vertex_at(self.edges_before(first) + edges)
             stop = min(max(stop, first + 1), part.stop)
             cuts.append(range(first, stop))
-            first, size = stop, min(2 * size, edges)
+            first = stop
         return cuts
 
     def to_json(self) -> dict[str, Any]:

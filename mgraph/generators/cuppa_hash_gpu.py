@@ -16,7 +16,6 @@ from mgraph.cuda.transfer import copied_to_host, multiprocessors
 from mgraph.generators.copy_model import CopyModel
 
 SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
-FIRST_BLOCK = 1 << 20  # edges of a stream's first block
 _SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _TYPES = {np.dtype(np.int32): "int", np.dtype(np.int64): "long long"}
 
@@ -105,12 +104,11 @@ def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[Ed
 
     While the caller works on one block the next is generated and copied. A yielded block is
     overwritten once the iterator is asked for the one after it. Device and pinned memory: two
-    blocks each, 16 or 32 bytes an edge of ``block_edges``. Blocks double from ``FIRST_BLOCK`` on:
-    threads that begin parts together wait for their first blocks to cross the bus one by one.
+    blocks each, 16 or 32 bytes an edge of ``block_edges``.
     """
     import cupy
 
-    blocks = model.blocks(part, block_edges, FIRST_BLOCK)
+    blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     ids = (capacity, model.dtype)
 

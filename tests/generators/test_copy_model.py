@@ -57,8 +57,7 @@ def test_vertex_at_inverts_edges_before(model, data):
 def test_parts_and_blocks_tile_the_vertices(model, data):
     parts = data.draw(st.integers(1, model.n))
     edges = data.draw(st.integers(1, 3 * model.m))
-    begin = data.draw(st.none() | st.integers(1, edges))
-    blocks = [block for part in model.split(parts) for block in model.blocks(part, edges, begin)]
+    blocks = [block for part in model.split(parts) for block in model.blocks(part, edges)]
     assert [v for block in blocks for v in block] == list(range(model.n))
     assert all(model.edges_in(block) <= edges or len(block) == 1 for block in blocks)
 
