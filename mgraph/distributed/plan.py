@@ -15,7 +15,7 @@ BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 23}
 MIN_BLOCK_EDGES = 1 << 14
 BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
 MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
-PARTS_PER_THREAD = {"cpu": 8, "gpu": 4}
+PARTS_PER_THREAD = {"cpu": 8, "gpu": 3}
 
 
 @dataclass(frozen=True)
