@@ -101,9 +101,6 @@ def warm_up() -> None:
     import multiprocessing
     from multiprocessing import forkserver
 
-    # Dask's nanny would set this for each worker; forked ones inherit it from the server.
-    for name, value in {"OMP_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "65536"}.items():
-        os.environ.setdefault(name, value)
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
     forkserver.ensure_running()
 
@@ -231,12 +228,19 @@ def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
     stack.enter_context(
         dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     )
-    name = "cores of this machine"
-    return _start(stack, LocalCluster, name, dashboard, n_workers=count, threads_per_worker=1)
+    return _start(
+        stack,
+        LocalCluster,
+        "cores of this machine",
+        dashboard,
+        n_workers=count,
+        threads_per_worker=1,
+        env=dict(os.environ),  # the fork server has that of its own start
+    )
 
 
 def _start(
-    stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: int
+    stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: Any
 ) -> tuple[Any, str]:
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
     import dask

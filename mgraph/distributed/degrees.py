@@ -86,15 +86,13 @@ class Degrees:
             raise UsageError(f"{file} cannot be drawn: {error}") from error
 
 
-def count_group(
-    index: int, folder: Folder, jobs: dict[int, tuple[range, list[PartRecord]]], dtype: str
-) -> np.ndarray:
+def count_group(job: tuple[range, list[PartRecord]], folder: Folder, dtype: str) -> np.ndarray:
     """The task: how often each vertex of a slice is an endpoint in a group of files."""
     from mgraph.core.degrees_cpu import count_endpoints
     from mgraph.distributed.counters import count_edges
     from mgraph.io.parquet import read_blocks
 
-    vertices, records = jobs[index]
+    vertices, records = job
     counts = np.zeros(len(vertices), dtype)
     for record in records:
         for block in read_blocks(folder, record.file):
@@ -162,7 +160,6 @@ def degrees(
             jobs,
             verb="degrees",
             folder=dataset.folder,
-            jobs=jobs,
             dtype=dtype.str,
         )
         histograms = []

@@ -125,7 +125,13 @@ def generate(
         try:
             records.update(
                 run_parts(
-                    cluster, make_part, missing, verb="generate", progress=progress, plan=plan
+                    cluster,
+                    make_part,
+                    {index: index for index in missing},
+                    missing,
+                    verb="generate",
+                    progress=progress,
+                    plan=plan,
                 )
             )
         finally:

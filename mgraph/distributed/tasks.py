@@ -3,7 +3,7 @@
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
 from mgraph.distributed.connect import Cluster
@@ -18,19 +18,25 @@ LOST = (
 
 
 def submit_parts(
-    cluster: Cluster, task: Callable[..., Any], indices: Iterable[int], *, verb: str, **common: Any
+    cluster: Cluster,
+    task: Callable[..., Any],
+    arguments: Mapping[int, Any],
+    *,
+    verb: str,
+    **common: Any,
 ) -> dict[int, Any]:
-    """Start ``task(index, **common)`` for each index; return the futures by index.
+    """Start ``task(argument, **common)`` for each part; return the futures by part.
 
+    arguments: what each part's task is given; ``common`` travels with every task, so it is small.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name.
     """
     from distributed import span
 
-    indices = list(indices)
-    keys = [(f"mgraph-{verb}-{time.time_ns()}", index) for index in indices]
+    run = f"mgraph-{verb}-{time.time_ns()}"
+    keys = [(run, index) for index in arguments]
     with span(f"mgraph-{verb}"):
-        futures = cluster.client.map(task, indices, key=keys, **common)
-    return dict(zip(indices, futures, strict=True))
+        futures = cluster.client.map(task, list(arguments.values()), key=keys, **common)
+    return dict(zip(arguments, futures, strict=True))
 
 
 def follow_parts(
@@ -74,6 +80,7 @@ def follow_parts(
 def run_parts(
     cluster: Cluster,
     task: Callable[..., Any],
+    arguments: Mapping[int, Any],
     edges: Mapping[int, int],
     *,
     verb: str,
@@ -84,7 +91,7 @@ def run_parts(
     from distributed.client import FutureCancelledError
     from distributed.comm import CommClosedError
 
-    futures = submit_parts(cluster, task, edges, verb=verb, **common)
+    futures = submit_parts(cluster, task, arguments, verb=verb, **common)
     finished = dict(follow_parts(cluster, futures, edges, verb=verb, progress=progress))
     try:
         results = cluster.client.gather(list(finished.values()))

@@ -54,20 +54,14 @@ def manifest_faults(manifest: Manifest, model: CopyModel) -> list[str]:
 
 
 def check_part(
-    index: int,
-    folder: Folder,
-    records: dict[int, PartRecord],
-    model: CopyModel,
-    again: frozenset[int],
-    backend: str,
-    block: int,
+    job: tuple[PartRecord, bool], folder: Folder, model: CopyModel, backend: str, block: int
 ) -> str | None:
-    """The task: one part's first fault as a sentence, or None."""
+    """The task: one part's first fault as a sentence, or None. job: the part, whether to remake."""
     from mgraph.distributed.counters import count_edges
     from mgraph.generators.copy_model_cpu import RowCheck
     from mgraph.io.parquet import read_blocks
 
-    record = records[index]
+    record, again = job
     check = RowCheck(record.first, model.d)
     try:
         for edges in read_blocks(folder, record.file):
@@ -84,7 +78,7 @@ def check_part(
             f"{record.file} has checksum {check.checksum:016x}, and the manifest says "
             f"{record.checksum:016x}: an edge was changed"
         )
-    if index in again:
+    if again:
         made = 0
         for generated in preferential_attachment.stream(
             model, range(record.first, record.stop), backend=backend, block_edges=block
@@ -124,18 +118,17 @@ def verify(
         raise DatasetError(f"{dataset.folder} was made by a model unknown here: {error}") from error
     faults = manifest_faults(manifest, model)
     again = chosen(len(dataset), regenerate)
-    records = dict(enumerate(manifest.parts))
+    jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
     with entered(cluster) as cluster:
         found = run_parts(
             cluster,
             check_part,
-            {index: record.rows for index, record in records.items()},
+            jobs,
+            {index: record.rows for index, (record, _) in jobs.items()},
             verb="verify",
             progress=progress,
             folder=dataset.folder,
-            records=records,
             model=model,
-            again=again,
             backend=cluster.backend,
             block=block_edges(cluster),
         )

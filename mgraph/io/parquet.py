@@ -1,7 +1,8 @@
 """Parts as Parquet files: how they are encoded, written in row groups, and read back.
 
 Encodings, measured (PyArrow 26, one core of an AMD EPYC, 16 M edges, d = 8, million edges/s written
-and read, bytes an edge; ``tests/benchmarks/bench_parquet.py`` repeats it):
+and read, bytes an edge; ``pytest tests/benchmarks -k encoding --benchmark-enable`` with
+MGRAPH_BENCH_EDGES=16000000 repeats the writing):
 
 | compression | src | dst | int32 | int64, ids near 2^33 |
 |---|---|---|---|---|

@@ -1,6 +1,7 @@
 """Finding and starting clusters, and what the dashboard shows."""
 
 import io
+import os
 import socket
 import urllib.request
 
@@ -149,3 +150,10 @@ def test_quantities_and_durations():
         "1 T",
     ]
     assert [duration(x) for x in (7, 61, 3723)] == ["0:07", "1:01", "1:02:03"]
+
+
+def test_workers_see_the_environment_of_the_moment(cluster, monkeypatch):
+    monkeypatch.setenv("MGRAPH_TEST_WORD", "later than the fork server")
+    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as late:
+        seen = late.client.run(os.getenv, "MGRAPH_TEST_WORD")
+    assert set(seen.values()) == {"later than the fork server"}

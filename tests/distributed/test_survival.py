@@ -12,6 +12,7 @@ import pytest
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
+from mgraph.distributed.tasks import run_parts
 
 # Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.
 MODEL = CopyModel(6_000_000, 16)
@@ -57,6 +58,18 @@ def test_a_worker_killed_half_way_is_made_good(tmp_path):
         assert not list(out.glob(".*"))
         assert result.manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
         assert mgraph.verify(out, regenerate=0.05, cluster=cluster, progress=None).ok
+
+
+def die(_):
+    os._exit(1)
+
+
+def test_a_part_that_kills_its_workers_is_one_clear_error():
+    with (
+        mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster,
+        pytest.raises(ClusterError, match="workers died again and again"),
+    ):
+        run_parts(cluster, die, {0: None}, {0: 1}, verb="die", progress=None)
 
 
 def test_a_client_killed_half_way_resumes(tmp_path):
