@@ -1,7 +1,7 @@
 """``_manifest.json``: what an edge-list dataset holds, written last, so that it vouches for all.
 
-The underscore keeps it out of the way: Arrow, Dask, Spark and Polars, given the folder, read its
-Parquet files and pass over names that begin with ``_`` or ``.``.
+The underscore keeps it out of the way: Arrow, Dask and Spark, given the folder, read its Parquet
+files and pass over names that begin with ``_`` or ``.``.
 """
 
 import json

@@ -13,8 +13,9 @@ MGRAPH_BENCH_EDGES=16000000 repeats the writing):
 Splitting the bytes of a sorted column into streams leaves LZ4 almost nothing to store, at twice
 DELTA's speed; for int64 ids it stores the bytes that are in use. Columns are declared without
 nulls, which alone saves a fifth of the time. Statistics are kept for ``src`` only, where they let
-a reader skip row groups. cuDF, DuckDB, Polars and Arrow read all three; Spark's vectorised reader
-and fastparquet lack BYTE_STREAM_SPLIT, so write ``none`` for them.
+a reader skip row groups. Arrow, DuckDB 2.0 and Polars 2.1 read all three (tried), cuDF since 24.06
+by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM_SPLIT, so write
+``none`` for them.
 """
 
 import contextlib
