@@ -1,6 +1,6 @@
 """Generate a dataset over a cluster: a part a task, written whole by the worker that made it.
 
-Data flow of a task: blocks of about 2^20 edges are generated (on a GPU: generated and copied while
+Data flow of a task: blocks of 2^20 edges are generated (on a GPU 2^23, generated and copied while
 the block before is encoded), encoded and written as row groups; the checksum is added up on the
 way. Memory: a few blocks a thread, whatever the graph's size. A worker runs as many tasks at once
 as it has threads, so with a GPU that is how many threads encode and write beside it.
@@ -86,7 +86,7 @@ def generate(
     files; by default from the graph's size and the cluster's threads.
     compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
     overwrite: replace a dataset. progress: where the progress line goes; None for silence.
-    The edges depend on ``model`` alone. Cost: 2m/p hashes, 3 to 5 bytes an edge written; memory: a
+    The edges depend on ``model`` alone. Cost: m/p draws, 3 to 5 bytes an edge written; memory: a
     few blocks a thread. Raises UsageError, StorageError, ClusterError; parts that were finished
     stay, and ``resume`` goes on from them.
     """

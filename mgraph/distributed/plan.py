@@ -1,5 +1,6 @@
 """What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from mgraph.io.manifest import PartRecord
 BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 23}
 MIN_BLOCK_EDGES = 1 << 14
 BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
+PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # no other file is ours to replace
 MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
 PARTS_PER_THREAD = {"cpu": 8, "gpu": 3}
 
@@ -66,7 +68,7 @@ def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:
     if resume and overwrite:
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
     names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
-    parts = [name for name in names if name.startswith("part-") and name.endswith(".parquet")]
+    parts = [name for name in names if PART_NAME.fullmatch(name)]
     complete = manifests.NAME in names
     others = [name for name in names if name not in parts and name != manifests.NAME]
     if others:

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import PurePosixPath
@@ -26,6 +25,17 @@ def explain(error: OSError, location: str) -> StorageError:
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
         return StorageError(f"{location} is not a folder, and something on its path is a file")
     return StorageError(f"{location} could not be read or written: {error}")
+
+
+@contextlib.contextmanager
+def _explaining(location: str) -> Iterator[None]:
+    """Turn an OSError of the block into a sentence, once."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise explain(error, location) from error
 
 
 class Folder:
@@ -65,13 +75,12 @@ class Folder:
             from pyarrow import fs
 
             try:
-                if self.remote:
-                    self._opened = fs.FileSystem.from_uri(self.location)
-                else:
-                    self._opened = fs.LocalFileSystem(), self.location
-            except OSError as error:
-                raise explain(error, self.location) from error
-            except Exception as error:
+                with _explaining(self.location):
+                    if self.remote:
+                        self._opened = fs.FileSystem.from_uri(self.location)
+                    else:
+                        self._opened = fs.LocalFileSystem(), self.location
+            except ValueError as error:
                 raise UsageError(
                     f"{self.location} is no address that can be opened: {error}"
                 ) from None
@@ -86,17 +95,13 @@ class Folder:
         from pyarrow import fs
 
         filesystem, root = self._open()
-        try:
+        with _explaining(self.location):
             info = filesystem.get_file_info(root)
             if info.type == fs.FileType.File:
                 raise StorageError(f"{self} is a file, and should be a folder")
             if info.type == fs.FileType.NotFound:
                 return None
             found = filesystem.get_file_info(fs.FileSelector(root))
-        except OSError as error:
-            if isinstance(error, StorageError):
-                raise
-            raise explain(error, self.location) from error
         return sorted(entry.base_name for entry in found)
 
     def check_writable(self) -> None:
@@ -114,25 +119,21 @@ class Folder:
 
     def create(self) -> None:
         """Make the folder and those above it, and see that it can be written to."""
-        try:
+        with _explaining(self.location):
             if not self.remote:
                 os.makedirs(self.location, exist_ok=True)
             # A bucket is not ours to make, and a folder in it needs no making.
             probe = f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
             self.write(probe, b"")
             self.remove(probe)
-        except OSError as error:
-            if isinstance(error, StorageError):
-                raise
-            raise explain(error, self.location) from error
 
     def read(self, name: str) -> bytes:
         """A whole file's bytes."""
-        try:
-            with self.filesystem.open_input_stream(self.path(name)) as stream:
-                return bytes(stream.read())
-        except OSError as error:
-            raise explain(error, f"{self}/{name}") from error
+        with (
+            _explaining(f"{self}/{name}"),
+            self.filesystem.open_input_stream(self.path(name)) as stream,
+        ):
+            return bytes(stream.read())
 
     def open(self, name: str) -> Any:
         """A PyArrow file for random access."""
@@ -150,7 +151,7 @@ class Folder:
         that loses power may lose what its disk cache held: checksums tell.)
         """
         temporary = f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
-        try:
+        with _explaining(self.location):
             stream = self.filesystem.open_output_stream(self.path(temporary))
             try:
                 yield stream
@@ -161,10 +162,6 @@ class Folder:
                     stream.close()
                 self.remove(temporary)
                 raise
-        except OSError as error:
-            if isinstance(error, StorageError):
-                raise
-            raise explain(error, self.location) from error
 
     def write(self, name: str, content: bytes) -> None:
         """Write a small file, whole."""
@@ -181,7 +178,3 @@ class Folder:
         for name in self.names() or []:
             if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
                 self.remove(name)
-
-    def free_bytes(self) -> int | None:
-        """Free space on the folder's disk; None where that means nothing."""
-        return None if self.remote else shutil.disk_usage(self.location).free

@@ -107,12 +107,12 @@ def _open(folder: Folder, name: str) -> pq.ParquetFile:
 
 
 def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
-    """The JSON object that ``PartWriter.close`` stored, with ``rows`` and ``bytes`` added."""
+    """The JSON object that ``PartWriter.close`` stored, with the file's ``rows`` added."""
     with _open(folder, name) as file:
         stored = (file.metadata.metadata or {}).get(METADATA_KEY)
         rows = file.metadata.num_rows
     try:
-        return json.loads(stored or b"") | {"rows": rows, "bytes": folder.size(name)}
+        return json.loads(stored or b"") | {"rows": rows}
     except ValueError:
         raise DatasetError(f"{folder}/{name} was not written by mgraph") from None
 

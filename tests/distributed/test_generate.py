@@ -91,6 +91,13 @@ def test_other_peoples_files_are_left_alone(tmp_path, cluster):
             generate(tmp_path, MODEL, cluster, **options)
 
 
+def test_overwrite_spares_parts_of_other_makers(tmp_path, cluster):
+    (tmp_path / "part-00000-5f1e.snappy.parquet").write_bytes(b"Spark's")
+    with pytest.raises(UsageError, match="holds other files"):
+        generate(tmp_path, MODEL, cluster, overwrite=True)
+    assert (tmp_path / "part-00000-5f1e.snappy.parquet").exists()
+
+
 def test_overwrite_replaces_all(tmp_path, cluster):
     generate(tmp_path / "g", MODEL, cluster, parts=9)
     other = CopyModel(1000, 3)
