@@ -1,0 +1,146 @@
+"""The graph that every question is asked of: compressed sparse rows, frozen."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.errors import UsageError
+
+INDEX_DTYPES = ("int32", "int64")
+WEIGHT_DTYPES = ("int32", "int64", "float32", "float64")
+
+
+class WeightRange(NamedTuple):
+    """The least and the largest weight as Python numbers; NaN where any weight is NaN."""
+
+    least: float
+    largest: float
+
+
+def on_gpu(array: Any) -> bool:
+    """Whether the array lives in a device's memory (CuPy's does)."""
+    return hasattr(array, "__cuda_array_interface__")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A directed or undirected graph as compressed sparse rows (CSR).
+
+    Vertex v's arcs are ``indices[indptr[v]:indptr[v + 1]]``. An undirected graph holds both arcs
+    of an edge, and one arc for a self-loop. All arrays are NumPy arrays, or all are CuPy arrays of
+    one device; they are not copied and must not be changed.
+
+    indptr: ``(n + 1,)`` int64, from 0 to m, never falling. indices: ``(m,)`` int32 or int64, in
+    [0, n). weights: ``(m,)`` int32, int64, float32 or float64, or None; any value, since a
+    spanning forest takes negative ones. directed: whether an arc stands for itself alone.
+    Raises UsageError where one of these does not hold (O(n + m) to check).
+    """
+
+    indptr: Any
+    indices: Any
+    weights: Any = None
+    directed: bool = True
+
+    def __post_init__(self) -> None:
+        """Check everything but the symmetry of an undirected graph."""
+        check_shapes(self)
+        check_content(self)
+
+    @classmethod
+    def unchecked(
+        cls, indptr: Any, indices: Any, weights: Any = None, directed: bool = True
+    ) -> "Graph":
+        """A graph from arrays that are known to be right, as a builder's are."""
+        graph = cls.__new__(cls)
+        for name, value in zip(
+            ("indptr", "indices", "weights", "directed"),
+            (indptr, indices, weights, directed),
+            strict=True,
+        ):
+            object.__setattr__(graph, name, value)
+        return graph
+
+    @property
+    def n(self) -> int:
+        """Vertices."""
+        return int(self.indptr.shape[0]) - 1
+
+    @property
+    def m(self) -> int:
+        """Arcs: twice the edges of an undirected graph without self-loops."""
+        return int(self.indices.shape[0])
+
+    @property
+    def backend(self) -> str:
+        """``cpu`` or ``gpu``: where the arrays are."""
+        return "gpu" if on_gpu(self.indptr) else "cpu"
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the arrays."""
+        arrays = (self.indptr, self.indices, self.weights)
+        return sum(int(array.nbytes) for array in arrays if array is not None)
+
+    @cached_property
+    def weight_range(self) -> WeightRange:
+        """The least and the largest weight; (1, 1) where none are given, as if each were 1."""
+        if self.weights is None or self.m == 0:
+            return WeightRange(1, 1)
+        return WeightRange(self.weights.min().item(), self.weights.max().item())
+
+    @cached_property
+    def max_degree(self) -> int:
+        """The most arcs that leave one vertex; 0 without vertices."""
+        return int((self.indptr[1:] - self.indptr[:-1]).max()) if self.n else 0
+
+    def __repr__(self) -> str:
+        """N, m, the weights' type and where the graph lies."""
+        kind = "directed" if self.directed else "undirected"
+        weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
+        return f"Graph(n={self.n}, m={self.m}, {kind}, {weights}, {self.backend})"
+
+
+def check_shapes(graph: Graph) -> None:
+    """Raise UsageError unless shapes, types and homes of the arrays fit together."""
+    arrays = {"indptr": graph.indptr, "indices": graph.indices}
+    if graph.weights is not None:
+        arrays["weights"] = graph.weights
+    for name, array in arrays.items():
+        if not (isinstance(array, np.ndarray) or on_gpu(array)) or array.ndim != 1:
+            raise UsageError(
+                f"{name} must be a NumPy or CuPy array of one dimension, and is "
+                f"{type(array).__name__}{getattr(array, 'shape', '')}"
+            )
+    if len({on_gpu(array) for array in arrays.values()}) > 1:
+        raise UsageError("a graph's arrays must all be NumPy arrays or all CuPy arrays")
+    for name, dtypes in (
+        ("indptr", ("int64",)),
+        ("indices", INDEX_DTYPES),
+        ("weights", WEIGHT_DTYPES),
+    ):
+        if name in arrays and str(arrays[name].dtype) not in dtypes:
+            raise UsageError(f"{name} must be {' or '.join(dtypes)}, and is {arrays[name].dtype}")
+    if graph.indptr.shape[0] < 1:
+        raise UsageError("indptr must have n + 1 elements, and is empty")
+    if graph.weights is not None and graph.weights.shape != graph.indices.shape:
+        raise UsageError(
+            f"weights must be as many as indices, {graph.indices.shape[0]:,}, and are "
+            f"{graph.weights.shape[0]:,}"
+        )
+
+
+def check_content(graph: Graph) -> None:
+    """Raise UsageError unless ``indptr`` never falls and every arc ends at a vertex."""
+    indptr, n, m = graph.indptr, graph.n, graph.m
+    if int(indptr[0]) != 0 or int(indptr[-1]) != m or bool((indptr[1:] < indptr[:-1]).any()):
+        raise UsageError(
+            f"indptr must rise from 0 to the number of arcs, {m:,}, and goes from "
+            f"{int(indptr[0]):,} to {int(indptr[-1]):,}, or falls in between"
+        )
+    if m and not 0 <= int(graph.indices.min()) <= int(graph.indices.max()) < n:
+        raise UsageError(
+            f"indices must lie in [0, {n:,}), and lie in [{int(graph.indices.min()):,}, "
+            f"{int(graph.indices.max()):,}]"
+        )

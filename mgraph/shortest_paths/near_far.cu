@@ -1,0 +1,710 @@
+// Near-far shortest paths in one launch: the whole search, controller included, runs on the device.
+//
+// A group of blocks does one search after another. An iteration has one barrier among them:
+//
+//   decide   every block reads the same sums and counts, and so finds the same threshold
+//   expand   a block takes its share of the near vertices that all blocks left, and those of its
+//            own far vertices that are now within the threshold, and relaxes their arcs
+//            (advance); what an arc improved goes to this block's near list or far queue
+//            (filter and bisect-frontier), each with the distance it was improved to
+//   publish  add the counts up, leave the near list to all, and wait
+//
+// An entry (vertex, distance) counts only while the distance is still the vertex's: later ones
+// replace it. So nothing is ever looked for in a queue, and each value is expanded at most once.
+// The far queue is a block's own, in shared-memory tables over its slice of the pool: partitions
+// by distance, each a list of chunks. A block that runs out of chunks drops the entry and says so;
+// then all blocks collect every reached vertex again (`collect`), which is always right.
+// A warp spreads its entries' arcs over its lanes; a vertex of many arcs is cut into pieces that
+// the whole grid shares in the next iteration.
+#include "mgraph/path_length.cuh"
+#include "mgraph/self_tuning.cuh"
+
+namespace mgraph {
+
+using u16 = unsigned short;
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+constexpr int threads = MGRAPH_THREADS;
+constexpr int warps = threads / 32;
+constexpr int most_blocks = 256;           // in one search
+constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
+constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
+constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
+constexpr u32 full_warp = 0xFFFFFFFF;
+constexpr int trace_columns = 16;
+constexpr int stride = MGRAPH_STRIDE;  // between sums, so that their atomics do not queue up at one place
+
+// Sums over a search's blocks, in a ring of three.
+enum column {
+  near_sum, piece_sum, expanded_sum, arcs_sum, updated_sum, lost_sum, settled_sum, counters,
+  far_sum = counters,
+  least_near_column = far_sum + partitions,  // minima of keys
+  least_far_column,
+  largest_column,                            // a maximum
+  columns
+};
+
+// What a block tells the others at a barrier, in one word that they wait for.
+struct note {
+  u64 word;
+
+  __device__ note(u64 word) : word(word) {}
+  __device__ note(u32 near, u32 pieces, bool far, bool lost, u32 round)
+      : word(near | u64(pieces) << 26 | u64(far) << 46 | u64(lost) << 47 | u64(round) << 48) {}
+  __device__ bool is_of(u32 round) const { return u32(word >> 48) == (round & 0xFFFF); }
+  // Counts, to be added up over the blocks: near entries below, pieces above.
+  __device__ u64 counts() const { return (word & 0x3FFFFFF) | (word >> 26 & 0xFFFFF) << 32; }
+  __device__ bool far() const { return word >> 46 & 1; }
+  __device__ bool lost() const { return word >> 47 & 1; }
+};
+
+struct graph {
+  const long long* indptr;
+  const int* indices;
+  const weight_t* weights;  // null: every weight is 1
+
+  __device__ key_t along(key_t key, long long arc) const {
+    return weights ? extended(key, weights[arc]) : extended(key, weight_t(1));
+  }
+};
+
+struct near_list {  // what one block leaves to all
+  int* vertex;
+  key_t* key;
+};
+
+struct piece_list {
+  int* vertex;
+  key_t* key;
+  u32* number;
+};
+
+struct far_pool {  // a block's slice
+  int* vertex;
+  key_t* key;
+};
+
+struct block_state {
+  controller control;
+  double bounds[partitions];  // the controller's at the iteration's begin: it moves them meanwhile
+  int current, last;
+  key_t threshold;
+  u32 count[counters];  // this block's share of the sums
+  key_t least_near, largest;
+  u32 size[lists];
+  key_t least[lists];
+  int free_chunks;
+  int list_of[partitions];       // the list that a partition's new entries go to
+  int read_list[partitions];     // the lists that this iteration reads, and where each begins
+  u32 read_start[partitions + 1];
+  int reads;
+  bool stop, collect, eager, current_read;
+  u32 next_entry;
+  u64 sums[columns];                       // of the round before
+  u64 counts[most_blocks];                 // of each warp's share of blocks, prefix sums
+  u64 warp_counts[most_blocks / 32];
+  bool any_far, any_lost;
+};
+
+template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
+
+__device__ __forceinline__ u32 lanes_below() {
+  u32 mask;
+  asm("mov.u32 %0, %lanemask_lt;" : "=r"(mask));
+  return mask;
+}
+
+// A vertex to expand, if it is still live: if no shorter path to it was found since.
+struct entry {
+  bool live;
+  int vertex;
+  key_t key;
+  long long begin;
+  u32 degree;
+};
+
+// One search's view from one block.
+struct searcher {
+  graph g;
+  key_t* distance;
+  key_t cutoff;
+  block_state& s;
+  u16* chunk_of;    // [lists][chunks], shared
+  u16* free_list;   // [chunks], shared
+  int chunks;
+  u32 chunk_entries;
+  far_pool far;
+  near_list near_out;
+  u32 near_capacity;
+  piece_list piece_out;
+  u32 piece_capacity;
+  bool one_partition;
+
+  // Look a vertex up; all loads of it are under way at once.
+  __device__ entry look_up(bool mine, int vertex, key_t key) const {
+    entry e{false, vertex, key, 0, 0};
+    if (mine) {
+      const key_t now = fresh(&distance[vertex]);
+      e.begin = g.indptr[vertex];
+      e.degree = u32(g.indptr[vertex + 1] - e.begin);
+      e.live = now == key;
+    }
+    return e;
+  }
+
+  // Put the entries of the lanes in `mask` into a list; all lanes of the mask are here.
+  __device__ void append(u32 mask, int list, int vertex, key_t key) {
+    const int leader = __ffs(mask) - 1;
+    const u32 lane = threadIdx.x & 31, count = __popc(mask);
+    u32 position = 0;
+    if (lane == leader) {
+      position = atomicAdd(&s.size[list], count);
+      const u32 first = position / chunk_entries, last = (position + count - 1) / chunk_entries;
+      // Whoever reaches a chunk's first entry provides the chunk.
+      if (position % chunk_entries == 0 || last > first) {
+        const u32 wanted = position % chunk_entries == 0 ? first : last;
+        if (wanted < chunks) {
+          const int top = atomicSub(&s.free_chunks, 1) - 1;
+          if (top < 0) atomicAdd(&s.free_chunks, 1);
+          *(volatile u16*)&chunk_of[list * chunks + wanted] = top < 0 ? lost_chunk : free_list[top];
+        }
+      }
+    }
+    __syncwarp(mask);
+    position = __shfl_sync(mask, position, leader) + __popc(mask & lanes_below());
+    const u32 index = position / chunk_entries;
+    u16 chunk = lost_chunk;
+    if (index < chunks) {
+      const volatile u16* entry = &chunk_of[list * chunks + index];
+      while ((chunk = *entry) == no_chunk) {
+      }
+    }
+    if (chunk == lost_chunk) {
+      s.count[lost_sum] = 1;
+    } else {
+      const u32 at = chunk * chunk_entries + position % chunk_entries;
+      far.vertex[at] = vertex;
+      far.key[at] = key;
+      atomicMin(&s.least[list], key);
+    }
+    __syncwarp(mask);
+  }
+
+  __device__ int partition_of(double distance) const {
+    int p = s.current;
+    while (p < s.last && distance > s.bounds[p % partitions]) ++p;
+    return p % partitions;
+  }
+
+  __device__ void put_far(bool mine, int vertex, key_t key) {
+    u32 waiting = __ballot_sync(full_warp, mine);
+    if (!waiting) return;
+    const int partition =
+        mine && !one_partition ? partition_of(double(as_length(key))) : 0;
+    while (waiting) {
+      const int p = __shfl_sync(full_warp, partition, __ffs(waiting) - 1);
+      const bool now = mine && partition == p;
+      const u32 mask = __ballot_sync(full_warp, now);
+      if (now) append(mask, s.list_of[p], vertex, key);
+      __syncwarp();
+      waiting &= ~mask;
+    }
+  }
+
+  // Bisect-frontier for one entry a lane.
+  __device__ void put(bool mine, int vertex, key_t key) {
+    const bool near = mine && key <= s.threshold;
+    const u32 mask = __ballot_sync(full_warp, near);
+    if (mask) {
+      const int leader = __ffs(mask) - 1;
+      u32 position = 0;
+      if ((threadIdx.x & 31) == leader) position = atomicAdd(&s.count[near_sum], __popc(mask));
+      position = __shfl_sync(full_warp, position, leader) + __popc(mask & lanes_below());
+      if (near && position < near_capacity) {
+        near_out.vertex[position] = vertex;
+        near_out.key[position] = key;
+        atomicMin(&s.least_near, key);
+      } else if (near) {
+        s.count[lost_sum] = 1;
+      }
+    }
+    put_far(mine && !near, vertex, key);
+  }
+
+  // Advance along one arc a lane.
+  __device__ void relax(bool mine, key_t key, long long arc) {
+    int v = 0;
+    key_t candidate = no_key;
+    if (mine) {
+      v = g.indices[arc];
+      candidate = g.along(key, arc);
+      // With few arcs about, latency counts, and asking first would double it.
+      mine = candidate <= cutoff && (s.eager || candidate < fresh(&distance[v]));
+      if (mine) mine = candidate < atomicMin(&distance[v], candidate);
+    }
+    const u32 improved = __ballot_sync(full_warp, mine);
+    if (!improved) return;
+    if ((threadIdx.x & 31) == 0) atomicAdd(&s.count[updated_sum], __popc(improved));
+    if (mine) atomicMax(&s.largest, candidate);
+    put(mine, v, candidate);
+  }
+
+  // Relax the arcs of one entry a lane, spread evenly over the warp.
+  __device__ void expand(bool mine, const entry& e) {
+    const u32 lane = threadIdx.x & 31;
+    const u32 degree = mine && e.degree <= piece_arcs ? e.degree : 0;
+    if (mine && e.degree > piece_arcs) leave_pieces(e);
+    u32 end = degree;  // inclusive prefix sum
+    for (int step = 1; step < 32; step *= 2) {
+      const u32 other = __shfl_up_sync(full_warp, end, step);
+      if (lane >= step) end += other;
+    }
+    const u32 total = __shfl_sync(full_warp, end, 31);
+    if (!total) return;
+    const u32 start = end - degree;
+    const u32 live = __ballot_sync(full_warp, degree > 0);
+    if (lane == 0) {
+      atomicAdd(&s.count[arcs_sum], total);
+      atomicAdd(&s.count[expanded_sum], __popc(live));
+    }
+    for (u32 base = 0; base < total; base += 32) {
+      const u32 rank = base + lane;
+      int owner = 0;  // the last lane whose start is at most rank
+      for (int step = 16; step; step /= 2) {
+        const u32 there = __shfl_sync(full_warp, start, owner + step);
+        if (there <= rank) owner += step;
+      }
+      const key_t from = __shfl_sync(full_warp, e.key, owner);
+      const long long at = __shfl_sync(full_warp, e.begin, owner);
+      const u32 skip = __shfl_sync(full_warp, start, owner);
+      relax(rank < total, from, at + (rank - skip));
+    }
+  }
+
+  // Cut a vertex of many arcs up for the whole grid.
+  __device__ void leave_pieces(const entry& e) {
+    const u32 count = (e.degree + piece_arcs - 1) / piece_arcs;
+    const u32 position = atomicAdd(&s.count[piece_sum], count);
+    if (position + count > piece_capacity) {
+      // No room: it counts as lost, and `collect` will find the vertex again.
+      s.count[lost_sum] = 1;
+      atomicSub(&s.count[piece_sum], count);
+      return;
+    }
+    for (u32 i = 0; i < count; ++i) {
+      piece_out.vertex[position + i] = e.vertex;
+      piece_out.key[position + i] = e.key;
+      piece_out.number[position + i] = i;
+    }
+    atomicMin(&s.least_near, e.key);
+  }
+
+  __device__ void expand_piece(int u, key_t key, u32 number) {
+    const u32 lane = threadIdx.x & 31;
+    if (fresh(&distance[u]) != key) return;
+    const long long stop = g.indptr[u + 1];
+    const long long begin = g.indptr[u] + (long long)number * piece_arcs;
+    const long long end = min(begin + piece_arcs, stop);
+    if (lane == 0) {
+      atomicAdd(&s.count[arcs_sum], u32(end - begin));
+      if (number == 0) atomicAdd(&s.count[expanded_sum], 1u);
+    }
+    for (long long base = begin; base < end; base += 32) {
+      relax(base + lane < end, key, base + lane);
+    }
+  }
+};
+
+__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+__device__ __forceinline__ u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+// The range `block` of `blocks` has of `count` things.
+__device__ __forceinline__ u32 share(u32 count, u32 block, u32 blocks) {
+  return u32(u64(count) * block / blocks);
+}
+
+// Which part a position falls into: the last b with start[b] <= position.
+__device__ __forceinline__ u32 part_of(const u32* start, u32 parts, u32 position) {
+  u32 low = 0;
+  for (u32 b = 1; b < parts; ++b) {
+    if (start[b] <= position) low = b;
+  }
+  return low;
+}
+
+struct place {
+  u32 block, offset;
+};
+
+// Whose entry stands at a position in the order of blocks. shift: 0 near entries, 32 pieces.
+__device__ __forceinline__ place place_of(const block_state& s, const u64* before, u32 position,
+                                          int shift) {
+  u32 w = 0, base = 0;
+#pragma unroll
+  for (int i = 1; i < most_blocks / 32; ++i) {
+    if (u32(before[i] >> shift) <= position) {
+      w = i;
+      base = u32(before[i] >> shift);
+    }
+  }
+  const u64* counts = s.counts + w * 32;  // inclusive prefix sums
+  u32 low = 0;                            // how many of them are at most position
+  for (int step = 16; step; step /= 2) {
+    if (base + u32(counts[low + step - 1] >> shift) <= position) low += step;
+  }
+  return {w * 32 + low, position - base - (low ? u32(counts[low - 1] >> shift) : 0)};
+}
+
+}  // namespace mgraph
+
+using namespace mgraph;
+
+extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
+    const long long* indptr, const int* indices, const weight_t* weights, int n,
+    // what is asked: searches, each from seeds[seed_start[i]:seed_start[i + 1]]
+    int searches, const int* seed_start, const int* seeds, const int* targets, int target_count,
+    int first_target, key_t cutoff, key_t* distances,
+    // how: delta > 0 is near-far's; else the controller follows set_point
+    double delta, const double* set_point, double mean_degree, double mean_weight, double quantum,
+    // working memory
+    int blocks, u32 near_capacity, u32 piece_capacity, int chunks, u32 chunk_entries,
+    int* near_vertex, key_t* near_key, int* piece_vertex, key_t* piece_key, u32* piece_number,
+    int* far_vertex, key_t* far_key, u64* sums, u64* notes,
+    // what happened
+    double* trace, int trace_rows, u64* status) {
+  extern __shared__ u16 tables[];
+  __shared__ block_state s;
+  const int block = blockIdx.x % blocks, group = blockIdx.x / blocks;
+  const int groups = gridDim.x / blocks;
+  const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+  const int me = blockIdx.x;
+  constexpr u32 control_warp = warps - 1;
+  const bool controls = threadIdx.x == control_warp * 32;
+  sums += group * 3 * columns * stride;
+  notes += group * 2 * blocks;
+
+  searcher it{{indptr, indices, weights}, nullptr, cutoff, s, tables, tables + lists * chunks,
+              chunks, chunk_entries,
+              {far_vertex + size_t(me) * chunks * chunk_entries,
+               far_key + size_t(me) * chunks * chunk_entries},
+              {}, near_capacity, {}, piece_capacity, delta > 0};
+  const auto near_at = [&](int side, int b) {
+    return (size_t(side) * gridDim.x + group * blocks + b) * near_capacity;
+  };
+  const auto piece_at = [&](int side, int b) {
+    return (size_t(side) * gridDim.x + group * blocks + b) * piece_capacity;
+  };
+  const auto write_to = [&](int side) {
+    it.near_out = {near_vertex + near_at(side, block), near_key + near_at(side, block)};
+    it.piece_out = {piece_vertex + piece_at(side, block), piece_key + piece_at(side, block),
+                    piece_number + piece_at(side, block)};
+  };
+  u32 round = 0;  // barriers passed by this group
+  for (int search = group; search < searches; search += groups) {
+    it.distance = distances + size_t(search) * n;
+    __syncthreads();
+    for (int i = threadIdx.x; i < lists * chunks; i += threads) it.chunk_of[i] = no_chunk;
+    for (int i = threadIdx.x; i < chunks; i += threads) it.free_list[i] = u16(i);
+    if (threadIdx.x < lists) {
+      s.size[threadIdx.x] = 0;
+      s.least[threadIdx.x] = no_key;
+    }
+    if (threadIdx.x < columns) s.sums[threadIdx.x] = 0;
+    if (threadIdx.x < most_blocks / 32) s.warp_counts[threadIdx.x] = 0;
+    if (controls) {
+      s.control.begin(set_point ? *set_point : 0, mean_degree, mean_weight, quantum);
+      if (delta > 0) s.control.threshold = delta;
+      s.free_chunks = chunks;
+      for (int p = 0; p < partitions; ++p) {
+        s.list_of[p] = 2 * p;
+        s.bounds[p] = s.control.bounds[p];
+      }
+      s.reads = 0;
+      for (int i = 0; i < counters; ++i) s.count[i] = 0;
+      s.least_near = no_key;
+      s.largest = 0;
+      s.threshold = key_at_most(s.control.threshold);
+      s.current = s.control.current;
+      s.last = s.control.last;
+      s.any_far = s.any_lost = s.eager = false;
+    }
+    __syncthreads();
+    // Seeds are near, at distance 0.
+    write_to(round & 1);
+    const int first_seed = seed_start[search], end_seed = seed_start[search + 1];
+    for (int i = first_seed + block * threads; i < end_seed; i += blocks * threads) {
+      const int index = i + threadIdx.x;
+      const bool mine = index < end_seed;
+      const int v = mine ? seeds[index] : 0;
+      it.put(mine && atomicMin(&it.distance[v], key_t(0)) > 0, v, key_t(0));
+    }
+    for (u32 iteration = 0;; ++iteration, ++round) {
+      __syncthreads();
+      long long clock_publish, clock_wait, clock_decide;
+      if (controls && trace) clock_publish = clock64();
+
+      // publish
+      u64* const now = sums + round % 3 * columns * stride;
+      const int side = round & 1;
+      if (warp == 0) {
+        const u32 far_size = lane < partitions ? s.size[s.list_of[lane]] : 0;
+        const bool far = __any_sync(full_warp, far_size > 0);
+        const u32 count = lane < counters ? s.count[lane] : 0;
+        const u32 near = min(__shfl_sync(full_warp, count, near_sum), near_capacity);
+        const u32 pieces = __shfl_sync(full_warp, count, piece_sum);
+        const bool lost = __shfl_sync(full_warp, count, lost_sum) > 0;
+        if (count) atomicAdd(&now[lane * stride], u64(count));
+        if (far_size) {
+          atomicAdd(&now[(far_sum + lane) * stride], u64(far_size));
+          atomicMin((long long*)&now[least_far_column * stride], (long long)s.least[s.list_of[lane]]);
+        }
+        if (lane == 0) atomicMin((long long*)&now[least_near_column * stride], (long long)s.least_near);
+        if (lane == 1) atomicMax((long long*)&now[largest_column * stride], (long long)s.largest);
+        if (block == 0 && lane < columns) {
+          // The ring's next, which was read last two rounds ago.
+          const bool minimum = lane == least_near_column || lane == least_far_column;
+          sums[((round + 1) % 3 * columns + lane) * stride] = minimum ? u64(no_key) : 0;
+        }
+        __syncwarp();
+        fence();
+        if (lane == 0) {
+          *(volatile u64*)&notes[side * blocks + block] = note(near, pieces, far, lost, round).word;
+        }
+      }
+      // Meanwhile give back the chunks of the lists that were read.
+      if (warp == control_warp) {
+        for (int r = 0; r < s.reads; ++r) {
+          const int list = s.read_list[r];
+          const u32 used = min(u32(chunks), (s.size[list] + chunk_entries - 1) / chunk_entries);
+          for (u32 i = lane; i < used; i += 32) {
+            const u16 chunk = it.chunk_of[list * chunks + i];
+            it.chunk_of[list * chunks + i] = no_chunk;
+            if (chunk < lost_chunk) it.free_list[atomicAdd(&s.free_chunks, 1)] = chunk;
+          }
+        }
+      }
+      // wait: a lane a block
+      if (warp < (blocks + 31) / 32) {
+        const int b = warp * 32 + lane;
+        note told(0);
+        do {
+          if (b < blocks) told = note(*(volatile u64*)&notes[side * blocks + b]);
+        } while (!__all_sync(full_warp, b >= blocks || told.is_of(round)));
+        fence();
+        u64 counts = b < blocks ? told.counts() : 0;
+        const bool far = __any_sync(full_warp, b < blocks && told.far());
+        const bool lost = __any_sync(full_warp, b < blocks && told.lost());
+        for (int step = 1; step < 32; step *= 2) {
+          const u64 other = __shfl_up_sync(full_warp, counts, step);
+          if (lane >= step) counts += other;
+        }
+        s.counts[b] = counts;
+        if (lane == 31) {
+          s.warp_counts[warp] = counts;
+          if (far) s.any_far = true;
+          if (lost) s.any_lost = true;
+        }
+      }
+      __syncthreads();
+
+      // The blocks' counts: those before each warp's share of them.
+      u64 total = 0, before[most_blocks / 32];
+#pragma unroll
+      for (int w = 0; w < most_blocks / 32; ++w) {
+        before[w] = total;
+        total += s.warp_counts[w];
+      }
+      const u32 near_total = u32(total), pieces = u32(total >> 32);
+      const int current_list = s.list_of[delta > 0 ? 0 : u32(s.control.current) % partitions];
+      const u32 current_size = s.size[current_list];
+      if (controls && trace) clock_wait = clock64();
+      // Look up a first batch while one thread decides.
+      const u32 near_first = share(near_total, block, blocks);
+      const u32 near_count = share(near_total, block + 1, blocks) - near_first;
+      const u32 width = max(1u, min(32u, (near_count + current_size + warps - 1) / warps));
+      const auto near_entry = [&](bool mine, u32 i) {
+        if (!mine) return it.look_up(false, 0, 0);
+        const place p = place_of(s, before, near_first + i, 0);
+        const size_t at = near_at(side, p.block) + p.offset;
+        return it.look_up(true, fresh(&near_vertex[at]), fresh(&near_key[at]));
+      };
+      const auto far_entry = [&](bool mine, int list, u32 position) {
+        const u32 index = position / chunk_entries;
+        const u16 chunk =
+            mine && index < chunks ? it.chunk_of[list * chunks + index] : lost_chunk;
+        if (chunk >= lost_chunk) return it.look_up(false, 0, 0);
+        const u32 at = chunk * chunk_entries + position % chunk_entries;
+        return it.look_up(true, it.far.vertex[at], it.far.key[at]);
+      };
+      u32 first = warp * width + lane;
+      const bool in_batch = lane < width;
+      entry e = first < near_count
+                    ? near_entry(in_batch, first)
+                    : far_entry(in_batch && first < near_count + current_size, current_list,
+                                first - near_count);
+      long long clock_control;
+      if (controls && trace) clock_control = clock64();
+      if (controls) {
+        controller& c = s.control;
+        const bool near_left = total > 0;
+        s.collect = s.any_lost;
+        s.stop = !near_left && !s.any_far && !s.any_lost;
+        if (target_count > 0 && iteration > 2) {
+          s.stop = s.stop || (first_target ? s.sums[settled_sum] > 0 : s.sums[settled_sum] == 0);
+        }
+        key_t least_far = 0;
+        if (!near_left && s.any_far) {  // nothing is near: then the newest sums are needed
+          for (int i = 0; i < columns; ++i) s.sums[i] = fresh(&now[i * stride]);
+          least_far = key_t(s.sums[least_far_column]);
+        }
+        observation seen;
+        double size[partitions];
+        seen.near = double(near_total);
+        seen.far = 0;
+        for (int p = 0; p < partitions; ++p) {
+          size[p] = double(s.sums[far_sum + p]);
+          seen.far += size[p];
+        }
+        seen.least = double(as_length(
+            near_left ? key_t(s.sums[least_near_column]) : least_far));
+        seen.largest = double(as_length(key_t(s.sums[largest_column])));
+        if (delta > 0) {
+          if (!near_left && s.any_far) {
+            c.threshold = fmax(c.threshold + delta, (floor(seen.least / delta) + 1) * delta);
+          }
+        } else if (!s.stop) {
+          c.next_threshold(seen, size);
+        }
+        s.threshold = max(key_at_most(c.threshold), least_far);
+        // Read the partitions that may hold something within the threshold; fill new lists.
+        s.reads = 0;
+        s.read_start[0] = 0;
+        const int last = delta > 0 ? 0 : c.last;
+        for (int p = delta > 0 ? 0 : c.current; p <= last; ++p) {
+          const int slot = p % partitions, list = s.list_of[slot];
+          if (p > c.current && c.bounds[(p - 1) % partitions] >= c.threshold) break;
+          if (p == c.current) s.current_read = s.least[list] <= s.threshold;
+          if (s.least[list] > s.threshold) continue;
+          s.read_list[s.reads] = list;
+          s.read_start[s.reads + 1] = s.read_start[s.reads] + s.size[list];
+          ++s.reads;
+          s.list_of[slot] = list ^ 1;
+          s.size[list ^ 1] = 0;
+          s.least[list ^ 1] = no_key;
+        }
+        for (int i = 0; i < counters; ++i) s.count[i] = 0;
+        s.least_near = no_key;
+        s.largest = 0;
+        for (int p = 0; p < partitions; ++p) s.bounds[p] = c.bounds[p];
+        s.current = c.current;
+        s.last = c.last;
+        s.eager = near_total * mean_degree < blocks * threads;
+        s.any_far = s.any_lost = false;
+        s.next_entry = warps * width;
+      }
+      __syncthreads();
+      if (controls && trace) clock_decide = clock64();
+      if (s.stop) {
+        if (threadIdx.x == 0 && block == 0) status[search] = iteration;
+        ++round;
+        break;
+      }
+      write_to(side ^ 1);
+
+      // expand
+      const u32 entries = near_count + s.read_start[s.reads];
+      const auto any_far_entry = [&]() {
+        const u32 r = part_of(s.read_start, s.reads, first - near_count);
+        return far_entry(in_batch && first < entries, s.read_list[r],
+                         first - near_count - s.read_start[r]);
+      };
+      if (first >= near_count && !(s.current_read && first < near_count + current_size)) {
+        e = any_far_entry();
+      }
+      while (first - lane < entries) {
+        const bool within = e.live && in_batch && first < entries;
+        const bool near = within && e.key <= s.threshold;
+        it.put_far(within && !near, e.vertex, e.key);
+        it.expand(near, e);
+        if (lane == 0) first = atomicAdd(&s.next_entry, width);
+        first = __shfl_sync(full_warp, first, 0) + lane;
+        if (first < near_count) {
+          e = near_entry(in_batch, first);
+        } else {
+          e = any_far_entry();
+        }
+      }
+      for (u32 i = block * warps + warp; i < pieces; i += blocks * warps) {
+        const place p = place_of(s, before, i, 32);
+        const size_t at = piece_at(side, p.block) + p.offset;
+        it.expand_piece(fresh(&piece_vertex[at]), fresh(&piece_key[at]), fresh(&piece_number[at]));
+      }
+      if (s.collect) {
+        const u32 begin = share(u32(n), block, blocks), end = share(u32(n), block + 1, blocks);
+        for (u32 base = begin; base < end; base += threads) {
+          const u32 v = base + threadIdx.x;
+          const key_t key = v < end ? fresh(&it.distance[v]) : no_key;
+          it.put(v < end && key <= cutoff, int(v), key);
+        }
+      }
+      if (target_count > 0) {
+        // Nothing that waits is nearer than this, and nothing ever will be.
+        const key_t pending = s.sums[lost_sum] || iteration < 2
+                                  ? 0
+                                  : key_t(min((long long)s.sums[least_near_column],
+                                              (long long)s.sums[least_far_column]));
+        u32 found = 0;
+        for (int i = block * threads + threadIdx.x; i < target_count; i += blocks * threads) {
+          const bool settled = fresh(&it.distance[targets[i]]) < pending;
+          found += settled == bool(first_target);
+        }
+        if (found) atomicAdd(&s.count[settled_sum], found);
+        __syncthreads();
+      }
+      if (warp == control_warp) {
+        // Sums of the round that was published: they serve the next decision.
+        if (lane < columns) s.sums[lane] = fresh(&now[lane * stride]);
+        __syncwarp();
+        if (lane == 0) {
+          const u64* sum = s.sums;
+          observation seen;
+          double size[partitions];
+          seen.expanded = double(sum[expanded_sum]);
+          seen.arcs = double(sum[arcs_sum]);
+          for (int p = 0; p < partitions; ++p) size[p] = double(sum[far_sum + p]);
+          if (delta <= 0) {
+            s.control.learn(seen);
+            s.control.move_bounds(size);
+          }
+          if (trace && me == 0 && search == 0 && iteration < trace_rows) {
+            double* row = trace + size_t(iteration) * trace_columns;
+            row[0] = seen.expanded;
+            row[1] = seen.arcs;
+            row[2] = double(sum[updated_sum]);
+            row[3] = double(sum[near_sum]);
+            row[4] = s.control.threshold;
+            row[5] = s.control.advance.slope;
+            row[6] = s.control.bisect.slope;
+            row[7] = s.control.last - s.control.current + 1;
+            double all = 0;
+            for (int p = 0; p < partitions; ++p) all += size[p];
+            row[8] = all;
+            row[9] = double(sum[lost_sum]);
+            row[10] = double(nanoseconds());
+            row[11] = clock_wait - clock_publish;
+            row[12] = clock_control - clock_wait;
+            row[13] = clock_decide - clock_control;
+            row[14] = clock64() - clock_decide;
+            row[15] = clock_publish;
+          }
+        }
+      }
+    }
+  }
+}
