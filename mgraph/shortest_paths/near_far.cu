@@ -31,6 +31,7 @@ constexpr int most_blocks = 256;           // in one search
 constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
 constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
+constexpr u32 local_entries = threads;    // that a block keeps for its next hop
 constexpr u32 full_warp = 0xFFFFFFFF;
 constexpr int trace_columns = 16;
 constexpr int stride = MGRAPH_STRIDE;  // between sums, so that their atomics do not queue up at one place
@@ -99,12 +100,17 @@ struct block_state {
   int read_list[partitions];     // the lists that this iteration reads, and where each begins
   u32 read_start[partitions + 1];
   int reads;
+  int current_list;                        // of the far queue's first partition
   bool stop, collect, eager, current_read;
+  int hops;
+  u32 local_count[3];                      // of the hop read, the hop written, the one after
+  int local_vertex[2][local_entries];
+  key_t local_key[2][local_entries];
   u32 next_entry;
-  u64 sums[columns];                       // of the round before
+  u32 quota;                               // of far vertices that this block expands itself
+  u64 sums[columns];                       // of the newest round
   u64 counts[most_blocks];                 // of each warp's share of blocks, prefix sums
   u64 warp_counts[most_blocks / 32];
-  bool any_far, any_lost;
 };
 
 template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
@@ -140,6 +146,7 @@ struct searcher {
   piece_list piece_out;
   u32 piece_capacity;
   bool one_partition;
+  int hop;
 
   // Look a vertex up; all loads of it are under way at once.
   __device__ entry look_up(bool mine, int vertex, key_t key) const {
@@ -212,24 +219,44 @@ struct searcher {
     }
   }
 
+  // A place for each lane of a mask in a list that grows; all lanes of the warp are here.
+  __device__ u32 place_in(u32* count, u32 mask) const {
+    const int leader = __ffs(mask) - 1;
+    u32 position = 0;
+    if ((threadIdx.x & 31) == leader) position = atomicAdd(count, __popc(mask));
+    return __shfl_sync(full_warp, position, leader) + __popc(mask & lanes_below());
+  }
+
+  // Leave an entry a lane to all blocks, for the next iteration.
+  __device__ void leave(bool mine, int vertex, key_t key) {
+    const u32 mask = __ballot_sync(full_warp, mine);
+    if (!mask) return;
+    const u32 position = place_in(&s.count[near_sum], mask);
+    if (mine && position < near_capacity) {
+      near_out.vertex[position] = vertex;
+      near_out.key[position] = key;
+      atomicMin(&s.least_near, key);
+    } else if (mine) {
+      s.count[lost_sum] = 1;
+    }
+  }
+
   // Bisect-frontier for one entry a lane.
   __device__ void put(bool mine, int vertex, key_t key) {
-    const bool near = mine && key <= s.threshold;
-    const u32 mask = __ballot_sync(full_warp, near);
-    if (mask) {
-      const int leader = __ffs(mask) - 1;
-      u32 position = 0;
-      if ((threadIdx.x & 31) == leader) position = atomicAdd(&s.count[near_sum], __popc(mask));
-      position = __shfl_sync(full_warp, position, leader) + __popc(mask & lanes_below());
-      if (near && position < near_capacity) {
-        near_out.vertex[position] = vertex;
-        near_out.key[position] = key;
-        atomicMin(&s.least_near, key);
-      } else if (near) {
-        s.count[lost_sum] = 1;
+    bool near = mine && key <= s.threshold;
+    const bool far = mine && !near;
+    u32 mask = __ballot_sync(full_warp, near);
+    if (mask && hop + 1 < s.hops) {  // this block's next hop takes what it has room for
+      const u32 position = place_in(&s.local_count[(hop + 1) % 3], mask);
+      if (near && position < local_entries) {
+        s.local_vertex[(hop + 1) & 1][position] = vertex;
+        s.local_key[(hop + 1) & 1][position] = key;
+        near = false;
       }
+      mask = __ballot_sync(full_warp, near);
     }
-    put_far(mine && !near, vertex, key);
+    leave(near, vertex, key);
+    put_far(far, vertex, key);
   }
 
   // Advance along one arc a lane.
@@ -266,7 +293,7 @@ struct searcher {
     const u32 live = __ballot_sync(full_warp, degree > 0);
     if (lane == 0) {
       atomicAdd(&s.count[arcs_sum], total);
-      atomicAdd(&s.count[expanded_sum], __popc(live));
+      if (hop == 0) atomicAdd(&s.count[expanded_sum], __popc(live));
     }
     for (u32 base = 0; base < total; base += 32) {
       const u32 rank = base + lane;
@@ -365,13 +392,18 @@ __device__ __forceinline__ place place_of(const block_state& s, const u64* befor
 
 using namespace mgraph;
 
+#ifdef MGRAPH_PROFILE
+#define STAMP(k) if (threadIdx.x == 0 && trace && iteration >= 400 && iteration < 416) trace[(150000 + (iteration - 400) * 40) * 16ll + block * 4 + k] = double(nanoseconds());
+#else
+#define STAMP(k)
+#endif
 extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     const long long* indptr, const int* indices, const weight_t* weights, int n,
     // what is asked: searches, each from seeds[seed_start[i]:seed_start[i + 1]]
     int searches, const int* seed_start, const int* seeds, const int* targets, int target_count,
     int first_target, key_t cutoff, key_t* distances,
     // how: delta > 0 is near-far's; else the controller follows set_point
-    double delta, const double* set_point, double mean_degree, double mean_weight, double quantum,
+    double delta, const double* set_point, int hops, double mean_degree, double mean_weight, double quantum,
     // working memory
     int blocks, u32 near_capacity, u32 piece_capacity, int chunks, u32 chunk_entries,
     int* near_vertex, key_t* near_key, int* piece_vertex, key_t* piece_key, u32* piece_number,
@@ -393,7 +425,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
               chunks, chunk_entries,
               {far_vertex + size_t(me) * chunks * chunk_entries,
                far_key + size_t(me) * chunks * chunk_entries},
-              {}, near_capacity, {}, piece_capacity, delta > 0};
+              {}, near_capacity, {}, piece_capacity, delta > 0, 0};
   const auto near_at = [&](int side, int b) {
     return (size_t(side) * gridDim.x + group * blocks + b) * near_capacity;
   };
@@ -432,10 +464,13 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       s.threshold = key_at_most(s.control.threshold);
       s.current = s.control.current;
       s.last = s.control.last;
-      s.any_far = s.any_lost = s.eager = false;
+      s.eager = false;
+      s.hops = 1;
+      s.current_list = 0;
     }
     __syncthreads();
     // Seeds are near, at distance 0.
+    it.hop = 0;
     write_to(round & 1);
     const int first_seed = seed_start[search], end_seed = seed_start[search + 1];
     for (int i = first_seed + block * threads; i < end_seed; i += blocks * threads) {
@@ -446,8 +481,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     }
     for (u32 iteration = 0;; ++iteration, ++round) {
       __syncthreads();
-      long long clock_publish, clock_wait, clock_decide;
-      if (controls && trace) clock_publish = clock64();
+      STAMP(0)
 
       // publish
       u64* const now = sums + round % 3 * columns * stride;
@@ -473,6 +507,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         }
         __syncwarp();
         fence();
+        STAMP(1)
         if (lane == 0) {
           *(volatile u64*)&notes[side * blocks + block] = note(near, pieces, far, lost, round).word;
         }
@@ -489,45 +524,13 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           }
         }
       }
-      // wait: a lane a block
-      if (warp < (blocks + 31) / 32) {
-        const int b = warp * 32 + lane;
-        note told(0);
-        do {
-          if (b < blocks) told = note(*(volatile u64*)&notes[side * blocks + b]);
-        } while (!__all_sync(full_warp, b >= blocks || told.is_of(round)));
-        fence();
-        u64 counts = b < blocks ? told.counts() : 0;
-        const bool far = __any_sync(full_warp, b < blocks && told.far());
-        const bool lost = __any_sync(full_warp, b < blocks && told.lost());
-        for (int step = 1; step < 32; step *= 2) {
-          const u64 other = __shfl_up_sync(full_warp, counts, step);
-          if (lane >= step) counts += other;
-        }
-        s.counts[b] = counts;
-        if (lane == 31) {
-          s.warp_counts[warp] = counts;
-          if (far) s.any_far = true;
-          if (lost) s.any_lost = true;
-        }
-      }
-      __syncthreads();
-
-      // The blocks' counts: those before each warp's share of them.
-      u64 total = 0, before[most_blocks / 32];
-#pragma unroll
-      for (int w = 0; w < most_blocks / 32; ++w) {
-        before[w] = total;
-        total += s.warp_counts[w];
-      }
-      const u32 near_total = u32(total), pieces = u32(total >> 32);
-      const int current_list = s.list_of[delta > 0 ? 0 : u32(s.control.current) % partitions];
+      // What the lists are, before the decision changes it.
+      const int current_list = s.current_list;
       const u32 current_size = s.size[current_list];
-      if (controls && trace) clock_wait = clock64();
-      // Look up a first batch while one thread decides.
-      const u32 near_first = share(near_total, block, blocks);
-      const u32 near_count = share(near_total, block + 1, blocks) - near_first;
-      const u32 width = max(1u, min(32u, (near_count + current_size + warps - 1) / warps));
+      u32 width = 1, near_count = 0, first = 0, pieces = 0;
+      entry e{};
+      u64 before[most_blocks / 32] = {};
+      u32 near_first = 0;
       const auto near_entry = [&](bool mine, u32 i) {
         if (!mine) return it.look_up(false, 0, 0);
         const place p = place_of(s, before, near_first + i, 0);
@@ -542,74 +545,135 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const u32 at = chunk * chunk_entries + position % chunk_entries;
         return it.look_up(true, it.far.vertex[at], it.far.key[at]);
       };
-      u32 first = warp * width + lane;
-      const bool in_batch = lane < width;
-      entry e = first < near_count
-                    ? near_entry(in_batch, first)
-                    : far_entry(in_batch && first < near_count + current_size, current_list,
-                                first - near_count);
-      long long clock_control;
-      if (controls && trace) clock_control = clock64();
-      if (controls) {
-        controller& c = s.control;
-        const bool near_left = total > 0;
-        s.collect = s.any_lost;
-        s.stop = !near_left && !s.any_far && !s.any_lost;
-        if (target_count > 0 && iteration > 2) {
-          s.stop = s.stop || (first_target ? s.sums[settled_sum] > 0 : s.sums[settled_sum] == 0);
+      const auto read_notes = [&](int b) {  // wait for a block; 0 beyond the last
+        note told(b < blocks ? *(volatile u64*)&notes[side * blocks + b] : 0);
+        while (!__all_sync(full_warp, b >= blocks || told.is_of(round))) {
+          if (b < blocks) told = note(*(volatile u64*)&notes[side * blocks + b]);
         }
-        key_t least_far = 0;
-        if (!near_left && s.any_far) {  // nothing is near: then the newest sums are needed
-          for (int i = 0; i < columns; ++i) s.sums[i] = fresh(&now[i * stride]);
-          least_far = key_t(s.sums[least_far_column]);
-        }
-        observation seen;
-        double size[partitions];
-        seen.near = double(near_total);
-        seen.far = 0;
-        for (int p = 0; p < partitions; ++p) {
-          size[p] = double(s.sums[far_sum + p]);
-          seen.far += size[p];
-        }
-        seen.least = double(as_length(
-            near_left ? key_t(s.sums[least_near_column]) : least_far));
-        seen.largest = double(as_length(key_t(s.sums[largest_column])));
-        if (delta > 0) {
-          if (!near_left && s.any_far) {
-            c.threshold = fmax(c.threshold + delta, (floor(seen.least / delta) + 1) * delta);
+        return told;
+      };
+      const int note_warps = (blocks + 31) / 32;
+      if (warp != control_warp) {
+        // Wait for the notes, a lane a block, and look up a first batch while one warp decides.
+        if (warp < note_warps) {
+          const note told = read_notes(warp * 32 + lane);
+          STAMP(2)
+          fence();
+          u64 counts = told.counts();
+          for (int step = 1; step < 32; step *= 2) {
+            const u64 other = __shfl_up_sync(full_warp, counts, step);
+            if (lane >= step) counts += other;
           }
-        } else if (!s.stop) {
-          c.next_threshold(seen, size);
+          s.counts[warp * 32 + lane] = counts;
+          if (lane == 31) s.warp_counts[warp] = counts;
         }
-        s.threshold = max(key_at_most(c.threshold), least_far);
+        asm volatile("bar.sync 1, %0;" ::"n"(threads - 32) : "memory");
+      } else {
+        controller& c = s.control;
+        u64 counts = 0;
+        bool any_far = false, any_lost = false;
+        for (int b = lane; b < note_warps * 32; b += 32) {
+          const note told = read_notes(b);
+          counts += told.counts();
+          any_far |= b < blocks && told.far();
+          any_lost |= b < blocks && told.lost();
+        }
+        fence();
+        const u64 newest = lane < columns ? fresh(&now[lane * stride]) : 0;
+        for (int step = 1; step < 32; step *= 2) {
+          counts += __shfl_xor_sync(full_warp, counts, step);
+        }
+        any_far = __any_sync(full_warp, any_far);
+        any_lost = __any_sync(full_warp, any_lost);
+        const bool near_left = counts > 0;
+        const u32 near_total = u32(counts);
+        if (lane < columns) s.sums[lane] = newest;
+        __syncwarp();
+        const key_t least_near = key_t(s.sums[least_near_column]);
+        const key_t least_far = key_t(s.sums[least_far_column]);
+        observation seen;
+        seen.near = float(near_total);
+        seen.far_here = lane < partitions ? float(s.sums[far_sum + c.slot(lane)]) : 0;
+        seen.far = seen.far_here;
+        for (int step = 1; step < partitions; step *= 2) {
+          seen.far += __shfl_xor_sync(full_warp, seen.far, step);
+        }
+        seen.least = double(as_length(near_left ? least_near : least_far));
+        seen.largest = double(as_length(key_t(s.sums[largest_column])));
+        bool stop = !near_left && !any_far && !any_lost;
+        if (target_count > 0 && iteration > 1) {
+          stop = stop || (first_target ? s.sums[settled_sum] > 0 : s.sums[settled_sum] == 0);
+        }
+        if (delta <= 0) {
+          if (!stop) c.decide(seen, lane);
+        } else if (!near_left && any_far && lane == 0) {
+          c.threshold = fmax(c.threshold + delta, (floor(seen.least / delta) + 1) * delta);
+        }
+        __syncwarp();
         // Read the partitions that may hold something within the threshold; fill new lists.
-        s.reads = 0;
-        s.read_start[0] = 0;
-        const int last = delta > 0 ? 0 : c.last;
-        for (int p = delta > 0 ? 0 : c.current; p <= last; ++p) {
-          const int slot = p % partitions, list = s.list_of[slot];
-          if (p > c.current && c.bounds[(p - 1) % partitions] >= c.threshold) break;
-          if (p == c.current) s.current_read = s.least[list] <= s.threshold;
-          if (s.least[list] > s.threshold) continue;
-          s.read_list[s.reads] = list;
-          s.read_start[s.reads + 1] = s.read_start[s.reads] + s.size[list];
-          ++s.reads;
+        const key_t threshold =
+            max(key_at_most(c.threshold), near_left || !any_far ? key_t(0) : least_far);
+        const int live = delta > 0 ? 0 : c.last - c.current;
+        const int slot = c.slot(lane), list = s.list_of[slot];
+        const double below = lane && lane <= live ? c.bounds[c.slot(lane - 1)] : -1;
+        const bool read = lane <= live && below < c.threshold && s.least[list] <= threshold &&
+                          !any_lost;
+        const u32 reading = __ballot_sync(full_warp, read);
+        u32 end = read ? s.size[list] : 0;
+        for (int step = 1; step < partitions; step *= 2) {
+          const u32 other = __shfl_up_sync(full_warp, end, step);
+          if (lane >= step) end += other;
+        }
+        __syncwarp();
+        if (read) {
+          const int r = __popc(reading & lanes_below());
+          s.read_list[r] = list;
+          s.read_start[r + 1] = end;
           s.list_of[slot] = list ^ 1;
           s.size[list ^ 1] = 0;
           s.least[list ^ 1] = no_key;
         }
-        for (int i = 0; i < counters; ++i) s.count[i] = 0;
-        s.least_near = no_key;
-        s.largest = 0;
-        for (int p = 0; p < partitions; ++p) s.bounds[p] = c.bounds[p];
-        s.current = c.current;
-        s.last = c.last;
-        s.eager = near_total * mean_degree < blocks * threads;
-        s.any_far = s.any_lost = false;
-        s.next_entry = warps * width;
+        if (lane < counters) s.count[lane] = 0;
+        if (lane < partitions) s.bounds[lane] = c.bounds[lane];
+        if (lane < 3) s.local_count[lane] = 0;
+        if (lane == 0) {
+          s.reads = __popc(reading);
+          s.read_start[0] = 0;
+          s.current_read = reading & 1;
+          s.threshold = threshold;
+          s.least_near = no_key;
+          s.largest = 0;
+          s.current = c.current;
+          s.last = c.last;
+          s.collect = any_lost;
+          s.stop = stop;
+          s.eager = near_total * float(mean_degree) < float(blocks * threads);
+          s.hops = s.eager ? hops : 1;
+          s.next_entry = 0;
+          const float wanted = delta > 0 ? seen.far : c.target - seen.near;
+          s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+        }
+      }
+      if (warp != control_warp) {
+        u64 total = 0;
+#pragma unroll
+        for (int w = 0; w < most_blocks / 32; ++w) {
+          before[w] = total;
+          total += s.warp_counts[w];
+        }
+        pieces = u32(total >> 32);
+        near_first = share(u32(total), block, blocks);
+        near_count = share(u32(total), block + 1, blocks) - near_first;
+        width = max(1u, min(32u, (near_count + current_size + warps - 2) / (warps - 1)));
+        first = warp * width + lane;
+        const bool mine = lane < width;
+        e = first < near_count
+                ? near_entry(mine, first)
+                : far_entry(mine && first < near_count + current_size, current_list,
+                            first - near_count);
       }
       __syncthreads();
-      if (controls && trace) clock_decide = clock64();
+      STAMP(3)
       if (s.stop) {
         if (threadIdx.x == 0 && block == 0) status[search] = iteration;
         ++round;
@@ -618,34 +682,16 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       write_to(side ^ 1);
 
       // expand
-      const u32 entries = near_count + s.read_start[s.reads];
-      const auto any_far_entry = [&]() {
-        const u32 r = part_of(s.read_start, s.reads, first - near_count);
-        return far_entry(in_batch && first < entries, s.read_list[r],
-                         first - near_count - s.read_start[r]);
-      };
-      if (first >= near_count && !(s.current_read && first < near_count + current_size)) {
-        e = any_far_entry();
-      }
-      while (first - lane < entries) {
-        const bool within = e.live && in_batch && first < entries;
-        const bool near = within && e.key <= s.threshold;
-        it.put_far(within && !near, e.vertex, e.key);
-        it.expand(near, e);
-        if (lane == 0) first = atomicAdd(&s.next_entry, width);
-        first = __shfl_sync(full_warp, first, 0) + lane;
-        if (first < near_count) {
-          e = near_entry(in_batch, first);
-        } else {
-          e = any_far_entry();
+      it.hop = 0;
+      if (s.collect) {  // an entry was dropped: begin the far queue anew, from every vertex reached
+        for (int i = threadIdx.x; i < lists * chunks; i += threads) it.chunk_of[i] = no_chunk;
+        for (int i = threadIdx.x; i < chunks; i += threads) it.free_list[i] = u16(i);
+        if (threadIdx.x < lists) {
+          s.size[threadIdx.x] = 0;
+          s.least[threadIdx.x] = no_key;
         }
-      }
-      for (u32 i = block * warps + warp; i < pieces; i += blocks * warps) {
-        const place p = place_of(s, before, i, 32);
-        const size_t at = piece_at(side, p.block) + p.offset;
-        it.expand_piece(fresh(&piece_vertex[at]), fresh(&piece_key[at]), fresh(&piece_number[at]));
-      }
-      if (s.collect) {
+        if (threadIdx.x == 0) s.free_chunks = chunks;
+        __syncthreads();
         const u32 begin = share(u32(n), block, blocks), end = share(u32(n), block + 1, blocks);
         for (u32 base = begin; base < end; base += threads) {
           const u32 v = base + threadIdx.x;
@@ -653,9 +699,42 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           it.put(v < end && key <= cutoff, int(v), key);
         }
       }
+      if (warp != control_warp) {
+        const u32 entries = near_count + s.read_start[s.reads];
+        const bool mine = lane < width;
+        const auto any_far_entry = [&]() {
+          const u32 r = part_of(s.read_start, s.reads, first - near_count);
+          return far_entry(mine && first < entries, s.read_list[r],
+                           first - near_count - s.read_start[r]);
+        };
+        if (first >= near_count && !(s.current_read && first < near_count + current_size)) {
+          e = any_far_entry();
+        }
+        while (first - lane < entries) {
+          const bool within = e.live && mine && first < entries;
+          const bool near = within && e.key <= s.threshold;
+          // Far vertices above this block's share of the work go to all.
+          const bool surplus = near && first >= near_count + s.quota;
+          it.put_far(within && !near, e.vertex, e.key);
+          it.leave(surplus, e.vertex, e.key);
+          it.expand(near && !surplus, e);
+          if (lane == 0) first = (warps - 1) * width + atomicAdd(&s.next_entry, width);
+          first = __shfl_sync(full_warp, first, 0) + lane;
+          if (first < near_count) {
+            e = near_entry(mine, first);
+          } else {
+            e = any_far_entry();
+          }
+        }
+      }
+      for (u32 i = warp * blocks + block; i < pieces; i += blocks * (warps - 1)) {
+        const place p = place_of(s, before, i, 32);
+        const size_t at = piece_at(side, p.block) + p.offset;
+        it.expand_piece(fresh(&piece_vertex[at]), fresh(&piece_key[at]), fresh(&piece_number[at]));
+      }
       if (target_count > 0) {
         // Nothing that waits is nearer than this, and nothing ever will be.
-        const key_t pending = s.sums[lost_sum] || iteration < 2
+        const key_t pending = s.sums[lost_sum]
                                   ? 0
                                   : key_t(min((long long)s.sums[least_near_column],
                                               (long long)s.sums[least_far_column]));
@@ -665,45 +744,44 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           found += settled == bool(first_target);
         }
         if (found) atomicAdd(&s.count[settled_sum], found);
-        __syncthreads();
       }
-      if (warp == control_warp) {
-        // Sums of the round that was published: they serve the next decision.
-        if (lane < columns) s.sums[lane] = fresh(&now[lane * stride]);
-        __syncwarp();
-        if (lane == 0) {
-          const u64* sum = s.sums;
-          observation seen;
-          double size[partitions];
-          seen.expanded = double(sum[expanded_sum]);
-          seen.arcs = double(sum[arcs_sum]);
-          for (int p = 0; p < partitions; ++p) size[p] = double(sum[far_sum + p]);
-          if (delta <= 0) {
-            s.control.learn(seen);
-            s.control.move_bounds(size);
-          }
-          if (trace && me == 0 && search == 0 && iteration < trace_rows) {
-            double* row = trace + size_t(iteration) * trace_columns;
-            row[0] = seen.expanded;
-            row[1] = seen.arcs;
-            row[2] = double(sum[updated_sum]);
-            row[3] = double(sum[near_sum]);
-            row[4] = s.control.threshold;
-            row[5] = s.control.advance.slope;
-            row[6] = s.control.bisect.slope;
-            row[7] = s.control.last - s.control.current + 1;
-            double all = 0;
-            for (int p = 0; p < partitions; ++p) all += size[p];
-            row[8] = all;
-            row[9] = double(sum[lost_sum]);
-            row[10] = double(nanoseconds());
-            row[11] = clock_wait - clock_publish;
-            row[12] = clock_control - clock_wait;
-            row[13] = clock_decide - clock_control;
-            row[14] = clock64() - clock_decide;
-            row[15] = clock_publish;
-          }
+      if (warp == control_warp && (delta <= 0 || trace)) {
+        const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
+        const float far_here =
+            lane < partitions ? float(s.sums[far_sum + s.control.slot(lane)]) : 0;
+        if (trace && me == 0 && search == 0 && iteration < trace_rows && lane == 0) {
+          const controller& c = s.control;
+          double* row = trace + size_t(iteration) * trace_columns;
+          row[0] = expanded;
+          row[1] = arcs;
+          row[2] = double(s.sums[updated_sum]);
+          row[3] = double(s.sums[near_sum]);
+          row[4] = c.threshold - (delta > 0 ? 0 : c.step);
+          row[5] = c.advance.slope;
+          row[6] = c.alpha;
+          row[7] = c.last - c.current + 1;
+          row[8] = 0;
+          for (int p = 0; p < partitions; ++p) row[8] += double(s.sums[far_sum + p]);
+          row[9] = double(s.sums[lost_sum]);
+          row[10] = double(nanoseconds());
         }
+        __syncwarp();
+        if (delta <= 0) s.control.learn(expanded, arcs, far_here, lane);
+      }
+      if (controls) s.current_list = s.list_of[delta > 0 ? 0 : s.control.slot(0)];
+      // Hops within the block: what is near and was just improved, without asking the others.
+      for (int hop = 1; hop < s.hops; ++hop) {
+        __syncthreads();
+        const u32 count = min(s.local_count[hop % 3], local_entries);
+        if (count == 0) break;
+        it.hop = hop;
+        if (threadIdx.x == 0) s.local_count[(hop + 2) % 3] = 0;
+        const u32 width = (count + warps - 1) / warps;
+        const u32 i = warp * width + lane;
+        const bool mine = lane < width && i < count;
+        const entry e = it.look_up(mine, mine ? s.local_vertex[hop & 1][i] : 0,
+                                   mine ? s.local_key[hop & 1][i] : 0);
+        it.expand(e.live, e);
       }
     }
   }

@@ -68,7 +68,7 @@ class Searcher:
         pieces = int(((degrees + PIECE_ARCS - 1) // PIECE_ARCS)[degrees > PIECE_ARCS].sum())
         most = -(-graph.max_degree // PIECE_ARCS)
         self.pieces = min(max(most, min(pieces, 4096 + 8 * pieces // self.blocks), 1), (1 << 20) - 1)
-        entries = -(-3 * n // (2 * self.blocks)) + 2 * PARTITIONS * 32
+        entries = -(-3 * n // self.blocks) + 2 * PARTITIONS * 32
         self.chunk = max(32, -(-entries // CHUNKS // 32) * 32)
         self.chunks = CHUNKS
         far = total * self.chunk * self.chunks
@@ -90,6 +90,7 @@ class Searcher:
             "MGRAPH_LENGTH_T": length_t,
             "MGRAPH_THREADS": threads,
             "MGRAPH_STRIDE": self.stride,
+            **({"MGRAPH_PROFILE": 1} if os.environ.get("PROFILE") else {}),
         }
 
     @property
@@ -110,6 +111,7 @@ class Searcher:
         targets: Any = None,
         first_target: bool = False,
         cutoff: Any = None,
+        hops: int = 8,
         trace_rows: int = 0,
         distance: Any = None,
     ) -> Found:
@@ -139,7 +141,7 @@ class Searcher:
             0 if targets is None else targets,
             np.int32(0 if targets is None else targets.shape[0]), np.int32(first_target),
             self.key.type(key_cutoff), distance,
-            np.float64(delta), 0 if set_point is None else set_point,
+            np.float64(delta), 0 if set_point is None else set_point, np.int32(hops),
             np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight), np.float64(quantum),
             np.int32(self.blocks), np.uint32(self.near), np.uint32(self.pieces),
             np.int32(self.chunks), np.uint32(self.chunk),

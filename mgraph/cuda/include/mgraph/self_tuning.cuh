@@ -1,12 +1,20 @@
 // The controller of the self-tuning search: self_tuning_cpu.py explains it and does the same.
+//
+// One warp of each block runs it, on the same sums, so that all come to the same threshold without
+// asking each other. Lane i sees to the far queue's partition `current + i`. Only `decide` is
+// waited for, so it has one division in a row and no double precision but for sums; `learn` runs
+// while the other warps relax arcs.
 #pragma once
 
 namespace mgraph {
 
+using u32 = unsigned int;
+
 constexpr int partitions = 8;
 constexpr int bootstrap_iterations = 5;
-constexpr double guard = 2;
+constexpr float guard = 2;
 constexpr double longest_memory = 16;
+constexpr double endless = 1e300;
 
 // A linear model's slope, learned by stochastic gradient descent (the paper's algorithm 1).
 struct slope_model {
@@ -33,128 +41,140 @@ struct slope_model {
     memory = fmin((1 - share) * memory + 1, longest_memory);
     slope -= share / curvature * g;
   }
-
-  __device__ void stay_near(double value) {
-    slope = fmin(fmax(slope, value / guard), value * guard);
-  }
 };
 
-// What all blocks together saw in one iteration.
+// What all blocks together saw in one iteration; the same in every lane but for `far_here`.
 struct observation {
-  double near;       // X4: vertices up to the threshold, waiting
-  double far;        // vertices beyond it
-  double expanded;   // X1
-  double arcs;       // X2
-  double least;      // the nearest vertex that waits near, or beyond the threshold where none does
-  double largest;    // the farthest vertex updated
+  float near;      // X4: vertices up to the threshold, waiting
+  float far;       // vertices beyond it
+  float far_here;  // those in partition current + lane
+  double least;    // the nearest vertex that waits near, or far where none is near
+  double largest;  // the farthest vertex that was updated
 };
 
 struct controller {
-  double set_point, quantum, threshold, largest, mean_weight;
-  double step, near_before;         // of the last change of the threshold, and of the one before
-  double step_seen, near_seen;
+  double threshold, set_point, largest, mean_weight, quantum;
+  double bounds[partitions];  // upper bounds of the far queue's partitions, in a ring
   slope_model advance, bisect;  // d and alpha
-  double bounds[partitions];    // upper bounds of the far queue's partitions, in a ring
-  int current, last;            // the live ones: current to last, modulo the ring
+  float target;     // equation 3: vertices to expand, P / d
+  float alpha, step, near_before, step_seen, near_seen;
+  int current, last;  // the live partitions: current to last, modulo the ring
   int iteration;
-  bool saturated, saturated_seen;  // the whole far queue was asked for, so that nothing is learned
+  bool saturated, saturated_seen;  // the whole far queue was taken: nothing to learn from
 
+  // By one lane.
   __device__ void begin(double p, double mean_degree, double weight, double smallest_step) {
     set_point = p;
     quantum = smallest_step;
-    mean_weight = weight;
-    threshold = weight;
-    step = near_before = step_seen = near_seen = largest = 0;
+    mean_weight = threshold = weight;
+    largest = 0;
+    step = near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
     bisect.begin(1);
-    for (int i = 0; i < partitions; ++i) bounds[i] = 1e300;
+    alpha = 1;
+    target = float(p / advance.slope);
+    for (int i = 0; i < partitions; ++i) bounds[i] = endless;
     bounds[0] = weight;
-    current = 0;
+    current = iteration = 0;
     last = 1;
-    iteration = 0;
     saturated = saturated_seen = false;
   }
 
-  __device__ int slot(int p) const { return p % partitions; }
+  __device__ int slot(int i) const { return u32(current + i) % partitions; }
 
   // Vertices a unit of distance, over the stretch beyond the threshold that holds `need` of them.
-  __device__ double density_ahead(double need, const double* size) const {
-    double lower = threshold, taken = 0;
-    for (int p = current; p <= last; ++p) {
-      const double here = size[slot(p)];
-      const double upper = fmax(lower, fmin(bounds[slot(p)], largest));
-      if (taken + here >= need) {
-        const double reach = lower + (upper - lower) * (need - taken) / fmax(here, 1.0);
-        return need / fmax(reach - threshold, quantum);
-      }
-      taken += here;
-      lower = upper;
+  __device__ float density_ahead(float need, float here, int lane) const {
+    const bool live = lane <= last - current;
+    const float upper =
+        live ? float(fmax(fmin(bounds[slot(lane)], largest) - threshold, 0.0)) : 0;
+    float held = here;  // in the partitions up to this one
+    for (int step = 1; step < partitions; step *= 2) {
+      const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
+      if (lane >= step) held += other;
     }
-    return need / fmax(lower - threshold, quantum);
+    const float below = __shfl_up_sync(0xFFFFFFFF, upper, 1);
+    const float lower = lane ? below : 0;
+    const unsigned enough = __ballot_sync(0xFFFFFFFF, live && held >= need);
+    const int end = enough ? __ffs(enough) - 1 : last - current;
+    const float share = __saturatef(__fdividef(need - (held - here), fmaxf(here, 1)));
+    const float reach = __shfl_sync(0xFFFFFFFF, lower + (upper - lower) * share, end);
+    return __fdividef(need, fmaxf(reach, float(quantum)));
   }
 
-  // Equations 3, 6 and 8: the threshold of the next iteration.
-  __device__ double next_threshold(const observation& seen, const double* size) {
-    const double target = set_point / advance.slope;
-    double next;
-    step_seen = step;
-    near_seen = near_before;
-    saturated_seen = saturated;
-    largest = fmax(fmax(largest, threshold), seen.largest);
-    saturated = seen.near + seen.far <= target;
-    if (saturated) {
-      next = largest + mean_weight;
-    } else {
-      const double density = seen.near >= target
-                                 ? seen.near / fmax(threshold - seen.least, quantum)
-                                 : density_ahead(target - seen.near, size);
-      if (iteration < bootstrap_iterations) bisect.slope = density;
-      bisect.stay_near(density);
-      next = threshold + (target - seen.near) / bisect.slope;
+  // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
+  __device__ void decide(const observation& seen, int lane) {
+    const double far_end = fmax(fmax(largest, threshold), seen.largest);
+    const float before = iteration < bootstrap_iterations ? 0 : alpha;
+    const float need = target - seen.near;
+    const bool all = seen.near + seen.far <= target;
+    __syncwarp();
+    if (lane == 0) largest = far_end;
+    __syncwarp();
+    const float ahead = density_ahead(fmaxf(need, 1), seen.far_here, lane);
+    const float density =
+        need > 0 ? ahead
+                 : __fdividef(seen.near, float(fmax(threshold - seen.least, quantum)));
+    const float slope =
+        before > 0 ? fminf(fmaxf(before, density / guard), density * guard) : density;
+    const double next = all ? far_end + mean_weight : threshold + __fdividef(need, slope);
+    __syncwarp();
+    if (lane == 0) {
+      step_seen = step;
+      near_seen = near_before;
+      saturated_seen = saturated;
+      const double chosen = fmax(next, seen.least);
+      step = float(chosen - threshold);
+      near_before = seen.near;
+      saturated = all;
+      alpha = slope;
+      threshold = chosen;
+      ++iteration;
     }
-    next = fmax(next, seen.least);
-    step = next - threshold;
-    near_before = seen.near;
-    threshold = next;
-    ++iteration;
-    return next;
+    __syncwarp();
   }
 
-  // Equations 1, 2, 4 and 5, of the iteration that `seen` tells of, after `next_threshold`: its
-  // result serves one iteration later, so that it is computed while the others work.
-  __device__ void learn(const observation& seen) {
-    if (seen.expanded > 0) {
-      advance.observe(seen.expanded, seen.arcs);
-      advance.stay_near(fmax(seen.arcs / seen.expanded, 1.0));
-      advance.slope = fmax(advance.slope, 1.0);
+  // Equations 1, 2, 4 and 5, of the iteration that `decide` was told of; then equation 7: the
+  // boundaries for the vertices to come, which only ever fall. By the whole warp.
+  __device__ void learn(double expanded, double arcs, float far_here, int lane) {
+    if (lane == 0 && expanded > 0) {
+      advance.observe(expanded, arcs);
+      const double seen = fmax(arcs / expanded, 1.0);
+      advance.slope = fmax(fmin(fmax(advance.slope, seen / guard), seen * guard), 1.0);
+      target = float(set_point / advance.slope);
     }
-    if (iteration > bootstrap_iterations && step_seen != 0 && !saturated_seen) {
-      bisect.observe(step_seen, seen.expanded - near_seen);
-    }
-  }
-
-  // Equation 7: the boundaries for the vertices to come; they only ever fall.
-  __device__ void move_bounds(const double* size) {
-    while (current < last && size[slot(current)] == 0 && bounds[slot(current)] <= threshold) {
-      ++current;
-    }
-    const double width = fmax(set_point / advance.slope / fmax(bisect.slope, 1e-12), quantum);
-    double bound = threshold;
-    const int end = last;
-    for (int p = current; p <= end; ++p) {
-      bound += width;
-      if (p == last) {
-        if (last - current + 1 < partitions) {
-          bounds[slot(p)] = bound;
-          bounds[slot(p + 1)] = 1e300;
-          last = p + 1;
-        }
-      } else if (bound < bounds[slot(p)]) {
-        bounds[slot(p)] = bound;
-      } else {
-        bound = bounds[slot(p)];
+    if (lane == 1) {
+      bisect.slope = alpha;
+      if (iteration > bootstrap_iterations && step_seen != 0 && !saturated_seen) {
+        bisect.observe(step_seen, expanded - near_seen);
+        alpha = float(bisect.slope);
       }
     }
+    __syncwarp();
+    const int live = last - current;
+    double bound = lane <= live ? bounds[slot(lane)] : endless;
+    const unsigned left =
+        ~__ballot_sync(0xFFFFFFFF, lane < live && far_here == 0 && bound <= threshold);
+    const int gone = __ffs(left) - 1;
+    const double width = fmax(double(__fdividef(target, fmaxf(alpha, 1e-30f))), quantum);
+    const bool full = live - gone + 1 >= partitions;
+    const bool endmost = lane == live;
+    if (lane >= gone) bound = fmin(bound, threshold + (lane - gone + 1) * width);
+    for (int step = 1; step < partitions; step *= 2) {
+      const double other = __shfl_up_sync(0xFFFFFFFF, bound, step) + step * width;
+      if (lane - step >= gone) bound = fmin(bound, other);
+    }
+    __syncwarp();
+    const int at = slot(lane), after = slot(live + 1);
+    if (lane >= gone && lane <= live && !(endmost && full)) bounds[at] = bound;
+    __syncwarp();
+    if (lane == 0) {
+      current += gone;
+      if (!full) {
+        last += 1;
+        bounds[after] = endless;
+      }
+    }
+    __syncwarp();
   }
 };
 
