@@ -81,6 +81,13 @@ struct piece_list {
   u32* number;
 };
 
+struct local_list {  // what a block keeps for its next hop, with where the arcs are
+  long long begin[local_entries];
+  key_t key[local_entries];
+  int vertex[local_entries];
+  u32 degree[local_entries];
+};
+
 struct far_pool {  // a block's slice
   int* vertex;
   key_t* key;
@@ -104,8 +111,6 @@ struct block_state {
   bool stop, collect, eager, current_read;
   int hops;
   u32 local_count[3];                      // of the hop read, the hop written, the one after
-  int local_vertex[2][local_entries];
-  key_t local_key[2][local_entries];
   u32 next_entry;
   u32 quota;                               // of far vertices that this block expands itself
   u64 sums[columns];                       // of the newest round
@@ -136,6 +141,7 @@ struct searcher {
   key_t* distance;
   key_t cutoff;
   block_state& s;
+  local_list* local;  // [2]
   u16* chunk_of;    // [lists][chunks], shared
   u16* free_list;   // [chunks], shared
   int chunks;
@@ -241,44 +247,57 @@ struct searcher {
     }
   }
 
-  // Bisect-frontier for one entry a lane.
-  __device__ void put(bool mine, int vertex, key_t key) {
-    bool near = mine && key <= s.threshold;
+  // Bisect-frontier for one entry a lane; in a hop before the last, with its row.
+  __device__ void put(bool mine, const entry& e) {
+    bool near = mine && e.key <= s.threshold;
     const bool far = mine && !near;
-    u32 mask = __ballot_sync(full_warp, near);
-    if (mask && hop + 1 < s.hops) {  // this block's next hop takes what it has room for
-      const u32 position = place_in(&s.local_count[(hop + 1) % 3], mask);
-      if (near && position < local_entries) {
-        s.local_vertex[(hop + 1) & 1][position] = vertex;
-        s.local_key[(hop + 1) & 1][position] = key;
-        near = false;
+    if (hop + 1 < s.hops) {  // this block's next hop takes what it has room for
+      const u32 mask = __ballot_sync(full_warp, near);
+      if (mask) {
+        const u32 position = place_in(&s.local_count[(hop + 1) % 3], mask);
+        if (near && position < local_entries) {
+          local_list& list = local[(hop + 1) & 1];
+          list.vertex[position] = e.vertex;
+          list.key[position] = e.key;
+          list.begin[position] = e.begin;
+          list.degree[position] = e.degree;
+          near = false;
+        }
       }
-      mask = __ballot_sync(full_warp, near);
     }
-    leave(near, vertex, key);
-    put_far(far, vertex, key);
+    leave(near, e.vertex, e.key);
+    put_far(far, e.vertex, e.key);
   }
 
   // Advance along one arc a lane.
   __device__ void relax(bool mine, key_t key, long long arc) {
-    int v = 0;
-    key_t candidate = no_key;
+    entry e{false, 0, no_key, 0, 0};
     if (mine) {
-      v = g.indices[arc];
-      candidate = g.along(key, arc);
-      // With few arcs about, latency counts, and asking first would double it.
-      mine = candidate <= cutoff && (s.eager || candidate < fresh(&distance[v]));
-      if (mine) mine = candidate < atomicMin(&distance[v], candidate);
+      e.vertex = g.indices[arc];
+      e.key = g.along(key, arc);
+      mine = e.key <= cutoff;
+      // With few arcs about, latency counts: then the row is fetched beside the distance, and the
+      // distance not asked for first.
+      if (s.eager) {
+        e.begin = g.indptr[e.vertex];
+        e.degree = u32(g.indptr[e.vertex + 1] - e.begin);
+      } else {
+        mine = mine && e.key < fresh(&distance[e.vertex]);
+      }
+      if (mine) mine = e.key < atomicMin(&distance[e.vertex], e.key);
     }
     const u32 improved = __ballot_sync(full_warp, mine);
     if (!improved) return;
     if ((threadIdx.x & 31) == 0) atomicAdd(&s.count[updated_sum], __popc(improved));
-    if (mine) atomicMax(&s.largest, candidate);
-    put(mine, v, candidate);
+    if (mine) atomicMax(&s.largest, e.key);
+    put(mine, e);
   }
 
-  // Relax the arcs of one entry a lane, spread evenly over the warp.
-  __device__ void expand(bool mine, const entry& e) {
+  // Relax the arcs of one entry a lane, spread evenly over the warp. unsure: the entry may have
+  // been replaced; that is looked up while its arcs are on their way.
+  __device__ void expand(bool mine, const entry& e, bool unsure = false) {
+    const bool look = unsure && mine;
+    const key_t now = look ? fresh(&distance[e.vertex]) : e.key;
     const u32 lane = threadIdx.x & 31;
     const u32 degree = mine && e.degree <= piece_arcs ? e.degree : 0;
     if (mine && e.degree > piece_arcs) leave_pieces(e);
@@ -293,7 +312,7 @@ struct searcher {
     const u32 live = __ballot_sync(full_warp, degree > 0);
     if (lane == 0) {
       atomicAdd(&s.count[arcs_sum], total);
-      if (hop == 0) atomicAdd(&s.count[expanded_sum], __popc(live));
+      atomicAdd(&s.count[expanded_sum], __popc(live));
     }
     for (u32 base = 0; base < total; base += 32) {
       const u32 rank = base + lane;
@@ -305,7 +324,8 @@ struct searcher {
       const key_t from = __shfl_sync(full_warp, e.key, owner);
       const long long at = __shfl_sync(full_warp, e.begin, owner);
       const u32 skip = __shfl_sync(full_warp, start, owner);
-      relax(rank < total, from, at + (rank - skip));
+      const bool live = !unsure || __shfl_sync(full_warp, int(now == e.key), owner);
+      relax(rank < total && live, from, at + (rank - skip));
     }
   }
 
@@ -410,7 +430,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     int* far_vertex, key_t* far_key, u64* sums, u64* notes,
     // what happened
     double* trace, int trace_rows, u64* status) {
-  extern __shared__ u16 tables[];
+  extern __shared__ local_list shared[];
+  u16* const tables = (u16*)(shared + 2);
   __shared__ block_state s;
   const int block = blockIdx.x % blocks, group = blockIdx.x / blocks;
   const int groups = gridDim.x / blocks;
@@ -421,7 +442,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
   sums += group * 3 * columns * stride;
   notes += group * 2 * blocks;
 
-  searcher it{{indptr, indices, weights}, nullptr, cutoff, s, tables, tables + lists * chunks,
+  searcher it{{indptr, indices, weights}, nullptr, cutoff, s, shared, tables, tables + lists * chunks,
               chunks, chunk_entries,
               {far_vertex + size_t(me) * chunks * chunk_entries,
                far_key + size_t(me) * chunks * chunk_entries},
@@ -477,7 +498,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       const int index = i + threadIdx.x;
       const bool mine = index < end_seed;
       const int v = mine ? seeds[index] : 0;
-      it.put(mine && atomicMin(&it.distance[v], key_t(0)) > 0, v, key_t(0));
+      it.put(mine && atomicMin(&it.distance[v], key_t(0)) > 0, entry{true, v, key_t(0), 0, 0});
     }
     for (u32 iteration = 0;; ++iteration, ++round) {
       __syncthreads();
@@ -594,12 +615,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         observation seen;
         seen.near = float(near_total);
         seen.far_here = lane < partitions ? float(s.sums[far_sum + c.slot(lane)]) : 0;
-        seen.far = seen.far_here;
-        for (int step = 1; step < partitions; step *= 2) {
-          seen.far += __shfl_xor_sync(full_warp, seen.far, step);
-        }
+        seen.expanded = float(s.sums[expanded_sum]);
         seen.least = double(as_length(near_left ? least_near : least_far));
         seen.largest = double(as_length(key_t(s.sums[largest_column])));
+        float far = seen.far_here;  // near-far has one partition, lane 0's
         bool stop = !near_left && !any_far && !any_lost;
         if (target_count > 0 && iteration > 1) {
           stop = stop || (first_target ? s.sums[settled_sum] > 0 : s.sums[settled_sum] == 0);
@@ -647,10 +666,11 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           s.last = c.last;
           s.collect = any_lost;
           s.stop = stop;
-          s.eager = near_total * float(mean_degree) < float(blocks * threads);
+          const float arcs = delta > 0 ? near_total * float(mean_degree) : float(c.set_point);
+          s.eager = arcs <= float(blocks * threads);
           s.hops = s.eager ? hops : 1;
           s.next_entry = 0;
-          const float wanted = delta > 0 ? seen.far : c.target - seen.near;
+          const float wanted = delta > 0 ? far : c.target - seen.near;
           s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
         }
       }
@@ -696,7 +716,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         for (u32 base = begin; base < end; base += threads) {
           const u32 v = base + threadIdx.x;
           const key_t key = v < end ? fresh(&it.distance[v]) : no_key;
-          it.put(v < end && key <= cutoff, int(v), key);
+          it.hop = hops;  // the rows are not at hand
+          it.put(v < end && key <= cutoff, entry{true, int(v), key, 0, 0});
+          it.hop = 0;
         }
       }
       if (warp != control_warp) {
@@ -779,9 +801,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const u32 width = (count + warps - 1) / warps;
         const u32 i = warp * width + lane;
         const bool mine = lane < width && i < count;
-        const entry e = it.look_up(mine, mine ? s.local_vertex[hop & 1][i] : 0,
-                                   mine ? s.local_key[hop & 1][i] : 0);
-        it.expand(e.live, e);
+        const local_list& list = it.local[hop & 1];
+        const u32 at = mine ? i : 0;
+        it.expand(mine, entry{true, list.vertex[at], list.key[at], list.begin[at], list.degree[at]},
+                  true);
       }
     }
   }

@@ -132,7 +132,7 @@ class Searcher:
         iterations = cupy.zeros(searches, np.uint64)
         trace = cupy.zeros((trace_rows, TRACE_COLUMNS), np.float64) if trace_rows else 0
         kernel = KERNELS.kernel("near_far_search", **self.defines)
-        shared = 2 * self.chunks * (2 * PARTITIONS + 1)
+        shared = 2 * self.chunks * (2 * PARTITIONS + 1) + 2 * self.threads * (16 + self.key.itemsize)
         kernel.max_dynamic_shared_size_bytes = shared
         quantum = 1.0 if self.length.kind == "i" else mean_weight / 1024
         arguments = (

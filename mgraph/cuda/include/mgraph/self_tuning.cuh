@@ -45,89 +45,73 @@ struct slope_model {
 
 // What all blocks together saw in one iteration; the same in every lane but for `far_here`.
 struct observation {
+  float expanded;  // X1
   float near;      // X4: vertices up to the threshold, waiting
-  float far;       // vertices beyond it
-  float far_here;  // those in partition current + lane
+  float far_here;  // vertices in partition current + lane
   double least;    // the nearest vertex that waits near, or far where none is near
   double largest;  // the farthest vertex that was updated
 };
 
 struct controller {
-  double threshold, set_point, largest, mean_weight, quantum;
+  double threshold, set_point, quantum;
   double bounds[partitions];  // upper bounds of the far queue's partitions, in a ring
   slope_model advance, bisect;  // d and alpha
   float target;     // equation 3: vertices to expand, P / d
-  float alpha, step, near_before, step_seen, near_seen;
+  float alpha;
+  float step, near_before;     // of the threshold's last change
+  float step_seen, near_seen;  // of the one before, which `learn` learns from
   int current, last;  // the live partitions: current to last, modulo the ring
   int iteration;
-  bool saturated, saturated_seen;  // the whole far queue was taken: nothing to learn from
 
   // By one lane.
   __device__ void begin(double p, double mean_degree, double weight, double smallest_step) {
     set_point = p;
     quantum = smallest_step;
-    mean_weight = threshold = weight;
-    largest = 0;
-    step = near_before = step_seen = near_seen = 0;
+    threshold = step = weight;
+    near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
     bisect.begin(1);
-    alpha = 1;
+    alpha = float(1 / weight);
     target = float(p / advance.slope);
     for (int i = 0; i < partitions; ++i) bounds[i] = endless;
     bounds[0] = weight;
     current = iteration = 0;
     last = 1;
-    saturated = saturated_seen = false;
   }
 
   __device__ int slot(int i) const { return u32(current + i) % partitions; }
 
-  // Vertices a unit of distance, over the stretch beyond the threshold that holds `need` of them.
-  __device__ float density_ahead(float need, float here, int lane) const {
-    const bool live = lane <= last - current;
-    const float upper =
-        live ? float(fmax(fmin(bounds[slot(lane)], largest) - threshold, 0.0)) : 0;
-    float held = here;  // in the partitions up to this one
-    for (int step = 1; step < partitions; step *= 2) {
-      const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
-      if (lane >= step) held += other;
-    }
-    const float below = __shfl_up_sync(0xFFFFFFFF, upper, 1);
-    const float lower = lane ? below : 0;
-    const unsigned enough = __ballot_sync(0xFFFFFFFF, live && held >= need);
-    const int end = enough ? __ffs(enough) - 1 : last - current;
-    const float share = __saturatef(__fdividef(need - (held - here), fmaxf(here, 1)));
-    const float reach = __shfl_sync(0xFFFFFFFF, lower + (upper - lower) * share, end);
-    return __fdividef(need, fmaxf(reach, float(quantum)));
-  }
-
   // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
   __device__ void decide(const observation& seen, int lane) {
-    const double far_end = fmax(fmax(largest, threshold), seen.largest);
-    const float before = iteration < bootstrap_iterations ? 0 : alpha;
     const float need = target - seen.near;
-    const bool all = seen.near + seen.far <= target;
-    __syncwarp();
-    if (lane == 0) largest = far_end;
-    __syncwarp();
-    const float ahead = density_ahead(fmaxf(need, 1), seen.far_here, lane);
-    const float density =
-        need > 0 ? ahead
-                 : __fdividef(seen.near, float(fmax(threshold - seen.least, quantum)));
-    const float slope =
-        before > 0 ? fminf(fmaxf(before, density / guard), density * guard) : density;
-    const double next = all ? far_end + mean_weight : threshold + __fdividef(need, slope);
+    float slope = alpha, next_step;
+    double from = threshold;
+    if (need > 0) {
+      // What the last step brought keeps the model within bounds; at first, what is known of the
+      // far queue does.
+      const float brought = seen.expanded - near_before;
+      const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
+      const float stretch = float(bounds[slot(0)] - threshold);
+      if (step > 0 && brought > 0) {
+        const float density = __fdividef(brought, step);
+        slope = fminf(fmaxf(slope, density / guard), density * guard);
+      } else if (iteration < bootstrap_iterations && here > 0 && stretch > 0 && stretch < 1e30f) {
+        slope = __fdividef(here, stretch);
+      }
+    } else {
+      from = fmin(threshold, fmax(seen.largest, seen.least));
+      slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
+    }
+    next_step = __fdividef(need, slope);
+    const double next = fmax(from + next_step, seen.least);
     __syncwarp();
     if (lane == 0) {
       step_seen = step;
       near_seen = near_before;
-      saturated_seen = saturated;
-      const double chosen = fmax(next, seen.least);
-      step = float(chosen - threshold);
+      step = float(next - threshold);
       near_before = seen.near;
-      saturated = all;
       alpha = slope;
-      threshold = chosen;
+      threshold = next;
       ++iteration;
     }
     __syncwarp();
@@ -144,7 +128,7 @@ struct controller {
     }
     if (lane == 1) {
       bisect.slope = alpha;
-      if (iteration > bootstrap_iterations && step_seen != 0 && !saturated_seen) {
+      if (step_seen > 0) {
         bisect.observe(step_seen, expanded - near_seen);
         alpha = float(bisect.slope);
       }
