@@ -31,6 +31,7 @@ constexpr int most_blocks = 256;           // in one search
 constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
 constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
+constexpr u32 most_local = threads / 4;       // entries with which a block goes on by itself
 constexpr u32 local_entries = threads;    // that a block keeps for its next hop
 constexpr u32 full_warp = 0xFFFFFFFF;
 constexpr int trace_columns = 16;
@@ -429,7 +430,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     int* near_vertex, key_t* near_key, int* piece_vertex, key_t* piece_key, u32* piece_number,
     int* far_vertex, key_t* far_key, u64* sums, u64* notes,
     // what happened
-    double* trace, int trace_rows, u64* status) {
+    double* trace, int trace_rows, u32 most_iterations, u64* status) {
   extern __shared__ local_list shared[];
   u16* const tables = (u16*)(shared + 2);
   __shared__ block_state s;
@@ -471,7 +472,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     if (threadIdx.x < columns) s.sums[threadIdx.x] = 0;
     if (threadIdx.x < most_blocks / 32) s.warp_counts[threadIdx.x] = 0;
     if (controls) {
-      s.control.begin(set_point ? *set_point : 0, mean_degree, mean_weight, quantum);
+      s.control.begin(set_point ? *set_point : 0, mean_degree, mean_weight, quantum, hops);
       if (delta > 0) s.control.threshold = delta;
       s.free_chunks = chunks;
       for (int p = 0; p < partitions; ++p) {
@@ -619,7 +620,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         seen.least = double(as_length(near_left ? least_near : least_far));
         seen.largest = double(as_length(key_t(s.sums[largest_column])));
         float far = seen.far_here;  // near-far has one partition, lane 0's
-        bool stop = !near_left && !any_far && !any_lost;
+        bool stop = (!near_left && !any_far && !any_lost) || iteration >= most_iterations;
         if (target_count > 0 && iteration > 1) {
           stop = stop || (first_target ? s.sums[settled_sum] > 0 : s.sums[settled_sum] == 0);
         }
@@ -666,8 +667,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           s.last = c.last;
           s.collect = any_lost;
           s.stop = stop;
-          const float arcs = delta > 0 ? near_total * float(mean_degree) : float(c.set_point);
-          s.eager = arcs <= float(blocks * threads);
+          // Few arcs at a time: latency counts, and asking for as little as possible.
+          s.eager = hops > 1 && near_total * float(mean_degree) <= float(blocks * threads);
           s.hops = s.eager ? hops : 1;
           s.next_entry = 0;
           const float wanted = delta > 0 ? far : c.target - seen.near;
@@ -803,6 +804,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const bool mine = lane < width && i < count;
         const local_list& list = it.local[hop & 1];
         const u32 at = mine ? i : 0;
+        if (count > most_local) {  // too much for one block: back to all
+          it.leave(mine, list.vertex[at], list.key[at]);
+          break;
+        }
         it.expand(mine, entry{true, list.vertex[at], list.key[at], list.begin[at], list.degree[at]},
                   true);
       }

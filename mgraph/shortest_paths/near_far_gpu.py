@@ -5,6 +5,7 @@ and lengths of b bytes: about k·(1.5 + 4)·n·(4 + b), and the pieces of long r
 however many searches and iterations; one barrier among the blocks of a search an iteration.
 """
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +64,7 @@ class Searcher:
         self.groups = groups
         n, total = graph.n, self.blocks * groups
         self.key = np.dtype(np.int32 if self.length.itemsize == 4 else np.int64)
-        self.near = min(2 * -(-n // self.blocks) + 4096, (1 << 26) - 1)
+        self.near = min(4 * -(-n // self.blocks) + 16384, (1 << 26) - 1)
         degrees = graph.indptr[1:] - graph.indptr[:-1]
         pieces = int(((degrees + PIECE_ARCS - 1) // PIECE_ARCS)[degrees > PIECE_ARCS].sum())
         most = -(-graph.max_degree // PIECE_ARCS)
@@ -79,7 +80,6 @@ class Searcher:
         self.piece_number = cupy.empty(2 * total * self.pieces, np.uint32)
         self.far_vertex = cupy.empty(far, np.int32)
         self.far_key = cupy.empty(far, self.key)
-        import os
         self.stride = int(os.environ.get('STRIDE', '16'))
         self.sums = cupy.empty((groups, 3, COLUMNS, self.stride), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
@@ -147,7 +147,7 @@ class Searcher:
             np.int32(self.chunks), np.uint32(self.chunk),
             self.near_vertex, self.near_key, self.piece_vertex, self.piece_key, self.piece_number,
             self.far_vertex, self.far_key, self.sums, self.notes,
-            trace, np.int32(trace_rows), iterations,
+            trace, np.int32(trace_rows), np.uint32(int(os.environ.get('LIMIT', 1 << 31))), iterations,
         )  # fmt: skip
         kernel((self.blocks * self.groups,), (self.threads,), arguments, shared_mem=shared)
         return Found(distance, iterations, trace)

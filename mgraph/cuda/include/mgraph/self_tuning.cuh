@@ -53,20 +53,26 @@ struct observation {
 };
 
 struct controller {
-  double threshold, set_point, quantum;
+  double threshold, set_point, quantum, mean_weight;
   double bounds[partitions];  // upper bounds of the far queue's partitions, in a ring
   slope_model advance, bisect;  // d and alpha
   float target;     // equation 3: vertices to expand, P / d
   float alpha;
+  float hops;                  // how often an iteration's frontier moves on before it ends
+  float bias;                  // integral action: what the models get wrong in the long run
   float step, near_before;     // of the threshold's last change
   float step_seen, near_seen;  // of the one before, which `learn` learns from
   int current, last;  // the live partitions: current to last, modulo the ring
   int iteration;
 
   // By one lane.
-  __device__ void begin(double p, double mean_degree, double weight, double smallest_step) {
+  __device__ void begin(double p, double mean_degree, double weight, double smallest_step,
+                        float hops_an_iteration) {
     set_point = p;
     quantum = smallest_step;
+    mean_weight = weight;
+    hops = hops_an_iteration;
+    bias = 1;
     threshold = step = weight;
     near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
@@ -83,9 +89,11 @@ struct controller {
 
   // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
   __device__ void decide(const observation& seen, int lane) {
-    const float need = target - seen.near;
-    float slope = alpha, next_step;
-    double from = threshold;
+    const float waiting = hops * seen.near;
+    const float need = target - waiting;
+    const double end = fmax(seen.largest, seen.least);
+    float slope = alpha;
+    double next;
     if (need > 0) {
       // What the last step brought keeps the model within bounds; at first, what is known of the
       // far queue does.
@@ -98,18 +106,19 @@ struct controller {
       } else if (iteration < bootstrap_iterations && here > 0 && stretch > 0 && stretch < 1e30f) {
         slope = __fdividef(here, stretch);
       }
+      next = fmin(threshold + __fdividef(need, slope), end + 2 * hops * mean_weight);
     } else {
-      from = fmin(threshold, fmax(seen.largest, seen.least));
+      const double from = fmin(threshold, end);
       slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
+      next = from + __fdividef(need, slope * hops);
     }
-    next_step = __fdividef(need, slope);
-    const double next = fmax(from + next_step, seen.least);
+    next = fmax(next, seen.least);
     __syncwarp();
     if (lane == 0) {
       step_seen = step;
       near_seen = near_before;
       step = float(next - threshold);
-      near_before = seen.near;
+      near_before = waiting;
       alpha = slope;
       threshold = next;
       ++iteration;
@@ -124,7 +133,11 @@ struct controller {
       advance.observe(expanded, arcs);
       const double seen = fmax(arcs / expanded, 1.0);
       advance.slope = fmax(fmin(fmax(advance.slope, seen / guard), seen * guard), 1.0);
-      target = float(set_point / advance.slope);
+      const double off = set_point / fmax(arcs, 1.0);
+      if (off > 0.25 && off < 4) {
+        bias = fminf(fmaxf(bias * float(1 + 0.05 * (off - 1)), 0.5f), 3.0f);
+      }
+      target = float(bias * set_point / advance.slope);
     }
     if (lane == 1) {
       bisect.slope = alpha;
