@@ -35,7 +35,6 @@ constexpr u32 most_local = threads / 4;       // entries with which a block goes
 constexpr u32 local_entries = threads;    // that a block keeps for its next hop
 constexpr u32 full_warp = 0xFFFFFFFF;
 constexpr int trace_columns = 16;
-constexpr int stride = MGRAPH_STRIDE;  // between sums, so that their atomics do not queue up at one place
 
 // Sums over a search's blocks, in a ring of three.
 enum column {
@@ -297,8 +296,7 @@ struct searcher {
   // Relax the arcs of one entry a lane, spread evenly over the warp. unsure: the entry may have
   // been replaced; that is looked up while its arcs are on their way.
   __device__ void expand(bool mine, const entry& e, bool unsure = false) {
-    const bool look = unsure && mine;
-    const key_t now = look ? fresh(&distance[e.vertex]) : e.key;
+    const key_t now = unsure && mine ? fresh(&distance[e.vertex]) : e.key;
     const u32 lane = threadIdx.x & 31;
     const u32 degree = mine && e.degree <= piece_arcs ? e.degree : 0;
     if (mine && e.degree > piece_arcs) leave_pieces(e);
@@ -315,6 +313,7 @@ struct searcher {
       atomicAdd(&s.count[arcs_sum], total);
       atomicAdd(&s.count[expanded_sum], __popc(live));
     }
+    const bool current = !unsure || now == e.key;
     for (u32 base = 0; base < total; base += 32) {
       const u32 rank = base + lane;
       int owner = 0;  // the last lane whose start is at most rank
@@ -323,10 +322,10 @@ struct searcher {
         if (there <= rank) owner += step;
       }
       const key_t from = __shfl_sync(full_warp, e.key, owner);
-      const long long at = __shfl_sync(full_warp, e.begin, owner);
+      const long long begin = __shfl_sync(full_warp, e.begin, owner);
       const u32 skip = __shfl_sync(full_warp, start, owner);
-      const bool live = !unsure || __shfl_sync(full_warp, int(now == e.key), owner);
-      relax(rank < total && live, from, at + (rank - skip));
+      const bool counts = __shfl_sync(full_warp, int(current), owner);
+      relax(rank < total && counts, from, begin + (rank - skip));
     }
   }
 
@@ -440,7 +439,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
   const int me = blockIdx.x;
   constexpr u32 control_warp = warps - 1;
   const bool controls = threadIdx.x == control_warp * 32;
-  sums += group * 3 * columns * stride;
+  sums += group * 3 * columns;
   notes += group * 2 * blocks;
 
   searcher it{{indptr, indices, weights}, nullptr, cutoff, s, shared, tables, tables + lists * chunks,
@@ -506,7 +505,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       STAMP(0)
 
       // publish
-      u64* const now = sums + round % 3 * columns * stride;
+      u64* const now = sums + round % 3 * columns;
       const int side = round & 1;
       if (warp == 0) {
         const u32 far_size = lane < partitions ? s.size[s.list_of[lane]] : 0;
@@ -515,17 +514,17 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const u32 near = min(__shfl_sync(full_warp, count, near_sum), near_capacity);
         const u32 pieces = __shfl_sync(full_warp, count, piece_sum);
         const bool lost = __shfl_sync(full_warp, count, lost_sum) > 0;
-        if (count) atomicAdd(&now[lane * stride], u64(count));
+        if (count) atomicAdd(&now[lane], u64(count));
         if (far_size) {
-          atomicAdd(&now[(far_sum + lane) * stride], u64(far_size));
-          atomicMin((long long*)&now[least_far_column * stride], (long long)s.least[s.list_of[lane]]);
+          atomicAdd(&now[(far_sum + lane)], u64(far_size));
+          atomicMin((long long*)&now[least_far_column], (long long)s.least[s.list_of[lane]]);
         }
-        if (lane == 0) atomicMin((long long*)&now[least_near_column * stride], (long long)s.least_near);
-        if (lane == 1) atomicMax((long long*)&now[largest_column * stride], (long long)s.largest);
+        if (lane == 0) atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
+        if (lane == 1) atomicMax((long long*)&now[largest_column], (long long)s.largest);
         if (block == 0 && lane < columns) {
           // The ring's next, which was read last two rounds ago.
           const bool minimum = lane == least_near_column || lane == least_far_column;
-          sums[((round + 1) % 3 * columns + lane) * stride] = minimum ? u64(no_key) : 0;
+          sums[((round + 1) % 3 * columns + lane)] = minimum ? u64(no_key) : 0;
         }
         __syncwarp();
         fence();
@@ -601,7 +600,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           any_lost |= b < blocks && told.lost();
         }
         fence();
-        const u64 newest = lane < columns ? fresh(&now[lane * stride]) : 0;
+        const u64 newest = lane < columns ? fresh(&now[lane]) : 0;
         for (int step = 1; step < 32; step *= 2) {
           counts += __shfl_xor_sync(full_warp, counts, step);
         }
@@ -615,6 +614,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const key_t least_far = key_t(s.sums[least_far_column]);
         observation seen;
         seen.near = float(near_total);
+        seen.piece_arcs = float(u32(counts >> 32)) * piece_arcs;
         seen.far_here = lane < partitions ? float(s.sums[far_sum + c.slot(lane)]) : 0;
         seen.expanded = float(s.sums[expanded_sum]);
         seen.least = double(as_length(near_left ? least_near : least_far));

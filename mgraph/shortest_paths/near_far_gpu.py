@@ -80,8 +80,7 @@ class Searcher:
         self.piece_number = cupy.empty(2 * total * self.pieces, np.uint32)
         self.far_vertex = cupy.empty(far, np.int32)
         self.far_key = cupy.empty(far, self.key)
-        self.stride = int(os.environ.get('STRIDE', '16'))
-        self.sums = cupy.empty((groups, 3, COLUMNS, self.stride), np.uint64)
+        self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
         weights = "int32" if graph.weights is None else str(graph.weights.dtype)
         weight_t, length_t = TYPES[weights, str(self.length)]
@@ -89,7 +88,6 @@ class Searcher:
             "MGRAPH_WEIGHT_T": weight_t,
             "MGRAPH_LENGTH_T": length_t,
             "MGRAPH_THREADS": threads,
-            "MGRAPH_STRIDE": self.stride,
             **({"MGRAPH_PROFILE": 1} if os.environ.get("PROFILE") else {}),
         }
 

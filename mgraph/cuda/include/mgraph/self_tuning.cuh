@@ -47,6 +47,7 @@ struct slope_model {
 struct observation {
   float expanded;  // X1
   float near;      // X4: vertices up to the threshold, waiting
+  float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
   float far_here;  // vertices in partition current + lane
   double least;    // the nearest vertex that waits near, or far where none is near
   double largest;  // the farthest vertex that was updated
@@ -87,9 +88,32 @@ struct controller {
 
   __device__ int slot(int i) const { return u32(current + i) % partitions; }
 
+  // How far beyond the threshold the far queue holds `need` vertices, by its partitions' sizes;
+  // beyond the last boundary the model must do.
+  __device__ float reach(float need, float here, float slope, int lane) const {
+    const int bounded = last - current;  // partitions but for the last
+    const float upper =
+        lane < bounded ? float(fmax(bounds[slot(lane)] - threshold, 0.0)) : 0;
+    float held = lane < bounded ? here : 0;  // in the partitions up to this one
+    for (int step = 1; step < partitions; step *= 2) {
+      const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
+      if (lane >= step) held += other;
+    }
+    const float below = __shfl_up_sync(0xFFFFFFFF, upper, 1);
+    const float lower = lane ? below : 0;
+    const float share = __saturatef(__fdividef(need - (held - here), fmaxf(here, 1)));
+    const float within = lower + (upper - lower) * share;
+    const float beyond = upper + __fdividef(need - held, slope);
+    const unsigned enough = __ballot_sync(0xFFFFFFFF, lane < bounded && held >= need);
+    const float found = __shfl_sync(0xFFFFFFFF, within, enough ? __ffs(enough) - 1 : 0);
+    const float guess = __shfl_sync(0xFFFFFFFF, beyond, bounded - 1);
+    return enough ? found : guess;
+  }
+
   // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
   __device__ void decide(const observation& seen, int lane) {
-    const float waiting = hops * seen.near;
+    const float waiting =
+        hops * seen.near + __fdividef(seen.piece_arcs, float(advance.slope));
     const float need = target - waiting;
     const double end = fmax(seen.largest, seen.least);
     float slope = alpha;
@@ -106,7 +130,8 @@ struct controller {
       } else if (iteration < bootstrap_iterations && here > 0 && stretch > 0 && stretch < 1e30f) {
         slope = __fdividef(here, stretch);
       }
-      next = fmin(threshold + __fdividef(need, slope), end + 2 * hops * mean_weight);
+      const float ahead = fminf(__fdividef(need, slope), reach(need, seen.far_here, slope, lane));
+      next = fmin(threshold + ahead, end + 2 * hops * mean_weight);
     } else {
       const double from = fmin(threshold, end);
       slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
