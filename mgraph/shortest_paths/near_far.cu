@@ -42,7 +42,8 @@ enum column {
   far_sum = counters,
   least_near_column = far_sum + partitions,  // minima of keys
   least_far_column,
-  largest_column,                            // a maximum
+  largest_column,                            // maxima
+  fullest_column,
   columns
 };
 
@@ -95,8 +96,9 @@ struct far_pool {  // a block's slice
 
 struct block_state {
   controller control;
-  double bounds[partitions];  // the controller's at the iteration's begin: it moves them meanwhile
-  int current, last;
+  double bounds[partitions];   // where new entries go
+  int partition_list[partitions];
+  int partitions_live;
   key_t threshold;
   u32 count[counters];  // this block's share of the sums
   key_t least_near, largest;
@@ -205,9 +207,9 @@ struct searcher {
   }
 
   __device__ int partition_of(double distance) const {
-    int p = s.current;
-    while (p < s.last && distance > s.bounds[p % partitions]) ++p;
-    return p % partitions;
+    int p = 0;
+    while (p < s.partitions_live - 1 && distance > s.bounds[p]) ++p;
+    return p;
   }
 
   __device__ void put_far(bool mine, int vertex, key_t key) {
@@ -219,7 +221,7 @@ struct searcher {
       const int p = __shfl_sync(full_warp, partition, __ffs(waiting) - 1);
       const bool now = mine && partition == p;
       const u32 mask = __ballot_sync(full_warp, now);
-      if (now) append(mask, s.list_of[p], vertex, key);
+      if (now) append(mask, s.partition_list[p], vertex, key);
       __syncwarp();
       waiting &= ~mask;
     }
@@ -476,15 +478,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       s.free_chunks = chunks;
       for (int p = 0; p < partitions; ++p) {
         s.list_of[p] = 2 * p;
+        s.partition_list[p] = 2 * p;
         s.bounds[p] = s.control.bounds[p];
       }
+      s.partitions_live = delta > 0 ? 1 : s.control.live;
       s.reads = 0;
       for (int i = 0; i < counters; ++i) s.count[i] = 0;
       s.least_near = no_key;
       s.largest = 0;
       s.threshold = key_at_most(s.control.threshold);
-      s.current = s.control.current;
-      s.last = s.control.last;
       s.eager = false;
       s.hops = 1;
       s.current_list = 0;
@@ -510,6 +512,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       if (warp == 0) {
         const u32 far_size = lane < partitions ? s.size[s.list_of[lane]] : 0;
         const bool far = __any_sync(full_warp, far_size > 0);
+        u32 all_far = far_size;
+        for (int step = 1; step < partitions; step *= 2) all_far += __shfl_xor_sync(full_warp, all_far, step);
         const u32 count = lane < counters ? s.count[lane] : 0;
         const u32 near = min(__shfl_sync(full_warp, count, near_sum), near_capacity);
         const u32 pieces = __shfl_sync(full_warp, count, piece_sum);
@@ -521,6 +525,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         }
         if (lane == 0) atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
         if (lane == 1) atomicMax((long long*)&now[largest_column], (long long)s.largest);
+        if (lane == 0) atomicMax((long long*)&now[fullest_column], (long long)all_far);
         if (block == 0 && lane < columns) {
           // The ring's next, which was read last two rounds ago.
           const bool minimum = lane == least_near_column || lane == least_far_column;
@@ -562,9 +567,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const u32 index = position / chunk_entries;
         const u16 chunk =
             mine && index < chunks ? it.chunk_of[list * chunks + index] : lost_chunk;
-        if (chunk >= lost_chunk) return it.look_up(false, 0, 0);
+        if (chunk >= lost_chunk) return entry{};
         const u32 at = chunk * chunk_entries + position % chunk_entries;
-        return it.look_up(true, it.far.vertex[at], it.far.key[at]);
+        return entry{true, it.far.vertex[at], it.far.key[at], 0, 0};  // looked up when it is near
       };
       const auto read_notes = [&](int b) {  // wait for a block; 0 beyond the last
         note told(b < blocks ? *(volatile u64*)&notes[side * blocks + b] : 0);
@@ -615,7 +620,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         observation seen;
         seen.near = float(near_total);
         seen.piece_arcs = float(u32(counts >> 32)) * piece_arcs;
-        seen.far_here = lane < partitions ? float(s.sums[far_sum + c.slot(lane)]) : 0;
+        seen.far_here = lane < c.live ? float(s.sums[far_sum + c.slots[lane]]) : 0;
         seen.expanded = float(s.sums[expanded_sum]);
         seen.least = double(as_length(near_left ? least_near : least_far));
         seen.largest = double(as_length(key_t(s.sums[largest_column])));
@@ -630,41 +635,41 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           c.threshold = fmax(c.threshold + delta, (floor(seen.least / delta) + 1) * delta);
         }
         __syncwarp();
-        // Read the partitions that may hold something within the threshold; fill new lists.
+        // Read the partitions that hold something within the threshold; fill new lists.
         const key_t threshold =
             max(key_at_most(c.threshold), near_left || !any_far ? key_t(0) : least_far);
-        const int live = delta > 0 ? 0 : c.last - c.current;
-        const int slot = c.slot(lane), list = s.list_of[slot];
-        const double below = lane && lane <= live ? c.bounds[c.slot(lane - 1)] : -1;
-        const bool read = lane <= live && below < c.threshold && s.least[list] <= threshold &&
-                          !any_lost;
-        const u32 reading = __ballot_sync(full_warp, read);
-        u32 end = read ? s.size[list] : 0;
+        const bool anything = any_far && least_far <= threshold && !any_lost;
+        const int slot = lane < partitions ? c.slots[lane] : 0;
+        const int reads = delta > 0 ? anything : c.divide(anything, lane);
+        const int list = s.list_of[slot];
+        u32 end = lane < reads ? s.size[list] : 0;
         for (int step = 1; step < partitions; step *= 2) {
           const u32 other = __shfl_up_sync(full_warp, end, step);
           if (lane >= step) end += other;
         }
         __syncwarp();
-        if (read) {
-          const int r = __popc(reading & lanes_below());
-          s.read_list[r] = list;
-          s.read_start[r + 1] = end;
+        if (lane < reads) {
+          s.read_list[lane] = list;
+          s.read_start[lane + 1] = end;
           s.list_of[slot] = list ^ 1;
           s.size[list ^ 1] = 0;
           s.least[list ^ 1] = no_key;
         }
+        __syncwarp();
         if (lane < counters) s.count[lane] = 0;
-        if (lane < partitions) s.bounds[lane] = c.bounds[lane];
+        if (lane < partitions) {
+          s.bounds[lane] = c.bounds[lane];
+          s.partition_list[lane] = s.list_of[c.slots[lane]];
+        }
         if (lane < 3) s.local_count[lane] = 0;
         if (lane == 0) {
-          s.reads = __popc(reading);
+          s.reads = reads;
           s.read_start[0] = 0;
-          s.current_read = reading & 1;
+          s.current_read = reads > 0;
           s.threshold = threshold;
           s.least_near = no_key;
           s.largest = 0;
-          s.current = c.current;
-          s.last = c.last;
+          s.partitions_live = delta > 0 ? 1 : c.live;
           s.collect = any_lost;
           s.stop = stop;
           // Few arcs at a time: latency counts, and asking for as little as possible.
@@ -734,11 +739,13 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           e = any_far_entry();
         }
         while (first - lane < entries) {
-          const bool within = e.live && mine && first < entries;
-          const bool near = within && e.key <= s.threshold;
+          const bool present = e.live && mine && first < entries;
+          const bool above = present && e.key > s.threshold;
+          it.put_far(above, e.vertex, e.key);
+          if (first >= near_count) e = it.look_up(present && !above, e.vertex, e.key);
+          const bool near = present && !above && e.live;
           // Far vertices above this block's share of the work go to all.
           const bool surplus = near && first >= near_count + s.quota;
-          it.put_far(within && !near, e.vertex, e.key);
           it.leave(surplus, e.vertex, e.key);
           it.expand(near && !surplus, e);
           if (lane == 0) first = (warps - 1) * width + atomicAdd(&s.next_entry, width);
@@ -770,8 +777,6 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       }
       if (warp == control_warp && (delta <= 0 || trace)) {
         const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
-        const float far_here =
-            lane < partitions ? float(s.sums[far_sum + s.control.slot(lane)]) : 0;
         if (trace && me == 0 && search == 0 && iteration < trace_rows && lane == 0) {
           const controller& c = s.control;
           double* row = trace + size_t(iteration) * trace_columns;
@@ -782,16 +787,16 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           row[4] = c.threshold - (delta > 0 ? 0 : c.step);
           row[5] = c.advance.slope;
           row[6] = c.alpha;
-          row[7] = c.last - c.current + 1;
+          row[7] = delta > 0 ? 1 : c.live;
           row[8] = 0;
           for (int p = 0; p < partitions; ++p) row[8] += double(s.sums[far_sum + p]);
-          row[9] = double(s.sums[lost_sum]);
+          row[9] = double(s.sums[fullest_column]);
           row[10] = double(nanoseconds());
         }
         __syncwarp();
-        if (delta <= 0) s.control.learn(expanded, arcs, far_here, lane);
+        if (delta <= 0) s.control.learn(expanded, arcs, lane);
       }
-      if (controls) s.current_list = s.list_of[delta > 0 ? 0 : s.control.slot(0)];
+      if (controls) s.current_list = s.partition_list[0];
       // Hops within the block: what is near and was just improved, without asking the others.
       for (int hop = 1; hop < s.hops; ++hop) {
         __syncthreads();

@@ -17,7 +17,7 @@ from mgraph.cuda.transfer import multiprocessors
 from mgraph.errors import DeviceError
 
 THREADS = 1024
-PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 8, 256, 18, 16
+PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 8, 256, 19, 16
 LEAST = (15, 16)  # the columns of sums that hold minima
 CHUNKS = 1024
 TYPES = {

@@ -1,8 +1,7 @@
 // The controller of the self-tuning search: self_tuning_cpu.py explains it and does the same.
 //
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
-// asking each other. Lane i sees to the far queue's partition `current + i`. Only `decide` is
-// waited for, so it has one division in a row and no double precision but for sums; `learn` runs
+// asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so it has one division in a row and no double precision but for sums; `learn` runs
 // while the other warps relax arcs.
 #pragma once
 
@@ -48,52 +47,54 @@ struct observation {
   float expanded;  // X1
   float near;      // X4: vertices up to the threshold, waiting
   float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
-  float far_here;  // vertices in partition current + lane
+  float far_here;  // vertices in the partition of this lane
   double least;    // the nearest vertex that waits near, or far where none is near
   double largest;  // the farthest vertex that was updated
 };
 
 struct controller {
   double threshold, set_point, quantum, mean_weight;
-  double bounds[partitions];  // upper bounds of the far queue's partitions, in a ring
   slope_model advance, bisect;  // d and alpha
-  float target;     // equation 3: vertices to expand, P / d
+  float target;                 // equation 3: vertices to expand, P / d
   float alpha;
-  float hops;                  // how often an iteration's frontier moves on before it ends
-  float bias;                  // integral action: what the models get wrong in the long run
-  float step, near_before;     // of the threshold's last change
-  float step_seen, near_seen;  // of the one before, which `learn` learns from
-  int current, last;  // the live partitions: current to last, modulo the ring
+  float hops;                   // how often an iteration's frontier moves on before it ends
+  float bias;                   // integral action: what the models get wrong in the long run
+  float step, near_before;      // of the threshold's last change
+  float step_seen, near_seen;   // of the one before, which `learn` learns from
   int iteration;
+  // The far queue's partitions in ascending order: upper bounds, and the slots where they are
+  // kept; slots beyond the live partitions are free.
+  double bounds[partitions];
+  int slots[partitions];
+  int live;
 
   // By one lane.
   __device__ void begin(double p, double mean_degree, double weight, double smallest_step,
                         float hops_an_iteration) {
     set_point = p;
     quantum = smallest_step;
-    mean_weight = weight;
+    mean_weight = threshold = step = weight;
     hops = hops_an_iteration;
     bias = 1;
-    threshold = step = weight;
     near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
     bisect.begin(1);
     alpha = float(1 / weight);
     target = float(p / advance.slope);
-    for (int i = 0; i < partitions; ++i) bounds[i] = endless;
+    iteration = 0;
+    for (int i = 0; i < partitions; ++i) {
+      bounds[i] = endless;
+      slots[i] = i;
+    }
     bounds[0] = weight;
-    current = iteration = 0;
-    last = 1;
+    live = 2;
   }
-
-  __device__ int slot(int i) const { return u32(current + i) % partitions; }
 
   // How far beyond the threshold the far queue holds `need` vertices, by its partitions' sizes;
   // beyond the last boundary the model must do.
   __device__ float reach(float need, float here, float slope, int lane) const {
-    const int bounded = last - current;  // partitions but for the last
-    const float upper =
-        lane < bounded ? float(fmax(bounds[slot(lane)] - threshold, 0.0)) : 0;
+    const int bounded = live - 1;  // partitions but for the last
+    const float upper = lane < bounded ? float(fmax(bounds[lane] - threshold, 0.0)) : 0;
     float held = lane < bounded ? here : 0;  // in the partitions up to this one
     for (int step = 1; step < partitions; step *= 2) {
       const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
@@ -106,8 +107,8 @@ struct controller {
     const float beyond = upper + __fdividef(need - held, slope);
     const unsigned enough = __ballot_sync(0xFFFFFFFF, lane < bounded && held >= need);
     const float found = __shfl_sync(0xFFFFFFFF, within, enough ? __ffs(enough) - 1 : 0);
-    const float guess = __shfl_sync(0xFFFFFFFF, beyond, bounded - 1);
-    return enough ? found : guess;
+    const float guess = __shfl_sync(0xFFFFFFFF, beyond, max(bounded - 1, 0));
+    return enough ? found : bounded ? guess : __fdividef(need, slope);
   }
 
   // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
@@ -123,7 +124,7 @@ struct controller {
       // far queue does.
       const float brought = seen.expanded - near_before;
       const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
-      const float stretch = float(bounds[slot(0)] - threshold);
+      const float stretch = float(bounds[0] - threshold);
       if (step > 0 && brought > 0) {
         const float density = __fdividef(brought, step);
         slope = fminf(fmaxf(slope, density / guard), density * guard);
@@ -151,9 +152,50 @@ struct controller {
     __syncwarp();
   }
 
-  // Equations 1, 2, 4 and 5, of the iteration that `decide` was told of; then equation 7: the
-  // boundaries for the vertices to come, which only ever fall. By the whole warp.
-  __device__ void learn(double expanded, double arcs, float far_here, int lane) {
+  // The partitions that hold something within the threshold are read, and what is left of them is
+  // put back: which is when their stretch can be divided anew, the first part as wide as the next
+  // iteration will want (equation 7), each further one twice as wide. So boundaries only ever
+  // fall, and sizes stay true to them. Returns how many partitions are read; by the whole warp.
+  __device__ int divide(bool anything, int lane) {
+    const double bound = lane < live ? bounds[lane] : endless;
+    const double below = __shfl_up_sync(0xFFFFFFFF, bound, 1);
+    const int reads = !anything ? 0
+        : __popc(__ballot_sync(0xFFFFFFFF, lane < live && (lane == 0 || below < threshold)));
+    if (!reads) return 0;
+    const int slot = lane < partitions ? slots[lane] : 0;
+    const double end = __shfl_sync(0xFFFFFFFF, bound, reads - 1);
+    const double width =
+        fmax(double(__fdividef(target, hops * fmaxf(alpha, 1e-30f))), quantum);
+    const int room = partitions - (live - reads);
+    const double mark = threshold + width * ((2u << lane) - 1.0);
+    const int made =
+        1 + __popc(__ballot_sync(0xFFFFFFFF, lane < room - 1 && mark < end - width / 2));
+    // Where this lane's old partition goes: the kept ones behind the new, freed slots to the new.
+    const int kept = live - reads;
+    int place;
+    if (lane < reads) {
+      place = lane < made ? lane : kept + lane;  // freed: new, or free behind the kept
+    } else if (lane < live) {
+      place = made + lane - reads;
+    } else {
+      const int spare = lane - live + reads;  // was free
+      place = spare < made ? spare : kept + spare;
+    }
+    __syncwarp();
+    if (lane < partitions) {
+      slots[place] = slot;
+      if (lane >= reads && lane < live) bounds[place] = bound;
+    }
+    __syncwarp();
+    if (lane < made) bounds[lane] = lane == made - 1 ? end : mark;
+    if (lane == 0) live = made + kept;
+    __syncwarp();
+    return reads;
+  }
+
+  // Equations 1, 2, 4 and 5, of the iteration that `decide` was told of; its result serves the
+  // next decision, so that it is computed while the others work. By the whole warp.
+  __device__ void learn(double expanded, double arcs, int lane) {
     if (lane == 0 && expanded > 0) {
       advance.observe(expanded, arcs);
       const double seen = fmax(arcs / expanded, 1.0);
@@ -164,37 +206,10 @@ struct controller {
       }
       target = float(bias * set_point / advance.slope);
     }
-    if (lane == 1) {
+    if (lane == 1 && step_seen > 0) {
       bisect.slope = alpha;
-      if (step_seen > 0) {
-        bisect.observe(step_seen, expanded - near_seen);
-        alpha = float(bisect.slope);
-      }
-    }
-    __syncwarp();
-    const int live = last - current;
-    double bound = lane <= live ? bounds[slot(lane)] : endless;
-    const unsigned left =
-        ~__ballot_sync(0xFFFFFFFF, lane < live && far_here == 0 && bound <= threshold);
-    const int gone = __ffs(left) - 1;
-    const double width = fmax(double(__fdividef(target, fmaxf(alpha, 1e-30f))), quantum);
-    const bool full = live - gone + 1 >= partitions;
-    const bool endmost = lane == live;
-    if (lane >= gone) bound = fmin(bound, threshold + (lane - gone + 1) * width);
-    for (int step = 1; step < partitions; step *= 2) {
-      const double other = __shfl_up_sync(0xFFFFFFFF, bound, step) + step * width;
-      if (lane - step >= gone) bound = fmin(bound, other);
-    }
-    __syncwarp();
-    const int at = slot(lane), after = slot(live + 1);
-    if (lane >= gone && lane <= live && !(endmost && full)) bounds[at] = bound;
-    __syncwarp();
-    if (lane == 0) {
-      current += gone;
-      if (!full) {
-        last += 1;
-        bounds[after] = endless;
-      }
+      bisect.observe(step_seen, expanded - near_seen);
+      if (bisect.slope > 0) alpha = float(bisect.slope);
     }
     __syncwarp();
   }
