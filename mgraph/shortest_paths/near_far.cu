@@ -29,6 +29,7 @@ constexpr int threads = MGRAPH_THREADS;
 constexpr int warps = threads / 32;
 constexpr int most_blocks = 256;           // in one search
 constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
+constexpr u32 most_arcs = 1024;            // of a vertex that one block expands
 constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
 constexpr u32 most_local = threads / 4;       // entries with which a block goes on by itself
@@ -118,6 +119,8 @@ struct block_state {
   u64 sums[columns];                       // of the newest round
   u64 counts[most_blocks];                 // of each warp's share of blocks, prefix sums
   u64 warp_counts[most_blocks / 32];
+  u32 warp_arcs[warps], ends[threads];     // of the entries that are kept
+  u32 entries, width;                      // to look up in this iteration, and at a time by a warp
 };
 
 template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
@@ -300,8 +303,8 @@ struct searcher {
   __device__ void expand(bool mine, const entry& e, bool unsure = false) {
     const key_t now = unsure && mine ? fresh(&distance[e.vertex]) : e.key;
     const u32 lane = threadIdx.x & 31;
-    const u32 degree = mine && e.degree <= piece_arcs ? e.degree : 0;
-    if (mine && e.degree > piece_arcs) leave_pieces(e);
+    const u32 degree = mine && e.degree <= most_arcs ? e.degree : 0;
+    if (mine && e.degree > most_arcs) leave_pieces(e);
     u32 end = degree;  // inclusive prefix sum
     for (int step = 1; step < 32; step *= 2) {
       const u32 other = __shfl_up_sync(full_warp, end, step);
@@ -329,6 +332,58 @@ struct searcher {
       const bool counts = __shfl_sync(full_warp, int(current), owner);
       relax(rank < total && counts, from, begin + (rank - skip));
     }
+  }
+
+  // Keep an entry a lane for `expand_kept`; there is room for one a thread.
+  __device__ void keep(bool mine, const entry& e) {
+    if (mine && e.degree > most_arcs) leave_pieces(e);
+    mine = mine && e.degree <= most_arcs;
+    const u32 mask = __ballot_sync(full_warp, mine);
+    if (!mask) return;
+    const u32 position = place_in(&s.local_count[0], mask);
+    if (mine) {
+      local_list& list = local[0];
+      list.key[position] = e.key;
+      list.begin[position] = e.begin;
+      list.degree[position] = e.degree;
+    }
+  }
+
+  // Relax the arcs of the kept entries, spread evenly over the block's threads. By all of them.
+  __device__ void expand_kept() {
+    __syncthreads();
+    const u32 lane = threadIdx.x & 31, warp = threadIdx.x / 32, count = s.local_count[0];
+    local_list& list = local[0];
+    u32 end = threadIdx.x < count ? list.degree[threadIdx.x] : 0;
+    for (int step = 1; step < 32; step *= 2) {
+      const u32 other = __shfl_up_sync(full_warp, end, step);
+      if (lane >= step) end += other;
+    }
+    if (lane == 31) s.warp_arcs[warp] = end;
+    __syncthreads();
+    u32 before = 0;
+    if (lane < warp) before = s.warp_arcs[lane];
+    for (int step = 16; step; step /= 2) before += __shfl_xor_sync(full_warp, before, step);
+    u32* const ends = s.ends;
+    ends[threadIdx.x] = before + end;
+    __syncthreads();
+    const u32 total = count ? ends[count - 1] : 0;
+    if (threadIdx.x == 0) {
+      s.count[arcs_sum] += total;
+      s.count[expanded_sum] += count;
+      s.local_count[0] = 0;
+    }
+    for (u32 base = warp * 32; base < total; base += threads) {
+      const u32 rank = base + lane;
+      u32 low = 0, high = count - 1;  // the first entry whose end is above rank
+      while (low < high) {
+        const u32 middle = (low + high) / 2;
+        if (ends[middle] <= rank) low = middle + 1; else high = middle;
+      }
+      const u32 skip = low ? ends[low - 1] : 0;
+      relax(rank < total, list.key[low], list.begin[low] + (rank - skip));
+    }
+    __syncthreads();
   }
 
   // Cut a vertex of many arcs up for the whole grid.
@@ -697,6 +752,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
                 ? near_entry(mine, first)
                 : far_entry(mine && first < near_count + current_size, current_list,
                             first - near_count);
+        if (threadIdx.x == 0) {
+          s.entries = near_count;
+          s.width = width;
+        }
       }
       __syncthreads();
       STAMP(3)
@@ -706,6 +765,30 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         break;
       }
       write_to(side ^ 1);
+
+      if (warp == control_warp && (delta <= 0 || trace)) {
+        const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
+        if (trace && me == 0 && search == 0 && iteration < trace_rows && lane == 0) {
+          const controller& c = s.control;
+          double* row = trace + size_t(iteration) * trace_columns;
+          row[0] = expanded;
+          row[1] = arcs;
+          row[2] = double(s.sums[updated_sum]);
+          row[3] = double(s.sums[near_sum]);
+          row[4] = c.threshold - (delta > 0 ? 0 : c.step);
+          row[5] = c.advance.slope;
+          row[6] = c.alpha;
+          row[7] = delta > 0 ? 1 : c.live;
+          row[8] = 0;
+          for (int p = 0; p < partitions; ++p) row[8] += double(s.sums[far_sum + p]);
+          row[9] = double(s.sums[lost_sum]);
+          row[11] = double(s.sums[fullest_column]);
+          row[10] = double(nanoseconds());
+        }
+        __syncwarp();
+        if (delta <= 0) s.control.learn(expanded, arcs, lane);
+      }
+      if (controls) s.current_list = s.partition_list[0];
 
       // expand
       it.hop = 0;
@@ -727,34 +810,47 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           it.hop = 0;
         }
       }
-      if (warp != control_warp) {
-        const u32 entries = near_count + s.read_start[s.reads];
-        const bool mine = lane < width;
-        const auto any_far_entry = [&]() {
-          const u32 r = part_of(s.read_start, s.reads, first - near_count);
-          return far_entry(mine && first < entries, s.read_list[r],
-                           first - near_count - s.read_start[r]);
-        };
-        if (first >= near_count && !(s.current_read && first < near_count + current_size)) {
-          e = any_far_entry();
-        }
-        while (first - lane < entries) {
-          const bool present = e.live && mine && first < entries;
-          const bool above = present && e.key > s.threshold;
-          it.put_far(above, e.vertex, e.key);
-          if (first >= near_count) e = it.look_up(present && !above, e.vertex, e.key);
-          const bool near = present && !above && e.live;
-          // Far vertices above this block's share of the work go to all.
-          const bool surplus = near && first >= near_count + s.quota;
-          it.leave(surplus, e.vertex, e.key);
-          it.expand(near && !surplus, e);
+      const u32 entries = near_count + s.read_start[s.reads];
+      const bool in_batch = lane < width;
+      const auto any_far_entry = [&]() {
+        const u32 r = part_of(s.read_start, s.reads, first - near_count);
+        return far_entry(in_batch && first < entries, s.read_list[r],
+                         first - near_count - s.read_start[r]);
+      };
+      // What becomes of an entry: far again, left to all, or expanded here.
+      const auto sift = [&]() {
+        const bool present = e.live && in_batch && first < entries;
+        const bool above = present && e.key > s.threshold;
+        it.put_far(above, e.vertex, e.key);
+        if (first >= near_count) e = it.look_up(present && !above, e.vertex, e.key);
+        const bool near = present && !above && e.live;
+        // Far vertices above this block's share of the work go to all.
+        const bool surplus = near && first >= near_count + s.quota;
+        it.leave(surplus, e.vertex, e.key);
+        return near && !surplus;
+      };
+      if (warp != control_warp && first >= near_count &&
+          !(s.current_read && first < near_count + current_size)) {
+        e = any_far_entry();
+      }
+      if (s.eager) {
+        while (warp != control_warp && first - lane < entries) {
+          it.expand(sift(), e);
           if (lane == 0) first = (warps - 1) * width + atomicAdd(&s.next_entry, width);
           first = __shfl_sync(full_warp, first, 0) + lane;
-          if (first < near_count) {
-            e = near_entry(mine, first);
-          } else {
-            e = any_far_entry();
+          e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
+        }
+      } else {
+        const u32 all = s.entries + s.read_start[s.reads];
+        for (u32 base = 0; base < all; base += (warps - 1) * s.width) {
+          if (warp != control_warp) {
+            if (base) {
+              first += (warps - 1) * width;
+              e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
+            }
+            it.keep(sift(), e);
           }
+          it.expand_kept();
         }
       }
       for (u32 i = warp * blocks + block; i < pieces; i += blocks * (warps - 1)) {
@@ -775,28 +871,6 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         }
         if (found) atomicAdd(&s.count[settled_sum], found);
       }
-      if (warp == control_warp && (delta <= 0 || trace)) {
-        const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
-        if (trace && me == 0 && search == 0 && iteration < trace_rows && lane == 0) {
-          const controller& c = s.control;
-          double* row = trace + size_t(iteration) * trace_columns;
-          row[0] = expanded;
-          row[1] = arcs;
-          row[2] = double(s.sums[updated_sum]);
-          row[3] = double(s.sums[near_sum]);
-          row[4] = c.threshold - (delta > 0 ? 0 : c.step);
-          row[5] = c.advance.slope;
-          row[6] = c.alpha;
-          row[7] = delta > 0 ? 1 : c.live;
-          row[8] = 0;
-          for (int p = 0; p < partitions; ++p) row[8] += double(s.sums[far_sum + p]);
-          row[9] = double(s.sums[fullest_column]);
-          row[10] = double(nanoseconds());
-        }
-        __syncwarp();
-        if (delta <= 0) s.control.learn(expanded, arcs, lane);
-      }
-      if (controls) s.current_list = s.partition_list[0];
       // Hops within the block: what is near and was just improved, without asking the others.
       for (int hop = 1; hop < s.hops; ++hop) {
         __syncthreads();
