@@ -29,7 +29,7 @@ constexpr int threads = MGRAPH_THREADS;
 constexpr int warps = threads / 32;
 constexpr int most_blocks = 256;           // in one search
 constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
-constexpr u32 most_arcs = 1024;            // of a vertex that one block expands
+constexpr u32 most_arcs = 256;             // of a vertex that one block expands
 constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
 constexpr u32 most_local = threads / 4;       // entries with which a block goes on by itself
@@ -112,10 +112,11 @@ struct block_state {
   int reads;
   int current_list;                        // of the far queue's first partition
   bool stop, collect, eager, current_read;
+  bool clean;                              // look whether far entries were replaced
   int hops;
   u32 local_count[3];                      // of the hop read, the hop written, the one after
   u32 next_entry;
-  u32 quota;                               // of far vertices that this block expands itself
+  u32 drawn, quota;                        // far vertices that this block expands itself
   u64 sums[columns];                       // of the newest round
   u64 counts[most_blocks];                 // of each warp's share of blocks, prefix sums
   u64 warp_counts[most_blocks / 32];
@@ -199,7 +200,7 @@ struct searcher {
       }
     }
     if (chunk == lost_chunk) {
-      s.count[lost_sum] = 1;
+      s.count[lost_sum] = 1000000;
     } else {
       const u32 at = chunk * chunk_entries + position % chunk_entries;
       far.vertex[at] = vertex;
@@ -392,7 +393,7 @@ struct searcher {
     const u32 position = atomicAdd(&s.count[piece_sum], count);
     if (position + count > piece_capacity) {
       // No room: it counts as lost, and `collect` will find the vertex again.
-      s.count[lost_sum] = 1;
+      s.count[lost_sum] = 1000;
       atomicSub(&s.count[piece_sum], count);
       return;
     }
@@ -695,7 +696,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
             max(key_at_most(c.threshold), near_left || !any_far ? key_t(0) : least_far);
         const bool anything = any_far && least_far <= threshold && !any_lost;
         const int slot = lane < partitions ? c.slots[lane] : 0;
-        const int reads = delta > 0 ? anything : c.divide(anything, lane);
+        const int lived = delta > 0 ? 1 : c.live;
+        const int divided = delta > 0 ? anything : c.divide(anything, lane);
+        const bool clean = s.free_chunks < chunks / 4;
+        const int reads = clean && !any_lost ? lived : divided;
         const int list = s.list_of[slot];
         u32 end = lane < reads ? s.size[list] : 0;
         for (int step = 1; step < partitions; step *= 2) {
@@ -719,6 +723,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         if (lane < 3) s.local_count[lane] = 0;
         if (lane == 0) {
           s.reads = reads;
+          s.clean = clean;
           s.read_start[0] = 0;
           s.current_read = reads > 0;
           s.threshold = threshold;
@@ -730,7 +735,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           // Few arcs at a time: latency counts, and asking for as little as possible.
           s.eager = hops > 1 && near_total * float(mean_degree) <= float(blocks * threads);
           s.hops = s.eager ? hops : 1;
-          s.next_entry = 0;
+          s.next_entry = s.drawn = 0;
           const float wanted = delta > 0 ? far : c.target - seen.near;
           s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
         }
@@ -821,11 +826,18 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       const auto sift = [&]() {
         const bool present = e.live && in_batch && first < entries;
         const bool above = present && e.key > s.threshold;
-        it.put_far(above, e.vertex, e.key);
-        if (first >= near_count) e = it.look_up(present && !above, e.vertex, e.key);
+        if (first >= near_count) {
+          const bool asked = present && (!above || s.clean);
+          const bool unasked = present && !asked;
+          e = it.look_up(asked, e.vertex, e.key);
+          e.live = e.live || unasked;
+        }
+        it.put_far(above && e.live, e.vertex, e.key);
         const bool near = present && !above && e.live;
         // Far vertices above this block's share of the work go to all.
-        const bool surplus = near && first >= near_count + s.quota;
+        bool surplus = near && first >= near_count;
+        const u32 drawn = __ballot_sync(full_warp, surplus);
+        if (drawn) surplus = it.place_in(&s.drawn, drawn) >= s.quota && surplus;
         it.leave(surplus, e.vertex, e.key);
         return near && !surplus;
       };
@@ -833,25 +845,17 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           !(s.current_read && first < near_count + current_size)) {
         e = any_far_entry();
       }
-      if (s.eager) {
+      const u32 all = s.entries + s.read_start[s.reads];
+      if (s.eager || all > (warps - 1) * s.width) {
         while (warp != control_warp && first - lane < entries) {
           it.expand(sift(), e);
           if (lane == 0) first = (warps - 1) * width + atomicAdd(&s.next_entry, width);
           first = __shfl_sync(full_warp, first, 0) + lane;
           e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
         }
-      } else {
-        const u32 all = s.entries + s.read_start[s.reads];
-        for (u32 base = 0; base < all; base += (warps - 1) * s.width) {
-          if (warp != control_warp) {
-            if (base) {
-              first += (warps - 1) * width;
-              e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
-            }
-            it.keep(sift(), e);
-          }
-          it.expand_kept();
-        }
+      } else {  // few entries: a warp's share of them may have most of the arcs
+        if (warp != control_warp) it.keep(sift(), e);
+        it.expand_kept();
       }
       for (u32 i = warp * blocks + block; i < pieces; i += blocks * (warps - 1)) {
         const place p = place_of(s, before, i, 32);

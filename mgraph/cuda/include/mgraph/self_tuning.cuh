@@ -132,7 +132,8 @@ struct controller {
         slope = __fdividef(here, stretch);
       }
       const float ahead = fminf(__fdividef(need, slope), reach(need, seen.far_here, slope, lane));
-      next = fmin(threshold + ahead, end + 2 * hops * mean_weight);
+      // There is nothing beyond the farthest vertex but what the hops will find.
+      next = fmin(threshold + ahead, end + (hops > 1 ? 2 * hops * mean_weight : 0));
     } else {
       const double from = fmin(threshold, end);
       slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
