@@ -30,6 +30,7 @@ constexpr int warps = threads / 32;
 constexpr int most_blocks = 256;           // in one search
 constexpr int lists = 2 * partitions;      // of each partition: one being read, one being filled
 constexpr u32 most_arcs = 256;             // of a vertex that one block expands
+constexpr u32 few_batches = 8;             // of entries: then the block shares their arcs evenly
 constexpr u32 piece_arcs = 256;            // of a vertex with more arcs than this
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
 constexpr u32 most_local = threads / 4;       // entries with which a block goes on by itself
@@ -200,7 +201,7 @@ struct searcher {
       }
     }
     if (chunk == lost_chunk) {
-      s.count[lost_sum] = 1000000;
+      s.count[lost_sum] = 1;
     } else {
       const u32 at = chunk * chunk_entries + position % chunk_entries;
       far.vertex[at] = vertex;
@@ -239,18 +240,21 @@ struct searcher {
     return __shfl_sync(full_warp, position, leader) + __popc(mask & lanes_below());
   }
 
-  // Leave an entry a lane to all blocks, for the next iteration.
+  // Leave an entry a lane to all blocks, for the next iteration; where there is no room, to the
+  // first partition, which the next iteration reads since it holds something near.
   __device__ void leave(bool mine, int vertex, key_t key) {
     const u32 mask = __ballot_sync(full_warp, mine);
     if (!mask) return;
     const u32 position = place_in(&s.count[near_sum], mask);
-    if (mine && position < near_capacity) {
+    const bool room = position < near_capacity;
+    if (mine && room) {
       near_out.vertex[position] = vertex;
       near_out.key[position] = key;
       atomicMin(&s.least_near, key);
-    } else if (mine) {
-      s.count[lost_sum] = 1;
     }
+    const u32 over = __ballot_sync(full_warp, mine && !room);
+    if (mine && !room) append(over, s.partition_list[0], vertex, key);
+    __syncwarp();
   }
 
   // Bisect-frontier for one entry a lane; in a hop before the last, with its row.
@@ -304,8 +308,8 @@ struct searcher {
   __device__ void expand(bool mine, const entry& e, bool unsure = false) {
     const key_t now = unsure && mine ? fresh(&distance[e.vertex]) : e.key;
     const u32 lane = threadIdx.x & 31;
-    const u32 degree = mine && e.degree <= most_arcs ? e.degree : 0;
-    if (mine && e.degree > most_arcs) leave_pieces(e);
+    const bool left = mine && e.degree > most_arcs && leave_pieces(e);
+    const u32 degree = mine && !left ? e.degree : 0;
     u32 end = degree;  // inclusive prefix sum
     for (int step = 1; step < 32; step *= 2) {
       const u32 other = __shfl_up_sync(full_warp, end, step);
@@ -337,8 +341,7 @@ struct searcher {
 
   // Keep an entry a lane for `expand_kept`; there is room for one a thread.
   __device__ void keep(bool mine, const entry& e) {
-    if (mine && e.degree > most_arcs) leave_pieces(e);
-    mine = mine && e.degree <= most_arcs;
+    if (mine && e.degree > most_arcs) mine = !leave_pieces(e);
     const u32 mask = __ballot_sync(full_warp, mine);
     if (!mask) return;
     const u32 position = place_in(&s.local_count[0], mask);
@@ -387,15 +390,13 @@ struct searcher {
     __syncthreads();
   }
 
-  // Cut a vertex of many arcs up for the whole grid.
-  __device__ void leave_pieces(const entry& e) {
+  // Cut a vertex of many arcs up for the whole grid; false where there is no room.
+  __device__ bool leave_pieces(const entry& e) {
     const u32 count = (e.degree + piece_arcs - 1) / piece_arcs;
     const u32 position = atomicAdd(&s.count[piece_sum], count);
     if (position + count > piece_capacity) {
-      // No room: it counts as lost, and `collect` will find the vertex again.
-      s.count[lost_sum] = 1000;
       atomicSub(&s.count[piece_sum], count);
-      return;
+      return false;
     }
     for (u32 i = 0; i < count; ++i) {
       piece_out.vertex[position + i] = e.vertex;
@@ -403,6 +404,7 @@ struct searcher {
       piece_out.number[position + i] = i;
     }
     atomicMin(&s.least_near, e.key);
+    return true;
   }
 
   __device__ void expand_piece(int u, key_t key, u32 number) {
@@ -698,7 +700,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const int slot = lane < partitions ? c.slots[lane] : 0;
         const int lived = delta > 0 ? 1 : c.live;
         const int divided = delta > 0 ? anything : c.divide(anything, lane);
-        const bool clean = s.free_chunks < chunks / 4;
+        // What is read is freed only afterwards: begin while there is room for all of it again.
+        const bool clean = s.free_chunks < chunks * 6 / 10;
         const int reads = clean && !any_lost ? lived : divided;
         const int list = s.list_of[slot];
         u32 end = lane < reads ? s.size[list] : 0;
@@ -846,16 +849,25 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         e = any_far_entry();
       }
       const u32 all = s.entries + s.read_start[s.reads];
-      if (s.eager || all > (warps - 1) * s.width) {
+      const u32 batch = (warps - 1) * s.width;
+      if (s.eager || all > few_batches * batch) {
         while (warp != control_warp && first - lane < entries) {
           it.expand(sift(), e);
-          if (lane == 0) first = (warps - 1) * width + atomicAdd(&s.next_entry, width);
+          if (lane == 0) first = batch + atomicAdd(&s.next_entry, width);
           first = __shfl_sync(full_warp, first, 0) + lane;
           e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
         }
-      } else {  // few entries: a warp's share of them may have most of the arcs
-        if (warp != control_warp) it.keep(sift(), e);
-        it.expand_kept();
+      } else {  // few entries: some warps might have most of the arcs
+        for (u32 base = 0; base < all; base += batch) {
+          if (warp != control_warp) {
+            if (base) {
+              first += batch;
+              e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
+            }
+            it.keep(sift(), e);
+          }
+          it.expand_kept();
+        }
       }
       for (u32 i = warp * blocks + block; i < pieces; i += blocks * (warps - 1)) {
         const place p = place_of(s, before, i, 32);
