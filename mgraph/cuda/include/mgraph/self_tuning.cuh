@@ -139,6 +139,8 @@ struct controller {
       slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
       next = from + __fdividef(need, slope * hops);
     }
+    // Between two whole lengths there is nothing to be had.
+    if (quantum >= 1) next = rint(next);
     next = fmax(next, seen.least);
     __syncwarp();
     if (lane == 0) {
