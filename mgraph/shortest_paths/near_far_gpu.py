@@ -17,9 +17,9 @@ from mgraph.cuda.transfer import multiprocessors
 from mgraph.errors import DeviceError
 
 THREADS = 1024
-PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 8, 256, 19, 16
-LEAST = (15, 16)  # the columns of sums that hold minima
-CHUNKS = 1024
+PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 16, 256, 27, 16
+LEAST = (23, 24)  # the columns of sums that hold minima
+CHUNKS = 512
 TYPES = {
     ("int32", "int32"): ("int", "int"),
     ("int32", "int64"): ("int", "long long"),

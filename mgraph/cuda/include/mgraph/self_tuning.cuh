@@ -9,7 +9,7 @@ namespace mgraph {
 
 using u32 = unsigned int;
 
-constexpr int partitions = 8;
+constexpr int partitions = 16;
 constexpr int bootstrap_iterations = 5;
 constexpr float guard = 2;
 constexpr double longest_memory = 16;
@@ -169,7 +169,8 @@ struct controller {
     const double end = __shfl_sync(0xFFFFFFFF, bound, reads - 1);
     const double width =
         fmax(double(__fdividef(target, hops * fmaxf(alpha, 1e-30f))), quantum);
-    const int room = partitions - (live - reads);
+    // Half of the free slots: the threshold may fall back and want to divide again.
+    const int room = (partitions - (live - reads) + 1) / 2;
     const double mark = threshold + width * ((2u << lane) - 1.0);
     const int made =
         1 + __popc(__ballot_sync(0xFFFFFFFF, lane < room - 1 && mark < end - width / 2));
