@@ -819,7 +819,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         }
       }
       const u32 entries = near_count + s.read_start[s.reads];
-      const bool in_batch = lane < width;
+      bool in_batch = lane < width;
       const auto any_far_entry = [&]() {
         const u32 r = part_of(s.read_start, s.reads, first - near_count);
         return far_entry(in_batch && first < entries, s.read_list[r],
@@ -848,22 +848,26 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           !(s.current_read && first < near_count + current_size)) {
         e = any_far_entry();
       }
+      // The first batch is at hand; the further ones are as wide as there is work.
       const u32 all = s.entries + s.read_start[s.reads];
-      const u32 batch = (warps - 1) * s.width;
-      if (s.eager || all > few_batches * batch) {
+      const u32 begun = (warps - 1) * s.width, rest = all > begun ? all - begun : 0;
+      const u32 wide = max(1u, min(32u, (rest + warps - 2) / (warps - 1)));
+      const auto next_batch = [&](u32 at) {
+        first = begun + at + lane;
+        in_batch = lane < wide;
+        e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
+      };
+      if (s.eager || rest > few_batches * 32 * (warps - 1)) {
         while (warp != control_warp && first - lane < entries) {
           it.expand(sift(), e);
-          if (lane == 0) first = batch + atomicAdd(&s.next_entry, width);
-          first = __shfl_sync(full_warp, first, 0) + lane;
-          e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
+          u32 at = 0;
+          if (lane == 0) at = atomicAdd(&s.next_entry, wide);
+          next_batch(__shfl_sync(full_warp, at, 0));
         }
       } else {  // few entries: some warps might have most of the arcs
-        for (u32 base = 0; base < all; base += batch) {
+        for (u32 done = 0; done == 0 || done - begun < rest; done += done ? (warps - 1) * wide : begun) {
           if (warp != control_warp) {
-            if (base) {
-              first += batch;
-              e = first < near_count ? near_entry(in_batch, first) : any_far_entry();
-            }
+            if (done) next_batch(done - begun + warp * wide);
             it.keep(sift(), e);
           }
           it.expand_kept();
