@@ -40,7 +40,10 @@ constexpr int trace_columns = 16;
 
 // Sums over a search's blocks, in a ring of three.
 enum column {
-  near_sum, piece_sum, expanded_sum, arcs_sum, updated_sum, lost_sum, settled_sum, counters,
+  near_sum, piece_sum, expanded_sum, arcs_sum, updated_sum, lost_sum, settled_sum,
+  met_sum,     // far entries within the threshold
+  drawn_sum,   // those of them that were not replaced
+  counters,
   far_sum = counters,
   least_near_column = far_sum + partitions,  // minima of keys
   least_far_column,
@@ -117,7 +120,7 @@ struct block_state {
   int hops;
   u32 local_count[3];                      // of the hop read, the hop written, the one after
   u32 next_entry;
-  u32 drawn, quota;                        // far vertices that this block expands itself
+  u32 quota;                               // of far vertices that this block expands itself
   u64 sums[columns];                       // of the newest round
   u64 counts[most_blocks];                 // of each warp's share of blocks, prefix sums
   u64 warp_counts[most_blocks / 32];
@@ -680,6 +683,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         seen.piece_arcs = float(u32(counts >> 32)) * piece_arcs;
         seen.far_here = lane < c.live ? float(s.sums[far_sum + c.slots[lane]]) : 0;
         seen.expanded = float(s.sums[expanded_sum]);
+        seen.met = float(s.sums[met_sum]);
+        seen.drawn = float(s.sums[drawn_sum]);
         seen.least = double(as_length(near_left ? least_near : least_far));
         seen.largest = double(as_length(key_t(s.sums[largest_column])));
         float far = seen.far_here;  // near-far has one partition, lane 0's
@@ -738,9 +743,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           // Few arcs at a time: latency counts, and asking for as little as possible.
           s.eager = hops > 1 && near_total * float(mean_degree) <= float(blocks * threads);
           s.hops = s.eager ? hops : 1;
-          s.next_entry = s.drawn = 0;
+          s.next_entry = 0;
           const float wanted = delta > 0 ? far : c.target - seen.near;
-          s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+          s.quota = max(32u, u32(fmaxf(wanted, 0) * (hops > 1 ? 1.25f : 4.0f) / blocks));
         }
       }
       if (warp != control_warp) {
@@ -839,8 +844,10 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const bool near = present && !above && e.live;
         // Far vertices above this block's share of the work go to all.
         bool surplus = near && first >= near_count;
+        const u32 met = __ballot_sync(full_warp, present && !above && first >= near_count);
         const u32 drawn = __ballot_sync(full_warp, surplus);
-        if (drawn) surplus = it.place_in(&s.drawn, drawn) >= s.quota && surplus;
+        if (met && lane == 0) atomicAdd(&s.count[met_sum], __popc(met));
+        if (drawn) surplus = it.place_in(&s.count[drawn_sum], drawn) >= s.quota && surplus;
         it.leave(surplus, e.vertex, e.key);
         return near && !surplus;
       };

@@ -17,8 +17,8 @@ from mgraph.cuda.transfer import multiprocessors
 from mgraph.errors import DeviceError
 
 THREADS = 1024
-PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 16, 256, 27, 16
-LEAST = (23, 24)  # the columns of sums that hold minima
+PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 16, 256, 29, 16
+LEAST = (25, 26)  # the columns of sums that hold minima
 CHUNKS = 512
 TYPES = {
     ("int32", "int32"): ("int", "int"),

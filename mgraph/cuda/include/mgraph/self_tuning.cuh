@@ -47,7 +47,8 @@ struct observation {
   float expanded;  // X1
   float near;      // X4: vertices up to the threshold, waiting
   float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
-  float far_here;  // vertices in the partition of this lane
+  float met, drawn;  // far entries within the threshold, and those of them that still counted
+  float far_here;    // entries in the partition of this lane
   double least;    // the nearest vertex that waits near, or far where none is near
   double largest;  // the farthest vertex that was updated
 };
@@ -58,6 +59,7 @@ struct controller {
   float target;                 // equation 3: vertices to expand, P / d
   float alpha;
   float hops;                   // how often an iteration's frontier moves on before it ends
+  float fresh_share;            // of far entries: the others were replaced by nearer ones
   float bias;                   // integral action: what the models get wrong in the long run
   float step, near_before;      // of the threshold's last change
   float step_seen, near_seen;   // of the one before, which `learn` learns from
@@ -75,7 +77,7 @@ struct controller {
     quantum = smallest_step;
     mean_weight = threshold = step = weight;
     hops = hops_an_iteration;
-    bias = 1;
+    bias = fresh_share = 1;
     near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
     bisect.begin(1);
@@ -116,6 +118,9 @@ struct controller {
     const float waiting =
         hops * seen.near + __fdividef(seen.piece_arcs, float(advance.slope));
     const float need = target - waiting;
+    const float fresh =
+        seen.met > 0 ? fmaxf(0.5f * (fresh_share + __fdividef(seen.drawn, seen.met)), 1e-3f)
+                     : fresh_share;
     const double end = fmax(seen.largest, seen.least);
     float slope = alpha;
     double next;
@@ -131,7 +136,7 @@ struct controller {
       } else if (iteration < bootstrap_iterations && here > 0 && stretch > 0 && stretch < 1e30f) {
         slope = __fdividef(here, stretch);
       }
-      const float ahead = fminf(__fdividef(need, slope), reach(need, seen.far_here, slope, lane));
+      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, lane));
       // There is nothing beyond the farthest vertex but what the hops will find.
       next = fmin(threshold + ahead, end + (hops > 1 ? 2 * hops * mean_weight : 0));
     } else {
@@ -140,7 +145,7 @@ struct controller {
       next = from + __fdividef(need, slope * hops);
     }
     // Between two whole lengths there is nothing to be had.
-    if (quantum >= 1) next = rint(next);
+    if (quantum >= 1) next = 2 * waiting < target ? ceil(next) : rint(next);
     next = fmax(next, seen.least);
     __syncwarp();
     if (lane == 0) {
@@ -149,6 +154,7 @@ struct controller {
       step = float(next - threshold);
       near_before = waiting;
       alpha = slope;
+      fresh_share = fresh;
       threshold = next;
       ++iteration;
     }
