@@ -706,7 +706,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         const int lived = delta > 0 ? 1 : c.live;
         const int divided = delta > 0 ? anything : c.divide(anything, lane);
         // What is read is freed only afterwards: begin while there is room for all of it again.
-        const bool clean = s.free_chunks < chunks * 6 / 10;
+        const bool clean = s.sums[fullest_column] > u64(chunks) * chunk_entries * 4 / 10;
         const int reads = clean && !any_lost ? lived : divided;
         const int list = s.list_of[slot];
         u32 end = lane < reads ? s.size[list] : 0;

@@ -69,7 +69,7 @@ class Searcher:
         pieces = int(((degrees + PIECE_ARCS - 1) // PIECE_ARCS)[degrees > PIECE_ARCS].sum())
         most = -(-graph.max_degree // PIECE_ARCS)
         self.pieces = min(max(most, min(pieces, 4096 + 8 * pieces // self.blocks), 1), (1 << 20) - 1)
-        entries = -(-4 * n // self.blocks) + 2 * PARTITIONS * 32
+        entries = -(-6 * n // self.blocks) + 2 * PARTITIONS * 32
         self.chunk = max(32, -(-entries // CHUNKS // 32) * 32)
         self.chunks = CHUNKS
         far = total * self.chunk * self.chunks
