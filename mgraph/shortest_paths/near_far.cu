@@ -101,9 +101,8 @@ struct far_pool {  // a block's slice
 
 struct block_state {
   controller control;
-  double bounds[partitions];   // where new entries go
+  key_t bounds[partitions];    // where new entries go
   int partition_list[partitions];
-  int partitions_live;
   key_t threshold;
   u32 count[counters];  // this block's share of the sums
   key_t least_near, largest;
@@ -176,63 +175,47 @@ struct searcher {
     return e;
   }
 
-  // Put the entries of the lanes in `mask` into a list; all lanes of the mask are here.
-  __device__ void append(u32 mask, int list, int vertex, key_t key) {
-    const int leader = __ffs(mask) - 1;
-    const u32 lane = threadIdx.x & 31, count = __popc(mask);
-    u32 position = 0;
-    if (lane == leader) {
-      position = atomicAdd(&s.size[list], count);
-      const u32 first = position / chunk_entries, last = (position + count - 1) / chunk_entries;
-      // Whoever reaches a chunk's first entry provides the chunk.
-      if (position % chunk_entries == 0 || last > first) {
-        const u32 wanted = position % chunk_entries == 0 ? first : last;
-        if (wanted < chunks) {
-          const int top = atomicSub(&s.free_chunks, 1) - 1;
-          if (top < 0) atomicAdd(&s.free_chunks, 1);
-          *(volatile u16*)&chunk_of[list * chunks + wanted] = top < 0 ? lost_chunk : free_list[top];
-        }
-      }
-    }
-    __syncwarp(mask);
-    position = __shfl_sync(mask, position, leader) + __popc(mask & lanes_below());
-    const u32 index = position / chunk_entries;
-    u16 chunk = lost_chunk;
-    if (index < chunks) {
-      const volatile u16* entry = &chunk_of[list * chunks + index];
-      while ((chunk = *entry) == no_chunk) {
-      }
-    }
-    if (chunk == lost_chunk) {
-      s.count[lost_sum] = 1;
-    } else {
-      const u32 at = chunk * chunk_entries + position % chunk_entries;
-      far.vertex[at] = vertex;
-      far.key[at] = key;
-      atomicMin(&s.least[list], key);
-    }
-    __syncwarp(mask);
-  }
-
-  __device__ int partition_of(double distance) const {
+  __device__ int partition_of(key_t key) const {
+    if (one_partition) return 0;
     int p = 0;
-    while (p < s.partitions_live - 1 && distance > s.bounds[p]) ++p;
+#pragma unroll
+    for (int i = 0; i < partitions - 1; ++i) p += key > s.bounds[i];
     return p;
   }
 
-  __device__ void put_far(bool mine, int vertex, key_t key) {
-    u32 waiting = __ballot_sync(full_warp, mine);
-    if (!waiting) return;
-    const int partition =
-        mine && !one_partition ? partition_of(double(as_length(key))) : 0;
-    while (waiting) {
-      const int p = __shfl_sync(full_warp, partition, __ffs(waiting) - 1);
-      const bool now = mine && partition == p;
-      const u32 mask = __ballot_sync(full_warp, now);
-      if (now) append(mask, s.partition_list[p], vertex, key);
-      __syncwarp();
-      waiting &= ~mask;
+  // Put an entry a lane into a partition's list; all lanes of the warp are here.
+  __device__ void put_into(int partition, bool mine, int vertex, key_t key) {
+    if (!__any_sync(full_warp, mine)) return;
+    const int list = s.partition_list[partition];
+    const u32 position = mine ? atomicAdd(&s.size[list], 1u) : 0;
+    const u32 index = position / chunk_entries;
+    if (mine && position % chunk_entries == 0 && index < chunks) {  // a chunk's first provides it
+      const int top = atomicSub(&s.free_chunks, 1) - 1;
+      if (top < 0) atomicAdd(&s.free_chunks, 1);
+      *(volatile u16*)&chunk_of[list * chunks + index] = top < 0 ? lost_chunk : free_list[top];
     }
+    __syncwarp();
+    if (mine) {
+      u16 chunk = lost_chunk;
+      if (index < chunks) {
+        const volatile u16* provided = &chunk_of[list * chunks + index];
+        while ((chunk = *provided) == no_chunk) {
+        }
+      }
+      if (chunk == lost_chunk) {
+        s.count[lost_sum] = 1;
+      } else {
+        const u32 at = chunk * chunk_entries + position % chunk_entries;
+        far.vertex[at] = vertex;
+        far.key[at] = key;
+        atomicMin(&s.least[list], key);
+      }
+    }
+    __syncwarp();
+  }
+
+  __device__ void put_far(bool mine, int vertex, key_t key) {
+    put_into(mine ? partition_of(key) : 0, mine, vertex, key);
   }
 
   // A place for each lane of a mask in a list that grows; all lanes of the warp are here.
@@ -255,9 +238,7 @@ struct searcher {
       near_out.key[position] = key;
       atomicMin(&s.least_near, key);
     }
-    const u32 over = __ballot_sync(full_warp, mine && !room);
-    if (mine && !room) append(over, s.partition_list[0], vertex, key);
-    __syncwarp();
+    put_into(0, mine && !room, vertex, key);
   }
 
   // Bisect-frontier for one entry a lane; in a hop before the last, with its row.
@@ -540,9 +521,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
       for (int p = 0; p < partitions; ++p) {
         s.list_of[p] = 2 * p;
         s.partition_list[p] = 2 * p;
-        s.bounds[p] = s.control.bounds[p];
+        s.bounds[p] = no_key;
       }
-      s.partitions_live = delta > 0 ? 1 : s.control.live;
+      s.bounds[0] = key_at_most(s.control.bounds[0]);
       s.reads = 0;
       for (int i = 0; i < counters; ++i) s.count[i] = 0;
       s.least_near = no_key;
@@ -725,7 +706,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
         __syncwarp();
         if (lane < counters) s.count[lane] = 0;
         if (lane < partitions) {
-          s.bounds[lane] = c.bounds[lane];
+          s.bounds[lane] = lane < c.live - 1 ? key_at_most(c.bounds[lane]) : no_key;
           s.partition_list[lane] = s.list_of[c.slots[lane]];
         }
         if (lane < 3) s.local_count[lane] = 0;
@@ -737,7 +718,6 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
           s.threshold = threshold;
           s.least_near = no_key;
           s.largest = 0;
-          s.partitions_live = delta > 0 ? 1 : c.live;
           s.collect = any_lost;
           s.stop = stop;
           // Few arcs at a time: latency counts, and asking for as little as possible.

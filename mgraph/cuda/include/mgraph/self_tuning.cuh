@@ -54,7 +54,7 @@ struct observation {
 };
 
 struct controller {
-  double threshold, set_point, quantum, mean_weight;
+  double threshold, set_point, quantum, mean_weight, farthest;
   slope_model advance, bisect;  // d and alpha
   float target;                 // equation 3: vertices to expand, P / d
   float alpha;
@@ -77,6 +77,7 @@ struct controller {
     quantum = smallest_step;
     mean_weight = threshold = step = weight;
     hops = hops_an_iteration;
+    farthest = 0;
     bias = fresh_share = 1;
     near_before = step_seen = near_seen = 0;
     advance.begin(fmax(mean_degree, 1.0));
@@ -122,6 +123,7 @@ struct controller {
         seen.met > 0 ? fmaxf(0.5f * (fresh_share + __fdividef(seen.drawn, seen.met)), 1e-3f)
                      : fresh_share;
     const double end = fmax(seen.largest, seen.least);
+    const double all_end = fmax(farthest, end);
     float slope = alpha;
     double next;
     if (need > 0) {
@@ -138,7 +140,7 @@ struct controller {
       }
       const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, lane));
       // There is nothing beyond the farthest vertex but what the hops will find.
-      next = fmin(threshold + ahead, end + (hops > 1 ? 2 * hops * mean_weight : 0));
+      next = fmin(threshold + ahead, hops > 1 ? end + 2 * hops * mean_weight : all_end);
     } else {
       const double from = fmin(threshold, end);
       slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
@@ -155,6 +157,7 @@ struct controller {
       near_before = waiting;
       alpha = slope;
       fresh_share = fresh;
+      farthest = all_end;
       threshold = next;
       ++iteration;
     }
