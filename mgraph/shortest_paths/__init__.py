@@ -1,0 +1,1 @@
+"""Single-source shortest paths: a front door, and one stem an algorithm."""

@@ -3,11 +3,11 @@
 Source: A. Davidson, S. Baxter, M. Garland, J. Owens, "Work-efficient parallel GPU methods for
 single-source shortest paths" (IPDPS 2014), as section 3 of S. Karamati, J. Young, R. Vuduc, "An
 energy-efficient single-source shortest path algorithm" (IPDPS 2018) tells it. Beside Dijkstra it
-needs no heap: vertices up to a threshold are expanded in any order, a few of them twice.
+needs no heap: vertices up to a threshold are expanded in any order, some of them twice.
 
 The far queue is a doubly linked list through the vertices, so that a vertex stands in it once and
-leaves it in O(1), and nothing grows. It may have several partitions (``self_tuning_cpu``); near-far
-uses one. Cost: O(n) memory, an arc is relaxed once for each time its tail is expanded.
+leaves it in O(1), and nothing grows. It has as many partitions as a method wants: near-far one,
+self-tuning several. Cost: O(n) memory; an arc is relaxed each time its tail is expanded.
 """
 
 from typing import Any, NamedTuple
@@ -16,10 +16,12 @@ import numpy as np
 from numba import njit
 
 NOWHERE = -1
+# A row of a trace: X1 to X4, the threshold, the models' d and alpha, partitions, far vertices.
+TRACE_COLUMNS = 9
 
 
 class Far(NamedTuple):
-    """The far queue: lists through the vertices, partition i's beginning at ``head[i]``."""
+    """The far queue: lists through the vertices, partition p's beginning at ``head[p]``."""
 
     head: Any
     size: Any
@@ -36,12 +38,14 @@ class Search(NamedTuple):
     weights: Any
     distance: Any
     stamp: Any
+    frontier: Any
+    updated: Any
     far: Far
 
 
-def new_search(graph: Any, weights: Any, distance: Any, partitions: int = 1) -> Search:
-    """Arrays for a search whose ``distance`` is initialised; O(n)."""
-    n = graph.n
+def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partitions: int) -> Search:
+    """Arrays for one search; ``distance`` is used as it is. 50 bytes a vertex."""
+    n = distance.size
     far = Far(
         np.full(partitions, NOWHERE, np.int64),
         np.zeros(partitions, np.int64),
@@ -49,7 +53,8 @@ def new_search(graph: Any, weights: Any, distance: Any, partitions: int = 1) -> 
         np.empty(n, np.int64),
         np.full(n, NOWHERE, np.int16),
     )
-    return Search(graph.indptr, graph.indices, weights, distance, np.full(n, -1, np.int64), far)
+    stamp, frontier, updated = np.full(n, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    return Search(indptr, indices, weights, distance, stamp, frontier, updated, far)
 
 
 @njit(cache=True, nogil=True)
@@ -68,7 +73,7 @@ def far_remove(far, v):
 
 @njit(cache=True, nogil=True)
 def far_place(far, v, p):
-    """Put v into partition p, out of any other."""
+    """Put v into partition p, and out of any other."""
     if far.partition[v] == p:
         return
     if far.partition[v] != NOWHERE:
@@ -82,35 +87,76 @@ def far_place(far, v, p):
 
 
 @njit(cache=True, nogil=True)
-def advance_and_filter(search, frontier, x1, iteration, cutoff, updated):
+def begin(search, sources):
+    """The sources become the frontier, at distance 0. Returns how many they are."""
+    x1 = np.int64(0)
+    for s in sources:
+        if search.distance[s] != 0:
+            search.distance[s] = 0
+            search.frontier[x1] = s
+            x1 += 1
+    return x1
+
+
+@njit(cache=True, nogil=True)
+def advance_and_filter(search, x1, iteration, cutoff):
     """Relax the arcs of the frontier. Returns X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
     for i in range(x1):
-        u = frontier[i]
-        near = search.distance[u]
+        u = search.frontier[i]
+        so_far = search.distance[u]
         for arc in range(search.indptr[u], search.indptr[u + 1]):
             v = search.indices[arc]
-            candidate = near + search.weights[arc]
+            candidate = so_far + search.weights[arc]
             if candidate < search.distance[v] and candidate <= cutoff:
                 search.distance[v] = candidate
                 if search.stamp[v] != iteration:
                     search.stamp[v] = iteration
-                    updated[x3] = v
+                    search.updated[x3] = v
                     x3 += 1
         x2 += search.indptr[u + 1] - search.indptr[u]
     return x2, x3
 
 
 @njit(cache=True, nogil=True)
-def bisect_frontier(search, updated, x3, threshold, frontier):
+def nearest(search, x1, infinity):
+    """The least distance in the frontier; ``infinity`` if it is empty."""
+    least = infinity
+    for i in range(x1):
+        least = min(least, search.distance[search.frontier[i]])
+    return least
+
+
+@njit(cache=True, nogil=True)
+def nearest_far(search, p, infinity):
+    """The least distance in partition p; ``infinity`` if it is empty."""
+    least = infinity
+    v = search.far.head[p]
+    while v != NOWHERE:
+        least = min(least, search.distance[v])
+        v = search.far.next[v]
+    return least
+
+
+@njit(cache=True, nogil=True)
+def settled(search, targets, first, bound):
+    """Whether the targets, or the first of them, are nearer than all that waits."""
+    for t in targets:
+        if (search.distance[t] < bound) == first:
+            return first
+    return not first
+
+
+@njit(cache=True, nogil=True)
+def _bisect_frontier(search, x3, threshold):
     """Updated vertices up to the threshold become the frontier, the others far. Returns X4."""
     x4 = np.int64(0)
     for i in range(x3):
-        v = updated[i]
+        v = search.updated[i]
         if search.distance[v] <= threshold:
             if search.far.partition[v] != NOWHERE:
                 far_remove(search.far, v)
-            frontier[x4] = v
+            search.frontier[x4] = v
             x4 += 1
         else:
             far_place(search.far, v, 0)
@@ -118,25 +164,52 @@ def bisect_frontier(search, updated, x3, threshold, frontier):
 
 
 @njit(cache=True, nogil=True)
-def bisect_far_queue(search, p, threshold, frontier, x1):
-    """Move partition p's vertices up to the threshold to the frontier. Returns its new size."""
-    v = search.far.head[p]
+def _bisect_far_queue(search, threshold):
+    """Move the far vertices up to the threshold to the frontier. Returns its size."""
+    x1 = np.int64(0)
+    v = search.far.head[0]
     while v != NOWHERE:
         after = search.far.next[v]
         if search.distance[v] <= threshold:
             far_remove(search.far, v)
-            frontier[x1] = v
+            search.frontier[x1] = v
             x1 += 1
         v = after
     return x1
 
 
 @njit(cache=True, nogil=True)
-def nearest_far(search, p, infinity):
-    """The least distance in partition p, or ``infinity``."""
-    least = infinity
-    v = search.far.head[p]
-    while v != NOWHERE:
-        least = min(least, search.distance[v])
-        v = search.far.next[v]
-    return least
+def _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
+    """One iteration; False when it was the last. state: [iteration, X1]; row: the trace's."""
+    iteration, x1 = state[0], state[1]
+    # Phase i expands distances up to (i + 1)·delta; row[4] carries the threshold along.
+    threshold = row[4]
+    x2, x3 = advance_and_filter(search, x1, iteration, cutoff)
+    x4 = _bisect_frontier(search, x3, threshold)
+    far = search.far.size[0]
+    row[0], row[1], row[2], row[3], row[8] = x1, x2, x3, x4, far
+    state[0] = iteration + 1
+    if x4 == 0:
+        if far == 0:
+            return False
+        least = nearest_far(search, 0, infinity)
+        if targets.size and settled(search, targets, first_target, least):
+            return False
+        threshold = max(threshold + delta, (least // delta + 1) * delta)
+        x4 = _bisect_far_queue(search, max(threshold, float(least)))
+    elif targets.size and settled(search, targets, first_target, nearest(search, x4, infinity)):
+        return False
+    state[1] = x4
+    row[4] = threshold
+    return True
+
+
+@njit(cache=True, nogil=True)
+def run(search, sources, delta, targets, first_target, cutoff, infinity):
+    """Near-far to the end, or until the targets are settled. Returns the iterations."""
+    state = np.array([0, begin(search, sources)])
+    row = np.zeros(TRACE_COLUMNS)
+    row[4] = delta
+    while _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
+        pass
+    return state[0]

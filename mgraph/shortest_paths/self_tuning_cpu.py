@@ -1,4 +1,29 @@
-"""Self-tuning near-far on one core: near-far whose threshold a controller moves every iteration."""
+"""Self-tuning near-far: a controller moves the threshold so that parallelism stays at a set-point.
+
+Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
+(IPDPS 2018), section 4. ``cuda/include/mgraph/self_tuning.cuh`` is the same controller on a GPU.
+
+X1 vertices make X2 arcs, of which X4 vertices come to wait within the threshold δ. Two slopes are
+learned while the search runs (algorithm 1): X2 = d·X1 (equations 1, 2), and the vertices that a
+higher threshold brings, X1' = X4 + α·Δδ (4, 5). So P arcs want P/d vertices (3), and the threshold
+moves by (P/d - X4)/α (6). The far queue is kept in partitions of about as many vertices as an
+iteration wants (7), so that raising δ looks at one or two of them.
+
+What the paper leaves open, or what measurements wanted otherwise:
+
+* Stochastic gradient descent forgets too slowly when α falls from one iteration to the next, as it
+  does all the time; so both slopes stay within a factor of two of the last observation, and the
+  memory within 16 steps.
+* Before α is known the paper takes it from the current partition's size (8). Sizes tell more: δ
+  never passes the point up to which the partitions hold P/d vertices already.
+* With X4 above P/d, δ falls by the density of the frontier itself over the stretch that it covers,
+  from its nearest vertex on; the paper's X4/δ is the mean from 0 on.
+* A partition is divided when it is read, since that is when its vertices are at hand: so sizes
+  always belong to their boundaries, and boundaries only ever fall. The first part is as wide as
+  the next iteration wants, each further one twice as wide.
+* Integral action: the set-point is corrected by 5 % of what the last iteration missed, since two
+  linear models of curved things keep an error.
+"""
 
 from typing import Any, NamedTuple
 
@@ -7,215 +32,254 @@ from numba import njit
 
 from mgraph.shortest_paths.near_far_cpu import (
     NOWHERE,
+    TRACE_COLUMNS,
     advance_and_filter,
-    bisect_far_queue,
+    begin,
     far_place,
     far_remove,
+    nearest,
     nearest_far,
+    settled,
 )
 
 PARTITIONS = 16
 BOOTSTRAP = 5
-EPSILON = 1e-6
 GUARD = 2.0
+LONGEST_MEMORY = 16.0
+ENDLESS = 1e300
+_EPSILON = 1e-6
+# A model: slope, and of its gradient the mean, the mean square, the curvature, and the memory τ.
+_SLOPE, _GRADIENT, _SQUARE, _CURVATURE, _MEMORY = range(5)
+# The controller's numbers.
+_THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _NEAR, _FARTHEST, _ITERATION, _X1, _LIVE = range(10)
 
 
 class Controller(NamedTuple):
-    """Models ``[value, g, h, v, tau]``; ``bounds`` and ``[current, last]`` of the far queue."""
+    """Two models, the numbers above, and of the far queue's partitions bounds and slots in order.
+
+    ``slots[i]``: where the i-th partition is kept; slots from the live ones on are free.
+    """
 
     advance: Any
     bisect: Any
+    numbers: Any
     bounds: Any
-    span: Any
+    slots: Any
 
 
-def new_model(value: float) -> Any:
-    return np.array([value, 0.0, 1.0, EPSILON, (1 + EPSILON) * 2])
-
-
-def new_controller(mean_degree: float, mean_weight: float) -> Controller:
-    bounds = np.full(PARTITIONS, np.inf)
+def new_controller(set_point: float, mean_degree: float, mean_weight: float) -> Controller:
+    """A controller that has seen nothing yet: two partitions, split at the mean weight."""
+    mean_degree = max(mean_degree, 1.0)
+    numbers = np.zeros(10)
+    numbers[_STEP] = mean_weight
+    numbers[_TARGET] = set_point / mean_degree
+    numbers[_ALPHA] = 1 / mean_weight
+    numbers[_BIAS], numbers[_LIVE] = 1, 2
+    bounds = np.full(PARTITIONS, ENDLESS)
     bounds[0] = mean_weight
-    return Controller(new_model(mean_degree), new_model(1.0), bounds, np.array([0, 1]))
+    models = [np.array([slope, 0, _EPSILON, 1, 2 * (1 + _EPSILON)]) for slope in (mean_degree, 1)]
+    return Controller(models[0], models[1], numbers, bounds, np.arange(PARTITIONS))
 
 
 @njit(cache=True, nogil=True)
-def sgd(model, gradient, curvature):
-    keep = 1 - 1 / model[4]
-    model[1] = keep * model[1] + gradient / model[4]
-    model[3] = keep * model[3] + gradient * gradient / model[4]
-    model[2] = keep * model[2] + curvature / model[4]
-    if model[3] == 0 or model[2] == 0:
+def _observe(model, given, came):
+    """Algorithm 1: the model said slope·given, and ``came`` came."""
+    gradient = -2 * (came - model[_SLOPE] * given) * given
+    take = 1 / model[_MEMORY]
+    model[_GRADIENT] += take * (gradient - model[_GRADIENT])
+    model[_SQUARE] += take * (gradient * gradient - model[_SQUARE])
+    model[_CURVATURE] += take * (2 * given * given - model[_CURVATURE])
+    if model[_SQUARE] <= 0 or model[_CURVATURE] <= 0:
         return
-    share = model[1] * model[1] / model[3]
-    model[4] = min((1 - share) * model[4] + 1, 16.0)
-    model[0] -= share / model[2] * gradient
+    share = model[_GRADIENT] * model[_GRADIENT] / model[_SQUARE]
+    model[_MEMORY] = min((1 - share) * model[_MEMORY] + 1, LONGEST_MEMORY)
+    model[_SLOPE] -= share / model[_CURVATURE] * gradient
 
 
 @njit(cache=True, nogil=True)
-def partition_of(control, d):
-    p = control.span[0]
-    while p < control.span[1] and d > control.bounds[p % PARTITIONS]:
-        p += 1
-    return p % PARTITIONS
+def _partition_of(control, distance):
+    """The slot of the partition with B[i-1] < distance <= B[i]."""
+    i = 0
+    while i < control.numbers[_LIVE] - 1 and distance > control.bounds[i]:
+        i += 1
+    return control.slots[i]
 
 
 @njit(cache=True, nogil=True)
-def bisect_frontier(search, control, updated, count, threshold, frontier):
+def _bisect_frontier(search, control, vertices, count):
+    """Vertices up to the threshold become the frontier, the others far. Returns X4."""
     x4 = np.int64(0)
     for i in range(count):
-        v = updated[i]
-        d = search.distance[v]
-        if d <= threshold:
+        v = vertices[i]
+        if search.distance[v] <= control.numbers[_THRESHOLD]:
             if search.far.partition[v] != NOWHERE:
                 far_remove(search.far, v)
-            frontier[x4] = v
+            search.frontier[x4] = v
             x4 += 1
         else:
-            far_place(search.far, v, partition_of(control, d))
+            far_place(search.far, v, _partition_of(control, search.distance[v]))
     return x4
 
 
 @njit(cache=True, nogil=True)
-def pull(search, control, p, threshold, frontier, x1):
-    v = search.far.head[p % PARTITIONS]
-    bound = control.bounds[p % PARTITIONS]
-    while v != NOWHERE:
-        after = search.far.next[v]
-        d = search.distance[v]
-        if d <= threshold:
+def _reach(search, control, need):
+    """How far beyond the threshold the far queue holds ``need`` vertices, by partition sizes."""
+    threshold, farthest = control.numbers[_THRESHOLD], control.numbers[_FARTHEST]
+    lower, held = 0.0, 0.0
+    for i in range(control.numbers[_LIVE] - 1):
+        size = search.far.size[control.slots[i]]
+        upper = max(min(control.bounds[i], farthest) - threshold, 0.0)
+        if held + size >= need:
+            return lower + (upper - lower) * (need - held) / max(size, 1)
+        held += size
+        lower = upper
+    return lower + (need - held) / control.numbers[_ALPHA]
+
+
+@njit(cache=True, nogil=True)
+def _decide(search, control, x1, x4, least, largest, quantum):
+    """Equations 3, 6 and 8: move the threshold."""
+    numbers = control.numbers
+    threshold, need, alpha = numbers[_THRESHOLD], numbers[_TARGET] - x4, numbers[_ALPHA]
+    end = max(largest, least)
+    farthest = max(numbers[_FARTHEST], end)
+    numbers[_FARTHEST] = farthest
+    if need > 0:
+        brought = x1 - numbers[_NEAR]
+        size = search.far.size[control.slots[0]]
+        if numbers[_STEP] > 0 and brought > 0:
+            density = brought / numbers[_STEP]
+            alpha = min(max(alpha, density / GUARD), density * GUARD)
+        elif numbers[_ITERATION] < BOOTSTRAP and size > 0:
+            alpha = size / max(min(control.bounds[0], farthest) - threshold, quantum)
+        numbers[_ALPHA] = alpha
+        following = min(threshold + min(need / alpha, _reach(search, control, need)), farthest)
+    else:
+        start = min(threshold, end)
+        alpha = x4 / max(start - least, quantum)
+        following = start + need / alpha
+    if quantum >= 1:  # between two whole lengths there is nothing to be had
+        following = np.ceil(following) if 2 * x4 < numbers[_TARGET] else np.rint(following)
+    following = max(following, least)
+    numbers[_STEP] = following - threshold
+    numbers[_NEAR], numbers[_ALPHA] = x4, alpha
+    numbers[_THRESHOLD] = following
+    numbers[_ITERATION] += 1
+
+
+@njit(cache=True, nogil=True)
+def _learn(control, set_point, x1, x2, step, near):
+    """Equations 1, 2, 4 and 5, after the step that was taken before this iteration."""
+    numbers = control.numbers
+    if x1 > 0:
+        _observe(control.advance, float(x1), float(x2))
+        seen = max(x2 / x1, 1.0)
+        control.advance[_SLOPE] = max(
+            min(max(control.advance[_SLOPE], seen / GUARD), seen * GUARD), 1.0
+        )
+        missed = set_point / max(x2, 1)
+        if 0.25 < missed < 4:
+            numbers[_BIAS] = min(max(numbers[_BIAS] * (1 + 0.05 * (missed - 1)), 0.5), 3.0)
+        numbers[_TARGET] = numbers[_BIAS] * set_point / control.advance[_SLOPE]
+    if step > 0:
+        control.bisect[_SLOPE] = numbers[_ALPHA]
+        _observe(control.bisect, step, x1 - near)
+        if control.bisect[_SLOPE] > 0:
+            numbers[_ALPHA] = control.bisect[_SLOPE]
+
+
+@njit(cache=True, nogil=True)
+def _divide(control, quantum):
+    """Divide what lies beyond the threshold in the partitions that it enters. Returns how many."""
+    numbers, bounds, slots = control.numbers, control.bounds, control.slots
+    threshold, live = numbers[_THRESHOLD], int(numbers[_LIVE])
+    reads = 1
+    while reads < live and bounds[reads - 1] < threshold:
+        reads += 1
+    end, kept = bounds[reads - 1], live - reads
+    width = max(numbers[_TARGET] / max(numbers[_ALPHA], 1e-30), quantum)
+    # Half of the free slots: the threshold may fall back and want to divide again.
+    room = (PARTITIONS - kept + 1) // 2
+    made = 1
+    while made < room and threshold + width * (2.0**made - 1) < end - width / 2:
+        made += 1
+    old_bounds, old_slots = bounds.copy(), slots.copy()
+    free = np.concatenate((old_slots[:reads], old_slots[live:]))
+    for i in range(made):
+        bounds[i] = end if i == made - 1 else threshold + width * (2.0 ** (i + 1) - 1)
+        slots[i] = free[i]
+    bounds[made : made + kept] = old_bounds[reads:live]
+    slots[made : made + kept] = old_slots[reads:live]
+    slots[made + kept :] = free[made:]
+    numbers[_LIVE] = made + kept
+    return reads
+
+
+@njit(cache=True, nogil=True)
+def _rebalance(search, control, quantum, x4):
+    """Bisect-far-queue: far vertices up to the threshold join the frontier. Returns its size."""
+    first_slots = control.slots.copy()
+    reads = _divide(control, quantum)
+    waiting = np.int64(0)  # taken out first, since a slot may serve again at once
+    for i in range(reads):
+        v = search.far.head[first_slots[i]]
+        while v != NOWHERE:
+            after = search.far.next[v]
             far_remove(search.far, v)
-            frontier[x1] = v
+            search.updated[waiting] = v
+            waiting += 1
+            v = after
+    x1 = np.int64(x4)
+    for i in range(waiting):
+        v = search.updated[i]
+        if search.distance[v] <= control.numbers[_THRESHOLD]:
+            search.frontier[x1] = v
             x1 += 1
-        elif d > bound:
-            far_place(search.far, v, partition_of(control, d))
-        v = after
+        else:
+            far_place(search.far, v, _partition_of(control, search.distance[v]))
     return x1
 
 
 @njit(cache=True, nogil=True)
-def rebalance(search, control, new, frontier, x4):
-    """Pull far ones up to new."""
-    x = np.int64(x4)
-    p = control.span[0]
-    while True:
-        x = pull(search, control, p, new, frontier, x)
-        if p == control.span[1] or control.bounds[p % PARTITIONS] >= new:
-            return x
-        p += 1
-
-
-@njit(cache=True, nogil=True)
-def least_pending(search, control, frontier, x4, infinity):
-    least = infinity
-    for i in range(x4):
-        least = min(least, search.distance[frontier[i]])
-    if x4 > 0:
-        return least
-    for p in range(control.span[0], control.span[1] + 1):
-        if search.far.size[p % PARTITIONS] > 0:
-            return nearest_far(search, p % PARTITIONS, infinity)
-    return infinity
-
-
-@njit(cache=True, nogil=True)
-def move_bounds(search, control, target, threshold):
-    current, last = control.span[0], control.span[1]
-    while (
-        current < last
-        and search.far.size[current % PARTITIONS] == 0
-        and control.bounds[current % PARTITIONS] <= threshold
-    ):
-        current += 1
-    control.span[0] = current
-    width = max(target / max(control.bisect[0], 1e-12), 1.0)
-    bound = threshold
-    for p in range(current, last + 1):
-        bound += width
-        if p == last:
-            if last - current + 1 < PARTITIONS:
-                control.bounds[p % PARTITIONS] = bound
-                control.bounds[(p + 1) % PARTITIONS] = np.inf
-                control.span[1] = last + 1
-        elif bound < control.bounds[p % PARTITIONS]:
-            control.bounds[p % PARTITIONS] = bound
-        else:
-            bound = control.bounds[p % PARTITIONS]
-
-
-@njit(cache=True, nogil=True)
-def density_ahead(search, control, need, threshold, largest):
-    lower, taken = threshold, 0.0
-    for p in range(control.span[0], control.span[1] + 1):
-        size = search.far.size[p % PARTITIONS]
-        upper = max(lower, min(control.bounds[p % PARTITIONS], largest))
-        if taken + size >= need:
-            return need / max(lower + (upper - lower) * (need - taken) / max(size, 1) - threshold, 1.0)
-        taken += size
-        lower = upper
-    return need / max(lower - threshold, 1.0)
-
-
-@njit(cache=True, nogil=True)
-def iterate(search, control, setpoint, state, frontier, updated, cutoff, infinity, row, seen):
-    """state: [x1, iteration, threshold, step, x4 before]."""
-    x1, k, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
-    re = 0
-    if x1 == 0:
-        return False
-    for i in range(x1):
-        if seen[frontier[i]]:
-            re += 1
-        seen[frontier[i]] = True
-    x2, x3 = advance_and_filter(search, frontier, x1, k, cutoff, updated)
-    x4 = bisect_frontier(search, control, updated, x3, threshold, frontier)
-    sgd(control.advance, -2.0 * (x2 - control.advance[0] * x1) * x1, 2.0 * x1 * x1)
-    control.advance[0] = min(max(control.advance[0], x2 / x1 / GUARD, 1.0), max(x2 / x1 * GUARD, 1.0))
-    step = state[3]
-    if k >= BOOTSTRAP and step != 0 and state[6] == 0:
-        sgd(control.bisect, -2.0 * (x1 - state[4] - control.bisect[0] * step) * step, 2.0 * step * step)
-    target = setpoint / control.advance[0]
-    far = np.int64(0)
-    for p in range(PARTITIONS):
-        far += search.far.size[p]
-    row[0], row[1], row[2], row[3], row[4] = x1, x2, x3, x4, threshold
-    row[5], row[6] = control.advance[0], control.bisect[0]
-    row[7], row[8], row[9] = control.span[1] - control.span[0] + 1, far, re
-    if x4 == 0 and far == 0:
-        return False
-    least = float(least_pending(search, control, frontier, x4, infinity))
-    largest = max(state[7], threshold)
+def _iterate(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
+    """One iteration; False when it was the last. row: the trace's."""
+    numbers = control.numbers
+    x1 = np.int64(numbers[_X1])
+    x2, x3 = advance_and_filter(search, x1, numbers[_ITERATION], cutoff)
+    largest = 0.0
     for i in range(x3):
-        largest = max(largest, float(search.distance[updated[i]]))
-    state[7] = largest
-    saturated = x4 + far <= target
-    if saturated:
-        new = largest + state[5]
+        largest = max(largest, float(search.distance[search.updated[i]]))
+    x4 = _bisect_frontier(search, control, search.updated, x3)
+    far = search.far.size.sum()
+    row[0], row[1], row[2], row[3], row[4] = x1, x2, x3, x4, numbers[_THRESHOLD]
+    row[5], row[6] = control.advance[_SLOPE], numbers[_ALPHA]
+    row[7], row[8] = numbers[_LIVE], far
+    least = nearest(search, x4, infinity)
+    if x4 == 0:
+        if far == 0:
+            return False
+        for p in range(PARTITIONS):
+            least = min(least, nearest_far(search, p, infinity))
+    if targets.size and settled(search, targets, first_target, least):
+        return False
+    step, near = numbers[_STEP], numbers[_NEAR]
+    _decide(search, control, x1, x4, float(least), largest, quantum)
+    if numbers[_STEP] < 0:
+        search.updated[:x4] = search.frontier[:x4]
+        numbers[_X1] = _bisect_frontier(search, control, search.updated, x4)
     else:
-        if x4 >= target:
-            density = x4 / max(threshold - least, 1.0)
-        else:
-            density = density_ahead(search, control, target - x4, threshold, largest)
-        if k < BOOTSTRAP:
-            control.bisect[0] = density
-        control.bisect[0] = min(max(control.bisect[0], density / GUARD), density * GUARD)
-        new = threshold + (target - x4) / control.bisect[0]
-    new = max(new, least)
-    if new < threshold:
-        for i in range(x4):
-            updated[i] = frontier[i]
-        x = bisect_frontier(search, control, updated, x4, new, frontier)
-    else:
-        x = rebalance(search, control, new, frontier, x4)
-    move_bounds(search, control, target, new)
-    state[0], state[1], state[2], state[3], state[4] = x, k + 1, new, new - threshold, x4
-    state[6] = saturated
+        numbers[_X1] = _rebalance(search, control, quantum, x4)
+    _learn(control, set_point, x1, x2, step, near)
     return True
 
 
 @njit(cache=True, nogil=True)
-def run(search, control, setpoint, state, frontier, updated, cutoff, infinity, trace, seen):
-    k = 0
-    while iterate(search, control, setpoint, state, frontier, updated, cutoff, infinity, trace[k], seen):
-        k += 1
-    return k + 1
+def run(search, sources, control, set_point, targets, first_target, cutoff, infinity, quantum):
+    """The search to its end, or until the targets are settled. Returns the iterations."""
+    control.numbers[_X1] = begin(search, sources)
+    row = np.zeros(TRACE_COLUMNS)
+    while _iterate(
+        search, control, set_point, targets, first_target, cutoff, infinity, quantum, row
+    ):
+        pass
+    return int(control.numbers[_ITERATION]) + 1

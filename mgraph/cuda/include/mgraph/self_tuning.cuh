@@ -75,7 +75,8 @@ struct controller {
                         float hops_an_iteration) {
     set_point = p;
     quantum = smallest_step;
-    mean_weight = threshold = step = weight;
+    mean_weight = step = weight;
+    threshold = 0;
     hops = hops_an_iteration;
     farthest = 0;
     bias = fresh_share = 1;
@@ -95,9 +96,10 @@ struct controller {
 
   // How far beyond the threshold the far queue holds `need` vertices, by its partitions' sizes;
   // beyond the last boundary the model must do.
-  __device__ float reach(float need, float here, float slope, int lane) const {
+  __device__ float reach(float need, float here, float slope, double end, int lane) const {
     const int bounded = live - 1;  // partitions but for the last
-    const float upper = lane < bounded ? float(fmax(bounds[lane] - threshold, 0.0)) : 0;
+    const float upper =
+        lane < bounded ? float(fmax(fmin(bounds[lane], end) - threshold, 0.0)) : 0;
     float held = lane < bounded ? here : 0;  // in the partitions up to this one
     for (int step = 1; step < partitions; step *= 2) {
       const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
@@ -131,14 +133,14 @@ struct controller {
       // far queue does.
       const float brought = seen.expanded - near_before;
       const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
-      const float stretch = float(bounds[0] - threshold);
+      const float stretch = float(fmax(fmin(bounds[0], all_end) - threshold, quantum));
       if (step > 0 && brought > 0) {
         const float density = __fdividef(brought, step);
         slope = fminf(fmaxf(slope, density / guard), density * guard);
-      } else if (iteration < bootstrap_iterations && here > 0 && stretch > 0 && stretch < 1e30f) {
+      } else if (iteration < bootstrap_iterations && here > 0) {
         slope = __fdividef(here, stretch);
       }
-      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, lane));
+      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, all_end, lane));
       // There is nothing beyond the farthest vertex but what the hops will find.
       next = fmin(threshold + ahead, hops > 1 ? end + 2 * hops * mean_weight : all_end);
     } else {

@@ -1,0 +1,154 @@
+"""A 4-ary heap of (key, vertex) in Numba: what a search on one core waits in.
+
+``Keys`` of 32-bit integers share a word with their vertex, so that an entry is one comparison and
+one move; other keys lie in an array beside their vertices. Which it is follows from the type of
+the heap (a tuple of one or of two arrays), at compile time.
+
+``new`` makes an empty heap for keys of a type, ``grown`` one with the same entries and twice the
+room; ``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``room(heap)`` are for compiled
+code, which keeps count and sees to it that there is room (a heap handed out by every ``push``
+would cost more than the push). Slots beyond ``size`` hold the largest key there is, so that a node
+always has four children to compare.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+
+_FIRST_ROOM = 1024
+_LOW = np.int64(0xFFFFFFFF)
+_WORD = np.int64(32)
+
+
+def new(infinity: Any, vertex_dtype: Any) -> tuple[Any, ...]:
+    """An empty heap for keys of ``infinity``'s type, which nothing pushed may exceed."""
+    if infinity.dtype == np.int32:
+        return (np.full(_FIRST_ROOM, np.iinfo(np.int64).max),)
+    return (np.full(_FIRST_ROOM, infinity), np.empty(_FIRST_ROOM, vertex_dtype))
+
+
+def push(heap, size, key, vertex):
+    """Add an entry to ``size`` others, for which there must be room."""
+    raise NotImplementedError("for compiled code")
+
+
+def pop(heap, size):
+    """Remove the first of ``size`` entries; returns its key and vertex."""
+    raise NotImplementedError("for compiled code")
+
+
+def grown(heap):
+    """The heap in arrays of twice the size."""
+    raise NotImplementedError("for compiled code")
+
+
+@njit(cache=True, nogil=True)
+def room(heap):
+    """How many entries the heap has room for."""
+    return heap[0].size - 4
+
+
+@njit(cache=True, nogil=True)
+def _larger(array):
+    larger = np.full(2 * array.size, array[array.size - 1], array.dtype)
+    larger[: array.size] = array
+    return larger
+
+
+@njit(cache=True, nogil=True)
+def _rise(entries, at, entry):
+    while at > 0:
+        parent = (at - 1) >> 2
+        if entries[parent] <= entry:
+            break
+        entries[at] = entries[parent]
+        at = parent
+    entries[at] = entry
+
+
+@njit(cache=True, nogil=True)
+def _rise_pair(keys, vertices, at, key, vertex):
+    while at > 0:
+        parent = (at - 1) >> 2
+        if keys[parent] <= key:
+            break
+        keys[at], vertices[at] = keys[parent], vertices[parent]
+        at = parent
+    keys[at], vertices[at] = key, vertex
+
+
+@njit(cache=True, nogil=True)
+def _least_child(keys, child):
+    left = child if keys[child] <= keys[child + 1] else child + 1
+    right = child + 2 if keys[child + 2] <= keys[child + 3] else child + 3
+    return left if keys[left] <= keys[right] else right
+
+
+def _push_packed(heap, size, key, vertex):
+    _rise(heap[0], size, (np.int64(key) << _WORD) | np.int64(vertex))
+
+
+def _push_pair(heap, size, key, vertex):
+    _rise_pair(heap[0], heap[1], size, key, vertex)
+
+
+def _grown_packed(heap):
+    return (_larger(heap[0]),)
+
+
+def _grown_pair(heap):
+    return (_larger(heap[0]), _larger(heap[1]))
+
+
+def _pop_packed(heap, size):
+    # The gap sinks to a leaf, where the last entry fills it and rises: seldom far, and no step
+    # down has to ask whether it fits.
+    entries = heap[0]
+    first, last = entries[0], entries[size - 1]
+    entries[size - 1] = entries[entries.size - 1]
+    at, child = np.int64(0), np.int64(1)
+    while child < size - 1:
+        least = _least_child(entries, child)
+        entries[at] = entries[least]
+        at, child = least, 4 * least + 1
+    if size > 1:
+        _rise(entries, at, last)
+    return np.int32(first >> _WORD), np.int64(first & _LOW)
+
+
+def _pop_pair(heap, size):
+    keys, vertices = heap
+    first, first_vertex = keys[0], vertices[0]
+    last, vertex = keys[size - 1], vertices[size - 1]
+    keys[size - 1] = keys[keys.size - 1]
+    at, child = np.int64(0), np.int64(1)
+    while child < size - 1:
+        least = _least_child(keys, child)
+        keys[at], vertices[at] = keys[least], vertices[least]
+        at, child = least, 4 * least + 1
+    if size > 1:
+        _rise_pair(keys, vertices, at, last, vertex)
+    return first, np.int64(first_vertex)
+
+
+@overload(push)
+def _push_of(heap, size, key, vertex):
+    if isinstance(heap, types.BaseTuple):
+        return _push_packed if len(heap) == 1 else _push_pair
+    return None
+
+
+@overload(pop)
+def _pop_of(heap, size):
+    if isinstance(heap, types.BaseTuple):
+        return _pop_packed if len(heap) == 1 else _pop_pair
+    return None
+
+
+@overload(grown)
+def _grown_of(heap):
+    if isinstance(heap, types.BaseTuple):
+        return _grown_packed if len(heap) == 1 else _grown_pair
+    return None
