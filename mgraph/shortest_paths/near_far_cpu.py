@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from mgraph.shortest_paths import trace as traces
+
 NOWHERE = -1
-# A row of a trace: X1 to X4, the threshold, the models' d and alpha, partitions, far vertices.
-TRACE_COLUMNS = 9
 
 
 class Far(NamedTuple):
@@ -180,36 +180,49 @@ def _bisect_far_queue(search, threshold):
 
 @njit(cache=True, nogil=True)
 def _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
-    """One iteration; False when it was the last. state: [iteration, X1]; row: the trace's."""
-    iteration, x1 = state[0], state[1]
-    # Phase i expands distances up to (i + 1)·delta; row[4] carries the threshold along.
-    threshold = row[4]
+    """One iteration; False when it was the last. state: iteration, X1, threshold."""
+    iteration, x1, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
     x2, x3 = advance_and_filter(search, x1, iteration, cutoff)
     x4 = _bisect_frontier(search, x3, threshold)
     far = search.far.size[0]
-    row[0], row[1], row[2], row[3], row[8] = x1, x2, x3, x4, far
-    state[0] = iteration + 1
-    if x4 == 0:
+    row[0], row[1], row[2], row[3], row[4], row[7], row[8] = x1, x2, x3, x4, threshold, 1, far
+    state[0] += 1
+    if x4 > 0:
+        if targets.size and settled(search, targets, first_target, nearest(search, x4, infinity)):
+            return False
+    else:
         if far == 0:
             return False
         least = nearest_far(search, 0, infinity)
         if targets.size and settled(search, targets, first_target, least):
             return False
-        threshold = max(threshold + delta, (least // delta + 1) * delta)
-        x4 = _bisect_far_queue(search, max(threshold, float(least)))
-    elif targets.size and settled(search, targets, first_target, nearest(search, x4, infinity)):
-        return False
+        # Phase i expands distances up to (i + 1)·delta; empty ones are passed over.
+        state[2] = max(threshold + delta, (least // delta + 1) * delta, float(least))
+        x4 = _bisect_far_queue(search, state[2])
     state[1] = x4
-    row[4] = threshold
     return True
 
 
+def _begun(search: Search, sources: Any, delta: float) -> Any:
+    return np.array([0, begin(search, sources), delta], np.float64)
+
+
+def traced(search: Search, sources: Any, delta: float, *bounds: Any) -> Any:
+    """Near-far with a row an iteration; ``bounds`` as ``run`` takes them."""
+    state = _begun(search, sources, delta)
+    return traces.timed(lambda row: _iterate(search, state, delta, *bounds, row))
+
+
+def run(
+    search: Search, sources: Any, delta: float, targets: Any, first_target: bool, cutoff: Any,
+    infinity: Any,
+) -> None:  # fmt: skip
+    """Near-far to the end, or until the targets (int64, perhaps none) are settled."""
+    state, row = _begun(search, sources, delta), np.zeros(traces.COLUMNS)
+    _run(search, state, delta, targets, first_target, cutoff, infinity, row)
+
+
 @njit(cache=True, nogil=True)
-def run(search, sources, delta, targets, first_target, cutoff, infinity):
-    """Near-far to the end, or until the targets are settled. Returns the iterations."""
-    state = np.array([0, begin(search, sources)])
-    row = np.zeros(TRACE_COLUMNS)
-    row[4] = delta
+def _run(search, state, delta, targets, first_target, cutoff, infinity, row):
     while _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
         pass
-    return state[0]

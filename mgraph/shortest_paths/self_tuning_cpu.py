@@ -30,9 +30,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
     NOWHERE,
-    TRACE_COLUMNS,
+    Search,
     advance_and_filter,
     begin,
     far_place,
@@ -43,6 +44,7 @@ from mgraph.shortest_paths.near_far_cpu import (
 )
 
 PARTITIONS = 16
+DEFAULT_SET_POINT = 4096  # a core gains nothing from more, and does needless work
 BOOTSTRAP = 5
 GUARD = 2.0
 LONGEST_MEMORY = 16.0
@@ -273,13 +275,27 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
     return True
 
 
-@njit(cache=True, nogil=True)
-def run(search, sources, control, set_point, targets, first_target, cutoff, infinity, quantum):
-    """The search to its end, or until the targets are settled. Returns the iterations."""
+def traced(
+    search: Search, sources: Any, control: Controller, set_point: float, *bounds: Any
+) -> Any:
+    """The search with a row an iteration; ``bounds`` as ``run`` takes them."""
     control.numbers[_X1] = begin(search, sources)
-    row = np.zeros(TRACE_COLUMNS)
+    return traces.timed(lambda row: _iterate(search, control, set_point, *bounds, row))
+
+
+def run(
+    search: Search, sources: Any, control: Controller, set_point: float, targets: Any,
+    first_target: bool, cutoff: Any, infinity: Any, quantum: float,
+) -> None:  # fmt: skip
+    """The search to its end, or until the targets (int64, perhaps none) are settled."""
+    control.numbers[_X1] = begin(search, sources)
+    row = np.zeros(traces.COLUMNS)
+    _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row)
+
+
+@njit(cache=True, nogil=True)
+def _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
     while _iterate(
         search, control, set_point, targets, first_target, cutoff, infinity, quantum, row
     ):
         pass
-    return int(control.numbers[_ITERATION]) + 1

@@ -1,0 +1,73 @@
+"""Frontier Dijkstra on one core: settle every vertex that nothing can reach sooner, in rounds.
+
+Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
+algorithms 3 to 5, with the bound of H. Ortega-Arranz and others (2013): in each round the unsettled
+vertices with d <= d_min + w_min are final, d_min being the least tentative distance among them and
+w_min the least weight in the graph. ``frontier_gpu`` gives a vertex (algorithm 4) or an arc
+(algorithm 5) to a thread; on one core the two differ in what they pass over to find the frontier:
+all vertices, or all arcs. Cost: O(n) or O(m) a round, as many rounds as there are distances that
+differ by more than w_min.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _relax(distance, waiting, d, v, weight, cutoff):
+    candidate = d + weight
+    if candidate < distance[v] and candidate <= cutoff:
+        distance[v] = candidate
+        waiting[v] = True
+
+
+@njit(cache=True, nogil=True)
+def run(
+    indptr, indices, weights, distance, sources, targets, first_target, cutoff, infinity,
+    least_weight, by_arc,
+):  # fmt: skip
+    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early."""
+    n = distance.size
+    waiting, frontier = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    for s in sources:
+        distance[s] = 0
+        waiting[s] = True
+    tails = np.empty(indices.size if by_arc else 0, np.int64)
+    if by_arc:
+        for u in range(n):
+            tails[indptr[u] : indptr[u + 1]] = u
+    rounds = np.int64(0)
+    while True:
+        least = infinity
+        for v in range(n):
+            if waiting[v]:
+                least = min(least, distance[v])
+        if least == infinity:
+            return rounds
+        left = targets.size > 0
+        for t in targets:
+            if distance[t] < least:
+                left = False
+                if first_target:
+                    break
+            elif not first_target:
+                left = True
+                break
+        if targets.size and not left:
+            return rounds
+        bound = least + least_weight
+        for v in range(n):
+            frontier[v] = waiting[v] and distance[v] <= bound
+            if frontier[v]:
+                waiting[v] = False
+        if by_arc:
+            for arc in range(indices.size):
+                u = tails[arc]
+                if frontier[u]:
+                    _relax(distance, waiting, distance[u], indices[arc], weights[arc], cutoff)
+        else:
+            for u in range(n):
+                if frontier[u]:
+                    for arc in range(indptr[u], indptr[u + 1]):
+                        _relax(distance, waiting, distance[u], indices[arc], weights[arc], cutoff)
+        rounds += 1

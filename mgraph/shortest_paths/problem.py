@@ -1,0 +1,116 @@
+"""What is asked of a shortest-path search, checked, in the form that every method takes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+
+
+def length_dtype(graph: Graph) -> np.dtype:
+    """The type of a path's length: the weights', int64 where int32 might not hold every path.
+
+    No shortest path has more than n - 1 arcs. Raises UsageError for negative or NaN weights, and
+    where even int64, or the float, might overflow.
+    """
+    dtype = np.dtype(np.int32 if graph.weights is None else graph.weights.dtype)
+    least, largest = graph.weight_range
+    if not least >= 0:  # NaN included
+        raise UsageError(
+            f"shortest paths need weights of at least 0, and the least is {least}; negative "
+            "weights have no shortest path by these methods"
+        )
+    if largest == np.inf:
+        raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
+    longest = int(largest) * max(graph.n - 1, 0) if dtype.kind == "i" else largest * graph.n
+    if dtype == np.int32 and longest >= np.iinfo(np.int32).max:
+        dtype = np.dtype(np.int64)
+    if longest >= (np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max):
+        raise UsageError(
+            f"a path of {graph.n - 1:,} arcs of weight {largest:,} would overflow {dtype}; scale "
+            "the weights down or use float64"
+        )
+    return dtype
+
+
+def infinity_of(dtype: np.dtype) -> Any:
+    """The distance of an unreached vertex: infinity, or the integer type's largest value."""
+    return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
+
+
+def checked_vertices(name: str, value: Any, n: int) -> np.ndarray:
+    """``value`` as an int64 array of vertices. Raises UsageError for any that is none."""
+    array = np.atleast_1d(np.asarray(value))
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise UsageError(
+            f"{name} must be a vertex or a list of vertices, and is {type(value).__name__} of "
+            f"shape {array.shape} and type {array.dtype}"
+        )
+    array = array.astype(np.int64)
+    bad = array[(array < 0) | (array >= n)]
+    if bad.size:
+        raise UsageError(f"{name} must lie in [0, {n:,}), and {int(bad[0]):,} does not")
+    return array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A checked question. sources: one array a search, int64, each without repeats."""
+
+    graph: Graph
+    dtype: np.dtype
+    sources: list[np.ndarray]
+    targets: np.ndarray
+    first_target: bool
+    cutoff: Any
+
+    @property
+    def infinity(self) -> Any:
+        """The distance of an unreached vertex."""
+        return infinity_of(self.dtype)
+
+    @property
+    def mean_weight(self) -> float:
+        """The mean weight, 1 where it is 0: what thresholds are measured in."""
+        weights = self.graph.weights
+        mean = 1.0 if weights is None or not self.graph.m else float(weights.mean())
+        return mean or 1.0
+
+    @property
+    def mean_degree(self) -> float:
+        """Arcs a vertex."""
+        return self.graph.m / max(self.graph.n, 1)
+
+
+def check(
+    graph: Graph, source: Any, *, joint: bool, targets: Any, stop_at: str, cutoff: Any
+) -> Problem:
+    """Check everything before any work. Raises UsageError; ``mgraph.sssp`` tells what each is."""
+    if not isinstance(graph, Graph):
+        raise UsageError(f"graph must be a mgraph.Graph, and is {type(graph).__name__}")
+    dtype = length_dtype(graph)
+    sources = checked_vertices("source", source, graph.n)
+    if not sources.size:
+        raise UsageError("source must name a vertex at least, and is empty")
+    if stop_at not in ("last", "first"):
+        raise UsageError(f"stop_at must be last or first, and is {stop_at!r}")
+    wanted = checked_vertices("targets", [] if targets is None else targets, graph.n)
+    if targets is not None and not wanted.size:
+        raise UsageError("targets must name a vertex at least, and is empty; None means all")
+    largest = np.nextafter(infinity_of(dtype), 0) if dtype.kind == "f" else infinity_of(dtype) - 1
+    if cutoff is None:
+        cutoff = largest
+    elif not cutoff >= 0:
+        raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
+    else:
+        cutoff = min(np.floor(cutoff) if dtype.kind == "i" else cutoff, largest)
+    return Problem(
+        graph,
+        dtype,
+        [np.unique(sources)] if joint else [sources[i : i + 1] for i in range(sources.size)],
+        np.unique(wanted),
+        stop_at == "first",
+        dtype.type(cutoff),
+    )

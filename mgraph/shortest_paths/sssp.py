@@ -1,0 +1,207 @@
+"""The front door of the shortest-path methods: check, choose, call."""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import backend as backends
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+from mgraph.shortest_paths import problem as problems
+from mgraph.shortest_paths.problem import Problem
+
+METHODS = ("auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning")
+TRACED = ("near_far", "self_tuning")
+
+
+@dataclass(frozen=True)
+class ShortestPaths:
+    """Distances, and what else was asked for.
+
+    source: ``(k,)`` int64, one a search (-1 for a joint one). distance: ``(n,)`` for one source,
+    ``(k, n)`` for several, of ``dtype``; unreached vertices have infinity, or the integer type's
+    largest value. predecessor: as distance, of the graph's ids, -1 for sources and unreached
+    vertices; None unless asked. trace: a NumPy record array, a row an iteration, None unless asked.
+    """
+
+    source: Any
+    distance: Any
+    predecessor: Any
+    trace: Any
+    method: str
+    backend: str
+
+    @property
+    def reached(self) -> Any:
+        """Which vertices have a distance; of its shape, bool."""
+        return self.distance < problems.infinity_of(np.dtype(self.distance.dtype))
+
+
+def sssp(
+    graph: Graph,
+    source: Any,
+    *,
+    method: str = "auto",
+    backend: str = "auto",
+    predecessors: bool = False,
+    targets: Any = None,
+    stop_at: str = "last",
+    cutoff: Any = None,
+    joint: bool = False,
+    delta: float | None = None,
+    set_point: float | None = None,
+    trace: bool = False,
+) -> ShortestPaths:
+    """Shortest paths from one vertex, or from each of several, along arcs of weight 0 or more.
+
+    graph: its arcs are followed in their direction; without weights each counts 1. source: a
+    vertex, or several for a search each; with ``joint`` one search from all, to the nearest.
+    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is, else a GPU
+    where there is one.
+    targets: stop once the last of these vertices is settled (``stop_at="first"``: the first);
+    cutoff: pass over paths that are longer. Vertices farther away come back unreached, so that the
+    answer does not depend on how far a method happened to look.
+    delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
+    an iteration that self_tuning aims at; by default chosen for the device. trace: X1 to X4 (the
+    frontier, its arcs, the vertices updated, those that stay near), thresholds and models of every
+    iteration, of one search by near_far or self_tuning.
+
+    Distances have the weights' type, int64 where int32 might overflow, and are exact: CPU and GPU
+    agree to the bit, floats too, since the least of all sums along paths does not depend on the
+    order of work. Of several shortest paths, predecessors name the least vertex.
+    Deterministic. Cost: ``dijkstra`` O((n + m) log n); the others see to each arc about once or
+    twice. Raises UsageError for bad input, before any work.
+    """
+    asked = problems.check(
+        graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
+    )
+    _check_method(method, delta, set_point, trace, len(asked.sources))
+    where = graph.backend if backend == "auto" and graph.backend == "gpu" else None
+    where = where or backends.resolve(backend)
+    if where == "gpu":
+        from mgraph.shortest_paths import sssp_gpu
+
+        if method == "auto":
+            method = "self_tuning"
+        return sssp_gpu.run(asked, method, predecessors, delta, set_point, trace)
+    if graph.backend == "gpu":
+        raise UsageError("backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it")
+    if method == "auto":
+        method = "dijkstra"
+    return _on_cpu(asked, method, predecessors, delta, set_point, trace)
+
+
+def _check_method(
+    method: str, delta: float | None, set_point: float | None, trace: bool, searches: int
+) -> None:
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if delta is not None and not (delta > 0 and np.isfinite(delta)):
+        raise UsageError(f"delta must be a positive number, and is {delta}")
+    if set_point is not None and not (set_point >= 1 and np.isfinite(set_point)):
+        raise UsageError(f"set_point is a number of arcs, at least 1, and is {set_point}")
+    if delta is not None and method not in ("auto", "near_far"):
+        raise UsageError(f"delta belongs to method near_far, and the method is {method}")
+    if set_point is not None and method not in ("auto", "self_tuning"):
+        raise UsageError(f"set_point belongs to method self_tuning, and the method is {method}")
+    if trace and (method not in ("auto", *TRACED) or searches > 1):
+        raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
+
+
+def _on_cpu(
+    asked: Problem,
+    method: str,
+    predecessors: bool,
+    delta: float | None,
+    set_point: float | None,
+    trace: bool,
+) -> ShortestPaths:
+    """One search a thread at a time; Numba's functions leave the interpreter alone."""
+    graph, infinity = asked.graph, asked.infinity
+    weights = graph.weights
+    if weights is None:
+        weights = np.broadcast_to(np.array(1, asked.dtype), graph.m)
+    shape = (len(asked.sources), graph.n)
+    distance = np.full(shape, infinity, asked.dtype)
+    predecessor = np.empty(shape, graph.indices.dtype) if predecessors else None
+    search = _cpu_method(asked, method, delta, set_point, weights)
+    rows = []
+
+    def one(i: int) -> None:
+        rows.append(search(distance[i], asked.sources[i], trace))
+        if asked.targets.size:
+            found = distance[i][asked.targets]
+            bound = found.min() if asked.first_target else found.max()
+            distance[i][distance[i] > bound] = infinity
+        if predecessor is not None:
+            from mgraph.shortest_paths import predecessors_cpu
+
+            predecessors_cpu.run(
+                graph.indptr, graph.indices, weights, distance[i], asked.sources[i], infinity,
+                predecessor[i],
+            )  # fmt: skip
+
+    with ThreadPoolExecutor(min(len(asked.sources), len(os.sched_getaffinity(0)))) as pool:
+        list(pool.map(one, range(len(asked.sources))))
+    return finished(asked, distance, predecessor, rows[0] if trace else None, method, "cpu")
+
+
+def finished(
+    asked: Problem, distance: Any, predecessor: Any, trace: Any, method: str, backend: str
+) -> ShortestPaths:
+    """The answer in the shape that was asked for."""
+    sources = np.array([s[0] if s.size == 1 else -1 for s in asked.sources], np.int64)
+    if len(asked.sources) == 1:
+        distance = distance[0]
+        predecessor = None if predecessor is None else predecessor[0]
+    return ShortestPaths(sources, distance, predecessor, trace, method, backend)
+
+
+def _cpu_method(
+    asked: Problem, method: str, delta: float | None, set_point: float | None, weights: Any
+) -> Callable[[Any, Any, bool], Any]:
+    """``search(distance, sources, trace)`` for a method: fills distances, returns the trace."""
+    graph = asked.graph
+    csr = graph.indptr, graph.indices, weights
+    bounds = asked.targets, asked.first_target, asked.cutoff, asked.infinity
+    mean_weight, mean_degree = asked.mean_weight, max(asked.mean_degree, 1.0)
+    if method == "dijkstra":
+        from mgraph.shortest_paths import dijkstra_cpu
+
+        return lambda distance, sources, _: dijkstra_cpu.run(*csr, distance, sources, *bounds)
+    if method.startswith("frontier"):
+        from mgraph.shortest_paths import frontier_cpu
+
+        least = asked.dtype.type(graph.weight_range.least)
+        by_arc = method == "frontier_edge"
+        return lambda distance, sources, _: frontier_cpu.run(
+            *csr, distance, sources, *bounds, least, by_arc
+        )
+    from mgraph.shortest_paths import near_far_cpu
+
+    if method == "near_far":
+        step = float(delta or 32 * mean_weight / mean_degree)
+
+        def near_far(distance: Any, sources: Any, trace: bool) -> Any:
+            search = near_far_cpu.new_search(*csr, distance, 1)
+            run = near_far_cpu.traced if trace else near_far_cpu.run
+            return run(search, sources, step, *bounds)
+
+        return near_far
+    from mgraph.shortest_paths import self_tuning_cpu
+
+    arcs = float(set_point or self_tuning_cpu.DEFAULT_SET_POINT)
+    quantum = 1.0 if asked.dtype.kind == "i" else mean_weight / 1024
+
+    def self_tuning(distance: Any, sources: Any, trace: bool) -> Any:
+        search = near_far_cpu.new_search(*csr, distance, self_tuning_cpu.PARTITIONS)
+        control = self_tuning_cpu.new_controller(arcs, mean_degree, mean_weight)
+        run = self_tuning_cpu.traced if trace else self_tuning_cpu.run
+        return run(search, sources, control, arcs, *bounds, quantum)
+
+    return self_tuning
+
