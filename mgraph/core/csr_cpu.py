@@ -76,9 +76,7 @@ def _sorted_by(keys: Any, others: Any, weights: Any, n: int) -> tuple[Any, Any, 
     return starts, *out
 
 
-def build(
-    edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool
-) -> Graph:
+def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
     """A CSR graph of checked edges; ``mgraph.from_edges`` tells what the choices mean."""
     src, dst = edges.src, edges.dst
     weight = np.empty(0, np.int32) if edges.weight is None else edges.weight
@@ -98,6 +96,4 @@ def build(
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()
-    return Graph.unchecked(
-        indptr, indices, None if edges.weight is None else weights, directed
-    )
+    return Graph.unchecked(indptr, indices, None if edges.weight is None else weights, directed)

@@ -46,7 +46,7 @@ def _run(indptr, indices, weights, distance, sources, targets, first_target, cut
         left += not wanted[t]
         wanted[t] = True
     if first_target:
-        left = min(left, 1)
+        left = min(left, np.int64(1))
     found, bound, settled = False, cutoff, np.int64(0)
     while size > 0:
         key, u = pop(heap, size)

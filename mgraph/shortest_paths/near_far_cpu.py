@@ -53,7 +53,11 @@ def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partition
         np.empty(n, np.int64),
         np.full(n, NOWHERE, np.int16),
     )
-    stamp, frontier, updated = np.full(n, -1, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    stamp, frontier, updated = (
+        np.full(n, -1, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+    )
     return Search(indptr, indices, weights, distance, stamp, frontier, updated, far)
 
 

@@ -1,24 +1,27 @@
 """Near-far and self-tuning searches on a GPU: memory and the one launch of ``near_far.cu``.
 
-Device bytes beside the graph and the distances, for k searches at a time on a graph of n vertices
-and lengths of b bytes: about k·(1.5 + 4)·n·(4 + b), and the pieces of long rows. One launch,
-however many searches and iterations; one barrier among the blocks of a search an iteration.
+Device bytes beside the graph and the distances, for k searches at a time on n vertices, with
+lengths of b bytes: k·n·(4 + b)·(8 + 6), less where memory is short. One launch, however many
+searches and iterations; one barrier an iteration among the blocks of a search.
 """
 
-import os
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
+from mgraph.cuda.transfer import free_bytes, multiprocessors
 from mgraph.errors import DeviceError
+from mgraph.shortest_paths.problem import infinity_of
+from mgraph.shortest_paths.trace import FIELDS
 
-THREADS = 1024
-PARTITIONS, PIECE_ARCS, COLUMNS, TRACE_COLUMNS = 16, 256, 29, 16
-LEAST = (25, 26)  # the columns of sums that hold minima
+THREADS = 1024  # a block, one to a multiprocessor
+HOPS = 16  # in an iteration with few arcs
+MOST_ARCS = 1 << 33
+TRACE_ROWS = 1 << 20
+# As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
+PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 29, (25, 26)
 CHUNKS = 512
 TYPES = {
     ("int32", "int32"): ("int", "int"),
@@ -28,23 +31,24 @@ TYPES = {
     ("float64", "float64"): ("double", "double"),
 }
 
+
+def defines(weight: str, length: str) -> dict[str, Any]:
+    """The kernel's macros for weights and lengths of these types."""
+    weight_t, length_t = TYPES[weight, length]
+    return {"MGRAPH_WEIGHT_T": weight_t, "MGRAPH_LENGTH_T": length_t, "MGRAPH_THREADS": THREADS}
+
+
 KERNELS = Source(
     __package__,
     "near_far.cu",
     check=tuple(
-        (
-            ("MGRAPH_WEIGHT_T", weight),
-            ("MGRAPH_LENGTH_T", length),
-            ("MGRAPH_THREADS", str(THREADS)),
-        )
-        for weight, length in TYPES.values()
+        tuple((name, str(value)) for name, value in defines(*types).items()) for types in TYPES
     ),
 )
 
 
-@dataclass
-class Found:
-    """What a launch brought: distances ``(searches, n)`` and iterations, on the device."""
+class Found(NamedTuple):
+    """What a launch brings, on the device: distances ``(searches, n)``, iterations, trace rows."""
 
     distance: Any
     iterations: Any
@@ -54,98 +58,124 @@ class Found:
 class Searcher:
     """Working memory for searches on one graph; ``run`` may be called again and again."""
 
-    def __init__(self, graph: Graph, length: np.dtype, *, blocks: int | None = None, threads: int = THREADS, groups: int = 1) -> None:
-        """Allocate for ``groups`` searches at a time, of ``blocks`` blocks each."""
+    def __init__(self, graph: Graph, length: np.dtype, groups: int = 1) -> None:
+        """Allocate for ``groups`` searches at a time, which share the multiprocessors.
+
+        graph: on the device. length: the type of distances. Raises DeviceError where the graph
+        has more arcs than one search can count, or memory is short.
+        """
         import cupy
 
+        n = graph.n
+        if graph.m >= MOST_ARCS:
+            raise DeviceError(f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.m:,}")
         self.graph, self.length = graph, np.dtype(length)
-        self.threads = threads
-        self.blocks = blocks or multiprocessors() // groups
-        self.groups = groups
-        n, total = graph.n, self.blocks * groups
-        self.key = np.dtype(np.int32 if self.length.itemsize == 4 else np.int64)
-        self.near = min(4 * -(-n // self.blocks) + 16384, (1 << 26) - 1)
-        degrees = graph.indptr[1:] - graph.indptr[:-1]
-        pieces = int(((degrees + PIECE_ARCS - 1) // PIECE_ARCS)[degrees > PIECE_ARCS].sum())
-        most = -(-graph.max_degree // PIECE_ARCS)
-        self.pieces = min(max(most, min(pieces, 4096 + 8 * pieces // self.blocks), 1), (1 << 20) - 1)
-        entries = -(-6 * n // self.blocks) + 2 * PARTITIONS * 32
-        self.chunk = max(32, -(-entries // CHUNKS // 32) * 32)
-        self.chunks = CHUNKS
-        far = total * self.chunk * self.chunks
-        self.near_vertex = cupy.empty(2 * total * self.near, np.int32)
-        self.near_key = cupy.empty(2 * total * self.near, self.key)
-        self.piece_vertex = cupy.empty(2 * total * self.pieces, np.int32)
-        self.piece_key = cupy.empty(2 * total * self.pieces, self.key)
-        self.piece_number = cupy.empty(2 * total * self.pieces, np.uint32)
-        self.far_vertex = cupy.empty(far, np.int32)
-        self.far_key = cupy.empty(far, self.key)
+        self.key = np.dtype(f"int{8 * self.length.itemsize}")
+        self.indices = graph.indices.astype(np.int32, copy=False)
+        self.groups, self.blocks = groups, max(1, min(multiprocessors() // groups, 256))
+        total, share = self.blocks * groups, -(-n // self.blocks)
+        entry = 4 + self.key.itemsize
+        # Lists that are too short cost time, not answers.
+        scarce = free_bytes() < 2 * groups * n * entry * 14
+        self.near = min((1 if scarce else 4) * share + 16384, (1 << 26) - 1)
+        slots = (1.5 if scarce else 6) * share + 2 * PARTITIONS * 32
+        self.chunk = max(32, -(-int(slots) // CHUNKS // 32) * 32)
+        pieces = 0
+        if graph.max_degree > PIECE_ARCS:
+            degrees = graph.indptr[1:] - graph.indptr[:-1]
+            pieces = int((-(-degrees[degrees > PIECE_ARCS] // PIECE_ARCS)).sum())
+        self.pieces = max(1, min(pieces, 4096 + 8 * pieces // self.blocks, (1 << 20) - 1))
+        self.shared_bytes = 2 * CHUNKS * (2 * PARTITIONS + 1) + 2 * THREADS * (12 + entry)
+        try:
+            self.lists = [
+                cupy.empty(2 * total * self.near, np.int32),
+                cupy.empty(2 * total * self.near, self.key),
+                np.uint32(self.near),
+                cupy.empty(2 * total * self.pieces, np.int32),
+                cupy.empty(2 * total * self.pieces, self.key),
+                cupy.empty(2 * total * self.pieces, np.uint32),
+                np.uint32(self.pieces),
+                cupy.empty(total * self.chunk * CHUNKS, np.int32),
+                cupy.empty(total * self.chunk * CHUNKS, self.key),
+                np.int32(CHUNKS),
+                np.uint32(self.chunk),
+            ]
+        except cupy.cuda.memory.OutOfMemoryError as error:
+            raise DeviceError(
+                f"the device has no room for a search on {n:,} vertices beside the graph; use a "
+                "larger GPU or the CPU"
+            ) from error
         self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
-        weights = "int32" if graph.weights is None else str(graph.weights.dtype)
-        weight_t, length_t = TYPES[weights, str(self.length)]
-        self.defines = {
-            "MGRAPH_WEIGHT_T": weight_t,
-            "MGRAPH_LENGTH_T": length_t,
-            "MGRAPH_THREADS": threads,
-            **({"MGRAPH_PROFILE": 1} if os.environ.get("PROFILE") else {}),
-        }
 
     @property
-    def infinity(self) -> Any:
-        """The distance of a vertex that no path reaches."""
-        if self.length.kind == "f":
-            return self.length.type(np.inf)
-        return np.iinfo(self.length).max
+    def default_set_point(self) -> float:
+        """A vertex a thread: with that many arcs a device is busy, and still in order."""
+        return self.blocks * THREADS * max(1.0, self.graph.m / max(self.graph.n, 1))
 
     def run(
         self,
-        seed_start: Any,
-        seeds: Any,
+        sources: list[Any],
         *,
+        mean_weight: float,
+        cutoff: Any,
         delta: float = 0.0,
-        set_point: Any = None,
-        mean_weight: float = 1.0,
+        set_point: float | None = None,
+        hops: int | None = None,
         targets: Any = None,
         first_target: bool = False,
-        cutoff: Any = None,
-        hops: int = 8,
         trace_rows: int = 0,
         distance: Any = None,
+        most_iterations: int = (1 << 32) - 1,
     ) -> Found:
-        """Launch. seed_start, seeds: CuPy int32; search i starts at seeds[start[i]:start[i+1]]."""
+        """Launch a search from each array of sources; returns without waiting.
+
+        delta: near-far's, or 0 for self-tuning, with its set_point. cutoff: a length of
+        ``length``. hops: by default many where few arcs are on their way at a time.
+        distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest.
+        """
         import cupy
 
-        graph = self.graph
-        searches = seed_start.shape[0] - 1
+        graph, infinity = self.graph, infinity_of(self.length)
+        start = np.cumsum([0, *(len(seeds) for seeds in sources)], dtype=np.int32)
+        seeds = cupy.asarray(np.concatenate(sources).astype(np.int32))
         if distance is None:
-            distance = cupy.empty((searches, graph.n), self.length)
-        distance.fill(self.infinity)
-        largest = np.array(self.infinity, self.length).view(self.key)[()] - 1
-        key_cutoff = largest if cutoff is None else np.array(cutoff, self.length).view(self.key)[()]
+            distance = cupy.empty((len(sources), graph.n), self.length)
+        distance.fill(infinity)
         self.notes.fill(np.iinfo(np.uint64).max)
         self.sums.fill(0)
-        for column in LEAST:
-            self.sums[:, :, column] = np.iinfo(self.key).max
-        iterations = cupy.zeros(searches, np.uint64)
-        trace = cupy.zeros((trace_rows, TRACE_COLUMNS), np.float64) if trace_rows else 0
+        self.sums[:, :, LEAST_COLUMNS[0] : LEAST_COLUMNS[1] + 1] = int(np.iinfo(self.key.name).max)
+        iterations = cupy.zeros(len(sources), np.uint64)
+        trace = cupy.zeros((trace_rows, len(FIELDS))) if trace_rows else None
+        aim = float(set_point or self.default_set_point)
+        if hops is None:
+            few = aim / HOPS <= self.blocks * THREADS / 2
+            hops = HOPS if delta > 0 or few else 1
+        set_point_here = cupy.array([aim])
+        wanted = None if targets is None else cupy.asarray(targets, np.int32)
         kernel = KERNELS.kernel("near_far_search", **self.defines)
-        shared = 2 * self.chunks * (2 * PARTITIONS + 1) + 2 * self.threads * (16 + self.key.itemsize)
-        kernel.max_dynamic_shared_size_bytes = shared
+        kernel.max_dynamic_shared_size_bytes = self.shared_bytes
         quantum = 1.0 if self.length.kind == "i" else mean_weight / 1024
-        arguments = (
-            graph.indptr, graph.indices, 0 if graph.weights is None else graph.weights,
-            np.int32(graph.n), np.int32(searches), seed_start, seeds,
-            0 if targets is None else targets,
-            np.int32(0 if targets is None else targets.shape[0]), np.int32(first_target),
-            self.key.type(key_cutoff), distance,
-            np.float64(delta), 0 if set_point is None else set_point, np.int32(hops),
-            np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight), np.float64(quantum),
-            np.int32(self.blocks), np.uint32(self.near), np.uint32(self.pieces),
-            np.int32(self.chunks), np.uint32(self.chunk),
-            self.near_vertex, self.near_key, self.piece_vertex, self.piece_key, self.piece_number,
-            self.far_vertex, self.far_key, self.sums, self.notes,
-            trace, np.int32(trace_rows), np.uint32(int(os.environ.get('LIMIT', 1 << 31))), iterations,
+        kernel(
+            (self.blocks * self.groups,),
+            (THREADS,),
+            (
+                graph.indptr, self.indices, 0 if graph.weights is None else graph.weights,
+                np.int32(graph.n), np.int32(len(sources)), cupy.asarray(start), seeds,
+                0 if wanted is None else wanted, np.int32(0 if wanted is None else wanted.size),
+                np.int32(first_target), np.array(cutoff, self.length).view(self.key)[()], distance,
+                np.float64(delta), set_point_here, np.float64(graph.m / max(graph.n, 1)),
+                np.float64(mean_weight), np.float64(quantum), np.int32(hops),
+                np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
+                self.notes, 0 if trace is None else trace, np.int32(trace_rows), iterations,
+            ),
+            shared_mem=self.shared_bytes,
         )  # fmt: skip
-        kernel((self.blocks * self.groups,), (self.threads,), arguments, shared_mem=shared)
         return Found(distance, iterations, trace)
+
+    @property
+    def defines(self) -> dict[str, Any]:
+        """The kernel's macros for this graph."""
+        weights = self.graph.weights
+        weight = str(self.length) if weights is None else str(weights.dtype)
+        return defines(weight, str(self.length))

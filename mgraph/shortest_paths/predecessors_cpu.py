@@ -39,9 +39,9 @@ def run(indptr, indices, weights, distance, sources, infinity, predecessor):
         if predecessor[v] >= 0:
             level[v] = 0
         left += level[v] < 0 and distance[v] != infinity
-    depth, more = np.int32(0), left > 0
-    while more:
-        more = False
+    depth = np.int32(0)
+    while left > 0:
+        before = left
         for u in range(n):
             if level[u] != depth or distance[u] == infinity:
                 continue
@@ -50,5 +50,7 @@ def run(indptr, indices, weights, distance, sources, infinity, predecessor):
                 if level[v] < 0 and distance[u] + weights[arc] == distance[v]:
                     level[v] = depth + 1
                     predecessor[v] = u
-                    more = True
+                    left -= 1
         depth += np.int32(1)
+        if left == before:
+            break

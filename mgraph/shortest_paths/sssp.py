@@ -89,7 +89,9 @@ def sssp(
             method = "self_tuning"
         return sssp_gpu.run(asked, method, predecessors, delta, set_point, trace)
     if graph.backend == "gpu":
-        raise UsageError("backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it")
+        raise UsageError(
+            "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
+        )
     if method == "auto":
         method = "dijkstra"
     return _on_cpu(asked, method, predecessors, delta, set_point, trace)
@@ -167,7 +169,7 @@ def _cpu_method(
     """``search(distance, sources, trace)`` for a method: fills distances, returns the trace."""
     graph = asked.graph
     csr = graph.indptr, graph.indices, weights
-    bounds = asked.targets, asked.first_target, asked.cutoff, asked.infinity
+    bounds: Any = (asked.targets, asked.first_target, asked.cutoff, asked.infinity)
     mean_weight, mean_degree = asked.mean_weight, max(asked.mean_degree, 1.0)
     if method == "dijkstra":
         from mgraph.shortest_paths import dijkstra_cpu
@@ -188,7 +190,7 @@ def _cpu_method(
 
         def near_far(distance: Any, sources: Any, trace: bool) -> Any:
             search = near_far_cpu.new_search(*csr, distance, 1)
-            run = near_far_cpu.traced if trace else near_far_cpu.run
+            run: Any = near_far_cpu.traced if trace else near_far_cpu.run
             return run(search, sources, step, *bounds)
 
         return near_far
@@ -200,8 +202,7 @@ def _cpu_method(
     def self_tuning(distance: Any, sources: Any, trace: bool) -> Any:
         search = near_far_cpu.new_search(*csr, distance, self_tuning_cpu.PARTITIONS)
         control = self_tuning_cpu.new_controller(arcs, mean_degree, mean_weight)
-        run = self_tuning_cpu.traced if trace else self_tuning_cpu.run
+        run: Any = self_tuning_cpu.traced if trace else self_tuning_cpu.run
         return run(search, sources, control, arcs, *bounds, quantum)
 
     return self_tuning
-

@@ -7,13 +7,17 @@ from typing import Any
 import numpy as np
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
-FIELDS = ("x1", "x2", "x3", "x4", "delta", "d", "alpha", "far_partitions", "far_size", "nanoseconds")
+FIELDS = [
+    *("x1", "x2", "x3", "x4", "delta", "d", "alpha"),
+    *("far_partitions", "far_size", "nanoseconds"),
+]
 COLUMNS = len(FIELDS) - 1  # that a search fills itself
 
 
 def as_records(rows: Any) -> Any:
     """Rows of ``FIELDS`` as a NumPy record array of float64."""
-    return np.rec.fromarrays(np.asarray(rows, np.float64).reshape(-1, len(FIELDS)).T, names=FIELDS)
+    columns = np.asarray(rows, np.float64).reshape(-1, len(FIELDS)).T
+    return np.rec.fromarrays(list(columns), dtype=[(name, np.float64) for name in FIELDS])
 
 
 def timed(step: Callable[[Any], bool]) -> Any:
