@@ -85,10 +85,11 @@ struct queues {
   }
 
   __device__ void put_far(bool mine, int vertex, key_t key) {
+    if (!__any_sync(all_lanes, mine)) return;
     int part = 0;
-    if (!one_partition) {
+    if (mine && !one_partition) {
 #pragma unroll
-      for (int i = 0; i < partitions - 1; ++i) part += mine && key > s.bounds[i];
+      for (int i = 0; i < partitions - 1; ++i) part += key > s.bounds[i];
     }
     put_into(part, mine, vertex, key);
   }

@@ -126,6 +126,7 @@ struct controller {
                      : fresh_share;
     const double end = fmax(seen.largest, seen.least);
     const double all_end = fmax(farthest, end);
+    const double held_to = hops > 1 ? endless : all_end;  // where the last of the far ones may be
     float slope = alpha;
     double next;
     if (need > 0) {
@@ -133,14 +134,14 @@ struct controller {
       // far queue does.
       const float brought = seen.expanded - near_before;
       const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
-      const float stretch = float(fmax(fmin(bounds[0], all_end) - threshold, quantum));
+      const float stretch = float(fmax(fmin(bounds[0], held_to) - threshold, quantum));
       if (step > 0 && brought > 0) {
         const float density = __fdividef(brought, step);
         slope = fminf(fmaxf(slope, density / guard), density * guard);
       } else if (iteration < bootstrap_iterations && here > 0) {
         slope = __fdividef(here, stretch);
       }
-      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, all_end, lane));
+      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, held_to, lane));
       // There is nothing beyond the farthest vertex but what the hops will find.
       next = fmin(threshold + ahead, hops > 1 ? end + 2 * hops * mean_weight : all_end);
     } else {
