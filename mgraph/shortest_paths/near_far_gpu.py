@@ -68,7 +68,9 @@ class Searcher:
 
         n = graph.n
         if graph.m >= MOST_ARCS:
-            raise DeviceError(f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.m:,}")
+            raise DeviceError(
+                f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.m:,}"
+            )
         self.graph, self.length = graph, np.dtype(length)
         self.key = np.dtype(f"int{8 * self.length.itemsize}")
         self.indices = graph.indices.astype(np.int32, copy=False)

@@ -27,7 +27,8 @@ def length_dtype(graph: Graph) -> np.dtype:
     longest = int(largest) * max(graph.n - 1, 0) if dtype.kind == "i" else largest * graph.n
     if dtype == np.int32 and longest >= np.iinfo(np.int32).max:
         dtype = np.dtype(np.int64)
-    if longest >= (np.iinfo(dtype).max if dtype.kind == "i" else np.finfo(dtype).max):
+    most = np.iinfo(dtype).max if dtype.kind == "i" else float(np.finfo(dtype).max)
+    if longest >= most:
         raise UsageError(
             f"a path of {graph.n - 1:,} arcs of weight {largest:,} would overflow {dtype}; scale "
             "the weights down or use float64"

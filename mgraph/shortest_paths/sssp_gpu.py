@@ -42,7 +42,9 @@ def near_far(
         return found.distance, None
     count = int(found.iterations[0])
     if count >= TRACE_ROWS:
-        raise DeviceError(f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}")
+        raise DeviceError(
+            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"
+        )
     rows = found.trace[: count + 1].get()
     # Row 0 tells what came of the sources; times are those at which an iteration was over.
     rows[1:, -1] = np.diff(rows[:, -1])

@@ -1,0 +1,162 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import dijkstra
+
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+from mgraph.shortest_paths.problem import infinity_of, length_dtype
+from mgraph.shortest_paths.sssp import METHODS, sssp
+from tests.strategies import graphs
+
+ALL = [method for method in METHODS if method != "auto"]
+
+
+def weights_of(graph):
+    return np.ones(graph.m, np.int32) if graph.weights is None else graph.weights
+
+
+def assert_shortest(graph, sources, distance, predecessor):
+    """The certificate: no arc shortens anything, and each reached vertex has a tight arc to it."""
+    infinity, weights = infinity_of(distance.dtype), weights_of(graph).astype(distance.dtype)
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    reached = distance < infinity
+    assert (distance[sources] == 0).all()
+    heads, live = graph.indices, reached[tails]
+    assert (distance[heads[live]] <= distance[tails[live]] + weights[live]).all()
+    tight = np.zeros(len(tails), bool)
+    tight[live] = distance[heads[live]] == distance[tails[live]] + weights[live]
+    for v in range(graph.n):
+        parent = predecessor[v]
+        if not reached[v] or v in sources:
+            assert parent == -1
+            continue
+        assert (tight & (tails == parent) & (heads == v)).any()
+        walked = v
+        for _ in range(graph.n):  # back to a source, not in a circle
+            if walked in sources:
+                break
+            walked = predecessor[walked]
+        assert walked in sources
+
+
+@pytest.mark.parametrize("method", ALL)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_certificate(method, data):
+    graph = data.draw(graphs())
+    source = data.draw(st.integers(0, graph.n - 1))
+    found = sssp(graph, source, method=method, backend="cpu", predecessors=True)
+    assert found.distance.dtype == length_dtype(graph)
+    assert_shortest(graph, [source], found.distance, found.predecessor)
+
+
+@pytest.mark.parametrize("method", ALL)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_every_method_gives_the_same_answer(method, data):
+    graph = data.draw(graphs())
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=4)
+    asked = {
+        "targets": data.draw(st.none() | vertices),
+        "stop_at": data.draw(st.sampled_from(["first", "last"])),
+        "cutoff": data.draw(st.none() | st.floats(0, 2000)),
+        "joint": data.draw(st.booleans()),
+        "predecessors": True,
+        "backend": "cpu",
+    }
+    sources = data.draw(vertices)
+    expected = sssp(graph, sources, method="dijkstra", **asked)
+    found = sssp(graph, sources, method=method, **asked)
+    assert np.array_equal(found.distance, expected.distance)
+    assert np.array_equal(found.predecessor, expected.predecessor)
+    assert np.array_equal(found.source, expected.source)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph=graphs(dtypes=("int32", "float64")), data=st.data())
+def test_dijkstra_against_scipy(graph, data):
+    source = data.draw(st.integers(0, graph.n - 1))
+    # SciPy's matrices drop arcs of weight 0, so ours must have none
+    matrix = csr_matrix((graph.n, graph.n))
+    kept = weights_of(graph) > 0
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))[kept]
+    least = {}
+    for u, v, w in zip(tails, graph.indices[kept], weights_of(graph)[kept], strict=True):
+        least[u, v] = min(w, least.get((u, v), np.inf))
+    positive = Graph(
+        np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=graph.n))]).astype(np.int64),
+        graph.indices[kept],
+        weights_of(graph)[kept],
+    )
+    if least:
+        (rows, columns), values = zip(*least, strict=True), list(least.values())
+        matrix = csr_matrix((values, (rows, columns)), shape=(graph.n, graph.n))
+    expected = dijkstra(matrix, indices=source)
+    found = sssp(positive, source, method="dijkstra", backend="cpu")
+    distance = np.where(found.reached, found.distance.astype(float), np.inf)
+    assert np.allclose(distance, expected, rtol=1e-12)
+
+
+def line(weights, dtype=np.int32):
+    n = len(weights) + 1
+    indptr = np.concatenate([np.arange(n), [n - 1]]).astype(np.int64)
+    return Graph(indptr, np.arange(1, n, dtype=np.int32), np.array(weights, dtype))
+
+
+def test_targets_bound_what_is_told():
+    graph = line([1] * 9)
+    assert sssp(graph, 0, targets=[3], backend="cpu").reached.sum() == 4
+    assert sssp(graph, 0, targets=[3, 6], stop_at="first", backend="cpu").reached.sum() == 4
+    assert sssp(graph, 0, targets=[3, 6], backend="cpu").reached.sum() == 7
+    assert sssp(graph, 5, targets=[3], backend="cpu").reached.sum() == 5  # 3 is out of reach
+    assert sssp(graph, 0, cutoff=2.9, backend="cpu").reached.sum() == 3
+
+
+def test_lengths_grow_to_int64_where_int32_is_too_small():
+    assert sssp(line([2**30] * 3), 0, backend="cpu").distance[-1] == 3 * 2**30
+    assert sssp(line([2**20] * 3), 0, backend="cpu").distance.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("weights", "dtype", "message"),
+    [
+        ([1, -2], np.int64, "weights of at least 0, and the least is -2"),
+        ([1, np.nan], np.float64, "weights of at least 0, and the least is nan"),
+        ([1, np.inf], np.float32, "need finite weights"),
+        ([2**62, 2**62], np.int64, "would overflow int64"),
+        ([3e38, 3e38], np.float32, "would overflow float32"),
+    ],
+)
+def test_bad_weights(weights, dtype, message):
+    with pytest.raises(UsageError, match=message):
+        sssp(line(weights, dtype), 0, backend="cpu")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"source": 3}, r"source must lie in \[0, 3\), and 3 does not"),
+        ({"source": -1}, "and -1 does not"),
+        ({"source": 0.5}, "source must be a vertex"),
+        ({"source": []}, "source must name a vertex"),
+        ({"targets": [9]}, "targets must lie in"),
+        ({"targets": []}, "targets must name a vertex"),
+        ({"cutoff": -1}, "cutoff must be at least 0"),
+        ({"cutoff": np.nan}, "cutoff must be at least 0"),
+        ({"method": "bfs"}, "method must be one of"),
+        ({"stop_at": "any"}, "stop_at must be last or first"),
+        ({"delta": 0, "method": "near_far"}, "delta must be a positive number"),
+        ({"delta": 1, "method": "dijkstra"}, "delta belongs to method near_far"),
+        ({"set_point": 0.5, "method": "self_tuning"}, "set_point is a number of arcs"),
+        ({"set_point": 9, "method": "near_far"}, "set_point belongs to method self_tuning"),
+        ({"trace": True, "method": "dijkstra"}, "a trace is of one search"),
+    ],
+)
+def test_bad_questions(arguments, message):
+    with pytest.raises(UsageError, match=message):
+        sssp(line([1, 1]), **({"source": 0, "backend": "cpu"} | arguments))
+    with pytest.raises(UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+        sssp({}, 0)

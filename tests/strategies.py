@@ -1,0 +1,31 @@
+"""Graphs that Hypothesis draws: empty, tied, disconnected, with loops, of all weight types."""
+
+import numpy as np
+from hypothesis import strategies as st
+
+from mgraph.core import csr_cpu
+from mgraph.core.edges import EdgeList
+
+
+@st.composite
+def weights(draw, m, dtype):
+    if np.dtype(dtype).kind == "i":
+        largest = draw(st.sampled_from([0, 1, 3, 1000]))
+        return np.array(draw(st.lists(st.integers(0, largest), min_size=m, max_size=m)), dtype)
+    values = st.floats(0, 1e6, width=np.dtype(dtype).itemsize * 8, allow_subnormal=True)
+    return np.array(draw(st.lists(values, min_size=m, max_size=m)), dtype)
+
+
+@st.composite
+def graphs(draw, dtypes=("int32", "int64", "float32", "float64", None), most=40):
+    n = draw(st.integers(1, most))
+    m = draw(st.integers(0, 3 * n))
+    ends = st.lists(st.integers(0, n - 1), min_size=m, max_size=m)
+    dtype = draw(st.sampled_from(dtypes))
+    edges = EdgeList(
+        np.array(draw(ends), np.int32),
+        np.array(draw(ends), np.int32),
+        None if dtype is None else draw(weights(m, dtype)),
+    )
+    directed, drop, merge = draw(st.tuples(*[st.booleans()] * 3))
+    return csr_cpu.build(edges, n, directed=directed, drop_loops=drop, merge=merge)
