@@ -14,7 +14,7 @@ always has four children to compare.
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import njit
 from numba.extending import overload
 
 _FIRST_ROOM = 1024
@@ -27,21 +27,6 @@ def new(infinity: Any, vertex_dtype: Any) -> tuple[Any, ...]:
     if infinity.dtype == np.int32:
         return (np.full(_FIRST_ROOM, np.iinfo(np.int64).max),)
     return (np.full(_FIRST_ROOM, infinity), np.empty(_FIRST_ROOM, vertex_dtype))
-
-
-def push(heap, size, key, vertex):
-    """Add an entry to ``size`` others, for which there must be room."""
-    raise NotImplementedError("for compiled code")
-
-
-def pop(heap, size):
-    """Remove the first of ``size`` entries; returns its key and vertex."""
-    raise NotImplementedError("for compiled code")
-
-
-def grown(heap):
-    """The heap in arrays of twice the size."""
-    raise NotImplementedError("for compiled code")
 
 
 @njit(cache=True, nogil=True)
@@ -133,22 +118,26 @@ def _pop_pair(heap, size):
     return first, np.int64(first_vertex)
 
 
-@overload(push)
-def _push_of(heap, size, key, vertex):
-    if isinstance(heap, types.BaseTuple):
-        return _push_packed if len(heap) == 1 else _push_pair
-    return None
+def push(heap, size, key, vertex):
+    """Add an entry to ``size`` others, for which there must be room."""
+    _of(heap, _push_packed, _push_pair)(heap, size, key, vertex)
 
 
-@overload(pop)
-def _pop_of(heap, size):
-    if isinstance(heap, types.BaseTuple):
-        return _pop_packed if len(heap) == 1 else _pop_pair
-    return None
+def pop(heap, size):
+    """Remove the first of ``size`` entries; returns its key and vertex."""
+    return _of(heap, _pop_packed, _pop_pair)(heap, size)
 
 
-@overload(grown)
-def _grown_of(heap):
-    if isinstance(heap, types.BaseTuple):
-        return _grown_packed if len(heap) == 1 else _grown_pair
-    return None
+def grown(heap):
+    """The heap in arrays of twice the size."""
+    return _of(heap, _grown_packed, _grown_pair)(heap)
+
+
+def _of(heap: Any, packed: Any, pair: Any) -> Any:
+    return packed if len(heap) == 1 else pair
+
+
+# In compiled code a heap's type, which says how many arrays it has, chooses once and for all.
+overload(push)(lambda heap, size, key, vertex: _of(heap, _push_packed, _push_pair))
+overload(pop)(lambda heap, size: _of(heap, _pop_packed, _pop_pair))
+overload(grown)(lambda heap: _of(heap, _grown_packed, _grown_pair))

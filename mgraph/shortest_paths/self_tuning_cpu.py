@@ -108,19 +108,21 @@ def _partition_of(control, distance):
 
 
 @njit(cache=True, nogil=True)
-def _bisect_frontier(search, control, vertices, count):
-    """Vertices up to the threshold become the frontier, the others far. Returns X4."""
-    x4 = np.int64(0)
+def _bisect(search, control, vertices, count, x):
+    """Vertices up to the threshold join the frontier's first x, the others the far queue.
+
+    Returns the frontier's new size.
+    """
     for i in range(count):
         v = vertices[i]
         if search.distance[v] <= control.numbers[_THRESHOLD]:
             if search.far.partition[v] != NOWHERE:
                 far_remove(search.far, v)
-            search.frontier[x4] = v
-            x4 += 1
+            search.frontier[x] = v
+            x += 1
         else:
             far_place(search.far, v, _partition_of(control, search.distance[v]))
-    return x4
+    return x
 
 
 @njit(cache=True, nogil=True)
@@ -231,15 +233,7 @@ def _rebalance(search, control, quantum, x4):
             search.updated[waiting] = v
             waiting += 1
             v = after
-    x1 = np.int64(x4)
-    for i in range(waiting):
-        v = search.updated[i]
-        if search.distance[v] <= control.numbers[_THRESHOLD]:
-            search.frontier[x1] = v
-            x1 += 1
-        else:
-            far_place(search.far, v, _partition_of(control, search.distance[v]))
-    return x1
+    return _bisect(search, control, search.updated, waiting, x4)
 
 
 @njit(cache=True, nogil=True)
@@ -251,7 +245,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
     largest = 0.0
     for i in range(x3):
         largest = max(largest, float(search.distance[search.updated[i]]))
-    x4 = _bisect_frontier(search, control, search.updated, x3)
+    x4 = _bisect(search, control, search.updated, x3, np.int64(0))
     far = search.far.size.sum()
     row[0], row[1], row[2], row[3], row[4] = x1, x2, x3, x4, numbers[_THRESHOLD]
     row[5], row[6] = control.advance[_SLOPE], numbers[_ALPHA]
@@ -268,7 +262,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
     _decide(search, control, x1, x4, float(least), largest, quantum)
     if numbers[_STEP] < 0:
         search.updated[:x4] = search.frontier[:x4]
-        numbers[_X1] = _bisect_frontier(search, control, search.updated, x4)
+        numbers[_X1] = _bisect(search, control, search.updated, x4, np.int64(0))
     else:
         numbers[_X1] = _rebalance(search, control, quantum, x4)
     _learn(control, set_point, x1, x2, step, near)
