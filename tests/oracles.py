@@ -21,16 +21,29 @@ def philox2x32(counter, key, rounds):
     return word0, word1
 
 
-def edge_checksum(src, dst):
-    golden = 0x9E3779B97F4A7C15
-    edges = zip(src, dst, strict=True)
-    return sum(mix64((int(s) * golden + int(t)) & MASK64) for s, t in edges) & MASK64
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def edge_hash(src, dst):
+    return mix64((int(src) * GOLDEN + int(dst)) & MASK64)
+
+
+def edge_weight(src, dst, seed, low, high):
+    word = edge_hash(max(src, dst), min(src, dst)) + mix64((seed + 3 * GOLDEN) & MASK64)
+    return low + (mix64(word & MASK64) * (high - low + 1) >> 64)
+
+
+def edge_checksum(src, dst, weight=None):
+    hashes = [edge_hash(s, t) for s, t in zip(src, dst, strict=True)]
+    if weight is not None:
+        both = zip(hashes, weight, strict=True)
+        hashes = [mix64((word + int(w)) & MASK64) for word, w in both]
+    return sum(hashes) & MASK64
 
 
 def cuppa_hash_edge(model, v, slot, attempt):
     """Algorithm 2 of the paper as recursion, with the design's draws."""
-    golden = 0x9E3779B97F4A7C15
-    white, key = (mix64((model.seed + step * golden) & MASK64) for step in (1, 2))
+    white, key = (mix64((model.seed + step * GOLDEN) & MASK64) for step in (1, 2))
     key = ((key & MASK32) + attempt * 0xBB67AE85) & MASK32
     e = v * model.d + slot
     counter = (e & MASK32) ^ (white & MASK32), (e >> 32) ^ (white >> 32)

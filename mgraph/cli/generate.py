@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph.cli.options import NUMBER, cluster_options, open_cluster
+from mgraph.cli.options import NUMBER, WEIGHTS, cluster_options, open_cluster
 
 
 @click.command()
@@ -22,6 +22,12 @@ from mgraph.cli.options import NUMBER, cluster_options, open_cluster
     help="Probability of a direct edge: 0.5 Barabási–Albert, 1 uniform, 0 a star.",
 )
 @click.option("--seed", type=NUMBER, default=1, show_default=True)
+@click.option(
+    "--weights",
+    type=WEIGHTS,
+    metavar="LOW:HIGH",
+    help="Give each edge a whole weight, a hash of its ends and the seed.",
+)
 @click.option("--method", default="cuppa_hash", show_default=True, help="The algorithm.")
 @click.option(
     "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
@@ -42,6 +48,7 @@ def generate(
     d: int,
     p: float,
     seed: int,
+    weights: tuple[int, int] | None,
     method: str,
     backend: str,
     parts: int | None,
@@ -61,7 +68,7 @@ def generate(
 
     result = mgraph.generate(
         out,
-        mgraph.CopyModel(n, d, p, seed, method),
+        mgraph.CopyModel(n, d, p, seed, method, weights),
         cluster=cluster,
         parts=parts,
         compression=compression,

@@ -46,6 +46,23 @@ class Number(click.ParamType):
 
 NUMBER = Number()
 
+
+class WeightRange(click.ParamType):
+    """``LOW:HIGH``, two whole numbers."""
+
+    name = "weights"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        """Click's hook."""
+        try:
+            low, high = map(parse_number, value.split(":"))
+        except ValueError:
+            self.fail(f"{value!r} is not LOW:HIGH; 1:100 is", param, ctx)
+        return low, high
+
+
+WEIGHTS = WeightRange()
+
 _CLUSTER_OPTIONS = (
     click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
     click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),

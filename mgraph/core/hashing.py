@@ -44,6 +44,23 @@ def edge_hash(src, dst):
 
 
 @njit(cache=True)
+def weighted_edge_hash(src, dst, weight):
+    """The same for an edge with a weight: an integer's 64 bits, or those of a float64."""
+    return mix64(edge_hash(src, dst) + weight)
+
+
+@njit(cache=True)
+def edge_weight(src, dst, key, low, span):
+    """A weight in ``[low, low + span)``, the same for both directions; span: 1 to 2^32.
+
+    The hash's product with ``span`` is taken whole, so all weights are equally likely.
+    """
+    word = mix64(edge_hash(max(src, dst), min(src, dst)) + key)
+    fraction = (word & LOW32) * span
+    return low + (((word >> S32) * span + (fraction >> S32)) >> S32)
+
+
+@njit(cache=True)
 def philox_rounds(word0, word1, key, rounds):
     """``rounds`` rounds of Philox2x32 on the counter ``(word0, word1)``, 32 bits each."""
     for _ in range(rounds):
@@ -62,16 +79,22 @@ class StreamKey(NamedTuple):
     key: np.uint64
 
 
+def _expanded(seed: int, step: int) -> int:
+    """SplitMix64's output number ``step`` from a seed."""
+    mask = (1 << 64) - 1
+    x = (seed + step * int(GOLDEN64)) & mask
+    x = (x ^ (x >> 30)) * int(_MIX1) & mask
+    x = (x ^ (x >> 27)) * int(_MIX2) & mask
+    return x ^ (x >> 31)
+
+
+def weight_key(seed: int) -> np.uint64:
+    """What ``edge_weight`` takes for a seed in [0, 2^64)."""
+    return np.uint64(_expanded(seed, 3))
+
+
 def stream_key(seed: int) -> StreamKey:
     """The key of a seed in [0, 2^64); any two seeds give unrelated streams."""
-    mask = (1 << 64) - 1
-
-    def expand(step: int) -> int:
-        x = (seed + step * int(GOLDEN64)) & mask
-        x = (x ^ (x >> 30)) * int(_MIX1) & mask
-        x = (x ^ (x >> 27)) * int(_MIX2) & mask
-        return x ^ (x >> 31)
-
-    white, key = expand(1), expand(2)
+    white, key = _expanded(seed, 1), _expanded(seed, 2)
     low = int(LOW32)
     return StreamKey(np.uint64(white & low), np.uint64(white >> 32), np.uint64(key & low))

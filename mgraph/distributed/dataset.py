@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from mgraph.core.edges import COLUMNS
 from mgraph.io.dataset import EdgeDataset
 
 
@@ -14,17 +15,17 @@ class Dataset(EdgeDataset):
     """
 
     def to_dask(self) -> Any:
-        """A lazy Dask DataFrame with columns ``src`` and ``dst``, a partition a part."""
+        """A lazy Dask DataFrame with columns ``src``, ``dst[, weight]``, a partition a part."""
         import dask.dataframe as dd
         import pandas as pd
 
-        def frame(index: int) -> pd.DataFrame:
-            src, dst = self[index].read()
-            return pd.DataFrame({"src": src, "dst": dst}, copy=False)
+        def named(columns: Any) -> pd.DataFrame:
+            return pd.DataFrame(dict(zip(COLUMNS, columns, strict=False)), copy=False)
 
-        empty = pd.DataFrame(
-            {name: pd.Series(dtype=self.manifest.dtype) for name in ("src", "dst")}
-        )
+        def frame(index: int) -> pd.DataFrame:
+            return named(self[index].read())
+
+        empty = named([pd.Series(dtype=dtype) for dtype in self.dtypes])
         return dd.from_map(frame, range(len(self)), meta=empty, label="mgraph-read")
 
 

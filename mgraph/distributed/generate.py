@@ -25,12 +25,12 @@ from mgraph.distributed.plan import (
     existing_parts,
     footers,
     kept_parts,
-    part_name,
 )
 from mgraph.distributed.tasks import run_parts
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
+from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
@@ -59,7 +59,7 @@ def make_part(index: int, plan: Plan) -> PartRecord:
     blocks = preferential_attachment.stream(
         model, plan.part(index), backend=plan.backend, block_edges=plan.block_edges
     )
-    with writing_part(plan.folder, part_name(index), model.dtype, plan.compression) as writer:
+    with writing_part(plan.folder, part_name(index), model.dtypes, plan.compression) as writer:
         for block in blocks:
             writer.write(block.edges)
             checksum = (checksum + block.checksum) % (1 << 64)
@@ -144,6 +144,7 @@ def generate(
         compression=compression,
         parts=tuple(records[index] for index in range(plan.parts)),
         created_by=f"mgraph {mgraph.__version__}",
+        weight_dtype=str(model.weight_dtype) if model.weights else None,
     )
     manifest.write(folder)
     seconds = time.monotonic() - began

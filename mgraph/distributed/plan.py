@@ -1,6 +1,5 @@
 """What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +7,7 @@ from mgraph.distributed.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
+from mgraph.io.dataset import PART_NAME, part_name
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import PartRecord
 
@@ -15,7 +15,6 @@ from mgraph.io.manifest import PartRecord
 BLOCK_EDGES = {"cpu": 1 << 20, "gpu": 1 << 23}
 MIN_BLOCK_EDGES = 1 << 14
 BLOCK_BYTES_PER_EDGE = 96  # arrays, pinned and device copies, the encoder's buffers
-PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # no other file is ours to replace
 MIN_PART_EDGES, MAX_PART_EDGES = 1 << 20, 1 << 26
 PARTS_PER_THREAD = {"cpu": 8, "gpu": 3}
 
@@ -56,11 +55,6 @@ class Plan:
         part, name = self.part(index), part_name(index)
         size = self.folder.size(name)
         return PartRecord(name, self.edges(index), part.start, part.stop, checksum, size)
-
-
-def part_name(index: int) -> str:
-    """``part-00000.parquet`` and on."""
-    return f"part-{index:05d}.parquet"
 
 
 def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:

@@ -38,31 +38,53 @@ class Verdict:
         return not self.faults
 
 
-def manifest_faults(manifest: Manifest, model: CopyModel) -> list[str]:
-    """Whether the parts tile the vertices and their rows are the model's."""
+def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
+    """Whether the parts tile the vertices, and their rows are the model's where there is one."""
     faults = []
     expected = 0
     for part in manifest.parts:
         if part.first != expected:
             faults.append(f"{part.file} begins at vertex {part.first}, and should at {expected}")
-        if part.rows != model.edges_in(range(part.first, part.stop)):
+        if model and part.rows != model.edges_in(range(part.first, part.stop)):
             faults.append(f"{part.file} has {part.rows} rows in the manifest, not the model's")
         expected = part.stop
-    if expected != manifest.n or manifest.n != model.n or manifest.m != model.m:
+    sizes = (model.n, model.m) if model else (expected, manifest.m)
+    if expected != manifest.n or (manifest.n, manifest.m) != sizes:
         faults.append(f"the manifest's n and m are not those of its parts and model ({model})")
     return faults
 
 
+def _model_of(dataset: EdgeDataset) -> CopyModel | None:
+    """What generated a dataset; None for edges from elsewhere."""
+    if not dataset.has_manifest:
+        raise DatasetError(
+            f"{dataset.folder} has no manifest to hold it against; mgraph convert copies it into a "
+            "dataset that has one"
+        )
+    if not dataset.manifest.model:
+        return None
+    try:
+        return CopyModel(**dataset.manifest.model)
+    except (TypeError, UsageError) as error:
+        raise DatasetError(f"{dataset.folder} was made by a model unknown here: {error}") from error
+
+
 def check_part(
-    job: tuple[PartRecord, bool], folder: Folder, model: CopyModel, backend: str, block: int
+    job: tuple[PartRecord, bool],
+    folder: Folder,
+    n: int,
+    model: CopyModel | None,
+    backend: str,
+    block: int,
 ) -> str | None:
     """The task: one part's first fault as a sentence, or None. job: the part, whether to remake."""
+    from mgraph.core.edge_list_cpu import EdgeCheck
     from mgraph.distributed.counters import count_edges
     from mgraph.generators.copy_model_cpu import RowCheck
     from mgraph.io.parquet import read_blocks
 
     record, again = job
-    check = RowCheck(record.first, model.d)
+    check = RowCheck(model, record.first) if model else EdgeCheck(record.first, record.stop, n)
     try:
         for edges in read_blocks(folder, record.file):
             fault = check.add(edges)
@@ -78,7 +100,7 @@ def check_part(
             f"{record.file} has checksum {check.checksum:016x}, and the manifest says "
             f"{record.checksum:016x}: an edge was changed"
         )
-    if again:
+    if again and model:
         made = 0
         for generated in preferential_attachment.stream(
             model, range(record.first, record.stop), backend=backend, block_edges=block
@@ -112,10 +134,9 @@ def verify(
     began = time.monotonic()
     dataset = EdgeDataset(location)
     manifest = dataset.manifest
-    try:
-        model = CopyModel(**manifest.model)
-    except (TypeError, UsageError) as error:
-        raise DatasetError(f"{dataset.folder} was made by a model unknown here: {error}") from error
+    model = _model_of(dataset)
+    if regenerate and model is None:
+        raise UsageError(f"{dataset.folder} was not generated, so it cannot be made again")
     faults = manifest_faults(manifest, model)
     again = chosen(len(dataset), regenerate)
     jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
@@ -128,6 +149,7 @@ def verify(
             verb="verify",
             progress=progress,
             folder=dataset.folder,
+            n=manifest.n,
             model=model,
             backend=cluster.backend,
             block=block_edges(cluster),

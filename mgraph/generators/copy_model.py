@@ -17,7 +17,16 @@ from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
 MAX_D = 4096
+MAX_WEIGHT = (1 << 31) - 1
 METHODS = ("cuppa_hash",)
+
+
+def _whole(name: str, value: Any, low: int, high: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise UsageError(f"{name} must be a whole number, and is {value!r}")
+    if not low <= value <= high:
+        raise UsageError(f"{name} must lie in [{low}, {high}], and is {value}")
+    return int(value)
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,8 @@ class CopyModel:
 
     n: vertices, d < n <= 2^40. d: edges a vertex, 1 to 4096. p: probability of a direct edge, in
     [0, 1]; it acts as the nearest multiple of 2^-32. seed: in [0, 2^64). method: the algorithm.
-    Raises UsageError where a parameter is out of its range.
+    weights: (low, high), both within, 0 <= low <= high < 2^31: then each edge has an int32 weight,
+    a hash of its endpoints and the seed. Raises UsageError where a parameter is out of its range.
     """
 
     n: int
@@ -34,16 +44,13 @@ class CopyModel:
     p: float = 0.5
     seed: int = 1
     method: str = "cuppa_hash"
+    weights: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is out of range, with the parameter's name and value."""
         for name, low, high in (("d", 1, MAX_D), ("n", 1, MAX_N), ("seed", 0, (1 << 64) - 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise UsageError(f"{name} must be a whole number, and is {value!r}")
-            if not low <= value <= high:
-                raise UsageError(f"{name} must lie in [{low}, {high}], and is {value}")
-            object.__setattr__(self, name, int(value))
+            value = _whole(name, getattr(self, name), low, high)
+            object.__setattr__(self, name, value)
         if self.n <= self.d:
             raise UsageError(
                 f"n must be above d, since the first d vertices are a clique that later vertices "
@@ -56,6 +63,13 @@ class CopyModel:
         object.__setattr__(self, "p", float(self.p))
         if self.method not in METHODS:
             raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {self.method!r}")
+        if self.weights is not None:
+            if not isinstance(self.weights, (tuple, list)) or len(self.weights) != 2:
+                raise UsageError(f"weights must be (low, high), and is {self.weights!r}")
+            low, high = (_whole("a weight", x, 0, MAX_WEIGHT) for x in self.weights)
+            if low > high:
+                raise UsageError(f"weights go from low to high, and {low} is above {high}")
+            object.__setattr__(self, "weights", (low, high))
 
     @property
     def m(self) -> int:
@@ -71,6 +85,16 @@ class CopyModel:
     def threshold(self) -> int:
         """A 32-bit coin below this makes a direct edge: p in units of 2^-32."""
         return round(self.p * (1 << 32))
+
+    @property
+    def weight_dtype(self) -> Any:
+        """The type of a weight, int32, or None."""
+        return np.dtype(np.int32) if self.weights else None
+
+    @property
+    def dtypes(self) -> list[Any]:
+        """The columns' types: of src, dst and, with weights, weight."""
+        return [self.dtype, self.dtype, *([self.weight_dtype] if self.weights else [])]
 
     def edges_before(self, vertex: int) -> int:
         """The number of edges whose ``src`` lies below ``vertex``: its row in the edge list."""
@@ -113,5 +137,7 @@ class CopyModel:
         return cuts
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters, as the manifest stores them."""
-        return asdict(self)
+        """The parameters, as the manifest stores them; ``weights`` only where there are some."""
+        parameters = asdict(self)
+        weights = parameters.pop("weights")
+        return parameters | ({"weights": list(weights)} if weights else {})

@@ -5,6 +5,8 @@ from numba import int64, njit, uint64
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
+from mgraph.generators import edge_weights_cpu
+from mgraph.generators.copy_model import CopyModel
 
 PAIRWISE = 32  # up to this many endpoints are compared pair by pair, more are sorted
 
@@ -54,20 +56,32 @@ def _check(src, dst, v, slot, d):
 class RowCheck:
     """Follows one part's rows, block by block: order, ranges, no repeated edge, checksum."""
 
-    def __init__(self, first: int, d: int) -> None:
-        """Expect the edges of vertex ``first`` and on, ``d`` a vertex (v of a clique vertex v)."""
-        self._v, self._slot, self._d = max(first, 1), 0, d
+    def __init__(self, model: CopyModel, first: int) -> None:
+        """Expect the edges of vertex ``first`` and on, d a vertex (v of a clique vertex v)."""
+        self._model, self._v, self._slot = model, max(first, 1), 0
         self.rows = 0
         self.checksum = 0
 
     def add(self, edges: EdgeList) -> str | None:
         """Check a block; return what is wrong with its first bad row, or None."""
         checksum, bad, reason, self._v, self._slot = _check(
-            edges.src, edges.dst, self._v, self._slot, self._d
+            edges.src, edges.dst, self._v, self._slot, self._model.d
         )
         if bad >= 0:
             edge = f"({edges.src[bad]}, {edges.dst[bad]})"
             return f"row {self.rows + bad}, edge {edge}, {REASONS[reason]}"
+        if (edges.weight is not None) != bool(self._model.weights):
+            return f"a column weight is {'not there' if edges.weight is None else 'one too many'}"
+        if edges.weight is not None:
+            expected = np.empty(len(edges), np.int32)
+            checksum = edge_weights_cpu.fill(self._model, EdgeList(edges.src, edges.dst, expected))
+            wrong = np.flatnonzero(edges.weight != expected)
+            if wrong.size:
+                bad = wrong[0]
+                return (
+                    f"row {self.rows + bad} has weight {edges.weight[bad]}, and its endpoints "
+                    f"give {expected[bad]}"
+                )
         self.checksum = (self.checksum + int(checksum)) % (1 << 64)
         self.rows += edges.src.size
         return None

@@ -13,6 +13,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import copied_to_host, multiprocessors
+from mgraph.generators import edge_weights_gpu
 from mgraph.generators.copy_model import CopyModel
 
 SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
@@ -84,19 +85,26 @@ def empty_ids(model: CopyModel, part: range) -> Any:
     return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
 
 
-def edges(model: CopyModel, part: range, with_src: bool = True) -> tuple[EdgeList, int]:
-    """A vertex range's edges as CuPy arrays on the current device, and their checksum.
+def _fill_all(model: CopyModel, part: range, src: Any, dst: Any, weight: Any, checksum: Any) -> int:
+    """``fill``, and the weights where the model has them; returns the rows written."""
+    rows = model.edges_in(part)
+    if not model.weights:
+        fill(model, part, src[:rows], dst[:rows], checksum[:1])
+        return rows
+    fill(model, part, src[:rows], dst[:rows], checksum[1:])
+    edge_weights_gpu.fill(model, src[:rows], dst[:rows], weight[:rows], checksum[:1])
+    return rows
 
-    with_src=False leaves ``src`` out (None), since row i of vertex v >= d is slot (i mod d) of v;
-    that halves the device memory: 4 or 8 bytes an edge.
-    """
+
+def edges(model: CopyModel, part: range) -> tuple[EdgeList, int]:
+    """A vertex range's edges as CuPy arrays on the current device, and their checksum."""
     import cupy
 
-    dst = empty_ids(model, part)
-    src = empty_ids(model, part) if with_src else None
-    checksum = cupy.zeros(1, np.uint64)
-    fill(model, part, src, dst, checksum)
-    return EdgeList(src, dst), int(checksum[0])
+    src, dst = empty_ids(model, part), empty_ids(model, part)
+    weight = cupy.empty(dst.size, model.weight_dtype) if model.weights else None
+    checksum = cupy.zeros(2, np.uint64)  # of the edges; of those without the weights
+    _fill_all(model, part, src, dst, weight, checksum)
+    return EdgeList(src, dst, weight), int(checksum[0])
 
 
 def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[EdgeList, int]]:
@@ -104,23 +112,21 @@ def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[Ed
 
     While the caller works on one block the next is generated and copied. A yielded block is
     overwritten once the iterator is asked for the one after it. Device and pinned memory: two
-    blocks each, 16 or 32 bytes an edge of ``block_edges``.
+    blocks each, 16 or 32 bytes an edge of ``block_edges``, and 8 more for weights.
     """
     import cupy
 
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
-    ids = (capacity, model.dtype)
+    columns = [(capacity, dtype) for dtype in model.dtypes]
 
-    checksum = cupy.zeros(1, np.uint64)
+    checksum = cupy.zeros(2, np.uint64)
     cupy.cuda.get_current_stream().synchronize()  # the kernels run on another
 
-    def launch(block: range, src: Any, dst: Any) -> int:
-        rows = model.edges_in(block)
-        fill(model, block, src[:rows], dst[:rows], checksum)
-        return rows
+    def launch(block: range, src: Any, dst: Any, weight: Any = None) -> int:
+        return _fill_all(model, block, src, dst, weight, checksum)
 
     left = len(blocks)
-    for src, dst in copied_to_host(blocks, launch, (ids, ids)):
+    for made in copied_to_host(blocks, launch, columns):
         left -= 1
-        yield EdgeList(src, dst), 0 if left else int(checksum[0])
+        yield EdgeList(*made), 0 if left else int(checksum[0])

@@ -29,6 +29,20 @@ def _checked(model: CopyModel, part: range | None) -> range:
     return part
 
 
+def _empty(model: CopyModel, rows: int) -> EdgeList:
+    """Host arrays for so many edges, uninitialised."""
+    return EdgeList(*(np.empty(rows, dtype) for dtype in model.dtypes))
+
+
+def _fill(model: CopyModel, block: range, made: EdgeList, row: int, end: int) -> int:
+    """Make a block's edges at ``made``'s rows ``row`` to ``end``; returns their checksum."""
+    from mgraph.generators import cuppa_hash_cpu, edge_weights_cpu
+
+    here = made.rows(row, end)
+    checksum = cuppa_hash_cpu.fill_range(model, block, here.src, here.dst)
+    return edge_weights_cpu.fill(model, here) if model.weights else checksum
+
+
 def edges(
     model: CopyModel,
     part: range | None = None,
@@ -40,8 +54,9 @@ def edges(
 
     part: a range of vertices, by default all; ``model.split(k)`` gives k of them. backend: auto,
     cpu or gpu. threads: CPU threads, by default one a core. Returns ``(edges, checksum)``:
-    ``src`` and ``dst`` of shape (edges of the range,) and ``model.dtype``, ``src`` ascending,
-    NumPy arrays from the CPU and CuPy arrays from the GPU, equal to the bit.
+    ``src`` and ``dst`` of shape (edges of the range,) and ``model.dtype``, ``src`` ascending, with
+    ``weight`` where the model has weights; NumPy arrays from the CPU and CuPy arrays from the GPU,
+    equal to the bit.
     Raises UsageError for a bad range, DeviceError for ``gpu`` without a device.
     """
     part = _checked(model, part)
@@ -49,21 +64,19 @@ def edges(
         from mgraph.generators import cuppa_hash_gpu
 
         return Generated(*cuppa_hash_gpu.edges(model, part))
-    from mgraph.generators import cuppa_hash_cpu
-
     rows = model.edges_in(part)
-    src, dst = np.empty(rows, model.dtype), np.empty(rows, model.dtype)
+    made = _empty(model, rows)
     threads = min(threads or len(os.sched_getaffinity(0)), max(1, rows >> 16))
     share = -(-rows // threads) if rows else 1
 
     def fill(block: range) -> int:
         row = model.edges_in(range(part.start, block.start))
         end = row + model.edges_in(block)
-        return cuppa_hash_cpu.fill_range(model, block, src[row:end], dst[row:end])
+        return _fill(model, block, made, row, end)
 
     with ThreadPoolExecutor(threads) as pool:
         checksum = sum(pool.map(fill, model.blocks(part, share)))
-    return Generated(EdgeList(src, dst), checksum & CHECKSUM_MASK)
+    return Generated(made, checksum & CHECKSUM_MASK)
 
 
 def stream(
@@ -79,15 +92,13 @@ def stream(
     if backends.resolve(backend) == "gpu":
         from mgraph.generators import cuppa_hash_gpu
 
-        for made in cuppa_hash_gpu.stream(model, part, block_edges):
-            yield Generated(*made)
+        for on_gpu in cuppa_hash_gpu.stream(model, part, block_edges):
+            yield Generated(*on_gpu)
         return
-    from mgraph.generators import cuppa_hash_cpu
-
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
-    src, dst = np.empty(capacity, model.dtype), np.empty(capacity, model.dtype)
+    made = _empty(model, capacity)
     for block in blocks:
         rows = model.edges_in(block)
-        checksum = cuppa_hash_cpu.fill_range(model, block, src[:rows], dst[:rows])
-        yield Generated(EdgeList(src[:rows], dst[:rows]), checksum)
+        checksum = _fill(model, block, made, 0, rows)
+        yield Generated(made.rows(0, rows), checksum)

@@ -1,23 +1,37 @@
-"""Reading an edge-list dataset: parts on demand, and an Arrow view of the whole."""
+"""Reading an edge-list dataset: parts on demand, and an Arrow view of the whole.
+
+A folder that mgraph wrote has a manifest. One that another program wrote (cuDF, DuckDB, Polars,
+Spark) has none: then the Parquet files in it, or a single file, are surveyed, and what their
+footers do not tell is read once.
+"""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from mgraph.core.edges import EdgeList
+from mgraph.errors import DatasetError
 from mgraph.io import manifest
 from mgraph.io.folder import Folder
-from mgraph.io.manifest import PartRecord
+from mgraph.io.manifest import Manifest, PartRecord
+
+PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is ours to replace
+
+
+def part_name(index: int) -> str:
+    """``part-00000.parquet`` and on."""
+    return f"part-{index:05d}.parquet"
 
 
 class Part:
     """One part of a dataset; nothing is read before ``read`` or ``blocks``."""
 
-    def __init__(self, folder: Folder, record: PartRecord, dtype: Any) -> None:
+    def __init__(self, folder: Folder, record: PartRecord, dtypes: list[Any]) -> None:
         """Name the file; ``record`` is its line in the manifest."""
-        self.folder, self.record, self.dtype = folder, record, dtype
+        self.folder, self.record, self.dtypes = folder, record, dtypes
 
     def __len__(self) -> int:
         """The number of edges."""
@@ -30,23 +44,86 @@ class Part:
         return read_blocks(self.folder, self.record.file)
 
     def read(self) -> EdgeList:
-        """All its edges as NumPy arrays, ``src`` ascending."""
-        blocks = list(self.blocks())
-        if not blocks:
-            return EdgeList(np.empty(0, self.dtype), np.empty(0, self.dtype))
-        return EdgeList(*(np.concatenate(column) for column in zip(*blocks, strict=True)))
+        """All its edges as NumPy arrays, in the file's order."""
+        columns = list(zip(*self.blocks(), strict=True))
+        if not columns:
+            return EdgeList(*(np.empty(0, dtype) for dtype in self.dtypes))
+        return EdgeList(
+            *(
+                np.concatenate(column, dtype=dtype)
+                for column, dtype in zip(columns, self.dtypes, strict=True)
+            )
+        )
+
+
+def survey(folder: Folder, files: list[str]) -> Manifest:
+    """A manifest for Parquet files of others: arcs as they are listed, vertices up to the largest.
+
+    Reads footers, and the ids where those do not tell the largest.
+    """
+    from mgraph.io.parquet import describe
+
+    found = [describe(folder, name) for name in files]
+    kinds = {part.weight_dtype for part in found}
+    if len(kinds) > 1:
+        raise DatasetError(f"{folder}: some files have weights of type {kinds}, others not")
+    n = max((part.largest for part in found), default=-1) + 1
+    if min((part.least for part in found), default=0) < 0:
+        raise DatasetError(f"{folder}: vertices are numbered from 0, and an id is negative")
+    return Manifest(
+        model={},
+        n=n,
+        m=sum(part.rows for part in found),
+        dtype="int32" if n < 1 << 31 else "int64",
+        compression=", ".join(sorted({part.compression for part in found})),
+        parts=tuple(
+            PartRecord(name, part.rows, 0, n, 0, folder.size(name))
+            for name, part in zip(files, found, strict=True)
+        ),
+        created_by=", ".join(sorted({part.created_by for part in found})),
+        weight_dtype=kinds.pop() if kinds else None,
+        directed=True,
+    )
+
+
+def _described(folder: Folder) -> tuple[bool, Manifest]:
+    """Whether the folder has a manifest, and it, or what its files tell."""
+    names = folder.names()
+    if names is None or manifest.NAME in names:
+        return True, manifest.read(folder)
+    files = [name for name in names if name.endswith(".parquet") and name[0] not in "._"]
+    ours = [name for name in files if PART_NAME.fullmatch(name)]
+    if ours:
+        from mgraph.io.parquet import read_metadata
+
+        try:
+            read_metadata(folder, ours[0])
+        except DatasetError:
+            ours = []
+    if ours:
+        raise DatasetError(
+            f"{folder} holds {len(ours)} parts of an unfinished dataset and no {manifest.NAME}; "
+            "finish it with mgraph generate --resume"
+        )
+    return (False, survey(folder, files)) if files else (True, manifest.read(folder))
 
 
 class EdgeDataset(Sequence[Part]):
-    """A dataset on disk: a sequence of parts, with its manifest.
+    """A dataset on disk: a sequence of parts, with its manifest; or a Parquet file of another.
 
     ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
-        """Read the manifest alone. Raises DatasetError where the folder is no dataset."""
-        self.folder = Folder(location)
-        self.manifest = manifest.read(self.folder)
+        """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
+        text = os.fspath(location)
+        if text.endswith(".parquet") and os.path.isfile(text):
+            self.folder = Folder(os.path.dirname(os.path.abspath(text)))
+            self.manifest = survey(self.folder, [os.path.basename(text)])
+            self.has_manifest = False
+        else:
+            self.folder = Folder(text)
+            self.has_manifest, self.manifest = _described(self.folder)
 
     @property
     def n(self) -> int:
@@ -57,6 +134,12 @@ class EdgeDataset(Sequence[Part]):
     def m(self) -> int:
         """Edges."""
         return self.manifest.m
+
+    @property
+    def dtypes(self) -> list[Any]:
+        """The columns' types: of src, dst and, with weights, weight."""
+        ids, weight = self.manifest.dtype, self.manifest.weight_dtype
+        return [np.dtype(name) for name in (ids, ids, weight) if name]
 
     @property
     def files(self) -> list[str]:
@@ -71,7 +154,7 @@ class EdgeDataset(Sequence[Part]):
         """A part, or a list of parts for a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        return Part(self.folder, self.manifest.parts[index], np.dtype(self.manifest.dtype))
+        return Part(self.folder, self.manifest.parts[index], self.dtypes)
 
     def __repr__(self) -> str:
         """The folder, n, m and the number of parts."""
@@ -79,7 +162,7 @@ class EdgeDataset(Sequence[Part]):
         return f"{name}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
 
     def to_arrow(self) -> Any:
-        """A lazy ``pyarrow.dataset.Dataset`` with columns ``src`` and ``dst``."""
+        """A lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""
         from pyarrow import dataset
 
         return dataset.dataset(self.files, filesystem=self.folder.filesystem, format="parquet")

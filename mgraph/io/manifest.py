@@ -29,7 +29,12 @@ class PartRecord:
 
 @dataclass(frozen=True)
 class Manifest:
-    """A dataset's description. ``model``: the generator's parameters, enough to make it again."""
+    """A dataset's description.
+
+    model: the generator's parameters, enough to make it again; empty for edges from elsewhere.
+    directed: whether an edge is an arc; else it stands for both directions. weight_dtype: None
+    without weights.
+    """
 
     model: dict[str, Any]
     n: int
@@ -38,6 +43,8 @@ class Manifest:
     compression: str
     parts: tuple[PartRecord, ...]
     created_by: str = ""
+    weight_dtype: str | None = None
+    directed: bool = False
 
     @property
     def checksum(self) -> int:
@@ -69,13 +76,7 @@ def read(folder: Folder) -> Manifest:
     if names is None:
         raise DatasetError(f"{folder} does not exist; mgraph generate makes a dataset")
     if NAME not in names:
-        parts = sum(name.startswith("part-") for name in names)
-        raise DatasetError(
-            f"{folder} holds {parts} parts of an unfinished dataset and no {NAME}; finish it with "
-            "mgraph generate --resume"
-            if parts
-            else f"{folder} is not a dataset: it has no {NAME}"
-        )
+        raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:
         content = json.loads(folder.read(NAME))
         if content.pop("format") != FORMAT:

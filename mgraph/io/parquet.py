@@ -20,20 +20,25 @@ by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM
 
 import contextlib
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mgraph.core.edges import EdgeList
+from mgraph.core.edges import COLUMNS, EdgeList
+from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 METADATA_KEY = b"mgraph"
-_SPLIT = {"src": "BYTE_STREAM_SPLIT", "dst": "BYTE_STREAM_SPLIT"}
-_DELTA = {"src": "DELTA_BINARY_PACKED", "dst": "PLAIN"}
+
+# Narrow types that others write, and what they are read as.
+_WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
+_SPLIT = dict.fromkeys(COLUMNS, "BYTE_STREAM_SPLIT")
+_DELTA = {"src": "DELTA_BINARY_PACKED", "dst": "PLAIN", "weight": "PLAIN"}
 
 
 def check_compression(compression: str) -> None:
@@ -47,19 +52,21 @@ def check_compression(compression: str) -> None:
 class PartWriter:
     """Writes blocks of edges as row groups of one file; made by ``writing_part``."""
 
-    def __init__(self, sink: Any, dtype: Any, compression: str) -> None:
-        """Open the file on ``sink``; dtype: that of the ids."""
+    def __init__(self, sink: Any, dtypes: Sequence[Any], compression: str) -> None:
+        """Open the file on ``sink``; dtypes: of src, dst and, with weights, weight."""
         check_compression(compression)
-        self._ids = pa.from_numpy_dtype(dtype)
-        fields = [pa.field(name, self._ids, nullable=False) for name in ("src", "dst")]
-        self._schema = pa.schema(fields)
+        types = [pa.from_numpy_dtype(dtype) for dtype in dtypes]
+        self._schema = pa.schema(
+            [pa.field(*field, nullable=False) for field in zip(COLUMNS, types, strict=False)]
+        )
+        encoding = _DELTA if compression == "none" else _SPLIT
         self._writer = pq.ParquetWriter(
             sink,
             self._schema,
             compression=compression,
             compression_level=1 if compression == "zstd" else None,
             use_dictionary=False,
-            column_encoding=_DELTA if compression == "none" else _SPLIT,
+            column_encoding={name: encoding[name] for name in self._schema.names},
             write_statistics=["src"],
             write_batch_size=1 << 16,
         )
@@ -69,7 +76,8 @@ class PartWriter:
         rows = edges.src.size
         # Not pa.array, which imports pandas to see whether it was given a Series.
         columns = [
-            pa.Array.from_buffers(self._ids, rows, [None, pa.py_buffer(ids)]) for ids in edges
+            pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(array)])
+            for kind, array in zip(self._schema.types, edges, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, rows))
@@ -86,10 +94,12 @@ class PartWriter:
 
 
 @contextlib.contextmanager
-def writing_part(folder: Folder, name: str, dtype: Any, compression: str) -> Iterator[PartWriter]:
+def writing_part(
+    folder: Folder, name: str, dtypes: Sequence[Any], compression: str
+) -> Iterator[PartWriter]:
     """A ``PartWriter`` whose file appears when the block ends, after ``close``, or not at all."""
     with folder.writing(name) as sink:
-        writer = PartWriter(sink, dtype, compression)
+        writer = PartWriter(sink, dtypes, compression)
         try:
             yield writer
         except BaseException:
@@ -117,20 +127,89 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
         raise DatasetError(f"{folder}/{name} was not written by mgraph") from None
 
 
-def read_blocks(folder: Folder, name: str, columns: tuple[str, ...] = ()) -> Iterator[EdgeList]:
-    """A part's row groups, one at a time, as NumPy arrays; ``columns`` () means both.
+class Description(NamedTuple):
+    """What a file holds: rows, the least and largest id (0 and -1 without rows), types, maker."""
 
-    Raises DatasetError where the file is missing, damaged, or has other columns.
+    rows: int
+    least: int
+    largest: int
+    weight_dtype: str | None
+    compression: str
+    created_by: str
+
+
+def describe(folder: Folder, name: str) -> Description:
+    """Describe a file by its footer; ids whose range it does not tell are read.
+
+    Raises DatasetError as ``read_blocks`` does.
     """
-    wanted = columns or ("src", "dst")
     with _open(folder, name) as file:
-        if file.schema_arrow.names[:2] != ["src", "dst"]:
-            found = ", ".join(file.schema_arrow.names)
-            raise DatasetError(f"{folder}/{name} must have columns src, dst, and has {found}")
+        footer, names = file.metadata, file.schema_arrow.names
+        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
+        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        told = [
+            column.statistics
+            for column in columns
+            if column.path_in_schema in ("src", "dst") and column.num_values
+        ]
+        compression = columns[0].compression.lower() if columns else "none"
+        created_by = (footer.created_by or "").split(" (")[0]
+        weight = file.schema_arrow.field("weight").type if "weight" in names else None
+    if all(x and x.has_min_max and isinstance(x.min, int) for x in told) and "dst" in names:
+        ranges = [(x.min, x.max) for x in told]
+    else:
+        ranges = [
+            (int(ids.min()), int(ids.max()))
+            for block in read_blocks(folder, name, ("src", "dst"))
+            for ids in block
+            if ids.size
+        ]
+    least = min((low for low, _ in ranges), default=0)
+    largest = max((high for _, high in ranges), default=-1)
+    if weight is not None:
+        empty = pa.chunked_array([pa.array([], weight)])
+        weight = str(_array(empty, "weight", f"{folder}/{name}").dtype)
+    return Description(footer.num_rows, least, largest, weight, compression, created_by)
+
+
+def _array(column: Any, name: str, where: str) -> Any:
+    """A column as a NumPy array: ids as int32 or int64, weights as they are."""
+    if column.null_count:
+        raise DatasetError(f"{where}: column {name} must hold no nulls, and holds some")
+    if name == "weight" and pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    array = column.to_numpy()
+    if name == "weight":
+        array = array.astype(_WEIGHTS.get(array.dtype.str[1:], array.dtype), copy=False)
+        if str(array.dtype) in WEIGHT_DTYPES:
+            return array
+        raise DatasetError(f"{where}: weight must be a number of 32 or 64 bits, not {array.dtype}")
+    if array.dtype.kind not in "iu":
+        raise DatasetError(f"{where}: {name} must be integers, and is {array.dtype}")
+    if array.dtype in (np.int32, np.int64):
+        return array
+    if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
+        raise DatasetError(f"{where}: {name} must lie below 2^63, and holds {array.max()}")
+    return array.astype(np.int64)
+
+
+def read_blocks(folder: Folder, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[EdgeList]:
+    """A file's row groups, one at a time, as NumPy arrays; of ``columns`` those there are.
+
+    Files of others read as well: columns in any order, ids of any integer type, more columns.
+    Raises DatasetError where the file is missing, damaged, or has no src and dst.
+    """
+    where = f"{folder}/{name}"
+    with _open(folder, name) as file:
+        there = file.schema_arrow.names
+        if not {"src", "dst"} <= set(there):
+            found = ", ".join(there)
+            raise DatasetError(f"{where} must have columns src, dst, and has {found}")
+        wanted = [column for column in columns if column in there]
         for group in range(file.num_row_groups):
             try:
-                table = file.read_row_group(group, columns=list(wanted), use_threads=False)
+                table = file.read_row_group(group, columns=wanted, use_threads=False)
             except (pa.ArrowException, OSError) as error:
-                raise DatasetError(f"{folder}/{name} is damaged: {error}") from error
-            ids = {name: table[name].to_numpy() for name in wanted}
-            yield EdgeList(ids.get("src"), ids.get("dst"))
+                raise DatasetError(f"{where} is damaged: {error}") from error
+            arrays = {column: _array(table[column], column, where) for column in wanted}
+            yield EdgeList(*(arrays.get(column) for column in COLUMNS))

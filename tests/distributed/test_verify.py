@@ -135,3 +135,18 @@ def test_chosen_parts_are_spread():
     assert chosen(10, 0.2) == {0, 5}
     assert chosen(3, 0.01) == {0}
     assert chosen(7, 1.0) == set(range(7))
+
+
+def test_weights_are_held_against_their_hash(tmp_path, cluster):
+    model = CopyModel(3000, 5, weights=(1, 50))
+    result = mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
+    assert result.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert (result.manifest.model["weights"], result.manifest.weight_dtype) == ([1, 50], "int32")
+    assert not faults(tmp_path / "g", cluster, regenerate=1.0)
+    file = tmp_path / "g" / "part-00001.parquet"
+    table = pq.read_table(file)
+    weight = table["weight"].to_numpy().copy()
+    weight[5] = weight[5] % 50 + 1
+    pq.write_table(table.set_column(2, table.schema.field(2), pa.array(weight)), file)
+    (fault,) = faults(tmp_path / "g", cluster)
+    assert "row 5 has weight" in fault

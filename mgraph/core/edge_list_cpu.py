@@ -1,0 +1,77 @@
+"""Checksums of edges, and the checks that any edge-list dataset must pass."""
+
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.hashing import edge_hash, weighted_edge_hash
+
+GOOD, OUT_OF_ORDER, WRONG_SRC, WRONG_DST = 0, 1, 2, 3
+REASONS = {
+    OUT_OF_ORDER: "comes after one with a larger src",
+    WRONG_SRC: "has a src outside the part's range",
+    WRONG_DST: "has a dst outside [0, n)",
+}
+
+
+@njit(cache=True, nogil=True)
+def _sum(src, dst):
+    checksum = uint64(0)
+    for i in range(src.size):
+        checksum += edge_hash(uint64(src[i]), uint64(dst[i]))
+    return checksum
+
+
+@njit(cache=True, nogil=True)
+def _sum_weighted(src, dst, bits):
+    checksum = uint64(0)
+    for i in range(src.size):
+        checksum += weighted_edge_hash(uint64(src[i]), uint64(dst[i]), bits[i])
+    return checksum
+
+
+def checksum(edges: EdgeList) -> int:
+    """The sum modulo 2^64 of the edges' hashes; a weight counts by its bits as int64 or float64."""
+    if edges.weight is None:
+        return int(_sum(edges.src, edges.dst))
+    wide = np.int64 if edges.weight.dtype.kind == "i" else np.float64
+    bits = np.ascontiguousarray(edges.weight, wide).view(np.uint64)
+    return int(_sum_weighted(edges.src, edges.dst, bits))
+
+
+@njit(cache=True, nogil=True)
+def _check(src, dst, first, stop, n, last):
+    """The first bad row, or -1, and its reason; ``last``: the src of the row before."""
+    for i in range(src.size):
+        if not first <= src[i] < stop:
+            return int64(i), WRONG_SRC
+        if src[i] < last:
+            return int64(i), OUT_OF_ORDER
+        if not 0 <= dst[i] < n:
+            return int64(i), WRONG_DST
+        last = src[i]
+    return int64(-1), GOOD
+
+
+class EdgeCheck:
+    """Follows one part's rows, block by block: ranges, order, checksum."""
+
+    def __init__(self, first: int, stop: int, n: int) -> None:
+        """Expect edges whose src lies in [first, stop), ascending, of a graph of n vertices."""
+        self._first, self._stop, self._n, self._last = first, stop, n, first
+        self.rows = 0
+        self.checksum = 0
+
+    def add(self, edges: EdgeList) -> str | None:
+        """Check a block; return what is wrong with its first bad row, or None."""
+        ends: Any = edges.src, edges.dst
+        bad, reason = _check(*ends, self._first, self._stop, self._n, self._last)
+        if bad >= 0:
+            edge = f"({edges.src[bad]}, {edges.dst[bad]})"
+            return f"row {self.rows + bad}, edge {edge}, {REASONS[reason]}"
+        self.checksum = (self.checksum + checksum(edges)) % (1 << 64)
+        self.rows += edges.src.size
+        self._last = int(edges.src[-1]) if edges.src.size else self._last
+        return None

@@ -1,0 +1,28 @@
+"""Weights of generated edges on a CPU: a hash of the two endpoints and the seed."""
+
+import numpy as np
+from numba import njit, uint64
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.hashing import edge_weight, weight_key, weighted_edge_hash
+from mgraph.generators.copy_model import CopyModel
+
+
+@njit(cache=True, nogil=True)
+def _fill(src, dst, key, low, span, weight):
+    checksum = uint64(0)
+    for i in range(src.size):
+        u, v = uint64(src[i]), uint64(dst[i])
+        drawn = edge_weight(u, v, key, low, span)
+        weight[i] = drawn
+        checksum += weighted_edge_hash(u, v, drawn)
+    return checksum
+
+
+def fill(model: CopyModel, edges: EdgeList) -> int:
+    """Write ``edges.weight`` (int32); returns the checksum of the weighted edges."""
+    assert model.weights
+    low, high = model.weights
+    key = weight_key(model.seed)
+    ends, weight = (edges.src, edges.dst), edges.weight
+    return int(_fill(*ends, key, np.uint64(low), np.uint64(high - low + 1), weight))
