@@ -18,20 +18,32 @@ _HOME = {
     "Degrees": "mgraph.distributed.degrees",
     "DeviceError": "mgraph.errors",
     "EdgeList": "mgraph.core.edges",
+    "Graph": "mgraph.core.graph",
     "MgraphError": "mgraph.errors",
+    "ShortestPaths": "mgraph.shortest_paths.sssp",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
     "connect": "mgraph.distributed.connect",
     "degrees": "mgraph.distributed.degrees",
     "edges": "mgraph.generators.preferential_attachment",
+    "from_edges": "mgraph.core.csr",
+    "from_networkx": "mgraph.io.networkx_graph",
+    "from_sparse": "mgraph.io.sparse_matrix",
     "generate": "mgraph.distributed.generate",
     "open_dataset": "mgraph.distributed.dataset",
+    "read_graph": "mgraph.io.formats",
+    "sssp": "mgraph.shortest_paths.sssp",
+    "to_networkx": "mgraph.io.networkx_graph",
+    "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.verify",
+    "write_graph": "mgraph.io.formats",
 }
 __all__ = list(_HOME)
 
 if TYPE_CHECKING:
+    from mgraph.core.csr import from_edges
     from mgraph.core.edges import EdgeList
+    from mgraph.core.graph import Graph
     from mgraph.distributed.connect import Cluster, connect
     from mgraph.distributed.dataset import Dataset, open_dataset
     from mgraph.distributed.degrees import Degrees, degrees
@@ -47,6 +59,10 @@ if TYPE_CHECKING:
     )
     from mgraph.generators.copy_model import CopyModel
     from mgraph.generators.preferential_attachment import edges
+    from mgraph.io.formats import read_graph, write_graph
+    from mgraph.io.networkx_graph import from_networkx, to_networkx
+    from mgraph.io.sparse_matrix import from_sparse, to_sparse
+    from mgraph.shortest_paths.sssp import ShortestPaths, sssp
 
 
 def __getattr__(name: str) -> Any:

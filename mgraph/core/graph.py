@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
 
 INDEX_DTYPES = ("int32", "int64")
@@ -82,6 +83,26 @@ class Graph:
         """The size of the arrays."""
         arrays = (self.indptr, self.indices, self.weights)
         return sum(int(array.nbytes) for array in arrays if array is not None)
+
+    def to_cpu(self) -> "Graph":
+        """The graph with NumPy arrays; itself where it has them."""
+        if self.backend == "cpu":
+            return self
+        weights = None if self.weights is None else self.weights.get()
+        return Graph.unchecked(self.indptr.get(), self.indices.get(), weights, self.directed)
+
+    def to_gpu(self) -> "Graph":
+        """The graph on the current device; itself where it is. DeviceError without a device."""
+        from mgraph.core import backend, csr_gpu
+
+        backend.resolve("gpu")
+        return csr_gpu.to_device(self)
+
+    def to_edges(self) -> EdgeList:
+        """The edges; of an undirected graph each once, as (u, v) with u >= v."""
+        from mgraph.core import csr
+
+        return csr.to_edges(self)
 
     @cached_property
     def weight_range(self) -> WeightRange:

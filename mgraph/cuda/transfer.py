@@ -62,3 +62,15 @@ def free_bytes() -> int:
     import cupy
 
     return int(cupy.cuda.runtime.memGetInfo()[0])
+
+
+def device_array(count: int, dtype: Any) -> Any:
+    """An array on the current device, uninitialised."""
+    import cupy
+
+    return cupy.empty(count, dtype)
+
+
+def copy_to_device(target: Any, values: Any) -> None:
+    """Copy a NumPy array into a view of a device's array, from any thread."""
+    target.set(values)

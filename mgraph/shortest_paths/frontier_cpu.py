@@ -56,6 +56,8 @@ def run(
         if targets.size and not left:
             return rounds
         bound = least + least_weight
+        if bound < least:  # it overflowed, and no path is as long
+            bound = infinity
         for v in range(n):
             frontier[v] = waiting[v] and distance[v] <= bound
             if frontier[v]:

@@ -13,6 +13,7 @@ from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import free_bytes, multiprocessors
 from mgraph.errors import DeviceError
+from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.trace import FIELDS
 
@@ -23,27 +24,17 @@ TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
 PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 29, (25, 26)
 CHUNKS = 512
-TYPES = {
-    ("int32", "int32"): ("int", "int"),
-    ("int32", "int64"): ("int", "long long"),
-    ("int64", "int64"): ("long long", "long long"),
-    ("float32", "float32"): ("float", "float"),
-    ("float64", "float64"): ("double", "double"),
-}
 
 
-def defines(weight: str, length: str) -> dict[str, Any]:
+def defines(weight: str, length: str) -> dict[str, str]:
     """The kernel's macros for weights and lengths of these types."""
-    weight_t, length_t = TYPES[weight, length]
-    return {"MGRAPH_WEIGHT_T": weight_t, "MGRAPH_LENGTH_T": length_t, "MGRAPH_THREADS": THREADS}
+    return {**length_defines(weight, length), "MGRAPH_THREADS": str(THREADS)}
 
 
 KERNELS = Source(
     __package__,
     "near_far.cu",
-    check=tuple(
-        tuple((name, str(value)) for name, value in defines(*types).items()) for types in TYPES
-    ),
+    check=tuple(tuple(defines(*types).items()) for types in LENGTH_TYPES),
 )
 
 
@@ -72,7 +63,7 @@ class Searcher:
                 f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.m:,}"
             )
         self.graph, self.length = graph, np.dtype(length)
-        self.key = np.dtype(f"int{8 * self.length.itemsize}")
+        self.key = key_dtype(self.length)
         self.indices = graph.indices.astype(np.int32, copy=False)
         self.groups, self.blocks = groups, max(1, min(multiprocessors() // groups, 256))
         total, share = self.blocks * groups, -(-n // self.blocks)

@@ -80,6 +80,11 @@ class Problem:
         return mean or 1.0
 
     @property
+    def default_delta(self) -> float:
+        """Near-far's step where none is given: 32·w/d, of mean weight w and mean degree d."""
+        return 32 * self.mean_weight / max(self.mean_degree, 1.0)
+
+    @property
     def mean_degree(self) -> float:
         """Arcs a vertex."""
         return self.graph.m / max(self.graph.n, 1)

@@ -85,15 +85,18 @@ def sssp(
     if where == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
+        if method == "dijkstra":
+            raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
         if method == "auto":
-            method = "self_tuning"
-        return sssp_gpu.run(asked, method, predecessors, delta, set_point, trace)
+            method = "near_far" if delta else "self_tuning"
+        answer = sssp_gpu.run(asked, method, predecessors, delta, set_point, trace)
+        return finished(asked, *answer, method, "gpu")
     if graph.backend == "gpu":
         raise UsageError(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
         )
     if method == "auto":
-        method = "dijkstra"
+        method = "near_far" if delta else "self_tuning" if set_point or trace else "dijkstra"
     return _on_cpu(asked, method, predecessors, delta, set_point, trace)
 
 
@@ -186,7 +189,7 @@ def _cpu_method(
     from mgraph.shortest_paths import near_far_cpu
 
     if method == "near_far":
-        step = float(delta or 32 * mean_weight / mean_degree)
+        step = float(delta or asked.default_delta)
 
         def near_far(distance: Any, sources: Any, trace: bool) -> Any:
             search = near_far_cpu.new_search(*csr, distance, 1)

@@ -4,30 +4,81 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.errors import DeviceError
+from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
-from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS, Searcher
+from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
 from mgraph.shortest_paths.problem import Problem
 
 
-def on_device(graph: Graph) -> Graph:
-    """The graph with its arrays on the current device; itself where they are."""
-    if graph.backend == "gpu":
-        return graph
+def run(
+    asked: Problem,
+    method: str,
+    predecessors: bool,
+    delta: float | None,
+    set_point: float | None,
+    trace: bool,
+) -> tuple[Any, Any, Any]:
+    """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
+
+    Raises DeviceError where the graph is too large for the device or its kernels.
+    """
     import cupy
 
-    weights = None if graph.weights is None else cupy.asarray(graph.weights)
-    return Graph.unchecked(
-        cupy.asarray(graph.indptr), cupy.asarray(graph.indices), weights, graph.directed
-    )
+    if asked.graph.n >= 1 << 31:
+        raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
+    rows = None
+    try:
+        graph = csr_gpu.to_device(asked.graph)
+        if method.startswith("frontier"):
+            distance = _frontier(asked, graph, by_arc=method == "frontier_edge")
+        else:
+            step = 0.0
+            if method == "near_far":
+                step = float(delta or asked.default_delta)
+            distance, rows = _near_far(asked, graph, step, set_point, trace)
+        if asked.targets.size:
+            found = distance[:, cupy.asarray(asked.targets)]
+            bound = found.min(axis=1) if asked.first_target else found.max(axis=1)
+            distance[distance > bound[:, None]] = asked.infinity
+        if not predecessors:
+            return distance, None, rows
+        predecessor = cupy.empty(distance.shape, np.int32)
+        finder = predecessors_gpu.Finder(graph, asked.dtype)
+        for i, sources in enumerate(asked.sources):
+            finder.run(distance[i], sources, predecessor[i])
+    except cupy.cuda.memory.OutOfMemoryError as error:
+        raise DeviceError(
+            f"the device has no room for {len(asked.sources)} searches on {asked.graph}; ask for "
+            "fewer sources at a time, or use the CPU"
+        ) from error
+    return distance, predecessor, rows
 
 
-def near_far(
+def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
+    import cupy
+
+    searcher = frontier_gpu.Searcher(graph, asked.dtype, by_arc=by_arc)
+    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
+    targets = cupy.asarray(asked.targets, np.int32)
+    for i, sources in enumerate(asked.sources):
+        searcher.run(
+            sources,
+            distance[i],
+            targets=targets,
+            first_target=asked.first_target,
+            cutoff=asked.cutoff,
+        )
+    return distance
+
+
+def _near_far(
     asked: Problem, graph: Graph, delta: float, set_point: float | None, trace: bool
 ) -> tuple[Any, Any]:
-    """Distances ``(k, n)`` on the device by near-far (delta > 0) or self-tuning, and the trace."""
-    searcher = Searcher(graph, asked.dtype)
+    """Distances by near-far (delta > 0) or self-tuning, and the trace."""
+    searcher = near_far_gpu.Searcher(graph, asked.dtype)
     found = searcher.run(
         asked.sources,
         mean_weight=asked.mean_weight,

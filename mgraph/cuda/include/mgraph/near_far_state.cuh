@@ -1,6 +1,7 @@
 // What the blocks of a near-far search keep and tell one another. near_far.cu explains the search.
 #pragma once
 
+#include "mgraph/grid_barrier.cuh"
 #include "mgraph/path_length.cuh"
 #include "mgraph/self_tuning.cuh"
 
@@ -138,11 +139,6 @@ struct block_state {
   u32 local_count[3];           // of the hop read, the hop written, the one after
   u32 warp_arcs[warps], ends[threads];
 };
-
-// Past the first-level cache, which other blocks' writes do not reach.
-template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
-
-__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 __device__ __forceinline__ u32 lanes_below() {
   u32 mask;

@@ -1,0 +1,106 @@
+"""Edges to a graph and back: the front door of the two builders."""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import backend as backends
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import INDEX_DTYPES, WEIGHT_DTYPES, Graph, on_gpu
+from mgraph.errors import UsageError
+
+
+def from_edges(
+    edges: EdgeList,
+    n: int | None = None,
+    *,
+    directed: bool = True,
+    drop_loops: bool = False,
+    merge: bool = False,
+    backend: str = "auto",
+) -> Graph:
+    """A graph in compressed sparse rows, each row in ascending order of destination, then weight.
+
+    edges: NumPy or CuPy arrays. n: vertices, by default one more than the largest id.
+    directed=False symmetrises: each edge stands for both arcs (a self-loop for one). drop_loops:
+    leave self-loops out. merge: of parallel arcs keep the one of least weight.
+    backend: cpu, gpu, or auto: where the arrays are, else a GPU where there is one.
+    The arcs' order does not depend on the order of the edges. Cost: O(n + m); memory: below three
+    times the graph. Raises UsageError for shapes, types or ids that do not fit.
+    """
+    checked = _checked(edges)
+    largest = _check_ids(checked)
+    if n is None:
+        n = largest + 1
+    elif not largest < n:
+        raise UsageError(f"every vertex must lie in [0, n) = [0, {n:,}), and {largest:,} does not")
+    options: Any = {"directed": directed, "drop_loops": drop_loops, "merge": merge}
+    where = "gpu" if backend == "auto" and on_gpu(checked.src) else backends.resolve(backend)
+    if where == "gpu":
+        from mgraph.core import csr_gpu
+
+        return csr_gpu.build(checked, n, **options)
+    if on_gpu(checked.src):
+        raise UsageError("backend cpu was asked for, and the edges are on a GPU; copy them first")
+    from mgraph.core import csr_cpu
+
+    dtype = np.int32 if n < 1 << 31 else np.int64
+    ids = checked.src.astype(dtype, copy=False), checked.dst.astype(dtype, copy=False)
+    return csr_cpu.build(EdgeList(*ids, checked.weight), n, **options)
+
+
+def _checked(edges: EdgeList) -> EdgeList:
+    """The same as arrays of types that graphs have."""
+    if not isinstance(edges, EdgeList):
+        raise UsageError(f"edges must be a mgraph.EdgeList, and is {type(edges).__name__}")
+    arrays = [array if on_gpu(array) else np.asarray(array) for array in edges]
+    if len({on_gpu(array) for array in arrays}) > 1:
+        raise UsageError("edges must all be NumPy arrays or all CuPy arrays")
+    if any(array.shape != (len(arrays[0]),) for array in arrays):
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise UsageError(f"src, dst and weight must be as long as one another, and are {shapes}")
+    for name, array in zip(("src", "dst"), arrays, strict=False):
+        if array.dtype.kind not in "iu" and array.size:
+            raise UsageError(f"{name} must be whole numbers, and is {array.dtype}")
+    ids = [
+        array if str(array.dtype) in INDEX_DTYPES else array.astype(np.int64)
+        for array in arrays[:2]
+    ]
+    if len({array.dtype for array in ids}) > 1:
+        ids = [array.astype(np.int64) for array in ids]
+    for weight in arrays[2:]:
+        if str(weight.dtype) not in WEIGHT_DTYPES:
+            raise UsageError(f"weight must be {' or '.join(WEIGHT_DTYPES)}, and is {weight.dtype}")
+        if weight.dtype.kind == "f" and bool((weight != weight).any()):
+            raise UsageError("weight must hold numbers, and holds a NaN")
+    return EdgeList(*ids, *arrays[2:])
+
+
+def _check_ids(edges: EdgeList) -> int:
+    """The largest id, -1 without edges. Raises UsageError for a negative one."""
+    if not len(edges):
+        return -1
+    least = min(int(edges.src.min()), int(edges.dst.min()))
+    if least < 0:
+        raise UsageError(f"vertices are numbered from 0, and an id is {least:,}")
+    return max(int(edges.src.max()), int(edges.dst.max()))
+
+
+def to_edges(graph: Graph) -> EdgeList:
+    """The edges of a graph, on its backend: every arc of a directed one, in order.
+
+    Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
+    directed=graph.directed)`` makes the same graph again.
+    """
+    if graph.backend == "gpu":
+        from mgraph.core import csr_gpu
+
+        src = csr_gpu.tails(graph.indptr, graph.m)
+    else:
+        degrees = np.diff(graph.indptr)
+        src = np.repeat(np.arange(graph.n, dtype=graph.indices.dtype), degrees)
+    edges = EdgeList(src, graph.indices, graph.weights)
+    if graph.directed:
+        return edges
+    once = src >= graph.indices
+    return EdgeList(*(array[once] for array in edges))

@@ -1,0 +1,29 @@
+// A barrier among all blocks of a launch, which must all be resident: one or fewer a multiprocessor.
+#pragma once
+
+namespace mgraph {
+
+// Past the first-level cache, which other blocks' writes do not reach.
+template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
+
+__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
+struct grid_barrier {
+  unsigned long long* arrived;  // 0 at the launch
+  unsigned long long awaited;
+
+  __device__ void wait() {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      awaited += gridDim.x;
+      fence();
+      atomicAdd(arrived, 1ULL);
+      while (*(volatile unsigned long long*)arrived < awaited) {
+      }
+      fence();
+    }
+    __syncthreads();
+  }
+};
+
+}  // namespace mgraph

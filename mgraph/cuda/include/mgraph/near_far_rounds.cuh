@@ -1,0 +1,224 @@
+// The barrier of a near-far search: what blocks tell one another, and what they decide from it.
+#pragma once
+
+#include "mgraph/near_far_advance.cuh"
+
+namespace mgraph {
+
+struct question {  // searches, each from seeds[seed_start[i]:seed_start[i + 1]]
+  int searches;
+  const int *seed_start, *seeds, *targets;
+  int target_count;
+  bool first_target;
+};
+
+struct manner {
+  double delta;  // near-far's, or 0: then the controller follows set_point
+  double set_point, mean_degree, mean_weight, quantum;
+  int hops;
+  u32 most_iterations;
+};
+
+constexpr u32 control_warp = warps - 1;
+
+__device__ __forceinline__ u64 nanoseconds() {
+  u64 now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  return now;
+}
+
+struct rounds : advance {
+  question asked;
+  manner how;
+  int n, block, blocks, group;
+  memory shared_memory;  // of all blocks
+  u64 *sums, *notes;     // this group's: sums of three rounds, notes of two
+  double* trace;
+  int trace_rows;
+  u32 lane, warp;
+  u32 round;             // barriers passed by this group, searches before included
+  int side;              // of the lists that are read: they were written in the round before
+
+  __device__ size_t slice(int side, int b) const {
+    return size_t(side) * gridDim.x + group * blocks + b;
+  }
+
+  __device__ void write_to(int side) {
+    const size_t near = slice(side, block) * m.near_capacity;
+    const size_t piece = slice(side, block) * m.piece_capacity;
+    const memory& all = shared_memory;
+    m.near = {all.near.vertex + near, all.near.key + near};
+    m.pieces = {all.pieces.vertex + piece, all.pieces.key + piece, all.pieces.number + piece};
+  }
+
+  // By one warp.
+  __device__ void publish() {
+    u64* const now = sums + round % 3 * columns;
+    const int list = lane < partitions ? s.list_of[lane] : 0;
+    const u32 size = lane < partitions ? s.size[list] : 0;
+    const u32 all = __reduce_add_sync(all_lanes, size);
+    const u32 count = lane < counters ? s.count[lane] : 0;
+    if (count) atomicAdd(&now[lane], u64(count));
+    if (size) {
+      atomicAdd(&now[far_sum + lane], u64(size));
+      atomicMin((long long*)&now[least_far_column], (long long)s.least[list]);
+    }
+    if (lane == 0) {
+      atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
+      atomicMax((long long*)&now[largest_column], (long long)s.largest);
+      atomicMax((long long*)&now[fullest_column], (long long)all);
+    }
+    if (block == 0 && lane < columns) {
+      // The next round's, which were read two rounds ago.
+      const bool minimum = lane == least_near_column || lane == least_far_column;
+      sums[(round + 1) % 3 * columns + lane] = minimum ? u64(no_key) : 0;
+    }
+    const u32 near = min(__shfl_sync(all_lanes, count, near_sum), m.near_capacity);
+    const u32 left = __shfl_sync(all_lanes, count, piece_sum);
+    const bool lost = __shfl_sync(all_lanes, count, lost_sum) > 0;
+    __syncwarp();
+    fence();
+    if (lane == 0) {
+      volatile u64* const mine = &notes[(round & 1) * blocks + block];
+      *mine = note(near, left, all > 0, lost, round).word;
+    }
+  }
+
+  // Wait for the notes of 32 blocks, a lane each; beyond the last block there is an empty one.
+  __device__ note wait_for(int b) const {
+    const volatile u64* const theirs = &notes[(round & 1) * blocks + b];
+    note told(0);
+    do {
+      if (b < blocks) told = note(*theirs);
+    } while (!__all_sync(all_lanes, b >= blocks || told.is_of(round)));
+    return told;
+  }
+
+  // What the far queue's lists will be in this iteration: see `controller::divide`. A block
+  // whose slice fills up looks all of them through for entries that were replaced: what is read
+  // is freed only afterwards, so that must begin while there is room for all of it again.
+  __device__ void choose_lists(key_t threshold, bool anything, bool lost) {
+    controller& c = s.control;
+    const bool fixed = how.delta > 0;
+    const int slot = lane < partitions ? c.slots[lane] : 0, lived = fixed ? 1 : c.live;
+    const int divided = fixed ? anything : c.divide(anything, lane);
+    const bool clean =
+        !lost && s.sums[fullest_column] > u64(m.chunks) * m.chunk_entries * 4 / 10;
+    const int reads = clean ? lived : divided, list = s.list_of[slot];
+    const u32 end = prefix_sum(int(lane) < reads ? s.size[list] : 0, lane);
+    __syncwarp();
+    if (int(lane) < reads) {
+      s.read_list[lane] = list;
+      s.read_start[lane + 1] = end;
+      s.list_of[slot] = list ^ 1;
+      s.size[list ^ 1] = 0;
+      s.least[list ^ 1] = no_key;
+    }
+    __syncwarp();
+    if (lane < partitions) {
+      const bool bounded = !fixed && int(lane) < c.live - 1;
+      s.bounds[lane] = bounded ? key_at_most(c.bounds[lane]) : no_key;
+      s.list_of_part[lane] = s.list_of[c.slots[lane]];
+    }
+    if (lane == 0) {
+      s.reads = reads;
+      s.read_start[0] = 0;
+      s.clean = clean;
+    }
+  }
+
+  // Wait for all notes, and decide on the iteration. By the control warp.
+  __device__ void decide(u32 iteration) {
+    controller& c = s.control;
+    u64 counts = 0;
+    bool far = false, lost = false;
+    for (int b = lane; b < (blocks + 31) / 32 * 32; b += 32) {
+      const note told = wait_for(b);
+      counts += told.counts();
+      far |= told.far();
+      lost |= told.lost();
+    }
+    fence();
+    const u64 newest = lane < columns ? fresh(&sums[round % 3 * columns + lane]) : 0;
+    for (int step = 1; step < 32; step *= 2) counts += __shfl_xor_sync(all_lanes, counts, step);
+    far = __any_sync(all_lanes, far);
+    lost = __any_sync(all_lanes, lost);
+    if (lane < columns) s.sums[lane] = newest;
+    __syncwarp();
+    const u64* const sum = s.sums;
+    const bool near = counts > 0;
+    const key_t least_near = key_t(sum[least_near_column]);
+    const key_t least_far = key_t(sum[least_far_column]);
+    observation seen;
+    seen.near = float(u32(counts));
+    seen.piece_arcs = float(u32(counts >> 32)) * piece_arcs;
+    seen.expanded = float(sum[expanded_sum]);
+    seen.met = float(sum[met_sum]);
+    seen.drawn = float(sum[drawn_sum]);
+    seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
+    seen.least = double(as_length(near ? least_near : least_far));
+    seen.largest = double(as_length(key_t(sum[largest_column])));
+    bool stop = (!near && !far && !lost) || iteration >= how.most_iterations;
+    if (asked.target_count > 0 && iteration > 0) {
+      stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
+    }
+    if (lane == 0) s.threshold_before = c.threshold;
+    __syncwarp();
+    if (how.delta <= 0) {
+      if (!stop) c.decide(seen, lane);
+    } else if (!near && far && lane == 0) {
+      c.threshold = fmax(c.threshold + how.delta, (floor(seen.least / how.delta) + 1) * how.delta);
+    }
+    __syncwarp();
+    const key_t threshold = max(key_at_most(c.threshold), near || !far ? key_t(0) : least_far);
+    choose_lists(threshold, far && least_far <= threshold && !lost, lost);
+    if (lane < counters) s.count[lane] = 0;
+    if (lane < 3) s.local_count[lane] = 0;
+    if (lane == 0) {
+      s.threshold = threshold;
+      s.stop = stop;
+      s.collect = lost;
+      // Few arcs at a time: latency counts, and a hop within the block costs less than a barrier.
+      s.eager = how.hops > 1 && seen.near * float(how.mean_degree) <= float(blocks * threads);
+      s.hops = s.eager ? how.hops : 1;
+      const float wanted = how.delta > 0 ? seen.far_here : c.target - seen.near;
+      s.quota = max(32u, u32(fmaxf(wanted, 0) * (how.hops > 1 ? 1.25f : 4.0f) / blocks));
+      s.least_near = no_key;
+      s.largest = 0;
+      s.next_entry = 0;
+    }
+  }
+
+  // Count the targets that are settled, or those that are not. Nothing that waits is nearer than
+  // the least key, and nothing ever will be.
+  __device__ void check_targets() {
+    const long long near = s.sums[least_near_column], far = s.sums[least_far_column];
+    const key_t pending = s.sums[lost_sum] ? 0 : key_t(min(near, far));
+    u32 found = 0;
+    for (int i = block * threads + threadIdx.x; i < asked.target_count; i += blocks * threads) {
+      found += (fresh(&distance[asked.targets[i]]) < pending) == asked.first_target;
+    }
+    if (found) atomicAdd(&s.count[settled_sum], found);
+  }
+
+  // Write down what the round's sums say of the iteration before, and learn from it.
+  __device__ void look_back(u32 iteration) {
+    const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
+    const controller& c = s.control;
+    if (trace && lane == 0 && int(iteration) < trace_rows) {
+      double far = 0;
+      for (int p = 0; p < partitions; ++p) far += double(s.sums[far_sum + p]);
+      const bool fixed = how.delta > 0;
+      const double row[trace_columns] = {
+          expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
+          s.threshold_before, fixed ? 0 : c.advance.slope,
+          fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
+      for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
+    }
+    __syncwarp();
+    if (how.delta <= 0) s.control.learn(expanded, arcs, lane);
+    if (lane == 0) s.first_list = s.list_of_part[0];
+  }
+};
+
+}  // namespace mgraph

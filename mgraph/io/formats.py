@@ -1,0 +1,157 @@
+"""Reading and writing graphs, by the name of the file."""
+
+import bz2
+import contextlib
+import gzip
+import importlib
+import lzma
+import os
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import mgraph
+from mgraph.core.csr import from_edges
+from mgraph.core.graph import Graph
+from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.io import graph_dataset
+from mgraph.io.dataset import EdgeDataset
+from mgraph.io.folder import Folder
+from mgraph.io.listing import Listing
+
+
+class Format(NamedTuple):
+    """A file format: its name, and the functions ``read(stream)`` and ``write(graph, stream)``."""
+
+    name: str
+    module: str
+    read: str = "read"
+    write: str = "write"
+
+
+FORMATS = {
+    ".gr": Format("DIMACS", "mgraph.io.dimacs"),
+    ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
+    ".graph": Format("METIS", "mgraph.io.metis"),
+    ".metis": Format("METIS", "mgraph.io.metis"),
+    ".graphml": Format("GraphML", "mgraph.io.graph_xml", "read_graphml", "write_graphml"),
+    ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf"),
+}
+COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
+
+def format_of(location: str) -> tuple[Format | None, Any]:
+    """The format of a file by its name, None for a dataset; and what opens it."""
+    suffixes = PurePath(location).suffixes
+    opener = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
+    if opener:
+        suffixes.pop()
+    found = FORMATS.get(suffixes[-1].lower()) if suffixes else None
+    if found is None and (opener or os.path.isfile(location)) and suffixes[-1:] != [".parquet"]:
+        known = ", ".join(FORMATS)
+        raise UsageError(
+            f"{location}: the end of a file's name tells its format, one of {known}, .parquet or a "
+            "folder of Parquet files; .gz, .bz2 and .xz may follow"
+        )
+    return found, opener or open
+
+
+def read_listing(location: str | os.PathLike[str], backend: str = "cpu") -> Listing:
+    """What a file or dataset lists. Raises DatasetError where it is damaged, cut short or none."""
+    text = os.fspath(location)
+    kind, opener = format_of(text)
+    if kind is None:
+        return graph_dataset.read(EdgeDataset(text), backend)
+    read = getattr(importlib.import_module(kind.module), kind.read)
+    try:
+        with opener(text, "rb") as stream:
+            listing: Listing = read(stream)
+    except FileNotFoundError:
+        raise DatasetError(f"{text} does not exist") from None
+    except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        raise DatasetError(f"{text} is cut short or damaged: {error}") from error
+    except ValueError as error:
+        raise DatasetError(f"{text} is not a whole {kind.name} file: {error}") from error
+    except OSError as error:
+        raise StorageError(f"{text} could not be read: {error}") from error
+    return listing
+
+
+def read_graph(
+    location: str | os.PathLike[str],
+    *,
+    symmetrise: bool = False,
+    drop_loops: bool = False,
+    merge: bool = False,
+    backend: str = "auto",
+) -> Graph:
+    """A graph from a file or a dataset, on the CPU or the GPU.
+
+    location: a folder or ``s3://`` address of Parquet files with ``src``, ``dst[, weight]``, ours
+    or of another program, one such file, or a file in one of ``FORMATS`` by its name, perhaps
+    compressed. Files say whether a graph is directed: Parquet files of other programs and DIMACS
+    list arcs; what ``mgraph generate`` wrote is undirected.
+    symmetrise: take each arc for both directions. drop_loops, merge: as ``from_edges``. backend:
+    cpu, gpu, or auto: a GPU where there is one. Raises DatasetError for a file that is damaged.
+    """
+    from mgraph.core import backend as backends
+
+    where = backends.resolve(backend)
+    listing = read_listing(location, where)
+    return from_edges(
+        listing.edges,
+        listing.n,
+        directed=listing.directed and not symmetrise,
+        drop_loops=drop_loops,
+        merge=merge,
+        backend=where,
+    )
+
+
+@contextlib.contextmanager
+def _writing(location: str, opener: Any, overwrite: bool) -> Iterator[Any]:
+    """A stream to a file that appears when all is written."""
+    if os.path.lexists(location) and not overwrite:
+        raise UsageError(f"{location} exists; --overwrite replaces it")
+    path = PurePath(os.path.abspath(location))
+    folder = Folder(path.parent)
+    folder.check_writable()
+    folder.create()
+    with folder.writing(path.name) as stream:
+        if opener is open:
+            yield stream
+        else:
+            with opener(stream, "wb") as compressed:
+                yield compressed
+
+
+def write_graph(
+    graph: Graph,
+    location: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    compression: str = "lz4",
+) -> None:
+    """Write a graph to a file in one of ``FORMATS``, by its name, or else as a dataset.
+
+    compression: of a dataset: none, lz4 or zstd. A file appears whole or not at all.
+    Raises UsageError where something is there already, or the format cannot hold the graph.
+    """
+    text = os.fspath(location)
+    kind, opener = format_of(text)
+    if kind is None:
+        from mgraph.io.parquet import check_compression
+
+        if text.endswith(".parquet"):
+            raise UsageError(f"a dataset is a folder; give a name without .parquet, not {text}")
+        check_compression(compression)
+        folder = Folder(text)
+        folder.check_writable()
+        graph_dataset.clear(folder, overwrite)
+        made_by = f"mgraph {mgraph.__version__}"
+        graph_dataset.write(graph, folder, compression=compression, created_by=made_by)
+        return
+    write = getattr(importlib.import_module(kind.module), kind.write)
+    with _writing(text, opener, overwrite) as stream:
+        write(graph.to_cpu(), stream)

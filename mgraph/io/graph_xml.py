@@ -1,0 +1,65 @@
+"""GraphML and GEXF, which Gephi opens, read and written by NetworkX: for small graphs."""
+
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+from mgraph.io.listing import Listing
+from mgraph.io.networkx_graph import from_networkx, to_networkx
+
+
+def _listing(made: Any) -> Listing:
+    """What NetworkX read. GEXF's weights are floats: whole ones become int32."""
+    try:
+        graph = from_networkx(made)
+    except UsageError as error:
+        raise ValueError(str(error)) from error
+    edges = graph.to_edges()
+    weight = edges.weight
+    if weight is not None and weight.dtype.kind == "f" and (weight == np.rint(weight)).all():
+        whole = np.abs(weight).max(initial=0) < 1 << 31
+        weight = weight.astype(np.int32) if whole else weight
+    elif weight is not None and weight.dtype == np.int64:
+        weight = weight.astype(np.int32) if np.abs(weight).max(initial=0) < 1 << 31 else weight
+    return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed)
+
+
+def _read(read: Any, stream: BinaryIO) -> Listing:
+    from xml.etree.ElementTree import ParseError
+
+    from networkx import NetworkXException
+
+    try:
+        return _listing(read(stream))
+    except (ParseError, NetworkXException, KeyError, TypeError) as error:
+        raise ValueError(str(error)) from error
+
+
+def read_graphml(stream: BinaryIO) -> Listing:
+    """The edges of a GraphML file; nodes are numbered in the file's order."""
+    from networkx import read_graphml
+
+    return _read(read_graphml, stream)
+
+
+def read_gexf(stream: BinaryIO) -> Listing:
+    """The edges of a GEXF file; nodes are numbered in the file's order."""
+    from networkx import read_gexf
+
+    return _read(read_gexf, stream)
+
+
+def write_graphml(graph: Graph, stream: BinaryIO) -> None:
+    """Write nodes, edges and weights."""
+    from networkx import write_graphml
+
+    write_graphml(to_networkx(graph), stream)
+
+
+def write_gexf(graph: Graph, stream: BinaryIO) -> None:
+    """Write nodes, edges and weights."""
+    from networkx import write_gexf
+
+    write_gexf(to_networkx(graph), stream)

@@ -1,0 +1,96 @@
+"""METIS graph files (``.graph``, ``.metis``): undirected, a line of neighbours a vertex.
+
+The first line is ``n m [fmt [ncon]]``; fmt's digits say whether there are vertex sizes, vertex
+weights (ncon of them; both are passed over here) and edge weights. Vertices are numbered from 1,
+an edge stands in both of its vertices' lines, and lines that begin with % are comments.
+"""
+
+from itertools import pairwise
+from typing import BinaryIO
+
+import numpy as np
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+from mgraph.io.listing import Listing, narrow
+
+
+def _lines(content: bytes) -> list[bytes]:
+    """The lines that are no comments; an empty one is a vertex without edges."""
+    lines = content.removesuffix(b"\n").split(b"\n")
+    return [line for line in lines if not line.lstrip().startswith(b"%")]
+
+
+def _header(line: bytes) -> tuple[int, int, bool, int]:
+    """Vertices, edges, whether edges have weights, and how many numbers begin a line."""
+    try:
+        n, m, *rest = (int(word) for word in line.split())
+        kind, counted = [*rest, 0, 1][:2] if len(rest) < 2 else rest
+    except ValueError:
+        raise ValueError("its first line must be 'VERTICES EDGES [FORMAT [WEIGHTS]]'") from None
+    digits = f"{kind:03d}"
+    if len(rest) > 2 or not set(digits) <= {"0", "1"} or len(digits) > 3:
+        raise ValueError(f"its first line ends in {rest}, which is no format of METIS")
+    sizes, vertex, edge = (digit == "1" for digit in digits)
+    return n, m, edge, sizes + vertex * (counted if len(rest) > 1 else 1)
+
+
+def read(stream: BinaryIO) -> Listing:
+    """The edges of a file. Raises ValueError with a sentence for what is no such file."""
+    first, *lines = _lines(stream.read())
+    n, m, weighted, skip = _header(first)
+    while len(lines) > n and not lines[-1].strip():
+        lines.pop()
+    if len(lines) != n:
+        raise ValueError(f"its first line says {n:,} vertices, and {len(lines):,} lines follow")
+    counts = np.array([len(line.split()) for line in lines], np.int64)
+    try:
+        numbers = np.array(b" ".join(lines).split()).astype(np.int64)
+    except ValueError as error:
+        raise ValueError(f"all its lines hold whole numbers: {error}") from None
+    if (counts < skip).any():
+        raise ValueError(f"each line must begin with {skip} weights, and one is shorter")
+    ends = np.cumsum(counts)
+    position = np.arange(numbers.size) - np.repeat(ends - counts, counts)
+    src = np.repeat(np.arange(n), counts)
+    of_edges = position >= skip
+    numbers, src = numbers[of_edges], src[of_edges]
+    step = 2 if weighted else 1
+    if ((counts - skip) % step).any() or numbers.size != 2 * m * step:
+        raise ValueError(
+            f"its first line says {m:,} edges, so {2 * m * step:,} numbers, and {numbers.size:,} "
+            "follow"
+        )
+    dst, src, weight = numbers[::step] - 1, src[::step], numbers[1::2]
+    if dst.size and not 0 <= dst.min() <= dst.max() < n:
+        raise ValueError(f"vertices must lie in [1, {n:,}], and one does not")
+    arcs = np.stack([src, dst, *([weight] if weighted else [])])
+    lower, upper = arcs[:, src > dst], arcs[:, src < dst]
+    upper[[0, 1]] = upper[[1, 0]]
+    lower, upper = (half[:, np.lexsort(half[::-1])] for half in (lower, upper))
+    if not np.array_equal(lower, upper):
+        raise ValueError("an edge must stand in both of its vertices' lines, and one does not")
+    edges = EdgeList(lower[0], lower[1], narrow(lower[2]) if weighted else None)
+    return Listing(edges, n, False)
+
+
+def write(graph: Graph, stream: BinaryIO) -> None:
+    """Write an undirected graph. Raises UsageError for what METIS's files cannot hold."""
+    if graph.directed:
+        raise UsageError(
+            "a METIS file holds undirected graphs, and this is directed: symmetrise it"
+        )
+    if graph.weights is not None and graph.weights.dtype.kind != "i":
+        raise UsageError(f"a METIS file holds whole weights, not {graph.weights.dtype}")
+    arcs = Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges()
+    if (arcs.src == arcs.dst).any():
+        raise UsageError("a METIS file holds no self-loops, and there are some: drop them")
+    words = (graph.indices + 1).astype(str)
+    if graph.weights is not None:
+        words = np.char.add(np.char.add(words, " "), graph.weights.astype(str))
+    bounds = graph.indptr.tolist()
+    kind = "" if graph.weights is None else " 001"
+    stream.write(f"{graph.n} {graph.m // 2}{kind}\n".encode())
+    for begin, end in pairwise(bounds):
+        stream.write((" ".join(words[begin:end]) + "\n").encode())

@@ -1,0 +1,64 @@
+"""Predecessors from distances on a GPU: launches of ``predecessors.cu``.
+
+Cost: one pass over the arcs, 12 to 28 bytes an arc, and another for each level of arcs of no
+length. Device bytes: 4 an arc, and 4 a vertex.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import csr_gpu
+from mgraph.core.graph import Graph
+from mgraph.cuda.source import Source
+from mgraph.cuda.transfer import multiprocessors
+from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
+from mgraph.shortest_paths.problem import infinity_of
+
+_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
+
+KERNELS = Source(
+    __package__,
+    "predecessors.cu",
+    check=tuple(tuple(length_defines(*types).items()) for types in LENGTH_TYPES),
+)
+
+
+class Finder:
+    """Finds predecessors on one graph, on the device, again and again."""
+
+    def __init__(self, graph: Graph, length: np.dtype) -> None:
+        """length: the type of distances."""
+        weights = graph.weights
+        types = (str(length) if weights is None else str(weights.dtype), str(length))
+        self.graph, self.defines = graph, length_defines(*types)
+        self.infinity = np.array(infinity_of(length)).view(key_dtype(length))[()]
+        self.arcs = (
+            csr_gpu.tails(graph.indptr, graph.m),
+            graph.indices.astype(np.int32, copy=False),
+            0 if weights is None else weights,
+            np.int64(graph.m),
+        )
+
+    def _launch(self, name: str, *arguments: Any) -> None:
+        kernel = KERNELS.kernel(name, **self.defines)
+        blocks = multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR
+        kernel((blocks,), (_THREADS,), (*self.arcs, *arguments))
+
+    def run(self, distance: Any, sources: Any, predecessor: Any) -> None:
+        """Fill ``predecessor`` (int32, ``(n,)``); -1 for sources and unreached vertices."""
+        import cupy
+
+        predecessor.fill(-1)
+        self._launch("predecessors_take_nearer", distance, self.infinity, predecessor)
+        reached = distance < infinity_of(distance.dtype)
+        level = cupy.where(predecessor >= 0, 0, -1).astype(np.int32)
+        level[cupy.asarray(sources)] = 0
+        depth, found = 0, bool((reached & (level < 0)).any())
+        while found:
+            some = cupy.zeros(1, np.uint32)
+            self._launch(
+                "predecessors_take_level", distance, self.infinity, np.int32(depth), level,
+                predecessor, some,
+            )  # fmt: skip
+            depth, found = depth + 1, bool(some[0])

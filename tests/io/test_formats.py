@@ -1,0 +1,246 @@
+"""Graphs to files and back: every format, ours or made by others, whole or damaged."""
+
+import gzip
+
+import networkx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import mgraph
+from mgraph import CopyModel, DatasetError, EdgeList, Graph, UsageError
+from tests.strategies import graphs
+
+INTEGERS = ("int32", "int64", None)
+
+
+def assert_same(ours, theirs):
+    assert (ours.n, ours.directed) == (theirs.n, theirs.directed)
+    np.testing.assert_array_equal(ours.indptr, theirs.indptr)
+    np.testing.assert_array_equal(ours.indices, theirs.indices)
+    if theirs.weights is None:
+        assert ours.weights is None
+    else:
+        np.testing.assert_array_equal(ours.weights, theirs.weights)
+
+
+def round_trip(graph, folder, name):
+    file = folder / name
+    mgraph.write_graph(graph, file, overwrite=True)
+    return mgraph.read_graph(file, backend="cpu")
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs())
+def test_datasets(graph, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("io")
+    back = round_trip(graph, folder, "dataset")
+    assert_same(back, graph)
+    assert back.weights is None or back.weights.dtype == graph.weights.dtype
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs())
+def test_matrix_market(graph, tmp_path_factory):
+    assert_same(round_trip(graph, tmp_path_factory.mktemp("io"), "x.mtx"), graph)
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs(INTEGERS))
+def test_dimacs(graph, tmp_path_factory):
+    ones = graph.weights if graph.weights is not None else np.ones(graph.m, np.int32)
+    listed = Graph(graph.indptr, graph.indices, ones)
+    assert_same(round_trip(graph, tmp_path_factory.mktemp("io"), "x.gr.gz"), listed)
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs(INTEGERS))
+def test_metis(graph, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("io")
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    if graph.directed or (rows == graph.indices).any():
+        with pytest.raises(UsageError, match="METIS"):
+            mgraph.write_graph(graph, folder / "x.graph")
+        assert not list(folder.iterdir())
+    else:
+        back = round_trip(graph, folder, "x.metis.xz")
+        empty_weights = graph.weights is not None and graph.m == 0
+        assert_same(back, graph if not empty_weights else back)
+
+
+@pytest.mark.parametrize("name", ["x.graphml", "x.gexf"])
+@settings(deadline=None, max_examples=15)
+@given(graph=graphs(("int32", "float64", None)))
+def test_xml(graph, name, tmp_path_factory):
+    back = round_trip(graph, tmp_path_factory.mktemp("io"), name)
+    if graph.m:  # NetworkX keeps no direction of parallel edges' numbers, and no type without any
+        assert_same(back, graph)
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs())
+def test_scipy(graph):
+    matrix = mgraph.to_sparse(graph)
+    assert isinstance(matrix, sparse.csr_array)
+    options = {"directed": graph.directed, "weighted": graph.weights is not None}
+    assert_same(mgraph.from_sparse(matrix, **options), graph)
+
+
+@settings(deadline=None, max_examples=30)
+@given(graph=graphs(("int32", "float64", None)))
+def test_networkx(graph):
+    made = mgraph.to_networkx(graph)
+    assert made.number_of_nodes() == graph.n
+    assert made.is_directed() == graph.directed
+    back = mgraph.from_networkx(made)
+    assert_same(back, graph if graph.m else back)
+
+
+def test_scipy_matrices_of_all_kinds():
+    dense = np.array([[0, 2, 0], [2, 0, 5], [0, 5, 0]])
+    for kind in (sparse.csc_array, sparse.coo_matrix, sparse.lil_array, sparse.dok_matrix):
+        graph = mgraph.from_sparse(kind(dense), directed=False)
+        np.testing.assert_array_equal(mgraph.to_sparse(graph).toarray(), dense)
+    with pytest.raises(UsageError, match="each arc in both directions"):
+        mgraph.from_sparse(sparse.coo_array(np.triu(dense)), directed=False)
+    with pytest.raises(UsageError, match="square"):
+        mgraph.from_sparse(sparse.coo_array(dense[:2]))
+    with pytest.raises(UsageError, match="real numbers"):
+        mgraph.from_sparse(sparse.coo_array(dense * 1j))
+    with pytest.raises(UsageError, match="sparse matrix, not ndarray"):
+        mgraph.from_sparse(dense)
+
+
+def test_networkx_nodes_of_any_name():
+    made = networkx.MultiDiGraph()
+    made.add_edge("b", "a", weight=1.5)
+    made.add_edge("b", "a", weight=0.5)
+    graph = mgraph.from_networkx(made)
+    np.testing.assert_array_equal(graph.weights, [0.5, 1.5])
+    np.testing.assert_array_equal(graph.indices, [1, 1])
+    made.add_edge("a", "c")
+    with pytest.raises(UsageError, match="2 of 3 edges have a weight"):
+        mgraph.from_networkx(made)
+
+
+def test_a_file_that_others_wrote(tmp_path):
+    (tmp_path / "a.gr").write_text("c hi\nc\np sp 3 2\na 1 2 7\nc a b d\na  3\t1   9 \n")
+    graph = mgraph.read_graph(tmp_path / "a.gr", backend="cpu")
+    assert_same(graph, Graph(np.array([0, 1, 1, 2]), np.array([1, 0], "i4"), np.array([7, 9])))
+    # The example of METIS's manual: vertex weights (two), edge weights.
+    (tmp_path / "b.graph").write_text("% x\n3 2 011 2\n8 9 2 5 \n% y\n7 7 1 5 3 6\n1 1 2 6\n\n")
+    graph = mgraph.read_graph(tmp_path / "b.graph", backend="cpu")
+    np.testing.assert_array_equal(graph.indices, [1, 0, 2, 1])
+    np.testing.assert_array_equal(graph.weights, [5, 5, 6, 6])
+    assert not graph.directed
+
+
+def test_what_generate_wrote_is_undirected(tmp_path, cluster):
+    model = CopyModel(2000, 4, weights=(1, 9))
+    mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
+    edges, _ = mgraph.edges(model, backend="cpu")
+    expected = mgraph.from_edges(edges, 2000, directed=False, backend="cpu")
+    assert_same(mgraph.read_graph(tmp_path / "g", backend="cpu"), expected)
+    mgraph.write_graph(expected, tmp_path / "h")
+    assert mgraph.open_dataset(tmp_path / "h").manifest.checksum == (
+        mgraph.open_dataset(tmp_path / "g").manifest.checksum
+    )
+    assert mgraph.verify(tmp_path / "h", cluster=cluster, progress=None).ok
+
+
+def test_choices_are_explicit():
+    edges = EdgeList(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2]), np.array([5, 3, 9, 1]))
+    build = {"backend": "cpu"}
+    assert mgraph.from_edges(edges, **build).m == 4
+    assert mgraph.from_edges(edges, directed=False, **build).m == 7
+    assert mgraph.from_edges(edges, drop_loops=True, **build).m == 3
+    graph = mgraph.from_edges(edges, 9, directed=False, merge=True, drop_loops=True, **build)
+    assert (graph.n, graph.m) == (9, 2)
+    np.testing.assert_array_equal(graph.weights, [3, 3])
+
+
+@pytest.mark.parametrize(
+    ("edges", "n", "words"),
+    [
+        (EdgeList([0], [1, 2]), None, "as long as one another"),
+        (EdgeList([0.5], [1]), None, "whole numbers"),
+        (EdgeList([0], [-1]), None, "numbered from 0"),
+        (EdgeList([0], [7]), 7, r"must lie in \[0, n\)"),
+        (EdgeList([0], [1], np.array([1j])), None, "weight must be int32"),
+        (EdgeList([0], [1], np.array([np.nan])), None, "holds a NaN"),
+        ([0, 1], None, "must be a mgraph.EdgeList"),
+    ],
+)
+def test_what_are_no_edges(edges, n, words):
+    with pytest.raises(UsageError, match=words):
+        mgraph.from_edges(edges, n, backend="cpu")
+
+
+DAMAGED = {
+    "cut.gr": ("p sp 3 2\na 1 2 7\n", "says 2 arcs, and 1 follow"),
+    "short.gr": ("p sp 3 2\na 1 2 7\na 1 2\n", "3"),
+    "words.gr": ("p sp 3 1\na 1 x 7\n", "x"),
+    "range.gr": ("p sp 3 1\na 1 4 7\n", r"\[1, 3\]"),
+    "none.gr": ("hello\n", "no line 'p sp"),
+    "empty.gr": ("", "no line 'p sp"),
+    "edges.gr": ("p sp 3 1\ne 1 2 7\n", "says 1 arcs"),
+    "cut.mtx": ("%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 7\n", "Truncated"),
+    "none.mtx": ("hello", "banner"),
+    "binary.mtx": ("%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 1.\0\n", "no text"),
+    "dense.mtx": ("%%MatrixMarket matrix array integer general\n1 1\n1\n", "coordinate"),
+    "square.mtx": ("%%MatrixMarket matrix coordinate pattern general\n3 2 0\n", "square"),
+    "cut.graph": ("3 2\n2\n1 3\n", "3 vertices, and 2 lines"),
+    "count.graph": ("3 2\n2\n1 3\n\n", "says 2 edges"),
+    "mirror.graph": ("3 2\n2\n3 3\n2\n", "both of its vertices' lines"),
+    "words.graph": ("2 1\n2\nx\n", "whole numbers"),
+    "none.graph": ("hello\n", "first line"),
+    "range.graph": ("2 1\n3\n1\n", r"\[1, 2\]"),
+    "cut.graphml": ("<graphml><graph>", "GraphML"),
+    "none.gexf": ("<x/>", "GEXF"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_files_say_what_is_wrong(tmp_path, name):
+    content, words = DAMAGED[name]
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DatasetError, match=words) as error:
+        mgraph.read_graph(tmp_path / name, backend="cpu")
+    assert name in str(error.value)
+
+
+def test_a_compressed_file_cut_short(tmp_path):
+    whole = gzip.compress(b"p sp 3 1\na 1 2 7\n" * 100)
+    (tmp_path / "x.gr.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DatasetError, match="cut short"):
+        mgraph.read_graph(tmp_path / "x.gr.gz", backend="cpu")
+
+
+def test_names_that_tell_nothing_and_files_in_the_way(tmp_path):
+    graph = mgraph.from_edges(EdgeList([0], [1]), backend="cpu")
+    (tmp_path / "x.doc").write_text("")
+    with pytest.raises(UsageError, match="tells its format"):
+        mgraph.read_graph(tmp_path / "x.doc", backend="cpu")
+    with pytest.raises(DatasetError, match="does not exist"):
+        mgraph.read_graph(tmp_path / "x.gr", backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "x.gr")
+    with pytest.raises(UsageError, match="--overwrite"):
+        mgraph.write_graph(graph, tmp_path / "x.gr")
+    mgraph.write_graph(graph, tmp_path / "g")
+    with pytest.raises(UsageError, match="--overwrite"):
+        mgraph.write_graph(graph, tmp_path / "g")
+    with pytest.raises(UsageError, match="holds other files"):
+        mgraph.write_graph(graph, tmp_path, overwrite=True)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_the_order_of_the_edges_does_not_matter(data):
+    graph = data.draw(graphs())
+    edges = graph.to_edges()
+    order = np.array(data.draw(st.permutations(range(len(edges)))), int)
+    shuffled = EdgeList(*(array[order] for array in edges))
+    again = mgraph.from_edges(shuffled, graph.n, directed=graph.directed, backend="cpu")
+    assert_same(again, graph)
