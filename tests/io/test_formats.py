@@ -44,7 +44,13 @@ def test_datasets(graph, tmp_path_factory):
 @settings(deadline=None, max_examples=30)
 @given(graph=graphs())
 def test_matrix_market(graph, tmp_path_factory):
-    assert_same(round_trip(graph, tmp_path_factory.mktemp("io"), "x.mtx"), graph)
+    back = round_trip(graph, tmp_path_factory.mktemp("io"), "x.mtx")
+    weights = back.weights
+    if graph.weights is None and graph.m == 0:
+        weights = None  # SciPy writes an empty pattern as real
+    elif graph.weights is not None:
+        weights = weights.astype(graph.weights.dtype)  # the file has the digits of a float32
+    assert_same(Graph(back.indptr, back.indices, weights, back.directed), graph)
 
 
 @settings(deadline=None, max_examples=30)
