@@ -9,34 +9,81 @@ import click
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
 
+SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
-@click.command()
-@click.argument("out")
-@click.option("--json", "as_json", is_flag=True, help="The manifest as JSON.")
-def info(out: str, as_json: bool) -> None:
-    """Show the manifest of the dataset in OUT."""
+
+def _of_manifest(dataset: Any) -> dict[str, str]:
+    """What a dataset's manifest tells, or its files' footers."""
     from mgraph.distributed.progress import quantity
 
-    dataset = mgraph.open_dataset(out)
     manifest = dataset.manifest
-    if as_json:
-        click.echo(json.dumps(manifest.to_json(), indent=1))
-        return
-    parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
     rows = [part.rows for part in manifest.parts]
+    parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
+    size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):.2f} B an edge"
     lines = {
         "dataset": str(dataset.folder),
-        "model": parameters,
+        "model": parameters or "none: not generated here",
         "vertices": f"{manifest.n:,}",
-        "edges": f"{manifest.m:,}, {2 * manifest.m / manifest.n:.4g} ends a vertex",
+        "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",
         "ids": f"{manifest.dtype}, {manifest.compression} compression",
-        "parts": f"{len(rows)}, of {min(rows):,} to {max(rows):,} edges",
-        "size": f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):.2f} B an edge",
-        "checksum": f"{manifest.checksum:016x}",
-        "made by": manifest.created_by,
+        "weights": manifest.weight_dtype or "none",
+        "parts": f"{len(rows)}, of {min(rows, default=0):,} to {max(rows, default=0):,} edges",
+        "size": size,
     }
-    for name, value in lines.items():
-        click.echo(f"{name:9s} {value}")
+    if dataset.has_manifest:
+        lines["checksum"] = f"{manifest.checksum:016x}"
+    return lines | {"made by": manifest.created_by}
+
+
+def _of_summary(told: Any) -> dict[str, str]:
+    """What the edges tell."""
+    lines = {
+        "vertices": f"{told.n:,}, {told.isolated:,} of them isolated",
+        "edges": f"{told.edges:,}, {'directed' if told.directed else 'undirected'}, "
+        f"{told.self_loops:,} self-loops",
+        "degrees": "{:,} to {:,}".format(*told.degree),
+    }
+    ends = told.edges if told.directed else 2 * told.edges
+    lines["degrees"] += f", mean {ends / max(told.n, 1):.4g}"
+    if told.in_degree:
+        lines["degrees"] += " out, {:,} to {:,} in".format(*told.in_degree)
+    if told.weight:
+        lines["weights"] = f"{told.weight[0]:,} to {told.weight[2]:,}, mean {told.weight[1]:.6g}"
+    else:
+        lines["weights"] = "none"
+    lines["components"] = f"{told.components:,}, the largest of {told.largest_component:,} vertices"
+    return lines
+
+
+@click.command()
+@click.argument("graph")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+@click.option(
+    "--scan/--no-scan",
+    default=None,
+    help="Read the edges, for degrees, weights and components [for 10^8 edges at most].",
+)
+def info(graph: str, as_json: bool, scan: bool | None) -> None:
+    """Show what GRAPH is: a dataset, a folder of Parquet files, or a graph file."""
+    from mgraph.io import formats
+
+    dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
+    if scan is None:
+        scan = dataset is None or dataset.m <= SCAN_EDGES
+    told = formats.summarize(graph) if scan or dataset is None else None
+    if as_json:
+        content = dataset.manifest.to_json() if dataset else {}
+        click.echo(json.dumps(content | (told._asdict() if told else {}), indent=1))
+        return
+    lines = _of_manifest(dataset) if dataset else {"file": graph}
+    scanned = _of_summary(told) if told else {}
+    if dataset and scanned:
+        weights = dataset.manifest.weight_dtype
+        scanned["weights"] = f"{weights}, {scanned['weights']}" if weights else "none"
+    elif dataset:
+        scanned = {"degrees": "not read; --scan reads them, and weights and components"}
+    for name, value in (lines | scanned).items():
+        click.echo(f"{name:10s} {value}")
 
 
 @click.command()

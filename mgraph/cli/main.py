@@ -14,6 +14,7 @@ import mgraph
 from mgraph.errors import MgraphError
 
 VERBS = {
+    "convert": "mgraph.cli.convert",
     "degrees": "mgraph.cli.inspect",
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",

@@ -59,7 +59,7 @@ def make_part(index: int, plan: Plan) -> PartRecord:
     blocks = preferential_attachment.stream(
         model, plan.part(index), backend=plan.backend, block_edges=plan.block_edges
     )
-    with writing_part(plan.folder, part_name(index), model.dtypes, plan.compression) as writer:
+    with writing_part(plan.folder, part_name(index), model.columns, plan.compression) as writer:
         for block in blocks:
             writer.write(block.edges)
             checksum = (checksum + block.checksum) % (1 << 64)

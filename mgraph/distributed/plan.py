@@ -1,5 +1,6 @@
 """What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,9 +96,23 @@ def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
 def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRecord]:
     """The parts that need not be made again. Raises UsageError for parts of another graph."""
     kept = {}
+    for index, footer in matching(plan.folder, found, plan.footer, plan.parts).items():
+        if footer["rows"] == plan.edges(index):
+            kept[index] = plan.record(index, int(footer["checksum"], 16))
+    return kept
+
+
+def matching(
+    folder: Folder,
+    found: dict[str, dict[str, Any]],
+    expected_of: Callable[[int], dict[str, Any]],
+    parts: int,
+) -> dict[int, dict[str, Any]]:
+    """Footers that say what they should, by part. Raises UsageError for those of another run."""
+    same = {}
     for name, footer in found.items():
         index = footer.get("part", -1)
-        expected = plan.footer(index if 0 <= index < plan.parts else 0)
+        expected = expected_of(index if 0 <= index < parts else 0)
         differing = [
             f"{key} is {footer.get(key)} there and {value} here"
             for key, value in expected.items()
@@ -105,12 +120,12 @@ def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRe
         ]
         if differing:
             raise UsageError(
-                f"{plan.folder} holds parts of another dataset ({differing[0]}); give the same "
+                f"{folder} holds parts of another dataset ({differing[0]}); give the same "
                 "parameters to resume, or --overwrite"
             )
-        if name == part_name(index) and footer["rows"] == plan.edges(index):
-            kept[index] = plan.record(index, int(footer["checksum"], 16))
-    return kept
+        if name == part_name(index):
+            same[index] = footer
+    return same
 
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:

@@ -92,9 +92,10 @@ class CopyModel:
         return np.dtype(np.int32) if self.weights else None
 
     @property
-    def dtypes(self) -> list[Any]:
-        """The columns' types: of src, dst and, with weights, weight."""
-        return [self.dtype, self.dtype, *([self.weight_dtype] if self.weights else [])]
+    def columns(self) -> dict[str, Any]:
+        """Names and types of an edge's columns: src, dst and, with weights, weight."""
+        ends = {"src": self.dtype, "dst": self.dtype}
+        return ends | ({"weight": self.weight_dtype} if self.weights else {})
 
     def edges_before(self, vertex: int) -> int:
         """The number of edges whose ``src`` lies below ``vertex``: its row in the edge list."""

@@ -118,7 +118,7 @@ def stream(model: CopyModel, part: range, block_edges: int) -> Iterator[tuple[Ed
 
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
-    columns = [(capacity, dtype) for dtype in model.dtypes]
+    columns = [(capacity, dtype) for dtype in model.columns.values()]
 
     checksum = cupy.zeros(2, np.uint64)
     cupy.cuda.get_current_stream().synchronize()  # the kernels run on another

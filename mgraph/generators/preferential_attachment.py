@@ -31,7 +31,7 @@ def _checked(model: CopyModel, part: range | None) -> range:
 
 def _empty(model: CopyModel, rows: int) -> EdgeList:
     """Host arrays for so many edges, uninitialised."""
-    return EdgeList(*(np.empty(rows, dtype) for dtype in model.dtypes))
+    return EdgeList(*(np.empty(rows, dtype) for dtype in model.columns.values()))
 
 
 def _fill(model: CopyModel, block: range, made: EdgeList, row: int, end: int) -> int:

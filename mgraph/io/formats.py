@@ -78,6 +78,24 @@ def read_listing(location: str | os.PathLike[str], backend: str = "cpu") -> List
     return listing
 
 
+def summarize(location: str | os.PathLike[str]) -> Any:
+    """A ``Summary`` of a file or dataset; a dataset's parts are read one by one, and not kept."""
+    from mgraph.core.summary_cpu import Summarizer
+
+    text = os.fspath(location)
+    if format_of(text)[0] is None:
+        dataset = EdgeDataset(text)
+        told = Summarizer(dataset.n, dataset.manifest.directed)
+        for part in dataset:
+            for block in part.blocks():
+                told.add(block)
+    else:
+        edges, n, directed = read_listing(text)
+        told = Summarizer(n, directed)
+        told.add(edges)
+    return told.summary()
+
+
 def read_graph(
     location: str | os.PathLike[str],
     *,

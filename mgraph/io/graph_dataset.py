@@ -64,7 +64,9 @@ def write(graph: Graph, folder: Folder, *, compression: str = "lz4", created_by:
     graph = graph.to_cpu()
     edges = graph.to_edges()
     ids = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
-    dtypes = [ids, ids, *([] if edges.weight is None else [edges.weight.dtype])]
+    columns = {"src": ids, "dst": ids}
+    if edges.weight is not None:
+        columns["weight"] = edges.weight.dtype
     # Parts begin where a vertex's edges do.
     cuts = edges.src[np.arange(_PART_EDGES, len(edges), _PART_EDGES)] + 1
     bounds = sorted({0, *cuts.tolist(), graph.n})
@@ -73,17 +75,10 @@ def write(graph: Graph, folder: Folder, *, compression: str = "lz4", created_by:
     for index, (first, stop) in enumerate(pairwise(bounds)):
         begin, end = np.searchsorted(edges.src, [first, stop]).tolist()
         part, name = edges.rows(begin, end), part_name(index)
-        with writing_part(folder, name, dtypes, compression) as writer:
+        with writing_part(folder, name, columns, compression) as writer:
             for start in range(0, end - begin, _BLOCK_EDGES):
                 block = part.rows(start, min(start + _BLOCK_EDGES, end - begin))
-                writer.write(
-                    EdgeList(
-                        *(
-                            np.ascontiguousarray(array, dtype)
-                            for array, dtype in zip(block, dtypes, strict=True)
-                        )
-                    )
-                )
+                writer.write(map(np.ascontiguousarray, block, columns.values()))
             writer.close({"part": index, "converted": True})
         size = folder.size(name)
         records.append(PartRecord(name, end - begin, first, stop, checksum(part), size))

@@ -20,7 +20,7 @@ by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,8 +37,6 @@ METADATA_KEY = b"mgraph"
 
 # Narrow types that others write, and what they are read as.
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
-_SPLIT = dict.fromkeys(COLUMNS, "BYTE_STREAM_SPLIT")
-_DELTA = {"src": "DELTA_BINARY_PACKED", "dst": "PLAIN", "weight": "PLAIN"}
 
 
 def check_compression(compression: str) -> None:
@@ -50,34 +48,41 @@ def check_compression(compression: str) -> None:
 
 
 class PartWriter:
-    """Writes blocks of edges as row groups of one file; made by ``writing_part``."""
+    """Writes blocks of rows as row groups of one file; made by ``writing_part``."""
 
-    def __init__(self, sink: Any, dtypes: Sequence[Any], compression: str) -> None:
-        """Open the file on ``sink``; dtypes: of src, dst and, with weights, weight."""
+    def __init__(self, sink: Any, columns: Mapping[str, Any], compression: str) -> None:
+        """Open the file on ``sink``. columns: names and types; the first ascends."""
         check_compression(compression)
-        types = [pa.from_numpy_dtype(dtype) for dtype in dtypes]
         self._schema = pa.schema(
-            [pa.field(*field, nullable=False) for field in zip(COLUMNS, types, strict=False)]
+            [
+                pa.field(name, pa.from_numpy_dtype(dtype), nullable=False)
+                for name, dtype in columns.items()
+            ]
         )
-        encoding = _DELTA if compression == "none" else _SPLIT
+        first, *others = self._schema.names
+        if compression == "none":
+            encodings = {first: "DELTA_BINARY_PACKED", **dict.fromkeys(others, "PLAIN")}
+        else:
+            encodings = dict.fromkeys(self._schema.names, "BYTE_STREAM_SPLIT")
         self._writer = pq.ParquetWriter(
             sink,
             self._schema,
             compression=compression,
             compression_level=1 if compression == "zstd" else None,
             use_dictionary=False,
-            column_encoding={name: encoding[name] for name in self._schema.names},
-            write_statistics=["src"],
+            column_encoding=encodings,
+            write_statistics=[first],
             write_batch_size=1 << 16,
         )
 
-    def write(self, edges: EdgeList) -> None:
-        """Append host arrays as one row group; they may be overwritten afterwards."""
-        rows = edges.src.size
+    def write(self, arrays: Iterable[Any]) -> None:
+        """Append host arrays, a column each, as one row group; they may be overwritten later."""
+        arrays = list(arrays)
+        rows = arrays[0].size
         # Not pa.array, which imports pandas to see whether it was given a Series.
         columns = [
             pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(array)])
-            for kind, array in zip(self._schema.types, edges, strict=True)
+            for kind, array in zip(self._schema.types, arrays, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, rows))
@@ -95,11 +100,11 @@ class PartWriter:
 
 @contextlib.contextmanager
 def writing_part(
-    folder: Folder, name: str, dtypes: Sequence[Any], compression: str
+    folder: Folder, name: str, columns: Mapping[str, Any], compression: str
 ) -> Iterator[PartWriter]:
     """A ``PartWriter`` whose file appears when the block ends, after ``close``, or not at all."""
     with folder.writing(name) as sink:
-        writer = PartWriter(sink, dtypes, compression)
+        writer = PartWriter(sink, columns, compression)
         try:
             yield writer
         except BaseException:

@@ -117,7 +117,7 @@ def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
 
     def write(index):
         part = model.part(index, parts)
-        with writing_part(target, f"part-{index:05d}.parquet", model.dtypes, "lz4") as writer:
+        with writing_part(target, f"part-{index:05d}.parquet", model.columns, "lz4") as writer:
             for block in model.blocks(part, block_edges):
                 rows = slice(model.edges_before(block.start), model.edges_before(block.stop))
                 writer.write(EdgeList(edges.src[rows], edges.dst[rows]))

@@ -50,7 +50,7 @@ def test_encoding_a_part(benchmark, tmp_path, compression, n):
     ]
 
     def write():
-        with writing_part(Folder(tmp_path), "part", model.dtypes, compression) as writer:
+        with writing_part(Folder(tmp_path), "part", model.columns, compression) as writer:
             for block in blocks:
                 writer.write(mgraph.EdgeList(*block))
             writer.close({})

@@ -12,7 +12,9 @@ from mgraph.io.folder import Folder
 
 
 def write(folder, blocks, dtype=np.int32, compression="lz4", name="part-00000.parquet"):
-    with parquet.writing_part(Folder(folder), name, [dtype, dtype], compression) as writer:
+    with parquet.writing_part(
+        Folder(folder), name, {"src": dtype, "dst": dtype}, compression
+    ) as writer:
         for block in blocks:
             writer.write(block)
         writer.close({"part": 0})

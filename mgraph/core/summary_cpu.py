@@ -1,0 +1,111 @@
+"""What a graph is like, from its edges block by block: degrees, weights, components.
+
+Components by union-find (Tarjan 1975) with path halving, the smaller id as the root: near-linear
+time. Memory: 12 to 24 bytes a vertex; the edges are not kept.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from mgraph.core.edges import EdgeList
+from mgraph.errors import UsageError
+
+
+class Summary(NamedTuple):
+    """Sizes, the least and largest degree, weights, and components (weak, where directed).
+
+    degree: arcs that leave a vertex and, of a directed graph, arrive; a self-loop counts once (of
+    an undirected graph twice). weight: least, mean, largest; None without weights or edges.
+    """
+
+    n: int
+    edges: int
+    directed: bool
+    self_loops: int
+    isolated: int
+    degree: tuple[int, int]
+    in_degree: tuple[int, int] | None
+    weight: tuple[float, float, float] | None
+    components: int
+    largest_component: int
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, v):
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit(cache=True, nogil=True)
+def _add(src, dst, out, into, parent):
+    """Count degrees, join components; returns the self-loops."""
+    loops = np.int64(0)
+    for i in range(src.size):
+        u, v = src[i], dst[i]
+        out[u] += 1
+        into[v] += 1
+        loops += u == v
+        a, b = _root(parent, u), _root(parent, v)
+        if a < b:
+            parent[b] = a
+        else:
+            parent[a] = b
+    return loops
+
+
+@njit(cache=True, nogil=True)
+def _component_sizes(parent):
+    size = np.zeros(parent.size, np.int64)
+    for v in range(parent.size):
+        size[_root(parent, v)] += 1
+    return size
+
+
+class Summarizer:
+    """Takes blocks of edges and tells what they make."""
+
+    def __init__(self, n: int, directed: bool) -> None:
+        """Expect edges of n vertices."""
+        self._n, self._directed = n, directed
+        self._out = np.zeros(n, np.int64)
+        self._in = np.zeros(n, np.int64) if directed else self._out
+        self._parent = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
+        self._edges = self._loops = 0
+        self._weights: list[Any] = []
+
+    def add(self, edges: EdgeList) -> None:
+        """Count a block. Raises UsageError for ids outside [0, n)."""
+        for ids in (edges.src, edges.dst):
+            if ids.size and not 0 <= ids.min() <= ids.max() < self._n:
+                raise UsageError(f"vertices must lie in [0, {self._n:,}), and one does not")
+        self._loops += _add(edges.src, edges.dst, self._out, self._in, self._parent)
+        self._edges += len(edges)
+        if edges.weight is not None and len(edges):
+            w = edges.weight
+            self._weights.append((w.min().item(), float(w.sum(dtype=np.float64)), w.max().item()))
+
+    def summary(self) -> Summary:
+        """What all blocks so far make."""
+        sizes = _component_sizes(self._parent)
+        low, total, high = zip(*self._weights, strict=True) if self._weights else ((), (), ())
+        degrees = self._out if not self._directed else self._out + self._in
+        return Summary(
+            n=self._n,
+            edges=self._edges,
+            directed=self._directed,
+            self_loops=int(self._loops),
+            isolated=int((degrees == 0).sum()),
+            degree=_range(self._out),
+            in_degree=_range(self._in) if self._directed else None,
+            weight=(min(low), sum(total) / self._edges, max(high)) if low else None,
+            components=int((sizes > 0).sum()),
+            largest_component=int(sizes.max(initial=0)),
+        )
+
+
+def _range(degrees: Any) -> tuple[int, int]:
+    return (int(degrees.min()), int(degrees.max())) if degrees.size else (0, 0)
