@@ -33,6 +33,7 @@ _HOME = {
     "open_dataset": "mgraph.distributed.dataset",
     "read_graph": "mgraph.io.formats",
     "sssp": "mgraph.shortest_paths.sssp",
+    "sssp_many": "mgraph.distributed.sssp",
     "to_networkx": "mgraph.io.networkx_graph",
     "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.verify",
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.dataset import Dataset, open_dataset
     from mgraph.distributed.degrees import Degrees, degrees
     from mgraph.distributed.generate import generate
+    from mgraph.distributed.sssp import sssp_many
     from mgraph.distributed.verify import verify
     from mgraph.errors import (
         ClusterError,

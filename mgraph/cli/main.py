@@ -18,6 +18,7 @@ VERBS = {
     "degrees": "mgraph.cli.inspect",
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",
+    "sssp": "mgraph.cli.sssp",
     "verify": "mgraph.cli.inspect",
 }
 

@@ -112,6 +112,11 @@ class Graph:
         return WeightRange(self.weights.min().item(), self.weights.max().item())
 
     @cached_property
+    def mean_weight(self) -> float:
+        """The mean weight; 1 where none are given."""
+        return 1.0 if self.weights is None or self.m == 0 else float(self.weights.mean())
+
+    @cached_property
     def max_degree(self) -> int:
         """The most arcs that leave one vertex; 0 without vertices."""
         return int((self.indptr[1:] - self.indptr[:-1]).max()) if self.n else 0

@@ -75,9 +75,7 @@ class Problem:
     @property
     def mean_weight(self) -> float:
         """The mean weight, 1 where it is 0: what thresholds are measured in."""
-        weights = self.graph.weights
-        mean = 1.0 if weights is None or not self.graph.m else float(weights.mean())
-        return mean or 1.0
+        return self.graph.mean_weight or 1.0
 
     @property
     def default_delta(self) -> float:

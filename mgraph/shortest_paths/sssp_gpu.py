@@ -6,11 +6,15 @@ import numpy as np
 
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
+from mgraph.cuda.energy import EnergyMeter
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
+from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import Problem
+
+WINDOW_SECONDS = 0.5  # between two looks at the power, whose counter moves in steps of 0.1 s
 
 
 def run(
@@ -19,6 +23,7 @@ def run(
     predecessors: bool,
     delta: float | None,
     set_point: float | None,
+    power_limit: float | PowerGovernor | None,
     trace: bool,
 ) -> tuple[Any, Any, Any]:
     """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
@@ -34,6 +39,8 @@ def run(
         graph = csr_gpu.to_device(asked.graph)
         if method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=method == "frontier_edge")
+        elif power_limit:
+            distance = _near_far_within(asked, graph, power_limit)
         else:
             step = 0.0
             if method == "near_far":
@@ -71,6 +78,35 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
             first_target=asked.first_target,
             cutoff=asked.cutoff,
         )
+    return distance
+
+
+def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor) -> Any:
+    """Distances by self-tuning, a few searches at a time, the set-point following their power."""
+    import cupy
+
+    governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype)
+    start = searcher.default_set_point
+    governor.begin(start, start / 1024, start * 4)
+    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
+    done, count = 0, 1
+    while done < len(asked.sources):
+        here = slice(done, done + count)
+        with EnergyMeter() as meter:
+            searcher.run(
+                asked.sources[here],
+                mean_weight=asked.mean_weight,
+                cutoff=asked.cutoff,
+                set_point=governor.set_point,
+                targets=asked.targets if asked.targets.size else None,
+                first_target=asked.first_target,
+                distance=distance[here],
+            )
+        done += count
+        if meter.seconds > WINDOW_SECONDS / 2:
+            governor.observe(meter.watts)
+        count = max(1, min(4 * count, int(count * WINDOW_SECONDS / meter.seconds)))
     return distance
 
 

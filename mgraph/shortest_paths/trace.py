@@ -1,10 +1,15 @@
 """What an iteration of near-far or self-tuning tells: one row each, the same on CPU and GPU."""
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+
+from mgraph.errors import DatasetError
+from mgraph.io.folder import Folder
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
 FIELDS = [
@@ -28,3 +33,29 @@ def timed(step: Callable[[Any], bool]) -> Any:
         more = step(row)
         rows.append([*row, time.perf_counter_ns() - began])
     return as_records(rows)
+
+
+def write(trace: Any, file: str | os.PathLike[str]) -> None:
+    """Write a trace as Parquet, a column a field (float64), a row an iteration; whole or not."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = PurePath(os.path.abspath(file))
+    folder = Folder(path.parent)
+    folder.check_writable()
+    with folder.writing(path.name) as stream:
+        pq.write_table(pa.table({name: trace[name] for name in FIELDS}), stream)
+
+
+def read(file: str | os.PathLike[str]) -> Any:
+    """A trace that ``write`` wrote. Raises DatasetError for a file that is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(os.fspath(file), columns=FIELDS)
+        return as_records(np.column_stack([table[name].to_numpy() for name in FIELDS]))
+    except FileNotFoundError:
+        raise DatasetError(f"{file} does not exist") from None
+    except (pa.ArrowException, KeyError, OSError) as error:
+        raise DatasetError(f"{file} is no trace that mgraph wrote: {error}") from error

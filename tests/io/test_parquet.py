@@ -12,9 +12,8 @@ from mgraph.io.folder import Folder
 
 
 def write(folder, blocks, dtype=np.int32, compression="lz4", name="part-00000.parquet"):
-    with parquet.writing_part(
-        Folder(folder), name, {"src": dtype, "dst": dtype}, compression
-    ) as writer:
+    columns = {"src": dtype, "dst": dtype}
+    with parquet.writing_part(Folder(folder), name, columns, compression) as writer:
         for block in blocks:
             writer.write(block)
         writer.close({"part": 0})

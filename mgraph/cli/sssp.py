@@ -1,0 +1,151 @@
+"""``mgraph sssp``: shortest paths from one source, here, or from many, over a cluster."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+import mgraph
+from mgraph.cli.options import NUMBER, cluster_options, open_cluster
+from mgraph.errors import UsageError
+
+
+def read_sources(file: str) -> list[int]:
+    """Vertices from a text file, separated by white space or commas; # begins a comment."""
+    try:
+        lines = Path(file).read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read as a list of sources: {error}") from None
+    words = " ".join(line.partition("#")[0] for line in lines).replace(",", " ").split()
+    bad = [word for word in words if not word.isdigit()]
+    if bad:
+        raise UsageError(f"{file} must hold vertices, whole numbers from 0, and holds {bad[0]!r}")
+    if not words:
+        raise UsageError(f"{file} holds no source")
+    return [int(word) for word in words]
+
+
+@click.command()
+@click.argument("graph")
+@click.option("--source", type=NUMBER, help="One source: search here, without a cluster.")
+@click.option("--sources", metavar="FILE", help="Many: vertices in a text file.")
+@click.option("--random", type=NUMBER, metavar="K", help="Many: K vertices drawn at random.")
+@click.option("--seed", type=NUMBER, default=1, show_default=True, help="Of --random.")
+@click.option("--out", metavar="DIR", help="Write source, vertex, distance, predecessor to DIR.")
+@click.option("--method", default="auto", show_default=True, help="The algorithm.")
+@click.option(
+    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
+)
+@click.option("--set-point", type=float, metavar="P", help="Arcs an iteration, of self_tuning.")
+@click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
+@click.option("--delta", type=float, help="The step of near_far.")
+@click.option("--cutoff", type=float, help="Pass over longer paths.")
+@click.option("--target", "targets", type=NUMBER, multiple=True, help="Stop there (one source).")
+@click.option("--no-predecessors", is_flag=True, help="Distances alone.")
+@click.option("--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions.")
+@click.option("--trace", metavar="FILE.parquet", help="Write every iteration down (one source).")
+@click.option("--plot", metavar="FILE.png", help="Draw the trace: work an iteration, its density.")
+@click.option("--batch", type=NUMBER, help="Sources a task.")
+@click.option(
+    "--compression",
+    type=click.Choice(["none", "lz4", "zstd"]),
+    default="lz4",
+    show_default=True,
+)
+@click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
+@click.option("--overwrite", is_flag=True, help="Replace the results in DIR.")
+@cluster_options
+def sssp(graph: str, source: int | None, **options: Any) -> None:
+    """Shortest paths in GRAPH, a dataset or a graph file, along arcs of weight 0 or more.
+
+    Give one of --source, --sources and --random. Many sources fan out over a cluster, each worker
+    with its own copy of the graph; DIR's Parquet files can be resumed.
+    """
+    given = [name for name in ("sources", "random") if options[name] is not None]
+    if len(given) + (source is not None) != 1:
+        raise UsageError("give one of --source, --sources and --random")
+    if source is not None and options["out"] is None:
+        _one(graph, source, options)
+    else:
+        _many(graph, source, options)
+
+
+def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
+    for name in names:
+        if options[name]:
+            raise UsageError(f"--{name.replace('_', '-')} {why}")
+
+
+def _one(graph: str, source: int, options: dict[str, Any]) -> None:
+    from mgraph.distributed.progress import quantity
+
+    _refuse(
+        options,
+        ("scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume"),
+        "is for many sources, or one with --out",
+    )
+    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
+    if not options["quiet"]:
+        click.echo(f"{read}", err=True)
+    began = time.perf_counter()
+    found = mgraph.sssp(
+        read,
+        source,
+        method=options["method"],
+        targets=list(options["targets"]) or None,
+        trace=bool(options["trace"] or options["plot"]),
+        **{name: options[name] for name in ("cutoff", "delta", "set_point")},
+    ).to_cpu()
+    seconds = time.perf_counter() - began
+    reached = found.reached
+    click.echo(
+        f"source {source:,}: {int(reached.sum()):,} of {read.n:,} vertices reached, the farthest "
+        f"at {found.distance[reached].max().item():,}; {found.method} on the {found.backend}, "
+        f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
+    )
+    for target in options["targets"]:
+        length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
+        click.echo(f"target {target:,}: {length}")
+    if options["trace"]:
+        from mgraph.shortest_paths.trace import write
+
+        write(found.trace, options["trace"])
+        click.echo(f"{len(found.trace):,} iterations in {options['trace']}")
+    if options["plot"]:
+        from mgraph.shortest_paths.trace_plots import plot_profile
+
+        plot_profile(found.trace, options["plot"])
+        click.echo(f"plot in {options['plot']}")
+
+
+def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
+    from mgraph.distributed.progress import quantity
+
+    _refuse(options, ("targets", "trace", "plot"), "is for one --source without --out")
+    sources = None if source is None else [source]
+    if options["sources"] is not None:
+        sources = read_sources(options["sources"])
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
+    same = (
+        "random", "seed", "method", "cutoff", "delta", "set_point", "power_limit", "symmetrise",
+        "batch", "compression", "resume", "overwrite",
+    )  # fmt: skip
+    run = mgraph.sssp_many(
+        graph,
+        sources,
+        options["out"],
+        cluster=open_cluster(**{name: options[name] for name in where}),
+        predecessors=not options["no_predecessors"],
+        progress=None if options["quiet"] else sys.stderr,
+        **{name: options[name] for name in same},
+    )
+    reached = sum(search.reached for search in run.searched)
+    kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
+    out = run.location and f" in {run.made_parts + run.kept_parts} parts{kept}, in {run.location}"
+    rate = run.facts.m * len(run.searched) / run.search_seconds
+    click.echo(
+        f"{len(run.searched):,} sources, {reached:,} vertices reached{out or ''}; "
+        f"{run.seconds:.1f} s, of which {run.search_seconds:.1f} searching, {quantity(rate)} arcs/s"
+    )

@@ -1,0 +1,150 @@
+"""What a run of ``mgraph sssp`` over many sources will search, and where it writes it."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core.edges import EdgeList
+from mgraph.distributed.connect import Cluster
+from mgraph.io.dataset import part_name
+from mgraph.io.folder import Folder
+
+FORMAT, VERSION = "mgraph shortest paths", 1
+BATCHES_PER_THREAD = 4
+MAX_ROWS = 1 << 27  # in a part
+BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
+_ROW_GROUP = 1 << 20
+
+
+class GraphFacts(NamedTuple):
+    """What the client knows of a graph that the workers hold."""
+
+    n: int
+    m: int
+    lengths: str
+
+
+class Searched(NamedTuple):
+    """One search: its source, the vertices reached, the farthest's distance, its seconds."""
+
+    source: int
+    reached: int
+    farthest: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What every task of a run knows; small, since it travels with each.
+
+    graph: its address. holder: the name of the plugin that reads it. options: ``mgraph.sssp``'s.
+    folder: None where nothing is written.
+    """
+
+    graph: str
+    holder: str
+    facts: GraphFacts
+    sources: tuple[int, ...]
+    batch: int
+    folder: Folder | None
+    compression: str
+    backend: str
+    options: dict[str, Any]
+
+    @property
+    def parts(self) -> int:
+        """How many batches there are."""
+        return -(-len(self.sources) // self.batch)
+
+    def batch_of(self, index: int) -> list[int]:
+        """The sources of a part."""
+        return list(self.sources[index * self.batch : (index + 1) * self.batch])
+
+    def asked(self) -> dict[str, Any]:
+        """What the result depends on."""
+        sources = np.array(self.sources, np.int64).tobytes()
+        return {
+            "graph": self.graph,
+            "n": self.facts.n,
+            "m": self.facts.m,
+            "sources": len(self.sources),
+            "sources_hash": hashlib.sha256(sources).hexdigest()[:16],
+            "cutoff": self.options["cutoff"],
+            "predecessors": self.options["predecessors"],
+            "compression": self.compression,
+        }
+
+    def footer(self, index: int) -> dict[str, Any]:
+        """What the part's footer says, but for what was found: whose it is, where it belongs."""
+        return self.asked() | {"batch": self.batch, "part": index}
+
+    def record(self, index: int, footer: dict[str, Any]) -> dict[str, Any]:
+        """The manifest's line for a part that is written."""
+        assert self.folder is not None
+        name = part_name(index)
+        found = {key: footer[key] for key in ("searched", "rows", "checksum")}
+        return {"file": name, **found, "bytes": self.folder.size(name)}
+
+    def manifest(self, records: Iterable[dict[str, Any]], created_by: str) -> bytes:
+        """The manifest as it stands in the file."""
+        records = list(records)
+        total = sum(int(record["checksum"], 16) for record in records) % (1 << 64)
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            **self.asked(),
+            "lengths": self.facts.lengths,
+            "checksum": f"{total:016x}",
+            "parts": records,
+            "created_by": created_by,
+        }
+        return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def batch_size(facts: GraphFacts, sources: int, cluster: Cluster) -> int:
+    """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory."""
+    room = min(
+        min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
+        for worker in cluster.workers.values()
+    )
+    fitting = min(room // 2 // BYTES_A_ROW, MAX_ROWS) // max(facts.n, 1)
+    return max(1, min(-(-sources // (BATCHES_PER_THREAD * cluster.threads)), fitting))
+
+
+def write_part(
+    index: int, plan: SearchPlan, found: Any, searched: list[Searched]
+) -> dict[str, Any]:
+    """Write a batch's rows, those of reached vertices; returns the footer. found: on the CPU."""
+    from mgraph.core.edge_list_cpu import checksum
+    from mgraph.io.parquet import writing_part
+
+    assert plan.folder is not None
+    n = plan.facts.n
+    ids = np.dtype(np.int32 if n < 1 << 31 else np.int64)
+    columns = {"source": ids, "vertex": ids, "distance": found.distance.dtype}
+    results = [found.distance.reshape(-1, n)]
+    if found.predecessor is not None:
+        columns["predecessor"] = ids
+        results.append(found.predecessor.reshape(-1, n))
+    reached = found.reached.reshape(-1, n)
+    total = rows = 0
+    with writing_part(plan.folder, part_name(index), columns, plan.compression) as writer:
+        for i, search in enumerate(searched):
+            vertex = np.flatnonzero(reached[i]).astype(ids)
+            for first in range(0, vertex.size, _ROW_GROUP):
+                group = vertex[first : first + _ROW_GROUP]
+                source = np.full(group.size, search.source, ids)
+                values = [array[i][group] for array in results]
+                writer.write([source, group, *values])
+                total += checksum(EdgeList(source, group, values[0]))
+            rows += vertex.size
+        footer = plan.footer(index) | {
+            "checksum": f"{total % (1 << 64):016x}",
+            "searched": [list(search) for search in searched],
+        }
+        writer.close(footer)
+    return footer | {"rows": rows}

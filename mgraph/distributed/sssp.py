@@ -1,0 +1,258 @@
+"""Shortest paths from many sources over a cluster: the graph to each worker once, sources fan out.
+
+Data flow: each worker reads the graph (``graph_holder``). Sources are cut into batches, each a task
+and a part of the result; a task searches from its batch in one launch, and writes what it found as
+Parquet while the worker's next task has the device. Memory: a worker's graph, and for each of its
+threads the distances and predecessors of a batch.
+
+A part has a row for each vertex reached: source, vertex, distance and, unless left out, predecessor
+(-1 at a source). Its footer says whose part it is, so that ``resume`` can go on from a folder
+without a manifest.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+import mgraph
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.graph_holder import GraphHolder, holder
+from mgraph.distributed.plan import existing_parts, footers, matching
+from mgraph.distributed.search_plan import (
+    GraphFacts,
+    Searched,
+    SearchPlan,
+    batch_size,
+    write_part,
+)
+from mgraph.distributed.tasks import follow_parts, run_parts
+from mgraph.errors import UsageError
+from mgraph.io import manifest as manifests
+from mgraph.io.folder import Folder
+
+
+@dataclass(frozen=True)
+class SearchRun:
+    """What a run did. searched: one a source, in order, those of kept parts included.
+
+    location: the results' folder, or None. checksum: of all rows, the same whatever the batches and
+    the machine; 0 where nothing is written. seconds: from the call to the end, of which
+    ``search_seconds`` from the moment when all workers had the graph.
+    """
+
+    location: str | None
+    facts: GraphFacts
+    searched: list[Searched]
+    made_parts: int
+    kept_parts: int
+    checksum: int
+    seconds: float
+    search_seconds: float
+
+
+def load_graph(name: str) -> GraphFacts:
+    """The task that reads the graph on a worker; raises what is wrong with it."""
+    from mgraph.shortest_paths.problem import length_dtype
+
+    graph = holder(name).graph()
+    return GraphFacts(graph.n, graph.m, str(length_dtype(graph)))
+
+
+def draw_sources(name: str, count: int, seed: int) -> list[int]:
+    """The task that draws sources: distinct vertices with an arc to leave by, ascending."""
+    graph = holder(name).graph()
+    candidates = (graph.indptr[1:] > graph.indptr[:-1]).nonzero()[0]
+    if count > candidates.size:
+        raise UsageError(
+            f"{count:,} random sources were asked for, and {candidates.size:,} vertices have arcs"
+        )
+    ranks = np.random.default_rng(seed).choice(int(candidates.size), count, replace=False)
+    return [int(candidates[rank]) for rank in np.sort(ranks)]
+
+
+def search_batch(index: int, plan: SearchPlan) -> dict[str, Any]:
+    """The task: search from one batch of sources, write what was found, return a few numbers."""
+    from mgraph.distributed.counters import count_edges
+    from mgraph.shortest_paths.power_governor import PowerGovernor
+    from mgraph.shortest_paths.sssp import sssp
+
+    held = holder(plan.holder)
+    graph, sources, options = held.graph(), plan.batch_of(index), dict(plan.options)
+    if options["power_limit"]:
+        governor = PowerGovernor(options["power_limit"])
+        options["power_limit"] = held.memory.setdefault("governor", governor)
+    with held.device:
+        began = time.perf_counter()
+        found = sssp(graph, sources, backend=plan.backend, threads=1, **options).to_cpu()
+        seconds = (time.perf_counter() - began) / len(sources)
+    searched = []
+    reached = found.reached.reshape(len(sources), graph.n)
+    for source, distance, there in zip(
+        sources, found.distance.reshape(reached.shape), reached, strict=True
+    ):
+        farthest = distance.max(where=there, initial=0).item()
+        searched.append(Searched(source, int(there.sum()), farthest, seconds))
+    count_edges(graph.m * len(sources))
+    if plan.folder is None:
+        return {"searched": searched, "checksum": "0"}
+    return write_part(index, plan, found, searched)
+
+
+def _load_everywhere(cluster: Cluster, name: str, progress: TextIO | None) -> GraphFacts:
+    """Have each worker read the graph, all at once; returns what it is."""
+    run = f"mgraph-load-{time.time_ns()}"
+    futures = {
+        index: cluster.client.submit(
+            # One that dies is replaced by another of a new address.
+            load_graph, name, key=(run, index), workers=[address], allow_other_workers=True,
+        )
+        for index, address in enumerate(cluster.workers)
+    }  # fmt: skip
+    sizes = dict.fromkeys(futures, 1)
+    done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
+    facts: GraphFacts = done[0][1].result()
+    return facts
+
+
+def sssp_many(
+    location: str | os.PathLike[str],
+    sources: Sequence[int] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    random: int | None = None,
+    seed: int = 1,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    method: str = "auto",
+    predecessors: bool = True,
+    cutoff: float | None = None,
+    delta: float | None = None,
+    set_point: float | None = None,
+    power_limit: float | None = None,
+    symmetrise: bool = False,
+    batch: int | None = None,
+    compression: str = "lz4",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: TextIO | None = sys.stderr,
+) -> SearchRun:
+    """Shortest paths from each of many sources, over a cluster, as Parquet in the folder ``out``.
+
+    location: a graph that every worker can read: what ``mgraph.read_graph`` takes. sources:
+    vertices; or random: how many to draw, by ``seed``, among vertices that have arcs. out: a path
+    or ``s3://`` address; None writes nothing, and tells only what ``SearchRun`` holds. cluster: as
+    for ``mgraph.generate``. batch: sources a task; by default as their number and memory allow.
+    resume: keep the parts that are whole. overwrite: replace what is there. See ``mgraph.sssp`` for
+    the rest; power_limit: watts a GPU, kept by moving the set-point.
+    Rows do not depend on the workers, the batches or the backend. Raises UsageError, DatasetError,
+    StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
+    """
+    from mgraph.io.parquet import check_compression
+    from mgraph.shortest_paths.sssp import check_options
+
+    began = time.monotonic()
+    check_compression(compression)
+    check_options(method, delta, set_point, power_limit)
+    if cutoff is not None and not cutoff >= 0:
+        raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
+    if (sources is None) == (random is None):
+        raise UsageError("give sources, or how many to draw at random")
+    if (random is not None and random < 1) or (sources is not None and not len(sources)):
+        raise UsageError("there must be a source at least")
+    if batch is not None and batch < 1:
+        raise UsageError(f"batch must be at least 1, and is {batch}")
+    folder = None if out is None else Folder(out)
+    names: list[str] = []
+    found: dict[str, dict[str, Any]] = {}
+    if folder is not None:
+        folder.check_writable()
+        names = existing_parts(folder, resume, overwrite)
+        found = footers(folder, names) if resume else {}
+        if batch is None and found:
+            batch = next(iter(found.values())).get("batch")
+    graph = os.fspath(location)
+    if "://" not in graph:
+        graph = os.path.abspath(graph)
+    with entered(cluster) as cluster:
+        plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
+        cluster.client.register_plugin(plugin)
+        try:
+            facts = _load_everywhere(cluster, plugin.name, progress)
+            if sources is None:
+                drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, pure=False)
+                sources = drawn.result()
+            bad = [v for v in sources if not 0 <= v < facts.n]
+            if bad:
+                raise UsageError(f"sources must lie in [0, {facts.n:,}), and {bad[0]:,} does not")
+            loaded = time.monotonic()
+            plan = SearchPlan(
+                graph=graph,
+                holder=plugin.name,
+                facts=facts,
+                sources=tuple(sources),
+                batch=batch or batch_size(facts, len(sources), cluster),
+                folder=folder,
+                compression=compression,
+                backend=cluster.backend,
+                options={
+                    "method": method,
+                    "predecessors": predecessors and out is not None,
+                    "cutoff": cutoff,
+                    "delta": delta,
+                    "set_point": set_point,
+                    "power_limit": power_limit,
+                },
+            )
+            results, kept = _search(cluster, plan, names, found, progress)
+        finally:
+            cluster.client.unregister_worker_plugin(plugin.name)
+    if folder is not None:
+        records = (plan.record(index, results[index]) for index in range(plan.parts))
+        folder.write(manifests.NAME, plan.manifest(records, f"mgraph {mgraph.__version__}"))
+    now = time.monotonic()
+    return SearchRun(
+        location=None if folder is None else str(folder),
+        facts=facts,
+        searched=[Searched(*s) for i in range(plan.parts) for s in results[i]["searched"]],
+        made_parts=plan.parts - kept,
+        kept_parts=kept,
+        checksum=sum(int(part["checksum"], 16) for part in results.values()) % (1 << 64),
+        seconds=now - began,
+        search_seconds=now - loaded,
+    )
+
+
+def _search(
+    cluster: Cluster,
+    plan: SearchPlan,
+    names: list[str],
+    found: dict[str, dict[str, Any]],
+    progress: TextIO | None,
+) -> tuple[dict[int, dict[str, Any]], int]:
+    """Search all batches that are not there yet; returns all footers, and how many were there."""
+    results: dict[int, dict[str, Any]] = {}
+    folder = plan.folder
+    if folder is not None:
+        results = matching(folder, found, plan.footer, plan.parts)
+        folder.create()
+        folder.remove_temporaries()
+        if len(results) < plan.parts:
+            folder.remove(manifests.NAME)
+        for name in set(names) - set(found):  # to be replaced, or cut short
+            folder.remove(name)
+    kept = len(results)
+    missing = {index: index for index in range(plan.parts) if index not in results}
+    arcs = {index: plan.facts.m * len(plan.batch_of(index)) for index in missing}
+    try:
+        results |= run_parts(
+            cluster, search_batch, missing, arcs, verb="sssp", progress=progress, plan=plan
+        )
+    finally:
+        if folder is not None:
+            folder.remove_temporaries()
+    return results, kept

@@ -1,0 +1,41 @@
+"""A set-point that follows measured power, so that a batch of searches keeps to a limit of watts.
+
+Section 5.3 of S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path
+algorithm" (IPDPS 2018) finds that power rises with the set-point P, and leaves the loop between the
+two open, for want of a sensor. Here it is closed, by an integral controller on log2 P.
+"""
+
+import math
+
+GAIN = 6.0  # doublings of P for a power twice the limit
+MOST_UP, MOST_DOWN = 1.0, 2.0  # doublings at a time
+
+
+class PowerGovernor:
+    """Tells a set-point, and moves it by what was measured. limit: watts."""
+
+    def __init__(self, limit: float) -> None:
+        """Nothing is known before ``begin``."""
+        self.limit = limit
+        self._log: float | None = None
+
+    def begin(self, start: float, least: float, largest: float) -> None:
+        """Set-points, in arcs an iteration, to begin with and to stay within; once."""
+        if self._log is None:
+            self._least, self._largest = math.log2(least), math.log2(max(least, largest))
+            self._log = self._within(math.log2(start))
+
+    def _within(self, log: float) -> float:
+        return min(max(log, self._least), self._largest)
+
+    @property
+    def set_point(self) -> float:
+        """What the next searches should aim at."""
+        assert self._log is not None
+        return float(2.0**self._log)
+
+    def observe(self, watts: float) -> None:
+        """Take the mean power of the last searches into account."""
+        assert self._log is not None
+        step = GAIN * (self.limit - watts) / self.limit
+        self._log = self._within(self._log + min(max(step, -MOST_DOWN), MOST_UP))

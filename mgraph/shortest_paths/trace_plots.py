@@ -1,0 +1,111 @@
+"""Plots of traces: the figures of the paper on self-tuning shortest paths, on any graph.
+
+Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
+(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2, the arcs of an iteration's frontier.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mgraph.errors import UsageError
+
+
+def _figure(columns: int = 1) -> tuple[Any, Any]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
+    figure = Figure(figsize=(7 * columns, 4.5), layout="constrained")
+    return figure, figure.subplots(1, columns, squeeze=False)[0]
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _save(figure: Any, file: str | os.PathLike[str]) -> None:
+    try:
+        figure.savefig(file, dpi=150)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"{file} cannot be drawn: {error}") from error
+
+
+def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
+    """Figure 1: the parallelism of each iteration, and beside it how often each amount occurs."""
+    figure, _ = _figure()
+    figure.clear()
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[4, 1])
+    work = np.maximum(trace["x2"], 1)
+    median = np.median(work)
+    left.plot(np.arange(len(work)), work, lw=0.8, drawstyle="steps-mid")
+    bins = np.geomspace(work.min(), max(work.max(), work.min() * 1.01), 60)
+    right.hist(work, bins, orientation="horizontal", alpha=0.6)
+    for axes in (left, right):
+        axes.axhline(median, color="black", lw=0.8, ls="--", label=f"median {median:,.0f}")
+        axes.grid(alpha=0.3)
+    left.set(xlabel="iteration", ylabel="parallelism X2, arcs", yscale="log", title=title)
+    left.legend()
+    right.set(xlabel="iterations with it")
+    _save(figure, file)
+
+
+def plot_parallelism_against_delta(
+    sweeps: Mapping[str, Mapping[float, Any]], file: str | os.PathLike[str]
+) -> None:
+    """Figure 2: mean parallelism against delta. sweeps: a graph's traces of near_far, by delta."""
+    figure, (axes,) = _figure()
+    for name, traces in sweeps.items():
+        deltas = sorted(traces)
+        axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", ms=4, label=name)
+    axes.set(xlabel="delta", ylabel="mean parallelism X2, arcs", xscale="log", yscale="log")
+    axes.grid(alpha=0.3, which="both")
+    axes.legend()
+    _save(figure, file)
+
+
+def plot_frontier_against_delta(
+    traces: Mapping[float, Any], file: str | os.PathLike[str], *, title: str = ""
+) -> None:
+    """Figure 3: the frontier's vertices in each iteration, for several deltas."""
+    figure, (axes,) = _figure()
+    for delta in sorted(traces):
+        frontier = np.maximum(traces[delta]["x1"], 1)
+        axes.plot(np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {_short(delta)}")
+    axes.set(xlabel="iteration", ylabel="frontier X1, vertices", title=title)
+    axes.set(xscale="log", yscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend()
+    _save(figure, file)
+
+
+def plot_distributions(
+    traces: Mapping[str, Any],
+    file: str | os.PathLike[str],
+    *,
+    set_points: Sequence[float] = (),
+    title: str = "",
+) -> None:
+    """Figure 5: how parallelism is distributed over iterations, of several searches side by side.
+
+    set_points: marks, a search each, for as many of the first as there are.
+    """
+    figure, (axes,) = _figure()
+    work = [np.log10(np.maximum(trace["x2"], 1)) for trace in traces.values()]
+    places = np.arange(1, len(work) + 1)
+    axes.violinplot(work, places, showextrema=False, widths=0.8)
+    axes.boxplot(work, positions=places, widths=0.15, showfliers=False)
+    for place, set_point in zip(places, set_points, strict=False):
+        axes.hlines(np.log10(set_point), place - 0.4, place + 0.4, "tab:red", lw=1.5)
+    if len(set_points):
+        axes.plot([], [], color="tab:red", label="set-point P")
+        axes.legend()
+    axes.set_xticks(places, traces.keys())
+    low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
+    powers = range(max(low, 0), high + 1)
+    axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
+    axes.set(ylabel="parallelism X2, arcs", title=title)
+    axes.grid(alpha=0.3, axis="y")
+    _save(figure, file)

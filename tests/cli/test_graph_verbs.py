@@ -1,0 +1,95 @@
+"""convert, info and sssp on the command line."""
+
+import json
+
+import pytest
+
+import mgraph
+from mgraph.cli.main import main
+from mgraph.shortest_paths import trace
+
+LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("verbs")
+    arguments = ["generate", str(folder / "g"), "-n", "500", "-d", "3", "--weights", "1:50"]
+    assert main([*arguments, *LOCAL]) == 0
+    return folder
+
+
+def said(capsys, *arguments):
+    assert main([*map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def test_convert_and_info(folder, capsys):
+    before = said(capsys, "info", folder / "g")
+    assert "weights = [1, 50]" in before
+    assert "components 1, the largest of 500 vertices" in before
+    for name in ("g.gr", "g.mtx", "g.graph.gz", "g.gexf", "g.graphml"):
+        assert f"in {folder / name}" in said(capsys, "convert", folder / "g", folder / name)
+    told = said(capsys, "info", folder / "g.gr")
+    assert "directed" in told
+    assert "components 1, the largest of 500 vertices" in told
+    assert "undirected" in said(capsys, "convert", folder / "g.graph.gz", folder / "h")
+    names = ("checksum", "m", "degree", "weight", "components")
+    one, two = (json.loads(said(capsys, "info", "--json", folder / name)) for name in ("g", "h"))
+    assert [one[name] for name in names] == [two[name] for name in names]
+    assert "--scan" in said(capsys, "info", "--no-scan", folder / "g")
+
+
+def test_one_source(folder, capsys):
+    files = folder / "t.parquet", folder / "t.png"
+    told = said(
+        capsys, "sssp", folder / "g", "--source", 3, "--target", 7, "--backend", "cpu",
+        "--trace", files[0], "--plot", files[1],
+    )  # fmt: skip
+    assert "source 3" in told
+    assert "target 7: at" in told
+    rows = trace.read(files[0])
+    assert f"{len(rows)} iterations" in told
+    assert rows["x2"].sum() > 0
+    assert files[1].read_bytes()[:4] == b"\x89PNG"
+
+
+def test_many_sources(folder, capsys):
+    (folder / "sources.txt").write_text("3, 4\n# none\n499\n")
+    out = folder / "r"
+    arguments = ["sssp", folder / "g", "--sources", folder / "sources.txt", "--out", out, *LOCAL]
+    assert "3 sources, 1,500 vertices reached" in said(capsys, *arguments)
+    assert "kept" in said(capsys, *arguments, "--resume")
+    found = mgraph.sssp(mgraph.read_graph(folder / "g", backend="cpu"), 3, backend="cpu")
+    assert str(int(found.distance.max())) in (out / "_manifest.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["sssp", "G"], 2, "give one of --source"),
+        (["sssp", "G", "--source", "1", "--random", "2"], 2, "give one of --source"),
+        (["sssp", "G", "--source", "500"], 2, "source must lie in [0, 500)"),
+        (["sssp", "G", "--source", "1", "--method", "magic"], 2, "method must be one of"),
+        (["sssp", "G", "--source", "1", "--workers", "2"], 2, "--workers is for many sources"),
+        (["sssp", "G", "--source", "1", "--power-limit", "300"], 2, "is for many sources"),
+        (["sssp", "G", "--source", "1", "--cutoff", "-1"], 2, "cutoff must be at least 0"),
+        (["sssp", "G", "--random", "2", "--trace", "x"], 2, "--trace is for one"),
+        (["sssp", "G", "--sources", "none.txt"], 2, "none.txt cannot be read"),
+        (["sssp", "none", "--source", "1"], 1, "does not exist"),
+        (["info", "none.gr"], 1, "does not exist"),
+        (["convert", "G", "x.doc.gz"], 2, "tells its format"),
+        (["convert", "none", "x.gr"], 1, "does not exist"),
+        (["generate", "x", "-n", "9", "--weights", "3"], 2, "is not LOW:HIGH"),
+        (["generate", "x", "-n", "9", "--weights", "3:2"], 2, "3 is above 2"),
+    ],
+)  # fmt: skip
+def test_wrong_use(folder, tmp_path, monkeypatch, capsys, arguments, status, words):
+    monkeypatch.chdir(tmp_path)
+    graph = str(folder / "g")
+    backend = ["--backend", "cpu"] if arguments[0] == "sssp" else []
+    assert main([graph if word == "G" else word for word in arguments] + backend) == status
+    complaint = capsys.readouterr().err.strip().splitlines()[-1]
+    assert complaint.startswith("mgraph: ")
+    assert words in complaint
+    assert not list(tmp_path.iterdir())
