@@ -2,14 +2,21 @@
 
 compute-sanitizer --tool memcheck  python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck python3 -m tests.gpu.sanitize
+
+With arguments: only those of edges, graph, frontier and near_far (predecessors with each search).
 """
 
-import mgraph
-from mgraph import CopyModel
+import sys
 
-CASES = [
+import numpy as np
+
+import mgraph
+from mgraph import CopyModel, EdgeList
+from mgraph.shortest_paths.sssp import sssp
+
+MODELS = [
     (CopyModel(3000, 1), None),
-    (CopyModel(3000, 4), None),
+    (CopyModel(3000, 4, weights=(1, 9)), None),
     (CopyModel(1500, 8, 0.0), None),
     (CopyModel(1001, 7), range(3, 777)),
     (CopyModel(400, 32), None),
@@ -19,13 +26,60 @@ CASES = [
 ]
 
 
-def main():
-    for model, part in CASES:
+def small_graph(dtype="int32"):
+    random = np.random.default_rng(1)
+    ends = random.integers(0, 2000, (2, 6000)).astype(np.int32)
+    ends[0, :600] = 7  # a hub of more arcs than a piece has
+    weight = random.integers(0, 20, 6000).astype(dtype)
+    return EdgeList(ends[0], ends[1], weight)
+
+
+def edges():
+    for model, part in MODELS:
         cpu, gpu = (mgraph.edges(model, part, backend=backend) for backend in ("cpu", "gpu"))
         assert gpu.checksum == cpu.checksum, model
         assert (gpu.edges.dst.get() == cpu.edges.dst).all(), model
-    print(f"{len(CASES)} cases equal the CPU")
+
+
+def graph():
+    for merge in (False, True):
+        cpu, gpu = (
+            mgraph.from_edges(small_graph(), directed=False, merge=merge, backend=backend)
+            for backend in ("cpu", "gpu")
+        )
+        assert (gpu.indices.get() == cpu.indices).all()
+
+
+def search(method, targets=None, **options):
+    for dtype in ("int32", "float64"):
+        cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
+        asked = {"targets": targets, "predecessors": True}
+        expected = sssp(cpu, 3, method="dijkstra", backend="cpu", **asked)
+        found = sssp(cpu, 3, method=method, backend="gpu", **asked, **options)
+        assert (found.distance.get() == expected.distance).all()
+        assert (found.predecessor.get() == expected.predecessor).all()
+
+
+def frontier():
+    search("frontier_node")
+    search("frontier_edge", targets=[5, 6])
+
+
+def near_far():
+    search("near_far")
+    search("near_far", delta=3.0)
+    search("self_tuning")
+    search("self_tuning", set_point=200, targets=[5, 6])
+
+
+CASES = {"edges": edges, "graph": graph, "frontier": frontier, "near_far": near_far}
+
+
+def main(names):
+    for name in names or CASES:
+        CASES[name]()
+        print(f"{name}: equal to the CPU", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,0 +1,220 @@
+"""Shortest paths on the GPU are those of the CPU, to the bit, by every method."""
+
+import os
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph import CopyModel, DeviceError, EdgeList, Graph, UsageError
+from mgraph.core import csr_cpu
+from mgraph.shortest_paths.sssp import METHODS, sssp
+from tests.strategies import graphs
+
+pytestmark = pytest.mark.gpu
+
+ON_GPU = [method for method in METHODS if method not in ("auto", "dijkstra")]
+
+
+def assert_equal(graph, source, method, **asked):
+    expected = sssp(graph, source, method="dijkstra", backend="cpu", predecessors=True, **asked)
+    found = sssp(graph, source, method=method, backend="gpu", predecessors=True, **asked)
+    assert found.backend == "gpu"
+    np.testing.assert_array_equal(found.distance.get(), expected.distance)
+    np.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
+    assert found.distance.dtype == expected.distance.dtype
+
+
+@pytest.mark.parametrize("method", ON_GPU)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_small_graphs_of_all_kinds(method, data):
+    graph = data.draw(graphs())
+    vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=4)
+    assert_equal(
+        graph,
+        data.draw(vertices),
+        method,
+        targets=data.draw(st.none() | vertices),
+        stop_at=data.draw(st.sampled_from(["first", "last"])),
+        cutoff=data.draw(st.none() | st.floats(0, 2000)),
+        joint=data.draw(st.booleans()),
+    )
+
+
+def random_graph(n, m, weights, seed=1, directed=False):
+    random = np.random.default_rng(seed)
+    ends = random.integers(0, n, (2, m)).astype(np.int32)
+    edges = EdgeList(ends[0], ends[1], weights(random, m))
+    return csr_cpu.build(edges, n, directed=directed, drop_loops=False, merge=False)
+
+
+WEIGHTS = {
+    "none": lambda random, m: None,
+    "int32": lambda random, m: random.integers(1, 100, m).astype(np.int32),
+    "zeros": lambda random, m: (random.integers(0, 3, m) == 2).astype(np.int32),
+    "large": lambda random, m: random.integers(1, 1 << 28, m).astype(np.int32),
+    "int64": lambda random, m: random.integers(1, 1 << 40, m).astype(np.int64),
+    "float32": lambda random, m: random.random(m).astype(np.float32),
+    "float64": lambda random, m: random.random(m),
+    "subnormal": lambda random, m: (random.random(m) * 1e-39).astype(np.float32),
+}
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("method", ON_GPU)
+def test_larger_graphs_of_all_types(method, weights):
+    graph = random_graph(30_000, 120_000, WEIGHTS[weights])
+    assert_equal(graph, [0, 17], method)
+    assert_equal(graph, 5, method, targets=[11, 12, 13])
+    assert_equal(graph, [5, 6, 7], method, targets=[11, 29_999], stop_at="first", joint=True)
+
+
+@pytest.mark.parametrize("method", ON_GPU)
+def test_hubs_and_chains(method):
+    model = CopyModel(200_000, 8, p=0.05, weights=(1, 99))
+    edges, _ = mgraph.edges(model, backend="cpu")
+    hubs = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    assert hubs.max_degree > 20_000
+    assert_equal(hubs, 3, method)
+    ids = np.arange(3000, dtype=np.int32)
+    chain = EdgeList(ids[:-1], ids[1:], np.ones(2999, np.int32))
+    assert_equal(mgraph.from_edges(chain, backend="cpu"), 0, method)
+
+
+@pytest.mark.parametrize("delta", [0.5, 7.0, 200.0, 1e9])
+def test_any_delta(delta):
+    assert_equal(random_graph(30_000, 120_000, WEIGHTS["int32"]), 0, "near_far", delta=delta)
+
+
+@pytest.mark.parametrize("set_point", [1, 100, 10_000, 1e9])
+def test_any_set_point(set_point):
+    graph = random_graph(30_000, 60_000, WEIGHTS["int32"])
+    assert_equal(graph, 0, "self_tuning", set_point=set_point)
+
+
+@pytest.mark.parametrize("delta", [0.0, 3.0])
+def test_lists_that_are_too_short_cost_no_answers(delta):
+    from mgraph.core.csr_gpu import to_device
+    from mgraph.shortest_paths import near_far_gpu
+
+    graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
+    expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
+    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32))
+    searcher.lists[2] = searcher.near = np.uint32(8)
+    searcher.lists[10] = np.uint32(1)  # entries a chunk
+    found = searcher.run(
+        [np.array([0])], mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1, delta=delta
+    )
+    np.testing.assert_array_equal(found.distance[0].get(), expected)
+
+
+@pytest.mark.parametrize("groups", [2, 7, 33])
+def test_searches_side_by_side(groups):
+    from mgraph.core.csr_gpu import to_device
+    from mgraph.shortest_paths import near_far_gpu
+
+    graph = random_graph(20_000, 80_000, WEIGHTS["int32"])
+    sources = [np.array([v]) for v in range(50)]
+    expected = sssp(graph, list(range(50)), method="dijkstra", backend="cpu").distance
+    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32), groups=groups)
+    found = searcher.run(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
+    np.testing.assert_array_equal(found.distance.get(), expected)
+
+
+@pytest.mark.parametrize("method", ["near_far", "self_tuning"])
+def test_the_trace_adds_up(method):
+    graph = random_graph(30_000, 120_000, WEIGHTS["int32"])
+    found = sssp(graph, 0, method=method, backend="gpu", trace=True)
+    trace, reached = found.trace, int(found.reached.sum())
+    assert trace["x1"].sum() >= reached
+    assert trace["x2"].sum() >= graph.m - 1
+    assert (trace["x4"] <= trace["x3"]).all()
+    assert (np.diff(trace["delta"]) >= 0).mean() > 0.5
+    assert (trace["nanoseconds"] > 0).all()
+    if method == "self_tuning":
+        assert (trace["d"] > 0).all()
+
+
+def test_graphs_on_the_gpu_stay_there():
+    graph = random_graph(5000, 20_000, WEIGHTS["int32"])
+    there = graph.to_gpu()
+    assert there.backend == "gpu"
+    found = sssp(there, [1, 2, 3])
+    assert (found.backend, found.method) == ("gpu", "self_tuning")
+    expected = sssp(graph, [1, 2, 3], backend="cpu")
+    np.testing.assert_array_equal(found.to_cpu().distance, expected.distance)
+    with pytest.raises(UsageError, match="the graph is on a GPU"):
+        sssp(there, 0, backend="cpu")
+    with pytest.raises(UsageError, match="a method of the CPU"):
+        sssp(there, 0, method="dijkstra")
+    with pytest.raises(UsageError, match="weights of at least 0"):
+        sssp(Graph(there.indptr, there.indices, -there.weights), 0)
+    back = there.to_cpu()
+    np.testing.assert_array_equal(back.indices, graph.indices)
+
+
+def test_power_limits_change_no_answer():
+    from mgraph.cuda.energy import EnergyMeter, idle_watts
+
+    graph = random_graph(50_000, 400_000, WEIGHTS["int32"])
+    try:
+        assert 10 < idle_watts(0.5) < 1000
+    except DeviceError as error:
+        pytest.skip(str(error))
+    with EnergyMeter() as meter:
+        found = sssp(graph, list(range(40)), backend="gpu", power_limit=10_000.0)
+    assert meter.joules > 0
+    expected = sssp(graph, list(range(40)), backend="cpu").distance
+    np.testing.assert_array_equal(found.distance.get(), expected)
+
+
+@pytest.mark.parametrize("name", ["road-NE", "grid-1024", "rmat-18", "pa-18"])
+def test_benchmark_graphs(name):
+    shared = os.environ.get("MGRAPH_SHARED", pathlib.Path(__file__).parents[3] / "shared")
+    bench = pathlib.Path(shared) / "bench"
+    if not (bench / "graphs.py").exists():
+        pytest.skip("needs the benchmark graphs, which are not part of the project")
+    import cupy
+
+    sys.path.insert(0, str(bench))
+    from graphs import make
+
+    graph = Graph(*make(name, cupy), directed=False)
+    source = int(cupy.diff(graph.indptr).argmax()) if name[0] in "rp" and name != "road-NE" else 1
+    expected = sssp(graph.to_cpu(), source, method="dijkstra", backend="cpu").distance
+    for method in ("near_far", "self_tuning"):
+        np.testing.assert_array_equal(sssp(graph, source, method=method).distance.get(), expected)
+
+
+def test_many_sources_over_a_cluster(tmp_path):
+    model = CopyModel(20_000, 4, weights=(1, 50))
+    checksums = set()
+    for backend in ("cpu", "gpu"):
+        with mgraph.connect(workers=1, backend=backend, dashboard="127.0.0.1:0") as cluster:
+            if backend == "cpu":
+                mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=4, progress=None)
+            run = mgraph.sssp_many(
+                tmp_path / "g", out=tmp_path / backend, random=9, cluster=cluster, progress=None
+            )
+        assert [search.source for search in run.searched] == sorted(
+            search.source for search in run.searched
+        )
+        checksums.add(run.checksum)
+    assert len(checksums) == 1
+
+
+@pytest.mark.multigpu
+def test_every_gpu_searches(tmp_path):
+    model = CopyModel(200_000, 8, weights=(1, 50))
+    with mgraph.connect(backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        assert len(cluster.workers) >= 2
+        mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=8, progress=None)
+        before = cluster.client.run(lambda dask_worker: dask_worker.mgraph_edges)
+        mgraph.sssp_many(tmp_path / "g", random=64, cluster=cluster, progress=None)
+        after = cluster.client.run(lambda dask_worker: dask_worker.mgraph_edges)
+    assert all(after[worker] > before[worker] for worker in after)
