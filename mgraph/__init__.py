@@ -18,7 +18,9 @@ _HOME = {
     "Degrees": "mgraph.distributed.degrees",
     "DeviceError": "mgraph.errors",
     "EdgeList": "mgraph.core.edges",
+    "EnergyMeter": "mgraph.cuda.energy",
     "Graph": "mgraph.core.graph",
+    "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
     "StorageError": "mgraph.errors",
@@ -30,7 +32,15 @@ _HOME = {
     "from_networkx": "mgraph.io.networkx_graph",
     "from_sparse": "mgraph.io.sparse_matrix",
     "generate": "mgraph.distributed.generate",
+    "idle_watts": "mgraph.cuda.energy",
     "open_dataset": "mgraph.distributed.dataset",
+    "plot_distributions": "mgraph.shortest_paths.trace_plots",
+    "plot_frontier_against_delta": "mgraph.shortest_paths.trace_plots",
+    "plot_parallelism_against_delta": "mgraph.shortest_paths.trace_plots",
+    "plot_power_against_set_point": "mgraph.shortest_paths.energy_plots",
+    "plot_profile": "mgraph.shortest_paths.trace_plots",
+    "plot_speedup_against_power": "mgraph.shortest_paths.energy_plots",
+    "plot_time": "mgraph.shortest_paths.energy_plots",
     "read_graph": "mgraph.io.formats",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.sssp",
@@ -38,6 +48,7 @@ _HOME = {
     "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.verify",
     "write_graph": "mgraph.io.formats",
+    "write_trace": "mgraph.shortest_paths.trace",
 }
 __all__ = list(_HOME)
 
@@ -45,6 +56,7 @@ if TYPE_CHECKING:
     from mgraph.core.csr import from_edges
     from mgraph.core.edges import EdgeList
     from mgraph.core.graph import Graph
+    from mgraph.cuda.energy import EnergyMeter, idle_watts
     from mgraph.distributed.connect import Cluster, connect
     from mgraph.distributed.dataset import Dataset, open_dataset
     from mgraph.distributed.degrees import Degrees, degrees
@@ -64,7 +76,20 @@ if TYPE_CHECKING:
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx
     from mgraph.io.sparse_matrix import from_sparse, to_sparse
+    from mgraph.shortest_paths.energy_plots import (
+        Measured,
+        plot_power_against_set_point,
+        plot_speedup_against_power,
+        plot_time,
+    )
     from mgraph.shortest_paths.sssp import ShortestPaths, sssp
+    from mgraph.shortest_paths.trace import write_trace
+    from mgraph.shortest_paths.trace_plots import (
+        plot_distributions,
+        plot_frontier_against_delta,
+        plot_parallelism_against_delta,
+        plot_profile,
+    )
 
 
 def __getattr__(name: str) -> Any:

@@ -109,14 +109,10 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
         click.echo(f"target {target:,}: {length}")
     if options["trace"]:
-        from mgraph.shortest_paths.trace import write
-
-        write(found.trace, options["trace"])
+        mgraph.write_trace(found.trace, options["trace"])
         click.echo(f"{len(found.trace):,} iterations in {options['trace']}")
     if options["plot"]:
-        from mgraph.shortest_paths.trace_plots import plot_profile
-
-        plot_profile(found.trace, options["plot"])
+        mgraph.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
 
 

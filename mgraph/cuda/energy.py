@@ -13,11 +13,10 @@ from mgraph.errors import DeviceError
 def _handle() -> Any:
     """NVML and its handle of the current device. Raises DeviceError where it offers nothing."""
     try:
+        import cupy
         import pynvml
     except ImportError as error:
-        raise DeviceError("energy needs NVML's bindings: pip install nvidia-ml-py") from error
-    import cupy
-
+        raise DeviceError(f"energy is measured with CuPy and nvidia-ml-py ({error})") from error
     try:
         pynvml.nvmlInit()
         address = cupy.cuda.Device().pci_bus_id

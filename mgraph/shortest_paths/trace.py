@@ -35,7 +35,7 @@ def timed(step: Callable[[Any], bool]) -> Any:
     return as_records(rows)
 
 
-def write(trace: Any, file: str | os.PathLike[str]) -> None:
+def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
     """Write a trace as Parquet, a column a field (float64), a row an iteration; whole or not."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -47,8 +47,8 @@ def write(trace: Any, file: str | os.PathLike[str]) -> None:
         pq.write_table(pa.table({name: trace[name] for name in FIELDS}), stream)
 
 
-def read(file: str | os.PathLike[str]) -> Any:
-    """A trace that ``write`` wrote. Raises DatasetError for a file that is none."""
+def read_trace(file: str | os.PathLike[str]) -> Any:
+    """A trace that ``write_trace`` wrote. Raises DatasetError for a file that is none."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -13,20 +13,23 @@ import numpy as np
 from mgraph.errors import UsageError
 
 
-def _figure(columns: int = 1) -> tuple[Any, Any]:
+def new_figure(columns: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure and its axes, an array for several columns; UsageError without matplotlib."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
-    figure = Figure(figsize=(7 * columns, 4.5), layout="constrained")
-    return figure, figure.subplots(1, columns, squeeze=False)[0]
+    figure = Figure(figsize=(7 * min(columns, 2), 4.5), layout="constrained")
+    return figure, figure.subplots(1, columns, **options)
 
 
-def _short(number: float) -> str:
+def short(number: float) -> str:
+    """A number as a label."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
-def _save(figure: Any, file: str | os.PathLike[str]) -> None:
+def save(figure: Any, file: str | os.PathLike[str]) -> None:
+    """Write a figure; UsageError for a kind of file that is none."""
     try:
         figure.savefig(file, dpi=150)
     except (ValueError, OSError) as error:
@@ -35,9 +38,8 @@ def _save(figure: Any, file: str | os.PathLike[str]) -> None:
 
 def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
     """Figure 1: the parallelism of each iteration, and beside it how often each amount occurs."""
-    figure, _ = _figure()
-    figure.clear()
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=[4, 1])
+    figure, (left, right) = new_figure(2, sharey=True, width_ratios=[4, 1])
+    figure.set_figwidth(8)
     work = np.maximum(trace["x2"], 1)
     median = np.median(work)
     left.plot(np.arange(len(work)), work, lw=0.8, drawstyle="steps-mid")
@@ -49,36 +51,36 @@ def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -
     left.set(xlabel="iteration", ylabel="parallelism X2, arcs", yscale="log", title=title)
     left.legend()
     right.set(xlabel="iterations with it")
-    _save(figure, file)
+    save(figure, file)
 
 
 def plot_parallelism_against_delta(
     sweeps: Mapping[str, Mapping[float, Any]], file: str | os.PathLike[str]
 ) -> None:
     """Figure 2: mean parallelism against delta. sweeps: a graph's traces of near_far, by delta."""
-    figure, (axes,) = _figure()
+    figure, axes = new_figure()
     for name, traces in sweeps.items():
         deltas = sorted(traces)
         axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", ms=4, label=name)
     axes.set(xlabel="delta", ylabel="mean parallelism X2, arcs", xscale="log", yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    _save(figure, file)
+    save(figure, file)
 
 
 def plot_frontier_against_delta(
     traces: Mapping[float, Any], file: str | os.PathLike[str], *, title: str = ""
 ) -> None:
     """Figure 3: the frontier's vertices in each iteration, for several deltas."""
-    figure, (axes,) = _figure()
+    figure, axes = new_figure()
     for delta in sorted(traces):
         frontier = np.maximum(traces[delta]["x1"], 1)
-        axes.plot(np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {_short(delta)}")
+        axes.plot(np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {short(delta)}")
     axes.set(xlabel="iteration", ylabel="frontier X1, vertices", title=title)
     axes.set(xscale="log", yscale="log")
     axes.grid(alpha=0.3)
     axes.legend()
-    _save(figure, file)
+    save(figure, file)
 
 
 def plot_distributions(
@@ -92,7 +94,7 @@ def plot_distributions(
 
     set_points: marks, a search each, for as many of the first as there are.
     """
-    figure, (axes,) = _figure()
+    figure, axes = new_figure()
     work = [np.log10(np.maximum(trace["x2"], 1)) for trace in traces.values()]
     places = np.arange(1, len(work) + 1)
     axes.violinplot(work, places, showextrema=False, widths=0.8)
@@ -108,4 +110,4 @@ def plot_distributions(
     axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
     axes.set(ylabel="parallelism X2, arcs", title=title)
     axes.grid(alpha=0.3, axis="y")
-    _save(figure, file)
+    save(figure, file)

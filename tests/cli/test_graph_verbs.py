@@ -6,7 +6,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
-from mgraph.shortest_paths import trace
+from mgraph.shortest_paths.trace import read_trace
 
 LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
 
@@ -48,7 +48,7 @@ def test_one_source(folder, capsys):
     )  # fmt: skip
     assert "source 3" in told
     assert "target 7: at" in told
-    rows = trace.read(files[0])
+    rows = read_trace(files[0])
     assert f"{len(rows)} iterations" in told
     assert rows["x2"].sum() > 0
     assert files[1].read_bytes()[:4] == b"\x89PNG"

@@ -1,0 +1,60 @@
+"""The workflows on shortest paths do what their first lines say."""
+
+import importlib.util
+import json
+import pathlib
+
+import pytest
+
+import mgraph
+
+FOLDER = pathlib.Path(__file__).parents[2] / "workflows"
+
+
+def load(name):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    networkx = pytest.importorskip("networkx")
+    graph = mgraph.from_networkx(networkx.grid_2d_graph(30, 30))
+    file = tmp_path_factory.mktemp("grid") / "grid.mtx"
+    mgraph.write_graph(graph, file)
+    return file
+
+
+def test_parallelism(grid, tmp_path, capsys):
+    arguments = [str(grid), str(tmp_path), "--backend", "cpu", "--deltas", "1,8"]
+    assert load("sssp_parallelism").main([*arguments, "--set-points", "40"]) == 0
+    assert "P = 40" in capsys.readouterr().out
+    files = {file.name for file in tmp_path.iterdir()}
+    assert {"parallelism.png", "frontier.png", "distributions.png"} <= files
+    assert {"set_point-40.parquet", "set_point-40.png", "delta-8.parquet", "delta-66.png"} <= files
+    assert load("sssp_parallelism").main([*arguments[:2], "--source", "999"]) == 2
+
+
+def test_energy_without_a_counter(grid, tmp_path, capsys):
+    arguments = [str(grid), str(tmp_path), "--backend", "cpu", "--deltas", "1"]
+    arguments += ["--set-points", "40,100", "--seconds", "0.01"]
+    assert load("sssp_energy").main(arguments) == 0
+    assert "time alone" in capsys.readouterr().out
+    table = json.loads((tmp_path / "energy.json").read_text())
+    assert [row["method"] for row in table["rows"]] == ["near_far", "self_tuning", "self_tuning"]
+    assert all(row["milliseconds"] > 0 and row["joules"] is None for row in table["rows"])
+    assert (tmp_path / "time.png").exists()
+    assert load("sssp_energy").main(["none.gr", str(tmp_path)]) == 1
+
+
+def test_energy_plots(tmp_path):
+    settings = [("near_far", 1.0, 9, 200), ("near_far", 4.0, 5, 300), ("self_tuning", 1e5, 5, 250)]
+    measured = [mgraph.Measured(m, x, ms, ms * w / 1000, w) for m, x, ms, w in settings]
+    mgraph.plot_speedup_against_power(measured, tmp_path / "a.png", title="x")
+    mgraph.plot_power_against_set_point(measured, tmp_path / "b.svg", idle=75)
+    assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
+    assert "idle" in (tmp_path / "b.svg").read_text()
+    with pytest.raises(mgraph.UsageError, match="cannot be drawn"):
+        mgraph.plot_power_against_set_point(measured, tmp_path / "b.xyz")

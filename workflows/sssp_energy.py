@@ -1,0 +1,102 @@
+"""What a shortest-path query costs in time and energy, over set-points and fixed deltas.
+
+    python workflows/sssp_energy.py GRAPH OUT --source 1 [--seconds 3]
+
+It repeats one query for some seconds at each set-point P of self_tuning and each delta of near_far,
+reads the GPU's energy counter around it, and draws speed-up against relative power (the baseline is
+near_far at the fastest of its deltas) and power against P. Without such a counter it says so, and
+draws time alone. The table is in OUT/energy.json.
+"""
+
+import argparse
+import contextlib
+import json
+import sys
+import time
+from pathlib import Path
+
+import mgraph
+
+ROOM = 1 << 30  # distances kept at a time
+
+
+def numbers(text: str) -> list[float]:
+    """``1,2.5,1e4`` as numbers."""
+    return [float(word.replace("_", "")) for word in text.split(",")]
+
+
+def measure(graph, source, backend, seconds, meter, method, **setting):
+    """Repeat a query for some seconds; returns a ``mgraph.Measured``."""
+    together = max(1, min(64, ROOM // (8 * graph.n)))
+
+    def ask() -> None:
+        found = mgraph.sssp(graph, [source] * together, method=method, backend=backend, **setting)
+        assert found.distance.reshape(together, -1)[0, source].item() == 0  # waits for the device
+
+    ask()
+    count, began = 0, time.perf_counter()
+    with meter or contextlib.nullcontext():
+        while count == 0 or time.perf_counter() - began < seconds:
+            ask()
+            count += together
+    passed, (value,) = time.perf_counter() - began, setting.values()
+    energy = (meter.joules / count, meter.watts) if meter else ()
+    return mgraph.Measured(method, value, 1000 * passed / count, *energy)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when all is drawn."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("graph", help="a dataset or a graph file")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--source", type=int, default=0)
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--symmetrise", action="store_true")
+    parser.add_argument("--seconds", type=float, default=3.0, help="a setting, at least")
+    parser.add_argument(
+        "--deltas", type=numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
+    )
+    parser.add_argument("--set-points", type=numbers, default=[1e4, 1e5, 1e6, 1e7])
+    options = parser.parse_args(argv)
+
+    measured, idle, meter = [], None, None
+    try:
+        graph = mgraph.read_graph(
+            options.graph, symmetrise=options.symmetrise, backend=options.backend
+        )
+        if graph.backend == "gpu":
+            try:
+                meter, idle = mgraph.EnergyMeter(), mgraph.idle_watts()
+                print(f"idle: {idle:.0f} W")
+            except mgraph.DeviceError as error:
+                print(f"time alone: {error}")
+        else:
+            print("time alone: energy is measured on a GPU, and the graph is on the CPU")
+        unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
+        settings = [("near_far", {"delta": d * unit}) for d in options.deltas]
+        settings += [("self_tuning", {"set_point": p}) for p in options.set_points]
+        where = (graph, options.source, options.backend, options.seconds, meter)
+        for method, setting in settings:
+            found = measure(*where, method, **setting)
+            measured.append(found)
+            energy = f", {found.joules:.4g} J, {found.watts:.0f} W" if meter else ""
+            print(f"{method} {found.setting:,.4g}: {found.milliseconds:.4g} ms a query{energy}")
+        options.out.mkdir(parents=True, exist_ok=True)
+        title = Path(options.graph).name
+        mgraph.plot_time(measured, options.out / "time.png", title=title)
+        if meter:
+            mgraph.plot_speedup_against_power(measured, options.out / "speedup.png", title=title)
+            mgraph.plot_power_against_set_point(
+                measured, options.out / "power.png", idle=idle, title=title
+            )
+    except mgraph.MgraphError as error:
+        print(f"sssp_energy: {error}", file=sys.stderr)
+        return error.exit_status
+    table = {"graph": options.graph, "idle_watts": idle, "rows": [m._asdict() for m in measured]}
+    (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
+    print(f"table and plots in {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,75 @@
+"""How much work shortest paths offer at a time: near_far's deltas against self_tuning's set-points.
+
+    python workflows/sssp_parallelism.py GRAPH OUT --source 1 [--set-points 5000,20000,80000]
+
+It searches from one source with several deltas and several set-points, writes every search's trace
+as Parquet into OUT, and draws what the paper on self-tuning shortest paths shows: profiles with
+their densities (figure 1), mean parallelism and frontiers against delta (2, 3), distributions (5).
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import mgraph
+
+
+def numbers(text: str) -> list[float]:
+    """``1,2.5,1e4`` as numbers."""
+    return [float(word.replace("_", "")) for word in text.split(",")]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when all is drawn."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("graph", help="a dataset or a graph file")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--source", type=int, default=0)
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--symmetrise", action="store_true")
+    parser.add_argument(
+        "--deltas", type=numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
+    )
+    parser.add_argument("--set-points", type=numbers, default=[5_000, 20_000, 80_000])
+    options = parser.parse_args(argv)
+
+    try:
+        graph = mgraph.read_graph(
+            options.graph, symmetrise=options.symmetrise, backend=options.backend
+        )
+        unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
+        asked = {f"delta {d * unit:,.0f}": {"delta": d * unit} for d in options.deltas}
+        asked |= {f"P = {p:,.0f}": {"set_point": p} for p in options.set_points}
+        options.out.mkdir(parents=True, exist_ok=True)
+        traces = {}
+        for name, setting in asked.items():
+            found = mgraph.sssp(
+                graph, options.source, backend=options.backend, trace=True, **setting
+            )
+            traces[name] = found.trace
+            work = found.trace["x2"]
+            print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
+            file = "-".join(f"{key}-{value:.0f}" for key, value in setting.items())
+            mgraph.write_trace(found.trace, options.out / f"{file}.parquet")
+            mgraph.plot_profile(found.trace, options.out / f"{file}.png", title=name)
+    except mgraph.MgraphError as error:
+        print(f"sssp_parallelism: {error}", file=sys.stderr)
+        return error.exit_status
+    by_delta = {s["delta"]: traces[name] for name, s in asked.items() if "delta" in s}
+    title = Path(options.graph).name
+    mgraph.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")
+    mgraph.plot_frontier_against_delta(by_delta, options.out / "frontier.png", title=title)
+    fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
+    shown = {name: traces[name] for name, s in asked.items() if "set_point" in s}
+    mgraph.plot_distributions(
+        shown | {f"near_far\ndelta {fastest:,.0f}": by_delta[fastest]},
+        options.out / "distributions.png",
+        set_points=options.set_points,
+        title=title,
+    )
+    print(f"traces and plots in {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
