@@ -1,0 +1,288 @@
+"""Figures of shortest paths on GPUs, as they stand in shortest_paths/BENCHMARKS.md.
+
+    python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
+    python -m tests.benchmarks.sssp_gpu controller              what the controller costs
+    python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
+    python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
+    python -m tests.benchmarks.sssp_gpu sources MAKER NAME FOLDER GPUS      many sources
+    python -m tests.benchmarks.sssp_gpu power MAKER NAME WATTS …            a power limit
+
+MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+undirected graph. Times are medians, warm, by device events (or by the host's clock after
+synchronising: methods, build, sources, power).
+"""
+
+import argparse
+import importlib.util
+import os
+import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+import mgraph
+from mgraph import CopyModel, Graph
+from mgraph.shortest_paths.problem import infinity_of, length_dtype
+
+REPEATS = 7
+FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)  # times 32·w/d
+
+
+def made(maker, name):
+    """A benchmark graph on the device, and its source."""
+    import cupy
+
+    spec = importlib.util.spec_from_file_location("maker", maker)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    arrays = module.make(name, np if name.startswith("road") else cupy)
+    graph = Graph.unchecked(*(cupy.asarray(array) for array in arrays), directed=False)
+    flat = name.startswith(("road", "grid"))
+    return graph, 1 if flat else int(cupy.argmax(cupy.diff(graph.indptr)))
+
+
+class Bench:
+    """One search on one graph, again and again."""
+
+    def __init__(self, graph, source):
+        import cupy
+
+        from mgraph.shortest_paths.near_far_gpu import Searcher
+
+        self.graph, self.sources = graph, [np.array([source])]
+        self.length = length_dtype(graph)
+        self.searcher = Searcher(graph, self.length)
+        self.distance = cupy.empty((1, graph.n), self.length)
+        self.unit = 32 * graph.mean_weight * graph.n / graph.m
+
+    def run(self, **how):
+        return self.searcher.run(
+            self.sources,
+            mean_weight=self.graph.mean_weight,
+            cutoff=infinity_of(self.length) - 1,
+            distance=self.distance,
+            most_iterations=50_000,
+            **how,
+        )
+
+    def milliseconds(self, repeats=REPEATS, **how):
+        import cupy
+
+        times = []
+        for _ in range(repeats + 1):
+            begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+            begin.record()
+            self.run(**how)
+            end.record()
+            end.synchronize()
+            times.append(cupy.cuda.get_elapsed_time(begin, end))
+        return statistics.median(times[1:])
+
+    def spread(self, **how):
+        """Iterations, arcs over m, and of X2 after a tenth: median, interquartile range over it."""
+        found = self.run(trace_rows=50_000, **how)
+        count = int(found.iterations[0])
+        x2 = found.trace[1 : count + 1, 1].get()
+        low, median, high = np.percentile(x2[count // 10 :], [25, 50, 75])
+        return count, x2.sum() / self.graph.m, median, (high - low) / max(median, 1)
+
+    def checksum(self):
+        reached = self.distance[self.distance < infinity_of(self.length)]
+        return int(reached.size), int(reached.sum(dtype=np.int64))
+
+
+def single(maker, names):
+    import cupy
+
+    for name in names:
+        bench = Bench(*made(maker, name))
+        sums = set()
+        print(f"{name}: {bench.graph}, P {bench.searcher.default_set_point:,.0f}", flush=True)
+        swept = {}
+        for factor in FACTORS:
+            swept[factor] = bench.milliseconds(3, delta=factor * bench.unit)
+            if swept[factor] > 3 * min(swept.values()):
+                break
+        best = min(swept, key=swept.get)
+        aim = bench.searcher.default_set_point
+        for method, how in (("self_tuning", {}), ("near_far", {"delta": best * bench.unit})):
+            took = bench.milliseconds(**how)
+            sums.add(bench.checksum())
+            traced = bench.milliseconds(trace_rows=50_000, **how)
+            count, work, median, spread = bench.spread(**how)
+            setting = f"delta x {best:g}" if how else f"X2/P {median / aim:.2f}"
+            print(
+                f"  {method:11s} {setting:12s} {took:8.3f} ms, traced {traced:8.3f} ms, "
+                f"{count:,} iterations, arcs {work:.2f} m, IQR/median {spread:.2f}",
+                flush=True,
+            )
+        print("  swept: " + ", ".join(f"{f:g}: {t:.2f}" for f, t in swept.items()))
+        assert len(sums) == 1, sums
+        del bench
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def controller():
+    """A chain has a vertex an iteration: the two methods differ by the controller alone."""
+    n = 20_000
+    ids = np.arange(n, dtype=np.int32)
+    edges = mgraph.EdgeList(ids[:-1], ids[1:], np.ones(n - 1, np.int32))
+    bench = Bench(mgraph.from_edges(edges, directed=False, backend="gpu"), 0)
+    fixed = bench.milliseconds(delta=1e9, hops=1)
+    tuned = bench.milliseconds(set_point=1e6, hops=1)
+    print(f"an iteration: near_far {1e3 * fixed / n:.3f} us, self_tuning {1e3 * tuned / n:.3f} us")
+
+
+def clock(function, *arguments, **options):
+    """Milliseconds by the host's clock, the device at rest before and after."""
+    import cupy
+
+    times = []
+    for _ in range(4):
+        cupy.cuda.Device().synchronize()
+        began = time.perf_counter()
+        function(*arguments, **options)
+        cupy.cuda.Device().synchronize()
+        times.append(1e3 * (time.perf_counter() - began))
+    return statistics.median(times[1:])
+
+
+def methods(maker, names):
+    import cupy
+
+    from mgraph.shortest_paths.near_far_gpu import Searcher
+
+    for name in names:
+        graph, source = made(maker, name)
+        took = {
+            method: clock(mgraph.sssp, graph, source, method=method)
+            for method in ("self_tuning", "near_far", "frontier_node", "frontier_edge")
+        }
+        took["with predecessors"] = clock(mgraph.sssp, graph, source, predecessors=True)
+        print(f"{name}: " + ", ".join(f"{key} {t:.2f}" for key, t in took.items()), flush=True)
+        count = max(1, min(32, int(4e9) // (8 * graph.n)))
+        sources = [np.array([v]) for v in range(0, graph.n, graph.n // count)][:count]
+        length = length_dtype(graph)
+        asked = {"mean_weight": graph.mean_weight, "cutoff": infinity_of(length) - 1}
+        took = {}
+        for groups in (1, 2, 4, 8, 16, 33):
+            searcher = Searcher(graph, length, groups=groups)
+            took[groups] = clock(searcher.run, sources, **asked) / count
+            del searcher
+            cupy.get_default_memory_pool().free_all_blocks()
+        row = ", ".join(f"{groups}: {t:.3f}" for groups, t in took.items())
+        print(f"  {count} sources, ms each, by groups: {row}", flush=True)
+
+
+def build(folder):
+    import cupy
+
+    from mgraph.io.parquet import read_blocks
+
+    model = CopyModel(62_500_000, 8)  # 10^9 arcs, both ways
+    out = os.path.join(folder, "g")
+    with mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        mgraph.generate(out, model, cluster=cluster, progress=None, overwrite=os.path.exists(out))
+    dataset = mgraph.open_dataset(out)
+
+    def parquet_alone():
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            jobs = [(dataset.folder, part.record.file) for part in dataset]
+            return sum(pool.map(lambda job: sum(len(b) for b in read_blocks(*job)), jobs))
+
+    pool = cupy.get_default_memory_pool()
+    reading, building = [], []
+    for _ in range(6):
+        began = time.perf_counter()
+        assert parquet_alone() == model.m
+        reading.append(time.perf_counter() - began)
+        began = time.perf_counter()
+        graph = mgraph.read_graph(out)
+        cupy.cuda.Device().synchronize()
+        building.append(time.perf_counter() - began)
+        peak, size = pool.total_bytes(), graph.nbytes
+        m = graph.m
+        del graph
+        pool.free_all_blocks()
+    alone, built = statistics.median(reading[1:]), statistics.median(building[1:])
+    print(
+        f"{m:,} arcs: Parquet alone {alone:.3f} s, to CSR {built:.3f} s, {alone / built:.2f} of "
+        f"its rate; device {peak / 1e9:.2f} GB, {peak / size:.2f} times the graph"
+    )
+
+
+def sources(maker, name, folder, gpus):
+    graph, _ = made(maker, name)
+    data = os.path.join(folder, name)
+    if not os.path.exists(data):
+        mgraph.write_graph(graph, data)
+    del graph
+    count = 1
+    base = {}
+    while count <= gpus:
+        with mgraph.connect(workers=count, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+            for kind in ("searches", "with rows"):
+                out = os.path.join(folder, f"r{count}") if kind == "with rows" else None
+                asked = 64 * count if out else 256 * count
+                runs = [
+                    mgraph.sssp_many(
+                        data, random=asked, out=out, cluster=cluster, progress=None, overwrite=True
+                    )
+                    for _ in range(3)
+                ]
+                rate = asked / statistics.median(run.search_seconds for run in runs)
+                base.setdefault(kind, rate)
+                print(
+                    f"{count} GPUs, {kind}: {rate:.1f} sources/s, "
+                    f"{rate / base[kind] / count:.1%} of linear",
+                    flush=True,
+                )
+        count *= 2
+
+
+def power(maker, name, limits):
+    from mgraph.cuda.energy import EnergyMeter, idle_watts
+    from mgraph.shortest_paths.power_governor import PowerGovernor
+
+    graph, source = made(maker, name)
+    print(f"{name}: idle {idle_watts():.0f} W")
+    together = max(1, min(64, int(4e9) // (8 * graph.n)))
+    for limit in (None, *limits):
+        governor = PowerGovernor(limit) if limit else None
+        seen, count, began = [], 0, time.perf_counter()
+        while time.perf_counter() - began < 12:
+            with EnergyMeter() as meter:
+                found = mgraph.sssp(graph, [source] * together, power_limit=governor)
+                int(found.distance[0, source])
+            count += together
+            seen.append((meter.joules, meter.seconds))
+        later = seen[len(seen) // 3 :]
+        watts = sum(j for j, _ in later) / sum(s for _, s in later)
+        took = 1e3 * sum(s for _, s in later) / (len(later) * together)
+        aim = f", P {governor.set_point:,.0f}" if governor else ""
+        print(f"  limit {limit}: {watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb in ("single", "methods"):
+        command = verbs.add_parser(verb)
+        command.add_argument("maker")
+        command.add_argument("names", nargs="+")
+    verbs.add_parser("controller")
+    verbs.add_parser("build").add_argument("folder")
+    command = verbs.add_parser("sources")
+    for name, kind in (("maker", str), ("name", str), ("folder", str), ("gpus", int)):
+        command.add_argument(name, type=kind)
+    command = verbs.add_parser("power")
+    command.add_argument("maker")
+    command.add_argument("name")
+    command.add_argument("limits", nargs="+", type=float)
+    arguments = vars(parser.parse_args())
+    globals()[arguments.pop("verb")](**arguments)
+
+
+if __name__ == "__main__":
+    main()
