@@ -59,13 +59,16 @@ class Progress:
 
     def line(self) -> str:
         """The line as it stands now."""
+        parts = f"{self._done_parts}/{self._parts} parts"
+        if not self._edges:
+            return f"{self._verb} {parts}"
         seconds = max(time.monotonic() - self._begun, 1e-9)
         rate = self._done_edges / seconds
         share = self._done_edges / self._edges if self._edges else 1.0
         left = f"{duration((self._edges - self._done_edges) / rate)} left" if rate else "starting"
         return (
             f"{self._verb} {share:4.0%}  {quantity(self._done_edges)} of "
-            f"{quantity(self._edges)} edges, {self._done_parts}/{self._parts} parts, "
+            f"{quantity(self._edges)} edges, {parts}, "
             f"{quantity(rate)} edges/s, {left}"
         )
 

@@ -104,7 +104,9 @@ def search_batch(index: int, plan: SearchPlan) -> dict[str, Any]:
     return write_part(index, plan, found, searched)
 
 
-def _load_everywhere(cluster: Cluster, name: str, progress: TextIO | None) -> GraphFacts:
+def _load_everywhere(
+    cluster: Cluster, name: str, edges: int, progress: TextIO | None
+) -> GraphFacts:
     """Have each worker read the graph, all at once; returns what it is."""
     run = f"mgraph-load-{time.time_ns()}"
     futures = {
@@ -114,7 +116,7 @@ def _load_everywhere(cluster: Cluster, name: str, progress: TextIO | None) -> Gr
         )
         for index, address in enumerate(cluster.workers)
     }  # fmt: skip
-    sizes = dict.fromkeys(futures, 1)
+    sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
     facts: GraphFacts = done[0][1].result()
     return facts
@@ -152,6 +154,7 @@ def sssp_many(
     Rows do not depend on the workers, the batches or the backend. Raises UsageError, DatasetError,
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
     """
+    from mgraph.io.formats import edges_in
     from mgraph.io.parquet import check_compression
     from mgraph.shortest_paths.sssp import check_options
 
@@ -178,13 +181,15 @@ def sssp_many(
     graph = os.fspath(location)
     if "://" not in graph:
         graph = os.path.abspath(graph)
+    edges = edges_in(graph)
     with entered(cluster) as cluster:
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:
-            facts = _load_everywhere(cluster, plugin.name, progress)
+            facts = _load_everywhere(cluster, plugin.name, edges, progress)
             if sources is None:
-                drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, pure=False)
+                key = (f"mgraph-draw-{time.time_ns()}", 0)
+                drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, key=key)
                 sources = drawn.result()
             bad = [v for v in sources if not 0 <= v < facts.n]
             if bad:

@@ -57,6 +57,18 @@ def format_of(location: str) -> tuple[Format | None, Any]:
     return found, opener or open
 
 
+def edges_in(location: str) -> int:
+    """How many edges a dataset lists, as its manifest says; 0 for a file, which tells when read.
+
+    Raises DatasetError where there is none.
+    """
+    if format_of(location)[0] is None:
+        return EdgeDataset(location).m
+    if not os.path.exists(location):
+        raise DatasetError(f"{location} does not exist")
+    return 0
+
+
 def read_listing(location: str | os.PathLike[str], backend: str = "cpu") -> Listing:
     """What a file or dataset lists. Raises DatasetError where it is damaged, cut short or none."""
     text = os.fspath(location)

@@ -60,6 +60,29 @@ def test_a_worker_killed_half_way_is_made_good(tmp_path):
         assert mgraph.verify(out, regenerate=0.05, cluster=cluster, progress=None).ok
 
 
+def test_a_worker_killed_while_it_searches_is_made_good(tmp_path):
+    out, sources = tmp_path / "r", list(range(0, 100_000, 4_000))
+    graph = CopyModel(100_000, 8, weights=(1, 99))
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        mgraph.generate(tmp_path / "g", graph, cluster=cluster, parts=4, progress=None)
+        asked = {"cluster": cluster, "progress": None}
+        whole = mgraph.sssp_many(tmp_path / "g", sources, tmp_path / "whole", **asked)
+        pids = cluster.client.run(os.getpid)
+
+        def kill():
+            wait_for_parts(out, 4)
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        run = mgraph.sssp_many(tmp_path / "g", sources, out, batch=1, **asked)
+        killer.join()
+        assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
+    assert run.made_parts == len(parts_in(out)) == len(sources)
+    assert run.checksum == whole.checksum
+    assert not list(out.glob(".*"))
+
+
 def die(_):
     os._exit(1)
 
