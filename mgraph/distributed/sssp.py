@@ -89,19 +89,25 @@ def search_batch(index: int, plan: SearchPlan) -> dict[str, Any]:
         options["power_limit"] = held.memory.setdefault("governor", governor)
     with held.device:
         began = time.perf_counter()
-        found = sssp(graph, sources, backend=plan.backend, threads=1, **options).to_cpu()
-        seconds = (time.perf_counter() - began) / len(sources)
-    searched = []
-    reached = found.reached.reshape(len(sources), graph.n)
-    for source, distance, there in zip(
-        sources, found.distance.reshape(reached.shape), reached, strict=True
-    ):
-        farthest = distance.max(where=there, initial=0).item()
-        searched.append(Searched(source, int(there.sum()), farthest, seconds))
+        found = sssp(graph, sources, backend=plan.backend, threads=1, **options)
+        searched = _told(found, sources, began)
+    # On a GPU the worker's next task searches while this one's results are copied and written.
     count_edges(graph.m * len(sources))
     if plan.folder is None:
         return {"searched": searched, "checksum": "0"}
-    return write_part(index, plan, found, searched)
+    return write_part(index, plan, found.to_cpu(), searched)
+
+
+def _told(found: Any, sources: list[int], began: float) -> list[Searched]:
+    """What came of each search, by the backend that has it; waits for it."""
+    distance = found.distance.reshape(len(sources), -1)
+    reached = found.reached.reshape(distance.shape)
+    counts = reached.sum(axis=1).tolist()
+    farthest = distance.copy()
+    farthest[~reached] = 0
+    lengths = farthest.max(axis=1).tolist()
+    seconds = (time.perf_counter() - began) / len(sources)
+    return [Searched(*row, seconds) for row in zip(sources, counts, lengths, strict=True)]
 
 
 def _load_everywhere(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.graph import Graph
+from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
@@ -44,10 +44,12 @@ class ShortestPaths:
 
     def to_cpu(self) -> "ShortestPaths":
         """The same with NumPy arrays; itself where it has them."""
-        if self.backend == "cpu":
+        if not on_gpu(self.distance):
             return self
-        predecessor = None if self.predecessor is None else self.predecessor.get()
-        return replace(self, distance=self.distance.get(), predecessor=predecessor)
+        from mgraph.cuda.transfer import copy_to_host
+
+        predecessor = None if self.predecessor is None else copy_to_host(self.predecessor)
+        return replace(self, distance=copy_to_host(self.distance), predecessor=predecessor)
 
 
 def sssp(
