@@ -3,6 +3,7 @@
 import click
 
 import mgraph
+from mgraph.cli.options import compression_option
 
 
 @click.command(
@@ -16,13 +17,7 @@ import mgraph
 @click.option("--drop-loops", is_flag=True, help="Leave self-loops out.")
 @click.option("--merge", is_flag=True, help="Of parallel arcs keep the one of least weight.")
 @click.option("--overwrite", is_flag=True, help="Replace OUT.")
-@click.option(
-    "--compression",
-    type=click.Choice(["none", "lz4", "zstd"]),
-    default="lz4",
-    show_default=True,
-    help="Of a folder of Parquet files.",
-)
+@compression_option
 def convert(
     source: str,
     out: str,

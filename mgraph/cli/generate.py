@@ -6,7 +6,14 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph.cli.options import NUMBER, WEIGHTS, cluster_options, open_cluster
+from mgraph.cli.options import (
+    NUMBER,
+    WEIGHTS,
+    backend_option,
+    cluster_options,
+    compression_option,
+    open_cluster,
+)
 
 
 @click.command()
@@ -29,16 +36,9 @@ from mgraph.cli.options import NUMBER, WEIGHTS, cluster_options, open_cluster
     help="Give each edge a whole weight, a hash of its ends and the seed.",
 )
 @click.option("--method", default="cuppa_hash", show_default=True, help="The algorithm.")
-@click.option(
-    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
-)
+@backend_option
 @click.option("--parts", type=NUMBER, help="Files; by default a few a thread, of 1 to 64 Mi edges.")
-@click.option(
-    "--compression",
-    type=click.Choice(["none", "lz4", "zstd"]),
-    default="lz4",
-    show_default=True,
-)
+@compression_option
 @click.option("--resume", is_flag=True, help="Keep the parts that are whole, make the others.")
 @click.option("--overwrite", is_flag=True, help="Replace the dataset in OUT.")
 @cluster_options

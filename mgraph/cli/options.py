@@ -63,6 +63,17 @@ class WeightRange(click.ParamType):
 
 WEIGHTS = WeightRange()
 
+backend_option = click.option(
+    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
+)
+compression_option = click.option(
+    "--compression",
+    type=click.Choice(["none", "lz4", "zstd"]),
+    default="lz4",
+    show_default=True,
+    help="Of Parquet files.",
+)
+
 _CLUSTER_OPTIONS = (
     click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
     click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),

@@ -8,7 +8,13 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph.cli.options import NUMBER, cluster_options, open_cluster
+from mgraph.cli.options import (
+    NUMBER,
+    backend_option,
+    cluster_options,
+    compression_option,
+    open_cluster,
+)
 from mgraph.errors import UsageError
 
 
@@ -35,9 +41,7 @@ def read_sources(file: str) -> list[int]:
 @click.option("--seed", type=NUMBER, default=1, show_default=True, help="Of --random.")
 @click.option("--out", metavar="DIR", help="Write source, vertex, distance, predecessor to DIR.")
 @click.option("--method", default="auto", show_default=True, help="The algorithm.")
-@click.option(
-    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
-)
+@backend_option
 @click.option("--set-point", type=float, metavar="P", help="Arcs an iteration, of self_tuning.")
 @click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
 @click.option("--delta", type=float, help="The step of near_far.")
@@ -48,12 +52,7 @@ def read_sources(file: str) -> list[int]:
 @click.option("--trace", metavar="FILE.parquet", help="Write every iteration down (one source).")
 @click.option("--plot", metavar="FILE.png", help="Draw the trace: work an iteration, its density.")
 @click.option("--batch", type=NUMBER, help="Sources a task.")
-@click.option(
-    "--compression",
-    type=click.Choice(["none", "lz4", "zstd"]),
-    default="lz4",
-    show_default=True,
-)
+@compression_option
 @click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
 @click.option("--overwrite", is_flag=True, help="Replace the results in DIR.")
 @cluster_options

@@ -1,5 +1,6 @@
 """Killed workers, killed clients, full disks: what was finished stays, and the rest is made."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -39,20 +40,27 @@ def generate_command(out, *more):
     return command("generate", out, *model, "--dashboard", "127.0.0.1:0", *more)
 
 
+@contextlib.contextmanager
+def one_worker_killed(cluster, out):
+    """Kill a worker when a few parts are in ``out``, and see that it was replaced."""
+    pids = cluster.client.run(os.getpid)
+
+    def kill():
+        wait_for_parts(out, 4)
+        os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    yield
+    killer.join()
+    assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
+
+
 def test_a_worker_killed_half_way_is_made_good(tmp_path):
     out = tmp_path / "g"
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        pids = cluster.client.run(os.getpid)
-
-        def kill():
-            wait_for_parts(out, 5)
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        result = mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
-        killer.join()
-        assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
+        with one_worker_killed(cluster, out):
+            result = mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
         assert result.made_parts == PARTS
         assert len(parts_in(out)) == PARTS
         assert not list(out.glob(".*"))
@@ -67,17 +75,8 @@ def test_a_worker_killed_while_it_searches_is_made_good(tmp_path):
         mgraph.generate(tmp_path / "g", graph, cluster=cluster, parts=4, progress=None)
         asked = {"cluster": cluster, "progress": None}
         whole = mgraph.sssp_many(tmp_path / "g", sources, tmp_path / "whole", **asked)
-        pids = cluster.client.run(os.getpid)
-
-        def kill():
-            wait_for_parts(out, 4)
-            os.kill(next(iter(pids.values())), signal.SIGKILL)
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        run = mgraph.sssp_many(tmp_path / "g", sources, out, batch=1, **asked)
-        killer.join()
-        assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
+        with one_worker_killed(cluster, out):
+            run = mgraph.sssp_many(tmp_path / "g", sources, out, batch=1, **asked)
     assert run.made_parts == len(parts_in(out)) == len(sources)
     assert run.checksum == whole.checksum
     assert not list(out.glob(".*"))
