@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -41,46 +41,21 @@ class Searched(NamedTuple):
 class SearchPlan:
     """What every task of a run knows; small, since it travels with each.
 
-    graph: its address. holder: the name of the plugin that reads it. options: ``mgraph.sssp``'s.
-    folder: None where nothing is written.
+    holder: the name of the plugin that has the graph. asked: what the rows depend on, the sources
+    by their hash. folder: None where nothing is written. options: ``mgraph.sssp``'s.
     """
 
-    graph: str
     holder: str
     facts: GraphFacts
-    sources: tuple[int, ...]
-    batch: int
+    asked: dict[str, Any]
     folder: Folder | None
     compression: str
     backend: str
     options: dict[str, Any]
 
-    @property
-    def parts(self) -> int:
-        """How many batches there are."""
-        return -(-len(self.sources) // self.batch)
-
-    def batch_of(self, index: int) -> list[int]:
-        """The sources of a part."""
-        return list(self.sources[index * self.batch : (index + 1) * self.batch])
-
-    def asked(self) -> dict[str, Any]:
-        """What the result depends on."""
-        sources = np.array(self.sources, np.int64).tobytes()
-        return {
-            "graph": self.graph,
-            "n": self.facts.n,
-            "m": self.facts.m,
-            "sources": len(self.sources),
-            "sources_hash": hashlib.sha256(sources).hexdigest()[:16],
-            "cutoff": self.options["cutoff"],
-            "predecessors": self.options["predecessors"],
-            "compression": self.compression,
-        }
-
     def footer(self, index: int) -> dict[str, Any]:
         """What the part's footer says, but for what was found: whose it is, where it belongs."""
-        return self.asked() | {"batch": self.batch, "part": index}
+        return self.asked | {"part": index}
 
     def record(self, index: int, footer: dict[str, Any]) -> dict[str, Any]:
         """The manifest's line for a part that is written."""
@@ -89,20 +64,25 @@ class SearchPlan:
         found = {key: footer[key] for key in ("searched", "rows", "checksum")}
         return {"file": name, **found, "bytes": self.folder.size(name)}
 
-    def manifest(self, records: Iterable[dict[str, Any]], created_by: str) -> bytes:
-        """The manifest as it stands in the file."""
-        records = list(records)
-        total = sum(int(record["checksum"], 16) for record in records) % (1 << 64)
+    def manifest(self, graph: str, footers: Sequence[dict[str, Any]], created_by: str) -> bytes:
+        """The manifest as it stands in the file. footers: of all parts, in order."""
+        total = sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
         content = {
             "format": FORMAT,
             "version": VERSION,
-            **self.asked(),
+            "graph": graph,
+            **self.asked,
             "lengths": self.facts.lengths,
             "checksum": f"{total:016x}",
-            "parts": records,
+            "parts": [self.record(index, footer) for index, footer in enumerate(footers)],
             "created_by": created_by,
         }
         return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def sources_hash(sources: Sequence[int]) -> str:
+    """What tells one list of sources from another."""
+    return hashlib.sha256(np.array(sources, np.int64).tobytes()).hexdigest()[:16]
 
 
 def batch_size(facts: GraphFacts, sources: int, cluster: Cluster) -> int:

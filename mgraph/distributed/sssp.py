@@ -29,12 +29,14 @@ from mgraph.distributed.search_plan import (
     Searched,
     SearchPlan,
     batch_size,
+    sources_hash,
     write_part,
 )
 from mgraph.distributed.tasks import follow_parts, run_parts
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
+from mgraph.io.formats import identify
 
 
 @dataclass(frozen=True)
@@ -76,14 +78,15 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
     return [int(candidates[rank]) for rank in np.sort(ranks)]
 
 
-def search_batch(index: int, plan: SearchPlan) -> dict[str, Any]:
-    """The task: search from one batch of sources, write what was found, return a few numbers."""
+def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
+    """The task: search from a part's sources, write what was found, return a few numbers."""
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
 
+    index, sources = job
     held = holder(plan.holder)
-    graph, sources, options = held.graph(), plan.batch_of(index), dict(plan.options)
+    graph, options = held.graph(), dict(plan.options)
     if options["power_limit"]:
         governor = PowerGovernor(options["power_limit"])
         options["power_limit"] = held.memory.setdefault("governor", governor)
@@ -160,21 +163,16 @@ def sssp_many(
     Rows do not depend on the workers, the batches or the backend. Raises UsageError, DatasetError,
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
     """
-    from mgraph.io.formats import edges_in
-    from mgraph.io.parquet import check_compression
-    from mgraph.shortest_paths.sssp import check_options
-
     began = time.monotonic()
-    check_compression(compression)
-    check_options(method, delta, set_point, power_limit)
-    if cutoff is not None and not cutoff >= 0:
-        raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
-    if (sources is None) == (random is None):
-        raise UsageError("give sources, or how many to draw at random")
-    if (random is not None and random < 1) or (sources is not None and not len(sources)):
-        raise UsageError("there must be a source at least")
-    if batch is not None and batch < 1:
-        raise UsageError(f"batch must be at least 1, and is {batch}")
+    options = {
+        "method": method,
+        "predecessors": predecessors and out is not None,
+        "cutoff": cutoff,
+        "delta": delta,
+        "set_point": set_point,
+        "power_limit": power_limit,
+    }
+    _check(sources, random, batch, compression, options)
     folder = None if out is None else Folder(out)
     names: list[str] = []
     found: dict[str, dict[str, Any]] = {}
@@ -187,12 +185,12 @@ def sssp_many(
     graph = os.fspath(location)
     if "://" not in graph:
         graph = os.path.abspath(graph)
-    edges = edges_in(graph)
+    identity = identify(graph)
     with entered(cluster) as cluster:
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:
-            facts = _load_everywhere(cluster, plugin.name, edges, progress)
+            facts = _load_everywhere(cluster, plugin.name, identity.edges, progress)
             if sources is None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, key=key)
@@ -201,64 +199,90 @@ def sssp_many(
             if bad:
                 raise UsageError(f"sources must lie in [0, {facts.n:,}), and {bad[0]:,} does not")
             loaded = time.monotonic()
+            batch = batch or batch_size(facts, len(sources), cluster)
+            asked = {
+                "graph_identity": identity.name,
+                "symmetrise": symmetrise,
+                "n": facts.n,
+                "m": facts.m,
+                "sources": len(sources),
+                "sources_hash": sources_hash(sources),
+                "cutoff": cutoff,
+                "predecessors": predecessors,
+                "compression": compression,
+                "batch": batch,
+            }
             plan = SearchPlan(
-                graph=graph,
-                holder=plugin.name,
-                facts=facts,
-                sources=tuple(sources),
-                batch=batch or batch_size(facts, len(sources), cluster),
-                folder=folder,
-                compression=compression,
-                backend=cluster.backend,
-                options={
-                    "method": method,
-                    "predecessors": predecessors and out is not None,
-                    "cutoff": cutoff,
-                    "delta": delta,
-                    "set_point": set_point,
-                    "power_limit": power_limit,
-                },
+                plugin.name, facts, asked, folder, compression, cluster.backend, options
             )
-            results, kept = _search(cluster, plan, names, found, progress)
+            starts = range(0, len(sources), batch)
+            batches = [list(sources[start : start + batch]) for start in starts]
+            results, kept = _search(cluster, plan, batches, names, found, progress)
         finally:
             cluster.client.unregister_worker_plugin(plugin.name)
     if folder is not None:
-        records = (plan.record(index, results[index]) for index in range(plan.parts))
-        folder.write(manifests.NAME, plan.manifest(records, f"mgraph {mgraph.__version__}"))
+        content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
+        folder.write(manifests.NAME, content)
     now = time.monotonic()
     return SearchRun(
         location=None if folder is None else str(folder),
         facts=facts,
-        searched=[Searched(*s) for i in range(plan.parts) for s in results[i]["searched"]],
-        made_parts=plan.parts - kept,
+        searched=[Searched(*told) for part in results for told in part["searched"]],
+        made_parts=len(batches) - kept,
         kept_parts=kept,
-        checksum=sum(int(part["checksum"], 16) for part in results.values()) % (1 << 64),
+        checksum=sum(int(part["checksum"], 16) for part in results) % (1 << 64),
         seconds=now - began,
         search_seconds=now - loaded,
     )
 
 
+def _check(
+    sources: Sequence[int] | None,
+    random: int | None,
+    batch: int | None,
+    compression: str,
+    options: dict[str, Any],
+) -> None:
+    """Raise UsageError for what is wrong before anything is started."""
+    from mgraph.io.parquet import check_compression
+    from mgraph.shortest_paths.sssp import check_options
+
+    check_compression(compression)
+    names = ("method", "delta", "set_point", "power_limit")
+    check_options(*(options[name] for name in names))
+    cutoff = options["cutoff"]
+    if cutoff is not None and not cutoff >= 0:
+        raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
+    if (sources is None) == (random is None):
+        raise UsageError("give sources, or how many to draw at random")
+    if (random is not None and random < 1) or (sources is not None and not len(sources)):
+        raise UsageError("there must be a source at least")
+    if batch is not None and batch < 1:
+        raise UsageError(f"batch must be at least 1, and is {batch}")
+
+
 def _search(
     cluster: Cluster,
     plan: SearchPlan,
+    batches: list[list[int]],
     names: list[str],
     found: dict[str, dict[str, Any]],
     progress: TextIO | None,
-) -> tuple[dict[int, dict[str, Any]], int]:
-    """Search all batches that are not there yet; returns all footers, and how many were there."""
+) -> tuple[list[dict[str, Any]], int]:
+    """Search the batches that are not there yet; returns all footers, and how many were there."""
     results: dict[int, dict[str, Any]] = {}
     folder = plan.folder
     if folder is not None:
-        results = matching(folder, found, plan.footer, plan.parts)
+        results = matching(folder, found, plan.footer, len(batches))
         folder.create()
         folder.remove_temporaries()
-        if len(results) < plan.parts:
+        if len(results) < len(batches):
             folder.remove(manifests.NAME)
         for name in set(names) - set(found):  # to be replaced, or cut short
             folder.remove(name)
     kept = len(results)
-    missing = {index: index for index in range(plan.parts) if index not in results}
-    arcs = {index: plan.facts.m * len(plan.batch_of(index)) for index in missing}
+    missing = {index: (index, batch) for index, batch in enumerate(batches) if index not in results}
+    arcs = {index: plan.facts.m * len(batch) for index, (_, batch) in missing.items()}
     try:
         results |= run_parts(
             cluster, search_batch, missing, arcs, verb="sssp", progress=progress, plan=plan
@@ -266,4 +290,4 @@ def _search(
     finally:
         if folder is not None:
             folder.remove_temporaries()
-    return results, kept
+    return [results[index] for index in range(len(batches))], kept

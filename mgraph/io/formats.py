@@ -57,16 +57,25 @@ def format_of(location: str) -> tuple[Format | None, Any]:
     return found, opener or open
 
 
-def edges_in(location: str) -> int:
-    """How many edges a dataset lists, as its manifest says; 0 for a file, which tells when read.
+class Identity(NamedTuple):
+    """What tells one graph from another before it is read: its dataset's checksum, or its place.
 
-    Raises DatasetError where there is none.
+    edges: how many there are, as a manifest says; 0 for a file.
     """
+
+    name: str
+    edges: int
+
+
+def identify(location: str) -> Identity:
+    """The identity of a graph. Raises DatasetError where there is none."""
     if format_of(location)[0] is None:
-        return EdgeDataset(location).m
+        dataset = EdgeDataset(location)
+        checksum = f"{dataset.manifest.checksum:016x}"
+        return Identity(checksum if dataset.has_manifest else location, dataset.m)
     if not os.path.exists(location):
         raise DatasetError(f"{location} does not exist")
-    return 0
+    return Identity(location, 0)
 
 
 def read_listing(location: str | os.PathLike[str], backend: str = "cpu") -> Listing:
