@@ -87,3 +87,16 @@ def test_generate_verify_resume_and_read(bucket):
 def test_a_bucket_that_is_not_there_is_one_sentence(bucket, cluster):
     with pytest.raises((StorageError, UsageError), match="s3://nowhere"):
         mgraph.generate("s3://nowhere/g", MODEL, cluster=cluster, progress=None)
+
+
+def test_graphs_and_paths(bucket):
+    edges = mgraph.EdgeList(np.array([0, 1]), np.array([1, 2]), np.array([5, 7]))
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    mgraph.write_graph(graph, f"{bucket}/small")
+    back = mgraph.read_graph(f"{bucket}/small", backend="cpu")
+    np.testing.assert_array_equal(back.weights, graph.weights)
+    asked = ["--random", 2, "--out", f"{bucket}/paths", "-q", "--workers", 1]
+    done = run("sssp", f"{bucket}/small", *asked, "--dashboard", "127.0.0.1:0")
+    assert done.returncode == 0, done.stderr
+    assert "2 sources, 6 vertices reached" in done.stdout
+    assert "paths/_manifest.json" in keys("paths")
