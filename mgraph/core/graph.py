@@ -114,7 +114,11 @@ class Graph:
     @cached_property
     def mean_weight(self) -> float:
         """The mean weight; 1 where none are given."""
-        return 1.0 if self.weights is None or self.m == 0 else float(self.weights.mean())
+        if self.weights is None or self.m == 0:
+            return 1.0
+        with np.errstate(over="ignore"):  # the sum may overflow where no weight does
+            mean = float(self.weights.mean(dtype=np.float64))
+        return min(mean, self.weight_range.largest)
 
     @cached_property
     def max_degree(self) -> int:

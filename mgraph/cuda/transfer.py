@@ -62,10 +62,11 @@ def copied_to_host(
 
 
 def free_bytes() -> int:
-    """Free memory of the current device, in bytes."""
+    """Memory of the current device that this process may still take, in bytes."""
     import cupy
 
-    return int(cupy.cuda.runtime.memGetInfo()[0])
+    kept = cupy.get_default_memory_pool().free_bytes()
+    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(kept)
 
 
 def device_array(count: int, dtype: Any) -> Any:

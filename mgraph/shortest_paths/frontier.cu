@@ -42,13 +42,13 @@ __device__ void take_minimum(key_t key, key_t* least) {
   if (threadIdx.x == 0 && block_least < no_key) atomicMin(least, block_least);
 }
 
-// Whether all targets, or one of them, are nearer than anything that waits.
+// Whether all targets, or one of them, are nearer than the bound.
 __device__ bool settled(const key_t* distance, const int* targets, int count, bool first,
-                        key_t nearest) {
+                        key_t bound) {
   int found = 0;
   for (int base = 0; base < count; base += blockDim.x) {
     const int i = base + threadIdx.x;
-    found += __syncthreads_count(i < count && fresh(&distance[targets[i]]) < nearest);
+    found += __syncthreads_count(i < count && fresh(&distance[targets[i]]) < bound);
   }
   return count > 0 && (first ? found > 0 : found == count);
 }
@@ -79,9 +79,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1) frontier_search(
       *rounds = round;
     }
     if (nearest == no_key) return;
-    if (settled(distance, targets, target_count, first_target, nearest)) return;
-    key_t bound = extended(nearest, least_weight);
-    if (bound < nearest) bound = no_key - 1;  // it overflowed, and no path is as long
+    const key_t bound = extended(nearest, least_weight);
+    if (settled(distance, targets, target_count, first_target, bound)) return;
 #if MGRAPH_BY_ARC
     for (long long v = mine; v < n; v += stride) {
       const bool in = fresh(&waiting[v]) && fresh(&distance[v]) <= bound;

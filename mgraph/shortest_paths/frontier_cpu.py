@@ -5,8 +5,10 @@ algorithms 3 to 5, with the bound of H. Ortega-Arranz and others (2013): in each
 vertices with d <= d_min + w_min are final, d_min being the least tentative distance among them and
 w_min the least weight in the graph. ``frontier_gpu`` gives a vertex (algorithm 4) or an arc
 (algorithm 5) to a thread; on one core the two differ in what they pass over to find the frontier:
-all vertices, or all arcs. Cost: O(n) or O(m) a round, as many rounds as there are distances that
-differ by more than w_min.
+all vertices, or all arcs. The paper stops with a target in the frontier; here it must be nearer
+than the bound, so that all vertices as near as it are known, too.
+Cost: O(n) or O(m) a round; at most one round a vertex, and where w_min is 0 one for each arc of
+the longest chain of weight 0 on the way.
 """
 
 import numpy as np
@@ -44,9 +46,10 @@ def run(
                 least = min(least, distance[v])
         if least == infinity:
             return rounds
+        bound = least + least_weight
         left = targets.size > 0
         for t in targets:
-            if distance[t] < least:
+            if distance[t] < bound:
                 left = False
                 if first_target:
                     break
@@ -55,9 +58,6 @@ def run(
                 break
         if targets.size and not left:
             return rounds
-        bound = least + least_weight
-        if bound < least:  # it overflowed, and no path is as long
-            bound = infinity
         for v in range(n):
             frontier[v] = waiting[v] and distance[v] <= bound
             if frontier[v]:

@@ -11,7 +11,8 @@
 //   hops     where there are few arcs, go on with what was just found near, within the block
 //
 // An entry (vertex, distance) counts only while the distance is still the vertex's: a better one
-// replaces it. So nothing is ever looked for in a queue, and each value is expanded at most once.
+// replaces it. So nothing is ever looked for in a queue, and each value is expanded once, or again
+// only after an entry was lost.
 // Each block has its own far queue: partitions by distance, lists of chunks in its slice of a pool.
 // What is surplus of one block's far vertices goes to all, so that no block has more than its
 // share. A block that runs out of chunks says that an entry is lost; then all blocks begin their
@@ -133,9 +134,9 @@ struct block_search : rounds {
     const bool present = e.live && in_batch && first < all;
     const bool above = present && e.key > s.threshold;
     if (from_far) {  // not looked up yet, and what stays far need not be
-      const bool asked = present && (!above || s.clean);
-      e = look_up(asked, e.vertex, e.key);
-      e.live = e.live || (present && !asked);
+      const bool unknown = present && (!above || s.clean);
+      e = look_up(unknown, e.vertex, e.key);
+      e.live = e.live || (present && !unknown);
     }
     put_far(above && e.live, e.vertex, e.key);
     const bool near = present && !above && e.live;
@@ -188,8 +189,11 @@ struct block_search : rounds {
     }
   }
 
-  // An entry was lost: begin the far queue anew, from every vertex reached.
+  // An entry was lost: begin the far queue anew, from every vertex reached that is not nearer than
+  // all that waited, for those are final.
   __device__ void collect() {
+    const long long near = s.sums[least_near_column], far = s.sums[least_far_column];
+    const key_t nearest = key_t(min(near, far));
     clear_far();
     hop = s.hops;  // nothing is kept for a hop: the rows are not at hand
     __syncthreads();
@@ -197,7 +201,7 @@ struct block_search : rounds {
     for (u32 base = share(n, block, blocks); base < end; base += threads) {
       const u32 v = base + threadIdx.x;
       const key_t key = v < end ? fresh(&distance[v]) : no_key;
-      put(v < end && key <= cutoff, entry{true, int(v), key, 0, 0});
+      put(v < end && key >= nearest && key <= cutoff, entry{true, int(v), key, 0, 0});
     }
     hop = 0;
   }
@@ -244,7 +248,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     int searches, const int* seed_start, const int* seeds, const int* targets, int target_count,
     int first_target, key_t cutoff, key_t* distances,
     // how
-    double delta, const double* set_point, double mean_degree, double mean_weight, double quantum,
+    double delta, double unit, const double* set_point, double mean_degree, double mean_weight, double quantum,
     int hops, u32 most_iterations,
     // working memory
     int blocks, int* near_vertex, key_t* near_key, u32 near_capacity, int* piece_vertex,
@@ -271,8 +275,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
                     local,
                     0}}};
   it.asked = {searches, seed_start, seeds, targets, target_count, bool(first_target)};
-  it.how = {delta,       delta > 0 ? 0 : *set_point, mean_degree, mean_weight, quantum, hops,
-            most_iterations};
+  const double aim = delta > 0 ? 0 : *set_point;
+  it.how = {delta, unit, 1 / unit, aim, mean_degree, mean_weight, quantum, hops, most_iterations};
   it.n = n;
   it.block = blockIdx.x % blocks;
   it.blocks = blocks;

@@ -44,7 +44,7 @@ class Search(NamedTuple):
 
 
 def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partitions: int) -> Search:
-    """Arrays for one search; ``distance`` is used as it is. 50 bytes a vertex."""
+    """Arrays for one search; ``distance`` is used as it is. 42 bytes a vertex."""
     n = distance.size
     far = Far(
         np.full(partitions, NOWHERE, np.int64),

@@ -1,10 +1,12 @@
 """Near-far and self-tuning searches on a GPU: memory and the one launch of ``near_far.cu``.
 
 Device bytes beside the graph and the distances, for k searches at a time on n vertices, with
-lengths of b bytes: k·n·(4 + b)·(8 + 6), less where memory is short. One launch, however many
-searches and iterations; one barrier an iteration among the blocks of a search.
+lengths of b bytes: k·n·(4 + b)·(8 + 6), less where memory is short; the pieces of large vertices;
+4 an arc where indices are int64. One launch, however many searches and iterations; one barrier an
+iteration among the blocks of a search.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # a block, one to a multiprocessor
 HOPS = 16  # in an iteration with few arcs
-MOST_ARCS = 1 << 33
+MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
 PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 29, (25, 26)
@@ -68,16 +70,18 @@ class Searcher:
         self.groups, self.blocks = groups, max(1, min(multiprocessors() // groups, 256))
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
-        # Lists that are too short cost time, not answers.
+        # Lists that are too short cost time, a search that is begun anew from what was reached.
         scarce = free_bytes() < 2 * groups * n * entry * 14
         self.near = min((1 if scarce else 4) * share + 16384, (1 << 26) - 1)
         slots = (1.5 if scarce else 6) * share + 2 * PARTITIONS * 32
         self.chunk = max(32, -(-int(slots) // CHUNKS // 32) * 32)
-        pieces = 0
+        pieces = largest = 0
         if graph.max_degree > PIECE_ARCS:
             degrees = graph.indptr[1:] - graph.indptr[:-1]
             pieces = int((-(-degrees[degrees > PIECE_ARCS] // PIECE_ARCS)).sum())
-        self.pieces = max(1, min(pieces, 4096 + 8 * pieces // self.blocks, (1 << 20) - 1))
+            largest = -(-graph.max_degree // PIECE_ARCS)
+        fair = max(4096 + 8 * pieces // self.blocks, 2 * largest)
+        self.pieces = max(1, min(pieces, fair, (1 << 20) - 1))
         self.shared_bytes = 2 * CHUNKS * (2 * PARTITIONS + 1) + 2 * THREADS * (12 + entry)
         try:
             self.lists = [
@@ -100,6 +104,12 @@ class Searcher:
             ) from error
         self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
+
+    def kernel(self) -> Any:
+        """The kernel for this graph's types, compiled."""
+        kernel = KERNELS.kernel("near_far_search", **self.defines)
+        kernel.max_dynamic_shared_size_bytes = self.shared_bytes
+        return kernel
 
     @property
     def default_set_point(self) -> float:
@@ -146,9 +156,11 @@ class Searcher:
             hops = HOPS if delta > 0 or few else 1
         set_point_here = cupy.array([aim])
         wanted = None if targets is None else cupy.asarray(targets, np.int32)
-        kernel = KERNELS.kernel("near_far_search", **self.defines)
-        kernel.max_dynamic_shared_size_bytes = self.shared_bytes
-        quantum = 1.0 if self.length.kind == "i" else mean_weight / 1024
+        kernel = self.kernel()
+        whole, unit = self.length.kind == "i", 1.0
+        if not whole and delta == 0:
+            unit = 2.0 ** max(math.frexp(mean_weight)[1], -1000)
+        quantum = 1.0 if whole else mean_weight / unit / 1024
         kernel(
             (self.blocks * self.groups,),
             (THREADS,),
@@ -157,8 +169,9 @@ class Searcher:
                 np.int32(graph.n), np.int32(len(sources)), cupy.asarray(start), seeds,
                 0 if wanted is None else wanted, np.int32(0 if wanted is None else wanted.size),
                 np.int32(first_target), np.array(cutoff, self.length).view(self.key)[()], distance,
-                np.float64(delta), set_point_here, np.float64(graph.m / max(graph.n, 1)),
-                np.float64(mean_weight), np.float64(quantum), np.int32(hops),
+                np.float64(delta), np.float64(unit), set_point_here,
+                np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight / unit),
+                np.float64(quantum), np.int32(hops),
                 np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
                 self.notes, 0 if trace is None else trace, np.int32(trace_rows), iterations,
             ),

@@ -1,8 +1,8 @@
 """A set-point that follows measured power, so that a batch of searches keeps to a limit of watts.
 
-Section 5.3 of S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path
-algorithm" (IPDPS 2018) finds that power rises with the set-point P, and leaves the loop between the
-two open, for want of a sensor. Here it is closed, by an integral controller on log2 P.
+S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm" (IPDPS
+2018), find that power rises with the set-point P (figure 8), and leave the loop between the two
+open, for want of a sensor (section 6). Here it is closed, by an integral controller on log2 P.
 """
 
 import math

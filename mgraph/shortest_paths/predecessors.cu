@@ -28,22 +28,15 @@ extern "C" __global__ void predecessors_take_nearer(const int* tails, const int*
   }
 }
 
-// One level of breadth-first search along arcs of no length. level: -1 for vertices still without
-// predecessor; found: how many were given their level, some perhaps more than once.
-extern "C" __global__ void predecessors_take_level(const int* tails, const int* indices,
-                                                   const weight_t* weights, long long m,
-                                                   const key_t* distance, key_t infinity,
-                                                   int depth, int* level, u32* predecessor,
-                                                   u32* found) {
+// Mark the tight arcs to vertices without predecessor, which have no length.
+extern "C" __global__ void predecessors_mark_arcs(const int* tails, const int* indices,
+                                                  const weight_t* weights, long long m,
+                                                  const key_t* distance, key_t infinity,
+                                                  const u32* predecessor, bool* marked) {
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < m; i += stride) {
-    const int u = tails[i], v = indices[i];
-    if (level[u] != depth || distance[u] == infinity) continue;
-    const int there = *(volatile int*)&level[v];
-    if (there >= 0 && there <= depth) continue;
-    if (!tight(weights, i, distance[u], distance[v])) continue;
-    level[v] = depth + 1;
-    atomicMin(&predecessor[v], u32(u));
-    *found = 1;
+    const key_t from = distance[tails[i]];
+    marked[i] = from != infinity && int(predecessor[indices[i]]) < 0 &&
+                tight(weights, i, from, distance[indices[i]]);
   }
 }

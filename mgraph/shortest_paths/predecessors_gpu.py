@@ -1,7 +1,8 @@
 """Predecessors from distances on a GPU: launches of ``predecessors.cu``.
 
-Cost: one pass over the arcs, 12 to 28 bytes an arc, and another for each level of arcs of no
-length. Device bytes: 4 an arc, and 4 a vertex.
+Cost: one pass over the arcs, 12 to 28 bytes an arc. Where arcs of no length are the only way to
+some vertices, a second one, and those arcs are followed on the CPU, level by level: a chain of them
+has as many levels as arcs. Device bytes: 4 an arc, and 4 a vertex.
 """
 
 from typing import Any
@@ -12,6 +13,7 @@ from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import multiprocessors
+from mgraph.shortest_paths import predecessors_cpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -52,13 +54,11 @@ class Finder:
         predecessor.fill(-1)
         self._launch("predecessors_take_nearer", distance, self.infinity, predecessor)
         reached = distance < infinity_of(distance.dtype)
-        level = cupy.where(predecessor >= 0, 0, -1).astype(np.int32)
-        level[cupy.asarray(sources)] = 0
-        depth, found = 0, bool((reached & (level < 0)).any())
-        while found:
-            some = cupy.zeros(1, np.uint32)
-            self._launch(
-                "predecessors_take_level", distance, self.infinity, np.int32(depth), level,
-                predecessor, some,
-            )  # fmt: skip
-            depth, found = depth + 1, bool(some[0])
+        if int((reached & (predecessor < 0)).sum()) <= len(sources):
+            return
+        marked = cupy.empty(self.graph.m, np.bool_)
+        self._launch("predecessors_mark_arcs", distance, self.infinity, predecessor, marked)
+        tails, heads = (array[marked].astype(np.int64).get() for array in self.arcs[:2])
+        found = predecessor.get()
+        predecessors_cpu.follow(tails, heads, sources, found)
+        predecessor.set(found)

@@ -1,5 +1,6 @@
 """What is asked of a shortest-path search, checked, in the form that every method takes."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +13,8 @@ from mgraph.errors import UsageError
 def length_dtype(graph: Graph) -> np.dtype:
     """The type of a path's length: the weights', int64 where int32 might not hold every path.
 
-    No shortest path has more than n - 1 arcs. Raises UsageError for negative or NaN weights, and
-    where even int64, or the float, might overflow.
+    No shortest path has more than n - 1 arcs, and one more is tried on its end. Raises UsageError
+    for negative or NaN weights, and where even int64, or the float, might overflow.
     """
     dtype = np.dtype(np.int32 if graph.weights is None else graph.weights.dtype)
     least, largest = graph.weight_range
@@ -24,13 +25,13 @@ def length_dtype(graph: Graph) -> np.dtype:
         )
     if largest == np.inf:
         raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
-    longest = int(largest) * max(graph.n - 1, 0) if dtype.kind == "i" else largest * graph.n
+    longest = (int(largest) if dtype.kind == "i" else largest) * graph.n
     if dtype == np.int32 and longest >= np.iinfo(np.int32).max:
         dtype = np.dtype(np.int64)
     most = np.iinfo(dtype).max if dtype.kind == "i" else float(np.finfo(dtype).max)
     if longest >= most:
         raise UsageError(
-            f"a path of {graph.n - 1:,} arcs of weight {largest:,} would overflow {dtype}; scale "
+            f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale "
             "the weights down or use float64"
         )
     return dtype
@@ -88,6 +89,15 @@ class Problem:
         return self.graph.m / max(self.graph.n, 1)
 
 
+def _largest_within(cutoff: Any, dtype: np.dtype) -> Any:
+    """The largest finite length of a type that is not above ``cutoff``."""
+    if dtype.kind == "i":
+        most = int(np.iinfo(dtype).max) - 1
+        return dtype.type(math.floor(cutoff) if cutoff < most else most)
+    length = dtype.type(min(cutoff, float(np.finfo(dtype).max)))
+    return length if float(length) <= cutoff else np.nextafter(length, dtype.type(0))
+
+
 def check(
     graph: Graph, source: Any, *, joint: bool, targets: Any, stop_at: str, cutoff: Any
 ) -> Problem:
@@ -103,18 +113,13 @@ def check(
     wanted = checked_vertices("targets", [] if targets is None else targets, graph.n)
     if targets is not None and not wanted.size:
         raise UsageError("targets must name a vertex at least, and is empty; None means all")
-    largest = np.nextafter(infinity_of(dtype), 0) if dtype.kind == "f" else infinity_of(dtype) - 1
-    if cutoff is None:
-        cutoff = largest
-    elif not cutoff >= 0:
+    if cutoff is not None and not cutoff >= 0:
         raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
-    else:
-        cutoff = min(np.floor(cutoff) if dtype.kind == "i" else cutoff, largest)
     return Problem(
         graph,
         dtype,
         [np.unique(sources)] if joint else [sources[i : i + 1] for i in range(sources.size)],
         np.unique(wanted),
         stop_at == "first",
-        dtype.type(cutoff),
+        _largest_within(np.inf if cutoff is None else cutoff, dtype),
     )

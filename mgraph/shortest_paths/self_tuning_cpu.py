@@ -11,18 +11,26 @@ iteration wants (7), so that raising δ looks at one or two of them.
 
 What the paper leaves open, or what measurements wanted otherwise:
 
+* X2 is the arcs of the frontier, which is the work; the paper counts the vertices after advance.
 * Stochastic gradient descent forgets too slowly when α falls from one iteration to the next, as it
   does all the time; so both slopes stay within a factor of two of the last observation, and the
-  memory within 16 steps.
-* Before α is known the paper takes it from the current partition's size (8). Sizes tell more: δ
-  never passes the point up to which the partitions hold P/d vertices already.
+  memory within 16 steps. d is 1 at least.
+* (5) has the sign that (4) implies; the paper's is a misprint.
+* Before α is known the paper takes it from the current partition's size (8); here that serves, in
+  the first iterations, where the last step brought nothing. Sizes tell more: δ never passes the
+  point up to which the partitions hold P/d vertices already, nor the farthest vertex seen. It is
+  never below the nearest vertex that waits, and a whole number where lengths are.
 * With X4 above P/d, δ falls by the density of the frontier itself over the stretch that it covers,
-  from its nearest vertex on; the paper's X4/δ is the mean from 0 on.
+  from its nearest vertex on; the paper's X4/δ is the mean from 0 on. α begins anew from that
+  density, and is learned from rising steps alone.
+* What iteration k taught serves δ(k + 2), on both backends, so that a GPU learns while it works.
 * A partition is divided when it is read, since that is when its vertices are at hand: so sizes
-  always belong to their boundaries, and boundaries only ever fall. The first part is as wide as
-  the next iteration wants, each further one twice as wide.
-* Integral action: the set-point is corrected by 5 % of what the last iteration missed, since two
-  linear models of curved things keep an error.
+  always belong to their boundaries, and a boundary never moves past a vertex that waits. (7) gives
+  the first part's width as P/α; P counts arcs, so it is (P/d)/α here. Each further part is twice as
+  wide, which sixteen partitions need to cover everything, so the last ones hold more than P/d.
+* Integral action: the set-point is corrected by 5 % of what the last iteration missed, within 0.5
+  to 3 times, since two linear models of curved things keep an error. So P is the mean that X2 comes
+  to, where the paper would have X2 at P or below.
 """
 
 from typing import Any, NamedTuple
@@ -52,7 +60,8 @@ ENDLESS = 1e300
 _EPSILON = 1e-6
 # A model: slope, and of its gradient the mean, the mean square, the curvature, and the memory τ.
 _SLOPE, _GRADIENT, _SQUARE, _CURVATURE, _MEMORY = range(5)
-# The controller's numbers.
+# The controller's numbers: δ; P/d, corrected: the X1 that is wanted; α; the correction; Δδ of the
+# last decision; X4 when it was made; the farthest vertex seen; …
 _THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _NEAR, _FARTHEST, _ITERATION, _X1, _LIVE = range(10)
 
 
@@ -73,7 +82,7 @@ def new_controller(set_point: float, mean_degree: float, mean_weight: float) -> 
     """A controller that has seen nothing yet: two partitions, split at the mean weight."""
     mean_degree = max(mean_degree, 1.0)
     numbers = np.zeros(10)
-    numbers[_STEP] = mean_weight
+    numbers[_STEP] = mean_weight  # as if a step of the mean weight had brought the source
     numbers[_TARGET] = set_point / mean_degree
     numbers[_ALPHA] = 1 / mean_weight
     numbers[_BIAS], numbers[_LIVE] = 1, 2
@@ -100,7 +109,10 @@ def _observe(model, given, came):
 
 @njit(cache=True, nogil=True)
 def _partition_of(control, distance):
-    """The slot of the partition with B[i-1] < distance <= B[i]."""
+    """The slot of the partition with B[i-1] < distance <= B[i].
+
+    A partition keeps its slot when the order changes: only ``slots`` moves, and no vertex.
+    """
     i = 0
     while i < control.numbers[_LIVE] - 1 and distance > control.bounds[i]:
         i += 1
@@ -130,7 +142,7 @@ def _reach(search, control, need):
     """How far beyond the threshold the far queue holds ``need`` vertices, by partition sizes."""
     threshold, farthest = control.numbers[_THRESHOLD], control.numbers[_FARTHEST]
     lower, held = 0.0, 0.0
-    for i in range(control.numbers[_LIVE] - 1):
+    for i in range(int(control.numbers[_LIVE]) - 1):
         size = search.far.size[control.slots[i]]
         upper = max(min(control.bounds[i], farthest) - threshold, 0.0)
         if held + size >= need:
@@ -263,8 +275,10 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
     if numbers[_STEP] < 0:
         search.updated[:x4] = search.frontier[:x4]
         numbers[_X1] = _bisect(search, control, search.updated, x4, np.int64(0))
-    else:
+    elif numbers[_STEP] > 0:
         numbers[_X1] = _rebalance(search, control, quantum, x4)
+    else:
+        numbers[_X1] = x4
     _learn(control, set_point, x1, x2, step, near)
     return True
 

@@ -89,14 +89,15 @@ def sssp(
     Distances have the weights' type, int64 where int32 might overflow, and are exact: CPU and GPU
     agree to the bit, floats too, since the least of all sums along paths does not depend on the
     order of work. Of several shortest paths, predecessors name the least vertex.
-    Deterministic. Cost: ``dijkstra`` O((n + m) log n); the others see to each arc about once or
-    twice. Raises UsageError for bad input, before any work.
+    Deterministic. Cost: ``dijkstra`` O((n + m) log n); near_far and self_tuning see to each arc
+    about once or twice; the frontier methods read all vertices, or all arcs, every round. Raises
+    UsageError for bad input, before any work.
     """
     asked = problems.check(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(method, delta, set_point, power_limit)
-    if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1):
+    if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     where = graph.backend if backend == "auto" and graph.backend == "gpu" else None
     where = where or backends.resolve(backend)

@@ -56,6 +56,7 @@ def run(
         finder = predecessors_gpu.Finder(graph, asked.dtype)
         for i, sources in enumerate(asked.sources):
             finder.run(distance[i], sources, predecessor[i])
+        predecessor = predecessor.astype(graph.indices.dtype, copy=False)
     except cupy.cuda.memory.OutOfMemoryError as error:
         raise DeviceError(
             f"the device has no room for {len(asked.sources)} searches on {asked.graph}; ask for "
@@ -90,6 +91,7 @@ def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor)
     start = searcher.default_set_point
     governor.begin(start, start / 1024, start * 4)
     distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
+    searcher.kernel()  # compiled before the power is looked at
     done, count = 0, 1
     while done < len(asked.sources):
         here = slice(done, done + count)

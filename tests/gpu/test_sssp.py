@@ -86,6 +86,31 @@ def test_hubs_and_chains(method):
     assert_equal(mgraph.from_edges(chain, backend="cpu"), 0, method)
 
 
+@pytest.mark.parametrize("method", ON_GPU)
+@pytest.mark.parametrize(
+    ("weights", "dtype"),
+    [
+        ([2**30 - 1] * 2, np.int32), ([2**31 - 2], np.int32), ([2**61 - 1] * 2, np.int64),
+        ([8e37] * 3, np.float32), ([4e307] * 3, np.float64), ([1e-42] * 9, np.float64),
+        ([1e-320] * 9, np.float64), ([0] * 40, np.int32),
+    ],
+)  # fmt: skip
+def test_weights_near_the_end_of_their_type(method, weights, dtype):
+    ids = np.arange(len(weights) + 1)
+    edges = EdgeList(ids[:-1], ids[1:], np.array(weights, dtype))
+    assert_equal(mgraph.from_edges(edges, directed=False, backend="cpu"), 0, method)
+
+
+@pytest.mark.parametrize("bridge", [2**56 - 3, 2**58 + 7, 2**60 - 1])
+@pytest.mark.parametrize("method", ON_GPU)
+def test_lengths_beyond_the_digits_of_a_double(method, bridge):
+    cluster = random_graph(300, 3000, lambda random, m: random.integers(1, 31, m), seed=bridge % 97)
+    edges = cluster.to_edges()
+    src, dst, weight = (np.append(a, x) for a, x in zip(edges, (300, 0, bridge), strict=True))
+    graph = mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
+    assert_equal(graph, 300, method)
+
+
 @pytest.mark.parametrize("delta", [0.5, 7.0, 200.0, 1e9])
 def test_any_delta(delta):
     assert_equal(random_graph(30_000, 120_000, WEIGHTS["int32"]), 0, "near_far", delta=delta)
@@ -97,8 +122,8 @@ def test_any_set_point(set_point):
     assert_equal(graph, 0, "self_tuning", set_point=set_point)
 
 
-@pytest.mark.parametrize("delta", [0.0, 3.0])
-def test_lists_that_are_too_short_cost_no_answers(delta):
+@pytest.mark.parametrize("how", [{}, {"delta": 3.0}, {"set_point": 2000}])
+def test_lists_that_are_too_short_cost_no_answers(how):
     from mgraph.core.csr_gpu import to_device
     from mgraph.shortest_paths import near_far_gpu
 
@@ -108,7 +133,11 @@ def test_lists_that_are_too_short_cost_no_answers(delta):
     searcher.lists[2] = searcher.near = np.uint32(8)
     searcher.lists[10] = np.uint32(1)  # entries a chunk
     found = searcher.run(
-        [np.array([0])], mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1, delta=delta
+        [np.array([0])],
+        mean_weight=50.0,
+        cutoff=np.iinfo(np.int32).max - 1,
+        most_iterations=100_000,
+        **how,
     )
     np.testing.assert_array_equal(found.distance[0].get(), expected)
 

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
 
+from mgraph.core.csr import from_edges
+from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
@@ -120,6 +122,41 @@ def test_lengths_grow_to_int64_where_int32_is_too_small():
     assert sssp(line([2**20] * 3), 0, backend="cpu").distance.dtype == np.int32
 
 
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize(
+    ("weights", "dtype"),
+    [
+        ([2**30 - 1] * 2, np.int32), ([2**31 - 2], np.int32), ([2**61 - 1] * 2, np.int64),
+        ([8e37] * 3, np.float32), ([4e307] * 3, np.float64), ([0] * 40, np.int32),
+    ],
+)  # fmt: skip
+def test_weights_near_the_end_of_their_type(method, weights, dtype):
+    n = len(weights) + 1
+    edges = EdgeList(np.arange(n - 1), np.arange(1, n), np.array(weights, dtype))
+    graph = from_edges(edges, directed=False, backend="cpu")
+    found = sssp(graph, 0, method=method, backend="cpu", predecessors=True)
+    lengths = np.cumsum(np.array([0, *weights], found.distance.dtype), dtype=found.distance.dtype)
+    assert np.array_equal(found.distance, lengths)
+    assert np.array_equal(found.predecessor, np.arange(-1, n - 1))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "cutoff", "reached"),
+    [
+        (np.int64, 2.0**63, 4), (np.int64, np.inf, 4), (np.int32, 1e30, 4), (np.int32, 2.5, 3),
+        (np.float32, 1e300, 4), (np.float32, 0.9999999999, 1), (np.float32, 1, 2),
+    ],
+)  # fmt: skip
+def test_cutoffs_at_the_edges_of_types(dtype, cutoff, reached):
+    assert sssp(line([1, 1, 1], dtype), 0, cutoff=cutoff, backend="cpu").reached.sum() == reached
+
+
+def test_predecessors_along_a_long_chain_of_no_length():
+    n = 300_000  # a pass over all vertices a level would take hours
+    found = sssp(line([0] * n), 0, backend="cpu", method="dijkstra", predecessors=True)
+    assert np.array_equal(found.predecessor, np.arange(-1, n))
+
+
 @pytest.mark.parametrize(
     ("weights", "dtype", "message"),
     [
@@ -127,6 +164,7 @@ def test_lengths_grow_to_int64_where_int32_is_too_small():
         ([1, np.nan], np.float64, "weights of at least 0, and the least is nan"),
         ([1, np.inf], np.float32, "need finite weights"),
         ([2**62, 2**62], np.int64, "would overflow int64"),
+        ([2**62 - 1] * 2, np.int64, "would overflow int64"),
         ([3e38, 3e38], np.float32, "would overflow float32"),
     ],
 )

@@ -63,7 +63,7 @@ struct advance : queues {
   __device__ void expand(bool mine, const entry& e, bool unsure = false) {
     const key_t now = unsure && mine ? fresh(&distance[e.vertex]) : e.key;
     const u32 lane = threadIdx.x & 31;
-    const bool left = mine && e.degree > piece_arcs && leave_pieces(e);
+    const bool left = leave_pieces(mine, e);
     const u32 degree = mine && !left ? e.degree : 0;
     const u32 end = prefix_sum(degree, lane), start = end - degree;
     const u32 total = __shfl_sync(all_lanes, end, 31);
@@ -90,8 +90,8 @@ struct advance : queues {
 
   // Keep entries for `expand_kept`; there is room for one a thread.
   __device__ void keep_here(bool mine, const entry& e) {
-    if (mine && e.degree > piece_arcs) mine = !leave_pieces(e);
-    keep(0, mine, e, local);
+    const bool left = leave_pieces(mine, e);
+    keep(0, mine && !left, e, local);
   }
 
   // Relax the arcs of the kept entries, spread evenly over the block. By the whole block.
@@ -127,8 +127,9 @@ struct advance : queues {
 
   // Relax the arcs of a piece, by a warp.
   __device__ void expand_piece(int u, key_t key, u32 number) {
-    if (fresh(&distance[u]) != key) return;
     const u32 lane = threadIdx.x & 31;
+    const key_t now = lane == 0 ? fresh(&distance[u]) : key;
+    if (!__all_sync(all_lanes, now == key)) return;
     const long long begin = g.indptr[u] + (long long)number * piece_arcs;
     const long long end = min(begin + piece_arcs, g.indptr[u + 1]);
     if (lane == 0) {

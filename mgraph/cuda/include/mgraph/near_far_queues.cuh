@@ -70,6 +70,7 @@ struct queues {
     }
     __syncwarp();
     if (mine) {
+      atomicMin(&s.least[list], key);
       u16 chunk = index < m.chunks ? no_chunk : lost_chunk;
       while (chunk == no_chunk) chunk = *provided;
       if (chunk == lost_chunk) {
@@ -78,7 +79,6 @@ struct queues {
         const u32 at = chunk * m.chunk_entries + position % m.chunk_entries;
         m.far.vertex[at] = vertex;
         m.far.key[at] = key;
-        atomicMin(&s.least[list], key);
       }
     }
     __syncwarp();
@@ -109,21 +109,31 @@ struct queues {
     put_into(0, mine && !room, vertex, key);
   }
 
-  // Cut a vertex of many arcs up for all blocks; false where there is no room. By one lane.
-  __device__ bool leave_pieces(const entry& e) {
-    const u32 count = (e.degree + piece_arcs - 1) / piece_arcs;
-    const u32 position = atomicAdd(&s.count[piece_sum], count);
-    if (position + count > m.piece_capacity) {
-      atomicSub(&s.count[piece_sum], count);
-      return false;
+  // Cut vertices of many arcs up for all blocks; false where there was no need or no room.
+  __device__ bool leave_pieces(bool mine, const entry& e) {
+    const u32 lane = threadIdx.x & 31;
+    bool left = false;
+    u32 large = __ballot_sync(all_lanes, mine && e.degree > piece_arcs);
+    for (; large; large &= large - 1) {
+      const int owner = __ffs(large) - 1;
+      const int vertex = __shfl_sync(all_lanes, e.vertex, owner);
+      const key_t key = __shfl_sync(all_lanes, e.key, owner);
+      const u32 degree = __shfl_sync(all_lanes, e.degree, owner);
+      const u32 count = (degree + piece_arcs - 1) / piece_arcs;
+      u32 position = 0;
+      if (lane == 0) position = atomicAdd(&s.count[piece_sum], count);
+      position = __shfl_sync(all_lanes, position, 0);
+      const bool room = position + count <= m.piece_capacity;
+      if (lane == 0 && !room) atomicSub(&s.count[piece_sum], count);
+      if (lane == 0 && room) atomicMin(&s.least_near, key);
+      for (u32 i = lane; room && i < count; i += 32) {
+        m.pieces.vertex[position + i] = vertex;
+        m.pieces.key[position + i] = key;
+        m.pieces.number[position + i] = i;
+      }
+      left = left || (room && lane == u32(owner));
     }
-    for (u32 i = 0; i < count; ++i) {
-      m.pieces.vertex[position + i] = e.vertex;
-      m.pieces.key[position + i] = e.key;
-      m.pieces.number[position + i] = i;
-    }
-    atomicMin(&s.least_near, e.key);
-    return true;
+    return left;
   }
 
   // Keep entries for this block's own next hop. Returns whether this lane's found room.

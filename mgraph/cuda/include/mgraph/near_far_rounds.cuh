@@ -14,6 +14,8 @@ struct question {  // searches, each from seeds[seed_start[i]:seed_start[i + 1]]
 
 struct manner {
   double delta;  // near-far's, or 0: then the controller follows set_point
+  // The controller measures lengths in a power of two, so that nothing is rounded.
+  double unit, units_in_1;
   double set_point, mean_degree, mean_weight, quantum;
   int hops;
   u32 most_iterations;
@@ -117,7 +119,7 @@ struct rounds : advance {
     __syncwarp();
     if (lane < partitions) {
       const bool bounded = !fixed && int(lane) < c.live - 1;
-      s.bounds[lane] = bounded ? key_at_most(c.bounds[lane]) : no_key;
+      s.bounds[lane] = bounded ? key_at_most(c.bounds[lane] * how.unit) : no_key;
       s.list_of_part[lane] = s.list_of[c.slots[lane]];
     }
     if (lane == 0) {
@@ -156,8 +158,8 @@ struct rounds : advance {
     seen.met = float(sum[met_sum]);
     seen.drawn = float(sum[drawn_sum]);
     seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
-    seen.least = double(as_length(near ? least_near : least_far));
-    seen.largest = double(as_length(key_t(sum[largest_column])));
+    seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
+    seen.largest = double_of(key_t(sum[largest_column])) * how.units_in_1;
     bool stop = (!near && !far && !lost) || iteration >= how.most_iterations;
     if (asked.target_count > 0 && iteration > 0) {
       stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
@@ -170,7 +172,10 @@ struct rounds : advance {
       c.threshold = fmax(c.threshold + how.delta, (floor(seen.least / how.delta) + 1) * how.delta);
     }
     __syncwarp();
-    const key_t threshold = max(key_at_most(c.threshold), near || !far ? key_t(0) : least_far);
+    // Rounding may leave the threshold below the nearest far vertex; then that is the threshold,
+    // or nothing would move.
+    const key_t threshold =
+        max(key_at_most(c.threshold * how.unit), near || !far ? key_t(0) : least_far);
     choose_lists(threshold, far && least_far <= threshold && !lost, lost);
     if (lane < counters) s.count[lane] = 0;
     if (lane < 3) s.local_count[lane] = 0;
@@ -211,7 +216,7 @@ struct rounds : advance {
       const bool fixed = how.delta > 0;
       const double row[trace_columns] = {
           expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
-          s.threshold_before, fixed ? 0 : c.advance.slope,
+          s.threshold_before * how.unit, fixed ? 0 : c.advance.slope,
           fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
     }

@@ -49,6 +49,15 @@ __device__ __forceinline__ key_t extended(key_t key, weight_t weight) {
 // The largest key: above every length, infinity included.
 constexpr key_t no_key = sizeof(key_t) == 4 ? key_t(0x7FFFFFFF) : key_t(0x7FFFFFFFFFFFFFFFLL);
 
+// A length as a double, rounded up.
+__device__ __forceinline__ double double_of(key_t key) {
+  if constexpr (static_cast<length_t>(0.5) == 0) {
+    return __ll2double_ru(key);
+  } else {
+    return as_length(key);
+  }
+}
+
 // The largest key whose length is at most x; x is not negative.
 __device__ __forceinline__ key_t key_at_most(double x) {
   if constexpr (static_cast<length_t>(0.5) == 0) {

@@ -1,8 +1,15 @@
-// The controller of the self-tuning search: self_tuning_cpu.py explains it and does the same.
+// The controller of the self-tuning search: self_tuning_cpu.py explains it.
 //
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
-// asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so it has one division in a row and no double precision but for sums; `learn` runs
-// while the other warps relax arcs.
+// asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so
+// its divisions are fast ones; `learn` runs while the other warps relax arcs. What differs:
+//   hops         where blocks follow what they find for several hops in an iteration, a vertex that
+//                waits near is taken for `hops` to expand (and pieces for piece_arcs / d), a width
+//                or a fall of the threshold is divided by that, and the threshold may pass the
+//                farthest vertex seen, by what so many hops will find
+//   fresh_share  a block's far queue keeps entries that were replaced since; sizes are scaled by
+//                the share that was not, as it was seen last
+//   unit         lengths are measured in a power of two near the mean weight, if they are floats
 #pragma once
 
 namespace mgraph {
@@ -222,7 +229,7 @@ struct controller {
       }
       target = float(bias * set_point / advance.slope);
     }
-    if (lane == 1 && step_seen > 0) {
+    if (lane == 1 && expanded > 0 && step_seen > 0) {
       bisect.slope = alpha;
       bisect.observe(step_seen, expanded - near_seen);
       if (bisect.slope > 0) alpha = float(bisect.slope);
