@@ -73,7 +73,7 @@ class Searcher:
         # Lists that are too short cost time, a search that is begun anew from what was reached.
         scarce = free_bytes() < 2 * groups * n * entry * 14
         self.near = min((1 if scarce else 4) * share + 16384, (1 << 26) - 1)
-        slots = (1.5 if scarce else 6) * share + 2 * PARTITIONS * 32
+        slots = (2.5 if scarce else 6) * share + 2 * PARTITIONS * 32
         self.chunk = max(32, -(-int(slots) // CHUNKS // 32) * 32)
         pieces = largest = 0
         if graph.max_degree > PIECE_ARCS:
