@@ -94,7 +94,7 @@ def _largest_within(cutoff: Any, dtype: np.dtype) -> Any:
     if dtype.kind == "i":
         most = int(np.iinfo(dtype).max) - 1
         return dtype.type(math.floor(cutoff) if cutoff < most else most)
-    length = dtype.type(min(cutoff, float(np.finfo(dtype).max)))
+    length = dtype.type(min(cutoff, float(np.finfo(dtype).max))) + dtype.type(0)  # no -0.0
     return length if float(length) <= cutoff else np.nextafter(length, dtype.type(0))
 
 

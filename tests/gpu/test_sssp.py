@@ -101,6 +101,12 @@ def test_weights_near_the_end_of_their_type(method, weights, dtype):
     assert_equal(mgraph.from_edges(edges, directed=False, backend="cpu"), 0, method)
 
 
+@pytest.mark.parametrize("method", ON_GPU)
+def test_a_cutoff_of_minus_zero(method):
+    edges = EdgeList([0], [1], np.array([0.0]))
+    assert_equal(mgraph.from_edges(edges, backend="cpu"), 0, method, cutoff=-0.0)
+
+
 @pytest.mark.parametrize("bridge", [2**54 - 3, 2**54 + 7, 3 * 2**53 + 1])
 @pytest.mark.parametrize("method", ON_GPU)
 def test_lengths_beyond_the_digits_of_a_double(method, bridge):
