@@ -59,6 +59,7 @@ def _checked(edges: EdgeList) -> EdgeList:
     if any(array.shape != (len(arrays[0]),) for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise UsageError(f"src, dst and weight must be as long as one another, and are {shapes}")
+    arrays = [array if array.flags.c_contiguous else array.copy() for array in arrays]
     for name, array in zip(("src", "dst"), arrays, strict=False):
         if array.dtype.kind not in "iu" and array.size:
             raise UsageError(f"{name} must be whole numbers, and is {array.dtype}")

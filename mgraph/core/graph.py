@@ -143,6 +143,8 @@ def check_shapes(graph: Graph) -> None:
                 f"{name} must be a NumPy or CuPy array of one dimension, and is "
                 f"{type(array).__name__}{getattr(array, 'shape', '')}"
             )
+        if not array.flags.c_contiguous:
+            raise UsageError(f"{name} must be contiguous, and is a view with gaps; copy it")
     if len({on_gpu(array) for array in arrays.values()}) > 1:
         raise UsageError("a graph's arrays must all be NumPy arrays or all CuPy arrays")
     for name, dtypes in (

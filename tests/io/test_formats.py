@@ -241,6 +241,14 @@ def test_names_that_tell_nothing_and_files_in_the_way(tmp_path):
         mgraph.write_graph(graph, tmp_path, overwrite=True)
 
 
+def test_views_with_gaps():
+    pairs = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
+    graph = mgraph.from_edges(EdgeList(pairs[:, 0], pairs[:, 1]), backend="cpu")
+    np.testing.assert_array_equal(graph.indices, [1, 2, 0])
+    with pytest.raises(UsageError, match="indices must be contiguous"):
+        Graph(graph.indptr, pairs[:, 1])
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_the_order_of_the_edges_does_not_matter(data):
