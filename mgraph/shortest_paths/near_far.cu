@@ -42,7 +42,8 @@ struct block_search : rounds {
       s.bounds[threadIdx.x] = no_key;
     }
     if (threadIdx.x == 0) {
-      s.control.begin(how.set_point, how.mean_degree, how.mean_weight, how.quantum, how.hops);
+      s.control.begin(how.set_point, how.mean_degree, how.mean_weight, how.quantum,
+                      blocks * threads);
       s.control.threshold = how.delta;
       s.threshold = key_at_most(how.delta);
       s.reads = s.first_list = s.near_count = 0;
@@ -273,7 +274,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
                     nullptr,
                     cutoff,
                     local,
-                    0}}};
+                    0,
+                    min(u32(threads), u32(most_local_arcs * threads / fmax(mean_degree, 1.0)))}}};
   it.asked = {searches, seed_start, seeds, targets, target_count, bool(first_target)};
   const double aim = delta > 0 ? 0 : *set_point;
   it.how = {delta, unit, 1 / unit, aim, mean_degree, mean_weight, quantum, hops, most_iterations};

@@ -20,7 +20,8 @@ from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # a block, one to a multiprocessor
-HOPS = 16  # in an iteration with few arcs
+HOPS = 16, 128  # the least and the most, in an iteration with few arcs
+FEW_ARCS = 8  # of a vertex
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
@@ -113,8 +114,9 @@ class Searcher:
 
     @property
     def default_set_point(self) -> float:
-        """A vertex a thread: with that many arcs a device is busy, and still in order."""
-        return self.blocks * THREADS * max(1.0, self.graph.m / max(self.graph.n, 1))
+        """A vertex a thread, or two where the arcs are many: then a device is just busy."""
+        degree = max(1.0, self.graph.m / max(self.graph.n, 1))
+        return self.blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
 
     def run(
         self,
@@ -152,8 +154,8 @@ class Searcher:
         trace = cupy.zeros((trace_rows, len(FIELDS))) if trace_rows else None
         aim = float(set_point or self.default_set_point)
         if hops is None:
-            few = aim / HOPS <= self.blocks * THREADS / 2
-            hops = HOPS if delta > 0 or few else 1
+            wanted = 0 if delta > 0 else 4 * aim / (self.blocks * THREADS)
+            hops = max(HOPS[0], min(round(wanted), HOPS[1]))
         set_point_here = cupy.array([aim])
         wanted = None if targets is None else cupy.asarray(targets, np.int32)
         kernel = self.kernel()

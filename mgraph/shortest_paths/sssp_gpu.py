@@ -10,6 +10,7 @@ from mgraph.cuda.energy import EnergyMeter
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
+from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import Problem
@@ -47,9 +48,10 @@ def run(
                 step = float(delta or asked.default_delta)
             distance, rows = _near_far(asked, graph, step, set_point, trace)
         if asked.targets.size:
-            found = distance[:, cupy.asarray(asked.targets)]
+            key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
+            found = key[:, cupy.asarray(asked.targets)]
             bound = found.min(axis=1) if asked.first_target else found.max(axis=1)
-            distance[distance > bound[:, None]] = asked.infinity
+            distance[key > bound[:, None]] = asked.infinity
         if not predecessors:
             return distance, None, rows
         predecessor = cupy.empty(distance.shape, np.int32)

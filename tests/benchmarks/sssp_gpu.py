@@ -1,7 +1,7 @@
 """Figures of shortest paths on GPUs, as they stand in shortest_paths/BENCHMARKS.md.
 
     python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
-    python -m tests.benchmarks.sssp_gpu controller              what the controller costs
+    python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     what the controller costs
     python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
     python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
     python -m tests.benchmarks.sssp_gpu sources MAKER NAME FOLDER GPUS      many sources
@@ -80,12 +80,18 @@ class Bench:
         return statistics.median(times[1:])
 
     def spread(self, **how):
-        """Iterations, arcs over m, and of X2 after a tenth: median, interquartile range over it."""
-        found = self.run(trace_rows=50_000, **how)
-        count = int(found.iterations[0])
-        x2 = found.trace[1 : count + 1, 1].get()
-        low, median, high = np.percentile(x2[count // 10 :], [25, 50, 75])
-        return count, x2.sum() / self.graph.m, median, (high - low) / max(median, 1)
+        """Iterations, arcs over m, and of X2 after a tenth: median, interquartile range over it.
+
+        Of each the median over five searches, since no two take the same steps.
+        """
+        rows = []
+        for _ in range(5):
+            found = self.run(trace_rows=50_000, **how)
+            count = int(found.iterations[0])
+            x2 = found.trace[1 : count + 1, 1].get()
+            low, median, high = np.percentile(x2[count // 10 :], [25, 50, 75])
+            rows.append((count, x2.sum() / self.graph.m, median, (high - low) / max(median, 1)))
+        return np.median(rows, axis=0)
 
     def checksum(self):
         reached = self.distance[self.distance < infinity_of(self.length)]
@@ -114,7 +120,7 @@ def single(maker, names):
             setting = f"delta x {best:g}" if how else f"X2/P {median / aim:.2f}"
             print(
                 f"  {method:11s} {setting:12s} {took:8.3f} ms, traced {traced:8.3f} ms, "
-                f"{count:,} iterations, arcs {work:.2f} m, IQR/median {spread:.2f}",
+                f"{count:,.0f} iterations, arcs {work:.2f} m, IQR/median {spread:.2f}",
                 flush=True,
             )
         print("  swept: " + ", ".join(f"{f:g}: {t:.2f}" for f, t in swept.items()))
@@ -123,15 +129,41 @@ def single(maker, names):
         cupy.get_default_memory_pool().free_all_blocks()
 
 
-def controller():
-    """A chain has a vertex an iteration: the two methods differ by the controller alone."""
-    n = 20_000
-    ids = np.arange(n, dtype=np.int32)
-    edges = mgraph.EdgeList(ids[:-1], ids[1:], np.ones(n - 1, np.int32))
-    bench = Bench(mgraph.from_edges(edges, directed=False, backend="gpu"), 0)
-    fixed = bench.milliseconds(delta=1e9, hops=1)
-    tuned = bench.milliseconds(set_point=1e6, hops=1)
-    print(f"an iteration: near_far {1e3 * fixed / n:.3f} us, self_tuning {1e3 * tuned / n:.3f} us")
+def controller(maker, names):
+    """What the controller adds to an iteration, and its share of searches with so many of them.
+
+    On layers of vertices, of which each has arcs to the next one, all that is near is expanded at
+    once by both methods; so they differ by the controller alone, with many hops an iteration as
+    with one.
+    """
+    import cupy
+
+    layers, width, degree = 512, 16_384, 4
+    random = np.random.default_rng(1)
+    head = np.arange(width, layers * width, dtype=np.int32)
+    tail = random.integers(0, width, (degree, head.size)) + (head // width - 1) * width
+    edges = mgraph.EdgeList(tail.ravel().astype(np.int32), np.tile(head, degree))
+    bench = Bench(mgraph.from_edges(edges, directed=True, backend="gpu"), 0)
+    bench.sources = [np.arange(width)]
+    cost = {}
+    for kind, hops in (("waves", 16), ("frontiers", 1)):
+        iterations = [bench.spread(hops=hops, **how)[0] for how in ({"delta": 1e9}, {})]
+        fixed, tuned = (bench.milliseconds(hops=hops, **how) for how in ({"delta": 1e9}, {}))
+        cost[kind] = tuned / iterations[1] - fixed / iterations[0]
+        print(
+            f"{kind}: near_far {iterations[0]:.0f} iterations, {1e3 * fixed / iterations[0]:.2f} "
+            f"us each; self_tuning {iterations[1]:.0f}, {1e3 * tuned / iterations[1]:.2f} us; "
+            f"the controller {1e3 * cost[kind]:.2f} us",
+            flush=True,
+        )
+    del bench
+    for name in names:
+        bench = Bench(*made(maker, name))
+        count, took = bench.spread()[0], bench.milliseconds()
+        kind = "waves" if name.startswith(("road", "grid")) else "frontiers"
+        print(f"{name}: {took:.2f} ms, the controller {count * cost[kind] / took:.2%}", flush=True)
+        del bench
+        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def clock(function, *arguments, **options):
@@ -267,11 +299,10 @@ def power(maker, name, limits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("single", "methods"):
+    for verb in ("single", "controller", "methods"):
         command = verbs.add_parser(verb)
         command.add_argument("maker")
         command.add_argument("names", nargs="+")
-    verbs.add_parser("controller")
     verbs.add_parser("build").add_argument("folder")
     command = verbs.add_parser("sources")
     for name, kind in (("maker", str), ("name", str), ("folder", str), ("gpus", int)):

@@ -12,6 +12,7 @@ struct advance : queues {
   key_t cutoff;
   local_list* local;  // [2]
   int hop;            // within the iteration
+  u32 most_local;     // entries with which a block goes on by itself
 
   // Look a vertex up; all loads of it are under way at once.
   __device__ entry look_up(bool mine, int vertex, key_t key) const {

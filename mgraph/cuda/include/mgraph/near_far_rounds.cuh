@@ -99,11 +99,11 @@ struct rounds : advance {
   // What the far queue's lists will be in this iteration: see `controller::divide`. A block
   // whose slice fills up looks all of them through for entries that were replaced: what is read
   // is freed only afterwards, so that must begin while there is room for all of it again.
-  __device__ void choose_lists(key_t threshold, bool anything, bool lost) {
+  __device__ void choose_lists(double next, bool anything, bool lost, bool wave) {
     controller& c = s.control;
     const bool fixed = how.delta > 0;
     const int slot = lane < partitions ? c.slots[lane] : 0, lived = fixed ? 1 : c.live;
-    const int divided = fixed ? anything : c.divide(anything, lane);
+    const int divided = !anything ? 0 : fixed ? 1 : c.divide(next, wave, lane);
     const bool clean =
         !lost && s.sums[fullest_column] > u64(m.chunks) * m.chunk_entries * 4 / 10;
     const int reads = clean ? lived : divided, list = s.list_of[slot];
@@ -142,52 +142,59 @@ struct rounds : advance {
     }
     fence();
     const u64 newest = lane < columns ? fresh(&sums[round % 3 * columns + lane]) : 0;
-    for (int step = 1; step < 32; step *= 2) counts += __shfl_xor_sync(all_lanes, counts, step);
+    const u32 near_count = __reduce_add_sync(all_lanes, u32(counts));
+    const u32 piece_count = __reduce_add_sync(all_lanes, u32(counts >> 32));
     far = __any_sync(all_lanes, far);
     lost = __any_sync(all_lanes, lost);
     if (lane < columns) s.sums[lane] = newest;
     __syncwarp();
     const u64* const sum = s.sums;
-    const bool near = counts > 0;
+    const bool near = near_count + piece_count > 0;
     const key_t least_near = key_t(sum[least_near_column]);
     const key_t least_far = key_t(sum[least_far_column]);
     observation seen;
-    seen.near = float(u32(counts));
-    seen.piece_arcs = float(u32(counts >> 32)) * piece_arcs;
+    seen.near = float(near_count);
+    seen.piece_arcs = float(piece_count) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
-    seen.met = float(sum[met_sum]);
-    seen.drawn = float(sum[drawn_sum]);
     seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
     seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
+    if (!near && !far) seen.least = c.threshold;  // all that waited was lost
     seen.largest = double_of(key_t(sum[largest_column])) * how.units_in_1;
     bool stop = (!near && !far && !lost) || iteration >= how.most_iterations;
     if (asked.target_count > 0 && iteration > 0) {
       stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }
-    if (lane == 0) s.threshold_before = c.threshold;
-    __syncwarp();
+    // Few arcs at a time: latency counts, and a hop within the block costs less than a barrier.
+    const u32 all_far = __reduce_add_sync(all_lanes, u32(fminf(seen.far_here, 1 << 26)));
+    const float about = how.delta > 0 ? seen.near : (seen.near + all_far) / widest_wave;
+    const bool wave = how.hops > 1 && about * float(how.mean_degree) <= float(blocks * threads);
+    double next = c.threshold;
+    if (lane == 0) s.threshold_before = next;
     if (how.delta <= 0) {
-      if (!stop) c.decide(seen, lane);
-    } else if (!near && far && lane == 0) {
-      c.threshold = fmax(c.threshold + how.delta, (floor(seen.least / how.delta) + 1) * how.delta);
+      next = c.decide(seen, wave, lane);
+    } else if (!near && far) {
+      next = fmax(next + how.delta, (floor(seen.least / how.delta) + 1) * how.delta);
+      __syncwarp();
+      if (lane == 0) c.threshold = next;
     }
-    __syncwarp();
     // Rounding may leave the threshold below the nearest far vertex; then that is the threshold,
     // or nothing would move.
-    const key_t threshold =
-        max(key_at_most(c.threshold * how.unit), near || !far ? key_t(0) : least_far);
-    choose_lists(threshold, far && least_far <= threshold && !lost, lost);
+    key_t threshold = key_at_most(next * how.unit);
+    if (!near && far && threshold < least_far) {
+      threshold = least_far;
+      next = endless;  // all partitions are read
+    }
+    choose_lists(next, far && least_far <= threshold && !lost, lost, wave);
     if (lane < counters) s.count[lane] = 0;
     if (lane < 3) s.local_count[lane] = 0;
     if (lane == 0) {
       s.threshold = threshold;
       s.stop = stop;
       s.collect = lost;
-      // Few arcs at a time: latency counts, and a hop within the block costs less than a barrier.
-      s.eager = how.hops > 1 && seen.near * float(how.mean_degree) <= float(blocks * threads);
+      s.eager = wave;
       s.hops = s.eager ? how.hops : 1;
       const float wanted = how.delta > 0 ? seen.far_here : c.target - seen.near;
-      s.quota = max(32u, u32(fmaxf(wanted, 0) * (how.hops > 1 ? 1.25f : 4.0f) / blocks));
+      s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
       s.least_near = no_key;
       s.largest = 0;
       s.next_entry = 0;
@@ -216,12 +223,14 @@ struct rounds : advance {
       const bool fixed = how.delta > 0;
       const double row[trace_columns] = {
           expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
-          s.threshold_before * how.unit, fixed ? 0 : c.advance.slope,
+          s.threshold_before * how.unit, fixed ? 0 : c.d(),
           fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
     }
     __syncwarp();
-    if (how.delta <= 0) s.control.learn(expanded, arcs, lane);
+    if (how.delta <= 0) {
+      s.control.learn(expanded, arcs, float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
+    }
     if (lane == 0) s.first_list = s.list_of_part[0];
   }
 };

@@ -19,7 +19,8 @@ constexpr int lists = 2 * partitions;    // of each partition: one being read, o
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
 constexpr u32 piece_arcs = 256;          // a vertex of more arcs is cut into pieces of so many
 constexpr u32 few_batches = 8;           // of entries: then the block shares their arcs evenly
-constexpr u32 most_local = threads / 4;  // entries with which a block goes on by itself
+constexpr u32 most_local_arcs = 4;       // a thread, with which a block goes on by itself
+constexpr float widest_wave = 8;         // arcs a thread, up to which hops are worth while
 constexpr int trace_columns = 10;        // trace.py names them
 
 // Sums over a search's blocks, of one round.

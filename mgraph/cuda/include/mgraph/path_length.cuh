@@ -49,10 +49,14 @@ __device__ __forceinline__ key_t extended(key_t key, weight_t weight) {
 // The largest key: above every length, infinity included.
 constexpr key_t no_key = sizeof(key_t) == 4 ? key_t(0x7FFFFFFF) : key_t(0x7FFFFFFFFFFFFFFFLL);
 
-// A length as a double, rounded up.
+// A length as a double, rounded up. These conversions, too, keep subnormals.
 __device__ __forceinline__ double double_of(key_t key) {
   if constexpr (static_cast<length_t>(0.5) == 0) {
     return __ll2double_ru(key);
+  } else if constexpr (sizeof(length_t) == 4) {
+    double x;
+    asm("cvt.f64.f32 %0, %1;" : "=d"(x) : "f"(float(as_length(key))));
+    return x;
   } else {
     return as_length(key);
   }
@@ -63,7 +67,9 @@ __device__ __forceinline__ key_t key_at_most(double x) {
   if constexpr (static_cast<length_t>(0.5) == 0) {
     return x >= static_cast<double>(no_key) ? no_key - 1 : static_cast<key_t>(x);
   } else if constexpr (sizeof(length_t) == 4) {
-    return as_key(__double2float_rd(x));
+    float length;
+    asm("cvt.rm.f32.f64 %0, %1;" : "=f"(length) : "d"(x));
+    return as_key(length);
   } else {
     return as_key(static_cast<length_t>(x));
   }

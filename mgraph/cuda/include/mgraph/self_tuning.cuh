@@ -3,10 +3,8 @@
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
 // asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so
 // its divisions are fast ones; `learn` runs while the other warps relax arcs. What differs:
-//   hops         where blocks follow what they find for several hops in an iteration, a vertex that
-//                waits near is taken for `hops` to expand (and pieces for piece_arcs / d), a width
-//                or a fall of the threshold is divided by that, and the threshold may pass the
-//                farthest vertex seen, by what so many hops will find
+//   hops         where blocks follow what they find for several hops in an iteration, vertices are
+//                met on the way that no queue holds yet: see `follow_wave`
 //   fresh_share  a block's far queue keeps entries that were replaced since; sizes are scaled by
 //                the share that was not, as it was seen last
 //   unit         lengths are measured in a power of two near the mean weight, if they are floats
@@ -19,6 +17,7 @@ using u32 = unsigned int;
 constexpr int partitions = 16;
 constexpr int bootstrap_iterations = 5;
 constexpr float guard = 2;
+constexpr float steepest = 8;
 constexpr double longest_memory = 16;
 constexpr double endless = 1e300;
 
@@ -38,7 +37,7 @@ struct slope_model {
   __device__ void observe(double input, double output) {
     const double g = -2 * (output - slope * input) * input;
     const double h = 2 * input * input;
-    const double take = 1 / memory, keep = 1 - take;
+    const double take = __fdividef(1, float(memory)), keep = 1 - take;
     gradient = keep * gradient + take * g;
     variance = keep * variance + take * g * g;
     curvature = keep * curvature + take * h;
@@ -54,44 +53,60 @@ struct observation {
   float expanded;  // X1
   float near;      // X4: vertices up to the threshold, waiting
   float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
-  float met, drawn;  // far entries within the threshold, and those of them that still counted
   float far_here;    // entries in the partition of this lane
   double least;    // the nearest vertex that waits near, or far where none is near
   double largest;  // the farthest vertex that was updated
 };
 
 struct controller {
-  double threshold, set_point, quantum, mean_weight, farthest;
-  slope_model advance, bisect;  // d and alpha
+  double threshold, farthest;
+  double least;                 // the nearest vertex that waited at the last decision
+  float stretch;                // from there to the threshold
+  float quantum;                // the least step that makes a difference
+  float set_point;              // P
+  slope_model models[2];        // d and alpha
   float target;                 // equation 3: vertices to expand, P / d
   float alpha;
-  float hops;                   // how often an iteration's frontier moves on before it ends
+  float most;                   // vertices that keep the device busy
+  float per_arc, per_vertex;    // 1 / d, 1 / alpha
   float fresh_share;            // of far entries: the others were replaced by nearer ones
+  bool waved;                   // the last decision was by `follow_wave`
   float bias;                   // integral action: what the models get wrong in the long run
-  float step, near_before;      // of the threshold's last change
-  float step_seen, near_seen;   // of the one before, which `learn` learns from
+  float step, compared;         // the last change of the threshold, and vertices before it
   int iteration;
   // The far queue's partitions in ascending order: upper bounds, and the slots where they are
   // kept; slots beyond the live partitions are free.
   double bounds[partitions];
   int slots[partitions];
   int live;
+  struct {
+    double next, least, end;
+    float slope, compared;
+    bool wave;
+  } last;                       // decision, to be written down
+
+  __device__ double d() const { return models[0].slope; }
 
   // By one lane.
   __device__ void begin(double p, double mean_degree, double weight, double smallest_step,
-                        float hops_an_iteration) {
-    set_point = p;
-    quantum = smallest_step;
-    mean_weight = step = weight;
+                        double threads) {
+    set_point = float(p);
+    quantum = float(smallest_step);
+    step = weight;
     threshold = 0;
-    hops = hops_an_iteration;
     farthest = 0;
+    least = -8 * weight;  // so the first wave may reach further than that
+    most = float(2 * threads / fmax(mean_degree, 1.0));
     bias = fresh_share = 1;
-    near_before = step_seen = near_seen = 0;
-    advance.begin(fmax(mean_degree, 1.0));
-    bisect.begin(1);
+    waved = false;
+    compared = 0;
+    stretch = float(threshold - least);
+    models[0].begin(fmax(mean_degree, 1.0));
+    models[1].begin(1);
+    per_arc = float(1 / d());
     alpha = float(1 / weight);
-    target = float(p / advance.slope);
+    per_vertex = float(weight);
+    target = float(p / d());
     iteration = 0;
     for (int i = 0; i < partitions; ++i) {
       bounds[i] = endless;
@@ -118,81 +133,82 @@ struct controller {
     const float within = lower + (upper - lower) * share;
     const float beyond = upper + __fdividef(need - held, slope);
     const unsigned enough = __ballot_sync(0xFFFFFFFF, lane < bounded && held >= need);
-    const float found = __shfl_sync(0xFFFFFFFF, within, enough ? __ffs(enough) - 1 : 0);
-    const float guess = __shfl_sync(0xFFFFFFFF, beyond, max(bounded - 1, 0));
-    return enough ? found : bounded ? guess : __fdividef(need, slope);
+    const float found =
+        __shfl_sync(0xFFFFFFFF, enough ? within : beyond, enough ? __ffs(enough) - 1 : bounded - 1);
+    return bounded ? found : __fdividef(need, slope);
   }
 
-  // Equations 6 and 8: the threshold of the next iteration, by the whole warp.
-  __device__ void decide(const observation& seen, int lane) {
-    const float waiting =
-        hops * seen.near + __fdividef(seen.piece_arcs, float(advance.slope));
+  // Equations 6 and 8: the change of the threshold that gets P / d vertices together.
+  __device__ double follow_frontier(const observation& seen, float waiting, double end,
+                                    float& slope, int lane) const {
     const float need = target - waiting;
-    const float fresh =
-        seen.met > 0 ? fmaxf(0.5f * (fresh_share + __fdividef(seen.drawn, seen.met)), 1e-3f)
-                     : fresh_share;
-    const double end = fmax(seen.largest, seen.least);
-    const double all_end = fmax(farthest, end);
-    const double held_to = hops > 1 ? endless : all_end;  // where the last of the far ones may be
-    float slope = alpha;
-    double next;
-    if (need > 0) {
-      // What the last step brought keeps the model within bounds; at first, what is known of the
-      // far queue does.
-      const float brought = seen.expanded - near_before;
-      const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
-      const float stretch = float(fmax(fmin(bounds[0], held_to) - threshold, quantum));
-      if (step > 0 && brought > 0) {
-        const float density = __fdividef(brought, step);
-        slope = fminf(fmaxf(slope, density / guard), density * guard);
-      } else if (iteration < bootstrap_iterations && here > 0) {
-        slope = __fdividef(here, stretch);
-      }
-      const float ahead = fminf(__fdividef(need, slope), reach(need, fresh * seen.far_here, slope, held_to, lane));
-      // There is nothing beyond the farthest vertex but what the hops will find.
-      next = fmin(threshold + ahead, hops > 1 ? end + 2 * hops * mean_weight : all_end);
-    } else {
+    if (need <= 0) {
       const double from = fmin(threshold, end);
-      slope = __fdividef(seen.near, float(fmax(from - seen.least, quantum)));
-      next = from + __fdividef(need, slope * hops);
+      slope = __fdividef(seen.near, fmaxf(float(from - seen.least), quantum));
+      return from + __fdividef(need, slope);
     }
+    // What the last step brought keeps the model within bounds; at first, what is known of the far
+    // queue does. There is nothing beyond the farthest vertex.
+    const double all_end = fmax(farthest, end);
+    const float brought = seen.expanded - compared;
+    if (step > 0 && brought > 0) {
+      const float density = __fdividef(brought, step);
+      slope = fminf(fmaxf(slope, density / guard), density * guard);
+    } else if (iteration < bootstrap_iterations) {
+      const float here = __shfl_sync(0xFFFFFFFF, seen.far_here, 0);
+      const float width = fmaxf(float(fmin(bounds[0], all_end) - threshold), quantum);
+      if (here > 0) slope = __fdividef(here, width);
+    }
+    const float held = reach(need, fresh_share * seen.far_here, slope, all_end, lane);
+    return fmin(threshold + fminf(__fdividef(need, slope), held), all_end);
+  }
+
+  // The same where an iteration goes on for many hops. Its vertices are those that a wave passes,
+  // from the nearest one on: as many as last time if the threshold moves on as the nearest vertex
+  // does, and others as the stretch between the two grows or shrinks.
+  __device__ double follow_wave(const observation& seen, double end, float& slope) const {
+    const float passed = fmaxf(fminf(stretch, float(end - least)), quantum);
+    const float expanded = fmaxf(seen.expanded, 1), each = __fdividef(passed, expanded);
+    // No more than are busy in one hop; else they wait in vain.
+    float wanted = target;
+    if (seen.near > most) wanted = fminf(wanted, __fdividef(expanded * most, seen.near));
+    const float mine = fminf(fmaxf(per_vertex, each / steepest), each);
+    slope = 1 / mine;
+    const float wider = (wanted - expanded) * mine;
+    return seen.least + fminf(fmaxf(passed + wider, passed / 2), passed * 4);
+  }
+
+  // The threshold of the next iteration, by the whole warp. wave: it will go on for many hops.
+  __device__ double decide(const observation& seen, bool wave, int lane) {
+    const float waiting = seen.near + seen.piece_arcs * per_arc;
+    const double end = fmax(seen.largest, seen.least);
+    float slope = alpha;
+    double next = wave ? follow_wave(seen, end, slope)
+                       : follow_frontier(seen, waiting, end, slope, lane);
     // Between two whole lengths there is nothing to be had.
-    if (quantum >= 1) next = 2 * waiting < target ? ceil(next) : rint(next);
+    if (quantum >= 1) next = rint(2 * waiting < target ? next + 0.49 : next);
     next = fmax(next, seen.least);
-    __syncwarp();
-    if (lane == 0) {
-      step_seen = step;
-      near_seen = near_before;
-      step = float(next - threshold);
-      near_before = waiting;
-      alpha = slope;
-      fresh_share = fresh;
-      farthest = all_end;
-      threshold = next;
-      ++iteration;
-    }
-    __syncwarp();
+    if (lane == 0) last = {next, seen.least, end, slope, wave ? seen.expanded : waiting, wave};
+    return next;
   }
 
   // The partitions that hold something within the threshold are read, and what is left of them is
   // put back: which is when their stretch can be divided anew, the first part as wide as the next
   // iteration will want (equation 7), each further one twice as wide. So boundaries only ever
   // fall, and sizes stay true to them. Returns how many partitions are read; by the whole warp.
-  __device__ int divide(bool anything, int lane) {
+  __device__ int divide(double next, bool wave, int lane) {
     const double bound = lane < live ? bounds[lane] : endless;
-    const double below = __shfl_up_sync(0xFFFFFFFF, bound, 1);
-    const int reads = !anything ? 0
-        : __popc(__ballot_sync(0xFFFFFFFF, lane < live && (lane == 0 || below < threshold)));
-    if (!reads) return 0;
     const int slot = lane < partitions ? slots[lane] : 0;
-    const double end = __shfl_sync(0xFFFFFFFF, bound, reads - 1);
-    const double width =
-        fmax(double(__fdividef(target, hops * fmaxf(alpha, 1e-30f))), quantum);
+    const float ahead = float(bound - next);
+    const int reads = 1 + __popc(__ballot_sync(0xFFFFFFFF, ahead < 0));
+    const double end = bounds[reads - 1];
+    const float width = fmaxf(wave ? stretch / 4 : target * per_vertex, quantum);
+    const float all = __shfl_sync(0xFFFFFFFF, ahead, reads - 1);
     // Half of the free slots: the threshold may fall back and want to divide again.
     const int room = (partitions - (live - reads) + 1) / 2;
-    const double mark = threshold + width * ((2u << lane) - 1.0);
+    const float mark = width * float((2u << lane) - 1);
     const int made =
-        1 + __popc(__ballot_sync(0xFFFFFFFF, lane < room - 1 && mark < end - width / 2));
+        1 + __popc(__ballot_sync(0xFFFFFFFF, lane < room - 1 && mark < all - width / 2));
     // Where this lane's old partition goes: the kept ones behind the new, freed slots to the new.
     const int kept = live - reads;
     int place;
@@ -210,29 +226,50 @@ struct controller {
       if (lane >= reads && lane < live) bounds[place] = bound;
     }
     __syncwarp();
-    if (lane < made) bounds[lane] = lane == made - 1 ? end : mark;
+    if (lane < made) bounds[lane] = lane == made - 1 ? end : next + mark;
     if (lane == 0) live = made + kept;
     __syncwarp();
     return reads;
   }
 
-  // Equations 1, 2, 4 and 5, of the iteration that `decide` was told of; its result serves the
-  // next decision, so that it is computed while the others work. By the whole warp.
-  __device__ void learn(double expanded, double arcs, int lane) {
-    if (lane == 0 && expanded > 0) {
-      advance.observe(expanded, arcs);
-      const double seen = fmax(arcs / expanded, 1.0);
-      advance.slope = fmax(fmin(fmax(advance.slope, seen / guard), seen * guard), 1.0);
-      const double off = set_point / fmax(arcs, 1.0);
-      if (off > 0.25 && off < 4) {
-        bias = fminf(fmaxf(bias * float(1 + 0.05 * (off - 1)), 0.5f), 3.0f);
-      }
-      target = float(bias * set_point / advance.slope);
+  // Write the last decision down, and learn from the iteration before it, whose result the decision
+  // was told of (equations 1, 2, 4 and 5): that serves the next one, so that it is computed while
+  // the others work. By the whole warp. met, drawn: far entries within the threshold, and those of
+  // them that still counted.
+  __device__ void learn(double expanded, double arcs, float met, float drawn, int lane) {
+    const float moved = last.wave == waved ? step : 0, before = compared;
+    __syncwarp();
+    if (lane == 0) {
+      // In a wave, how much further the threshold reached, counts.
+      step = float(last.wave ? (last.next - last.least) - fmin(threshold, last.end) + least
+                             : last.next - threshold);
+      compared = last.compared;
+      waved = last.wave;
+      farthest = fmax(farthest, last.end);
+      threshold = last.next;
+      least = last.least;
+      stretch = float(threshold - least);
+      ++iteration;
     }
-    if (lane == 1 && expanded > 0 && step_seen > 0) {
-      bisect.slope = alpha;
-      bisect.observe(step_seen, expanded - near_seen);
-      if (bisect.slope > 0) alpha = float(bisect.slope);
+    slope_model& model = models[lane & 1];
+    if (lane == 1) model.slope = last.slope;
+    const bool tells = lane == 0 || (lane == 1 && (moved > 0 || (last.wave && moved < 0)));
+    if (expanded > 0 && tells) {
+      model.observe(lane ? moved : expanded, lane ? expanded - before : arcs);
+    }
+    if (lane == 0 && expanded > 0) {
+      const float fact = fmaxf(__fdividef(float(arcs), float(expanded)), 1);
+      const float slope = fmaxf(fminf(fmaxf(float(model.slope), fact / guard), fact * guard), 1);
+      const float off = __fdividef(set_point, fmaxf(float(arcs), 1));
+      if (off > 0.25f && off < 4) bias = fminf(fmaxf(bias * (1 + 0.05f * (off - 1)), 0.5f), 3);
+      model.slope = slope;
+      per_arc = __fdividef(1, slope);
+      target = bias * set_point * per_arc;
+      if (met > 0) fresh_share = fmaxf(0.5f * (fresh_share + __fdividef(drawn, met)), 1e-3f);
+    }
+    if (lane == 1) {
+      alpha = model.slope > 0 ? float(model.slope) : last.slope;
+      per_vertex = 1 / fmaxf(alpha, 1e-30f);
     }
     __syncwarp();
   }
