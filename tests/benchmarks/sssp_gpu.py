@@ -138,7 +138,7 @@ def controller(maker, names):
     """
     import cupy
 
-    layers, width, degree = 512, 16_384, 4
+    layers, width, degree = 2048, 2048, 4
     random = np.random.default_rng(1)
     head = np.arange(width, layers * width, dtype=np.int32)
     tail = random.integers(0, width, (degree, head.size)) + (head // width - 1) * width

@@ -213,7 +213,14 @@ struct rounds : advance {
     if (found) atomicAdd(&s.count[settled_sum], found);
   }
 
-  // Write down what the round's sums say of the iteration before, and learn from it.
+  // Learn from the last round, while the notes of this one are on their way. By the control warp.
+  __device__ void learn() {
+    if (how.delta > 0) return;
+    s.control.learn(double(s.sums[expanded_sum]), double(s.sums[arcs_sum]),
+                    float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
+  }
+
+  // Write down what the round's sums say of the iteration before. By the control warp.
   __device__ void look_back(u32 iteration) {
     const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
     const controller& c = s.control;
@@ -226,10 +233,6 @@ struct rounds : advance {
           s.threshold_before * how.unit, fixed ? 0 : c.d(),
           fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
-    }
-    __syncwarp();
-    if (how.delta <= 0) {
-      s.control.learn(expanded, arcs, float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
     }
     if (lane == 0) s.first_list = s.list_of_part[0];
   }

@@ -2,7 +2,7 @@
 //
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
 // asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so
-// its divisions are fast ones; `learn` runs while the other warps relax arcs. What differs:
+// its divisions are fast ones; `learn` runs while the barrier is under way. What differs:
 //   hops         where blocks follow what they find for several hops in an iteration, vertices are
 //                met on the way that no queue holds yet: see `follow_wave`
 //   fresh_share  a block's far queue keeps entries that were replaced since; sizes are scaled by
@@ -233,8 +233,7 @@ struct controller {
   }
 
   // Write the last decision down, and learn from the iteration before it, whose result the decision
-  // was told of (equations 1, 2, 4 and 5): that serves the next one, so that it is computed while
-  // the others work. By the whole warp. met, drawn: far entries within the threshold, and those of
+  // was told of (equations 1, 2, 4 and 5). By the whole warp. met, drawn: far entries within the threshold, and those of
   // them that still counted.
   __device__ void learn(double expanded, double arcs, float met, float drawn, int lane) {
     const float moved = last.wave == waved ? step : 0, before = compared;
