@@ -219,7 +219,6 @@ struct block_search : rounds {
       if (warp == 0) publish();
       if (warp == control_warp) {
         free_read_lists();
-        if (iteration > 0) learn();
         decide(iteration);
       } else {
         look_ahead(first_list, first_size);

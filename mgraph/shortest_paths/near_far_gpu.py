@@ -1,7 +1,7 @@
 """Near-far and self-tuning searches on a GPU: memory and the one launch of ``near_far.cu``.
 
 Device bytes beside the graph and the distances, for k searches at a time on n vertices, with
-lengths of b bytes: k·n·(4 + b)·(8 + 6), less where memory is short; the pieces of large vertices;
+lengths of b bytes: k·n·(4 + b)·14, less where memory is short; the pieces of large vertices;
 4 an arc where indices are int64. One launch, however many searches and iterations; one barrier an
 iteration among the blocks of a search.
 """
@@ -22,6 +22,7 @@ from mgraph.shortest_paths.trace import FIELDS
 THREADS = 1024  # a block, one to a multiprocessor
 HOPS = 16, 128  # the least and the most, in an iteration with few arcs
 FEW_ARCS = 8  # of a vertex
+SLOTS = 8 + 6  # a vertex, in the near lists and in the far queue
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
@@ -39,6 +40,18 @@ KERNELS = Source(
     "near_far.cu",
     check=tuple(tuple(defines(*types).items()) for types in LENGTH_TYPES),
 )
+
+
+def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
+    """How many of so many searches should share the device: measured, see BENCHMARKS.md.
+
+    On graphs of few arcs a vertex one search is mostly latency, so that many cost as much.
+    """
+    most = 33 if graph.m <= FEW_ARCS * graph.n else 4
+    room = free_bytes() // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
+    together = max(1, min(searches, most, room))
+    rounds = -(-searches // together)
+    return -(-searches // rounds)
 
 
 class Found(NamedTuple):
@@ -72,7 +85,7 @@ class Searcher:
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
         # Lists that are too short cost time, a search that is begun anew from what was reached.
-        scarce = free_bytes() < 2 * groups * n * entry * 14
+        scarce = free_bytes() < 2 * groups * n * entry * SLOTS
         self.near = min((1 if scarce else 4) * share + 16384, (1 << 26) - 1)
         slots = (2.5 if scarce else 6) * share + 2 * PARTITIONS * 32
         self.chunk = max(32, -(-int(slots) // CHUNKS // 32) * 32)
@@ -154,8 +167,8 @@ class Searcher:
         trace = cupy.zeros((trace_rows, len(FIELDS))) if trace_rows else None
         aim = float(set_point or self.default_set_point)
         if hops is None:
-            wanted = 0 if delta > 0 else 4 * aim / (self.blocks * THREADS)
-            hops = max(HOPS[0], min(round(wanted), HOPS[1]))
+            enough = 0 if delta > 0 else round(4 * aim / (self.blocks * THREADS))
+            hops = max(HOPS[0], min(enough, HOPS[1]))
         set_point_here = cupy.array([aim])
         wanted = None if targets is None else cupy.asarray(targets, np.int32)
         kernel = self.kernel()

@@ -9,6 +9,7 @@ import math
 
 GAIN = 6.0  # doublings of P for a power twice the limit
 MOST_UP, MOST_DOWN = 1.0, 2.0  # doublings at a time
+WINDOW_SECONDS = 1.0  # between two decisions: energy counters move in steps of up to 0.1 s
 
 
 class PowerGovernor:
@@ -18,6 +19,7 @@ class PowerGovernor:
         """Nothing is known before ``begin``."""
         self.limit = limit
         self._log: float | None = None
+        self._joules = self._seconds = 0.0
 
     def begin(self, start: float, least: float, largest: float) -> None:
         """Set-points, in arcs an iteration, to begin with and to stay within; once."""
@@ -34,8 +36,13 @@ class PowerGovernor:
         assert self._log is not None
         return float(2.0**self._log)
 
-    def observe(self, watts: float) -> None:
-        """Take the mean power of the last searches into account."""
+    def observe(self, joules: float, seconds: float) -> None:
+        """Take what the last searches used into account, once it is enough to tell their power."""
         assert self._log is not None
-        step = GAIN * (self.limit - watts) / self.limit
+        self._joules += joules
+        self._seconds += seconds
+        if self._seconds < WINDOW_SECONDS:
+            return
+        step = GAIN * (1 - self._joules / self._seconds / self.limit)
         self._log = self._within(self._log + min(max(step, -MOST_DOWN), MOST_UP))
+        self._joules = self._seconds = 0.0

@@ -15,7 +15,7 @@ from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import Problem
 
-WINDOW_SECONDS = 0.5  # between two looks at the power, whose counter moves in steps of 0.1 s
+LAUNCH_SECONDS = 0.25  # at most about so long, where the power is looked at after each
 
 
 def run(
@@ -89,14 +89,16 @@ def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor)
     import cupy
 
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
-    searcher = near_far_gpu.Searcher(graph, asked.dtype)
+    searches = len(asked.sources)
+    together = near_far_gpu.searches_at_a_time(graph, searches, asked.dtype)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, together)
     start = searcher.default_set_point
     governor.begin(start, start / 1024, start * 4)
-    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
+    distance = cupy.empty((searches, graph.n), asked.dtype)
     searcher.kernel()  # compiled before the power is looked at
-    done, count = 0, 1
-    while done < len(asked.sources):
-        here = slice(done, done + count)
+    done, rounds = 0, 1
+    while done < searches:
+        here = slice(done, done + rounds * together)
         with EnergyMeter() as meter:
             searcher.run(
                 asked.sources[here],
@@ -107,10 +109,9 @@ def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor)
                 first_target=asked.first_target,
                 distance=distance[here],
             )
-        done += count
-        if meter.seconds > WINDOW_SECONDS / 2:
-            governor.observe(meter.watts)
-        count = max(1, min(4 * count, int(count * WINDOW_SECONDS / meter.seconds)))
+        done = here.stop
+        governor.observe(meter.joules, meter.seconds)
+        rounds = max(1, min(4 * rounds, int(rounds * LAUNCH_SECONDS / meter.seconds)))
     return distance
 
 
@@ -118,7 +119,9 @@ def _near_far(
     asked: Problem, graph: Graph, delta: float, set_point: float | None, trace: bool
 ) -> tuple[Any, Any]:
     """Distances by near-far (delta > 0) or self-tuning, and the trace."""
-    searcher = near_far_gpu.Searcher(graph, asked.dtype)
+    searches = 1 if trace else len(asked.sources)  # a trace is of one that has the device to itself
+    together = near_far_gpu.searches_at_a_time(graph, searches, asked.dtype)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, together)
     found = searcher.run(
         asked.sources,
         mean_weight=asked.mean_weight,

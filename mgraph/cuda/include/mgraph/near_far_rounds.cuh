@@ -213,14 +213,8 @@ struct rounds : advance {
     if (found) atomicAdd(&s.count[settled_sum], found);
   }
 
-  // Learn from the last round, while the notes of this one are on their way. By the control warp.
-  __device__ void learn() {
-    if (how.delta > 0) return;
-    s.control.learn(double(s.sums[expanded_sum]), double(s.sums[arcs_sum]),
-                    float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
-  }
-
-  // Write down what the round's sums say of the iteration before. By the control warp.
+  // Write down what the round's sums say of the iteration before, and learn from it. By the control
+  // warp.
   __device__ void look_back(u32 iteration) {
     const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
     const controller& c = s.control;
@@ -230,9 +224,12 @@ struct rounds : advance {
       const bool fixed = how.delta > 0;
       const double row[trace_columns] = {
           expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
-          s.threshold_before * how.unit, fixed ? 0 : c.d(),
+          s.threshold_before * how.unit, fixed ? 0 : double(c.d()),
           fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
+    }
+    if (how.delta <= 0) {
+      s.control.learn(expanded, arcs, float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
     }
     if (lane == 0) s.first_list = s.list_of_part[0];
   }

@@ -1,8 +1,8 @@
 // The controller of the self-tuning search: self_tuning_cpu.py explains it.
 //
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
-// asking each other. Lane i sees to the far queue's i-th partition. Only `decide` is waited for, so
-// its divisions are fast ones; `learn` runs while the barrier is under way. What differs:
+// asking each other. Lane i sees to the far queue's i-th partition. `decide` is waited for, and
+// `learn` now and then, so divisions are fast ones. What differs:
 //   hops         where blocks follow what they find for several hops in an iteration, vertices are
 //                met on the way that no queue holds yet: see `follow_wave`
 //   fresh_share  a block's far queue keeps entries that were replaced since; sizes are scaled by
@@ -18,33 +18,32 @@ constexpr int partitions = 16;
 constexpr int bootstrap_iterations = 5;
 constexpr float guard = 2;
 constexpr float steepest = 8;
-constexpr double longest_memory = 16;
+constexpr float longest_memory = 16;
 constexpr double endless = 1e300;
 
 // A linear model's slope, learned by stochastic gradient descent (the paper's algorithm 1).
 struct slope_model {
-  double slope, gradient, curvature, variance, memory;
+  float slope, gradient, curvature, variance, memory;
 
-  __device__ void begin(double value) {
+  __device__ void begin(float value) {
     slope = value;
     gradient = 0;
     curvature = 1;
-    variance = 1e-6;
-    memory = 2 * (1 + 1e-6);
+    variance = 1e-6f;
+    memory = 2 * (1 + 1e-6f);
   }
 
   // Equation 2 or 5: the model said slope * input, and output came.
-  __device__ void observe(double input, double output) {
-    const double g = -2 * (output - slope * input) * input;
-    const double h = 2 * input * input;
-    const double take = __fdividef(1, float(memory)), keep = 1 - take;
+  __device__ void observe(float input, float output) {
+    const float g = -2 * (output - slope * input) * input;
+    const float take = __fdividef(1, memory), keep = 1 - take;
     gradient = keep * gradient + take * g;
     variance = keep * variance + take * g * g;
-    curvature = keep * curvature + take * h;
-    if (variance <= 0 || curvature <= 0) return;
-    const double share = gradient * gradient / variance;
-    memory = fmin((1 - share) * memory + 1, longest_memory);
-    slope -= share / curvature * g;
+    curvature = keep * curvature + take * 2 * input * input;
+    if (!(variance > 0 && curvature > 0 && variance < 1e38f)) return;
+    const float share = gradient * __fdividef(gradient, variance);
+    memory = fminf((1 - share) * memory + 1, longest_memory);
+    slope -= share * __fdividef(g, curvature);
   }
 };
 
@@ -64,11 +63,13 @@ struct controller {
   float stretch;                // from there to the threshold
   float quantum;                // the least step that makes a difference
   float set_point;              // P
-  slope_model models[2];        // d and alpha
+  slope_model models[3];        // d, alpha (a mean weight's), and the exponent of waves
   float target;                 // equation 3: vertices to expand, P / d
   float alpha;
   float most;                   // vertices that keep the device busy
   float per_arc, per_vertex;    // 1 / d, 1 / alpha
+  float flatness;               // 1 / the exponent
+  float weight;                 // the mean
   float fresh_share;            // of far entries: the others were replaced by nearer ones
   bool waved;                   // the last decision was by `follow_wave`
   float bias;                   // integral action: what the models get wrong in the long run
@@ -81,38 +82,40 @@ struct controller {
   int live;
   struct {
     double next, least, end;
-    float slope, compared;
+    float passed, slope, compared;
     bool wave;
   } last;                       // decision, to be written down
 
-  __device__ double d() const { return models[0].slope; }
+  __device__ float d() const { return models[0].slope; }
 
   // By one lane.
-  __device__ void begin(double p, double mean_degree, double weight, double smallest_step,
+  __device__ void begin(double p, double mean_degree, double mean_weight, double smallest_step,
                         double threads) {
     set_point = float(p);
     quantum = float(smallest_step);
-    step = weight;
+    weight = step = float(mean_weight);
     threshold = 0;
     farthest = 0;
-    least = -8 * weight;  // so the first wave may reach further than that
+    least = -8 * mean_weight;  // so the first wave may reach further than that
     most = float(2 * threads / fmax(mean_degree, 1.0));
     bias = fresh_share = 1;
     waved = false;
     compared = 0;
     stretch = float(threshold - least);
-    models[0].begin(fmax(mean_degree, 1.0));
+    models[0].begin(fmaxf(float(mean_degree), 1));
     models[1].begin(1);
-    per_arc = float(1 / d());
-    alpha = float(1 / weight);
-    per_vertex = float(weight);
-    target = float(p / d());
+    models[2].begin(steepest / 2);
+    flatness = 2 / steepest;
+    per_arc = 1 / d();
+    alpha = 1 / weight;
+    per_vertex = weight;
+    target = set_point * per_arc;
     iteration = 0;
     for (int i = 0; i < partitions; ++i) {
       bounds[i] = endless;
       slots[i] = i;
     }
-    bounds[0] = weight;
+    bounds[0] = mean_weight;
     live = 2;
   }
 
@@ -165,30 +168,28 @@ struct controller {
 
   // The same where an iteration goes on for many hops. Its vertices are those that a wave passes,
   // from the nearest one on: as many as last time if the threshold moves on as the nearest vertex
-  // does, and others as the stretch between the two grows or shrinks.
-  __device__ double follow_wave(const observation& seen, double end, float& slope) const {
-    const float passed = fmaxf(fminf(stretch, float(end - least)), quantum);
-    const float expanded = fmaxf(seen.expanded, 1), each = __fdividef(passed, expanded);
+  // does, and others as the stretch between the two grows or shrinks, by a power of it.
+  __device__ double follow_wave(const observation& seen, float passed) const {
+    const float expanded = fmaxf(seen.expanded, 1);
     // No more than are busy in one hop; else they wait in vain.
     float wanted = target;
-    if (seen.near > most) wanted = fminf(wanted, __fdividef(expanded * most, seen.near));
-    const float mine = fminf(fmaxf(per_vertex, each / steepest), each);
-    slope = 1 / mine;
-    const float wider = (wanted - expanded) * mine;
-    return seen.least + fminf(fmaxf(passed + wider, passed / 2), passed * 4);
+    if (seen.near > most) wanted = fminf(wanted, expanded * __fdividef(most, seen.near));
+    const float wider = exp2f(flatness * __log2f(__fdividef(wanted, expanded)));
+    return seen.least + passed * fminf(fmaxf(wider, 0.5f), 4);
   }
 
   // The threshold of the next iteration, by the whole warp. wave: it will go on for many hops.
   __device__ double decide(const observation& seen, bool wave, int lane) {
     const float waiting = seen.near + seen.piece_arcs * per_arc;
     const double end = fmax(seen.largest, seen.least);
+    const float passed = fmaxf(fminf(stretch, float(end - least)), quantum);
     float slope = alpha;
-    double next = wave ? follow_wave(seen, end, slope)
+    double next = wave ? follow_wave(seen, passed)
                        : follow_frontier(seen, waiting, end, slope, lane);
     // Between two whole lengths there is nothing to be had.
     if (quantum >= 1) next = rint(2 * waiting < target ? next + 0.49 : next);
     next = fmax(next, seen.least);
-    if (lane == 0) last = {next, seen.least, end, slope, wave ? seen.expanded : waiting, wave};
+    if (lane == 0) last = {next, seen.least, end, passed, slope, wave ? seen.expanded : waiting, wave};
     return next;
   }
 
@@ -233,15 +234,15 @@ struct controller {
   }
 
   // Write the last decision down, and learn from the iteration before it, whose result the decision
-  // was told of (equations 1, 2, 4 and 5). By the whole warp. met, drawn: far entries within the threshold, and those of
-  // them that still counted.
-  __device__ void learn(double expanded, double arcs, float met, float drawn, int lane) {
+  // was told of (equations 1, 2, 4 and 5), a model a lane. By the whole warp, which others wait for
+  // now and then. met, drawn: far entries within the threshold, and those that still counted.
+  __device__ void learn(float expanded, float arcs, float met, float drawn, int lane) {
     const float moved = last.wave == waved ? step : 0, before = compared;
     __syncwarp();
     if (lane == 0) {
-      // In a wave, how much further the threshold reached, counts.
-      step = float(last.wave ? (last.next - last.least) - fmin(threshold, last.end) + least
-                             : last.next - threshold);
+      // In a wave, how much longer the stretch became, counts.
+      step = last.wave ? __log2f(__fdividef(float(last.next - last.least), last.passed))
+                       : float(last.next - threshold);
       compared = last.compared;
       waved = last.wave;
       farthest = fmax(farthest, last.end);
@@ -250,27 +251,36 @@ struct controller {
       stretch = float(threshold - least);
       ++iteration;
     }
-    slope_model& model = models[lane & 1];
-    if (lane == 1) model.slope = last.slope;
-    const bool tells = lane == 0 || (lane == 1 && (moved > 0 || (last.wave && moved < 0)));
-    if (expanded > 0 && tells) {
-      model.observe(lane ? moved : expanded, lane ? expanded - before : arcs);
+    __syncwarp();
+    if (lane > 2 || expanded <= 0) return;
+    const float off = __fdividef(set_point, fmaxf(arcs, 1));
+    const float per_weight = __fdividef(1, weight);
+    float input = expanded, output = arcs;
+    if (lane == 1) {
+      models[1].slope = last.slope * weight;
+      input = waved ? 0 : fmaxf(moved, 0) * per_weight;
+      output = expanded - before;
+    } else if (lane == 2) {
+      input = waved ? moved : 0;
+      output = __log2f(__fdividef(expanded, fmaxf(before, 1)));
     }
-    if (lane == 0 && expanded > 0) {
-      const float fact = fmaxf(__fdividef(float(arcs), float(expanded)), 1);
-      const float slope = fmaxf(fminf(fmaxf(float(model.slope), fact / guard), fact * guard), 1);
-      const float off = __fdividef(set_point, fmaxf(float(arcs), 1));
+    slope_model& model = models[lane];
+    if (input != 0) model.observe(input, output);
+    if (lane == 0) {
+      const float fact = fmaxf(__fdividef(arcs, expanded), 1);
+      model.slope = fmaxf(fminf(fmaxf(model.slope, fact / guard), fact * guard), 1);
+      per_arc = __fdividef(1, model.slope);
       if (off > 0.25f && off < 4) bias = fminf(fmaxf(bias * (1 + 0.05f * (off - 1)), 0.5f), 3);
-      model.slope = slope;
-      per_arc = __fdividef(1, slope);
       target = bias * set_point * per_arc;
       if (met > 0) fresh_share = fmaxf(0.5f * (fresh_share + __fdividef(drawn, met)), 1e-3f);
+    } else if (lane == 1 && !waved) {
+      alpha = model.slope > 0 ? model.slope * per_weight : last.slope;
+      per_vertex = __fdividef(1, fmaxf(alpha, 1e-30f));
+    } else if (lane == 2) {
+      model.slope = fminf(fmaxf(model.slope, 1), steepest);
+      flatness = __fdividef(1, model.slope);
+      if (waved) alpha = model.slope * __fdividef(expanded, last.passed);
     }
-    if (lane == 1) {
-      alpha = model.slope > 0 ? float(model.slope) : last.slope;
-      per_vertex = 1 / fmaxf(alpha, 1e-30f);
-    }
-    __syncwarp();
   }
 };
 
