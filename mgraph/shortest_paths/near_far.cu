@@ -98,7 +98,7 @@ struct block_search : rounds {
       s.counts[warp * 32 + lane] = counts;
       if (lane == 31) s.warp_counts[warp] = counts;
     }
-    asm volatile("bar.sync 1, %0;" ::"n"(threads - 32) : "memory");
+    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
     u64 total = 0;
 #pragma unroll
     for (int w = 0; w < note_warps; ++w) {
@@ -216,8 +216,9 @@ struct block_search : rounds {
       // These are read before the decision changes them.
       const int first_list = s.first_list;
       const u32 first_size = s.size[first_list];
-      if (warp == 0) publish();
       if (warp == control_warp) {
+        publish();
+        asm volatile("bar.arrive 1, %0;" ::"n"(threads) : "memory");
         free_read_lists();
         decide(iteration);
       } else {

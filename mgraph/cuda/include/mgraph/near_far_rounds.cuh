@@ -53,7 +53,7 @@ struct rounds : advance {
     m.pieces = {all.pieces.vertex + piece, all.pieces.key + piece, all.pieces.number + piece};
   }
 
-  // By one warp.
+  // By the control warp.
   __device__ void publish() {
     u64* const now = sums + round % 3 * columns;
     const int list = lane < partitions ? s.list_of[lane] : 0;
