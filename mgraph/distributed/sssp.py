@@ -105,10 +105,10 @@ def _told(found: Any, sources: list[int], began: float) -> list[Searched]:
     """What came of each search, by the backend that has it; waits for it."""
     distance = found.distance.reshape(len(sources), -1)
     reached = found.reached.reshape(distance.shape)
-    counts = reached.sum(axis=1).tolist()
-    farthest = distance.copy()
-    farthest[~reached] = 0
-    lengths = farthest.max(axis=1).tolist()
+    # A row at a time: CuPy reduces a whole array by all of a GPU, but a row of a matrix by one block.
+    counts = [int(row.sum()) for row in reached]
+    rows = zip(distance, reached, strict=True)
+    lengths = [np.where(there, row, 0).max().item() for row, there in rows]  # CuPy's, of its arrays
     seconds = (time.perf_counter() - began) / len(sources)
     return [Searched(*row, seconds) for row in zip(sources, counts, lengths, strict=True)]
 

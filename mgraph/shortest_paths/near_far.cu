@@ -88,17 +88,19 @@ struct block_search : rounds {
     return look_up(true, fresh(&shared_memory.near.vertex[at]), fresh(&shared_memory.near.key[at]));
   }
 
-  // Wait for all notes, and look a first batch up: near entries, and far ones of the first
-  // partition, which is likely to be read. By all warps but the control warp.
+  // Wait for all notes, and add up what each warp's share of the blocks left. By the other warps.
+  __device__ void count_left() {
+    if (warp >= (blocks + 31) / 32) return;
+    const note told = wait_for(warp * 32 + lane);
+    fence();
+    const u64 counts = prefix_sum(told.counts(), lane);
+    s.counts[warp * 32 + lane] = counts;
+    if (lane == 31) s.warp_counts[warp] = counts;
+  }
+
+  // Look a first batch up, while it is not decided yet what is near: near entries, and far ones of
+  // the first partition, which is likely to be read. By all warps but the control warp.
   __device__ void look_ahead(int first_list, u32 first_size) {
-    if (warp < (blocks + 31) / 32) {
-      const note told = wait_for(warp * 32 + lane);
-      fence();
-      const u64 counts = prefix_sum(told.counts(), lane);
-      s.counts[warp * 32 + lane] = counts;
-      if (lane == 31) s.warp_counts[warp] = counts;
-    }
-    asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
     u64 total = 0;
 #pragma unroll
     for (int w = 0; w < note_warps; ++w) {
@@ -218,8 +220,13 @@ struct block_search : rounds {
       const u32 first_size = s.size[first_list];
       if (warp == control_warp) {
         publish();
-        asm volatile("bar.arrive 1, %0;" ::"n"(threads) : "memory");
         free_read_lists();
+        gather();
+      } else {
+        count_left();
+      }
+      __syncthreads();
+      if (warp == control_warp) {
         decide(iteration);
       } else {
         look_ahead(first_list, first_size);

@@ -129,9 +129,8 @@ struct rounds : advance {
     }
   }
 
-  // Wait for all notes, and decide on the iteration. By the control warp.
-  __device__ void decide(u32 iteration) {
-    controller& c = s.control;
+  // Wait for all notes, and read the sums. By the control warp.
+  __device__ void gather() {
     u64 counts = 0;
     bool far = false, lost = false;
     for (int b = lane; b < (blocks + 31) / 32 * 32; b += 32) {
@@ -141,20 +140,24 @@ struct rounds : advance {
       lost |= told.lost();
     }
     fence();
-    const u64 newest = lane < columns ? fresh(&sums[round % 3 * columns + lane]) : 0;
-    const u32 near_count = __reduce_add_sync(all_lanes, u32(counts));
-    const u32 piece_count = __reduce_add_sync(all_lanes, u32(counts >> 32));
+    if (lane < columns) s.sums[lane] = fresh(&sums[round % 3 * columns + lane]);
+    const u32 near = __reduce_add_sync(all_lanes, u32(counts));
+    const u32 pieces = __reduce_add_sync(all_lanes, u32(counts >> 32));
     far = __any_sync(all_lanes, far);
     lost = __any_sync(all_lanes, lost);
-    if (lane < columns) s.sums[lane] = newest;
-    __syncwarp();
+    if (lane == 0) s.left = {near, pieces, far, lost};
+  }
+
+  // Decide on the iteration. By the control warp.
+  __device__ void decide(u32 iteration) {
+    controller& c = s.control;
     const u64* const sum = s.sums;
-    const bool near = near_count + piece_count > 0;
+    const bool near = s.left.near + s.left.pieces > 0, far = s.left.far, lost = s.left.lost;
     const key_t least_near = key_t(sum[least_near_column]);
     const key_t least_far = key_t(sum[least_far_column]);
     observation seen;
-    seen.near = float(near_count);
-    seen.piece_arcs = float(piece_count) * piece_arcs;
+    seen.near = float(s.left.near);
+    seen.piece_arcs = float(s.left.pieces) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
     seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
     seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
@@ -193,8 +196,10 @@ struct rounds : advance {
       s.collect = lost;
       s.eager = wave;
       s.hops = s.eager ? how.hops : 1;
+      // What a block leaves to all comes an iteration late, which a wave would not wait for.
       const float wanted = how.delta > 0 ? seen.far_here : c.target - seen.near;
-      s.quota = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+      const u32 fair = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+      s.quota = wave && how.delta <= 0 ? max(fair, most_local) : fair;
       s.least_near = no_key;
       s.largest = 0;
       s.next_entry = 0;

@@ -131,8 +131,12 @@ struct block_state {
   int list_of[partitions];      // by slot: the list that is filled
   int first_list;               // of the first partition
   int free_chunks;
-  // the other blocks
+  // all blocks together
   u64 sums[columns];
+  struct {
+    u32 near, pieces;
+    bool far, lost;             // something waits far; an entry was lost
+  } left;
   u64 counts[most_blocks];      // of each warp's share of blocks, prefix sums
   u64 warp_counts[note_warps];
   // work in hand

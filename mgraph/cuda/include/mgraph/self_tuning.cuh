@@ -68,7 +68,7 @@ struct controller {
   float alpha;
   float most;                   // vertices that keep the device busy
   float per_arc, per_vertex;    // 1 / d, 1 / alpha
-  float flatness, agility;      // 1 / the exponent; the most that a wave's stretch may change
+  float flatness;               // 1 / the exponent
   float weight;                 // the mean
   float fresh_share;            // of far entries: the others were replaced by nearer ones
   bool waved;                   // the last decision was by `follow_wave`
@@ -106,7 +106,6 @@ struct controller {
     models[1].begin(1);
     models[2].begin(steepest / 2);
     flatness = 2 / steepest;
-    agility = 4;
     per_arc = 1 / d();
     alpha = 1 / weight;
     per_vertex = weight;
@@ -176,7 +175,7 @@ struct controller {
     float wanted = target;
     if (seen.near > most) wanted = fminf(wanted, expanded * __fdividef(most, seen.near));
     const float wider = exp2f(flatness * __log2f(__fdividef(wanted, expanded)));
-    return seen.least + passed * fminf(fmaxf(wider, 1 / agility), agility);
+    return seen.least + passed * fminf(fmaxf(wider, 0.25f), 4);
   }
 
   // The threshold of the next iteration, by the whole warp. wave: it will go on for many hops.
@@ -281,7 +280,6 @@ struct controller {
       model.slope = fminf(fmaxf(model.slope, 1), steepest);
       flatness = __fdividef(1, model.slope);
       if (waved) alpha = model.slope * __fdividef(expanded, last.passed);
-      if (2 * expanded > target) agility = 1.5f;  // it is under way
     }
   }
 };
