@@ -105,7 +105,7 @@ def _told(found: Any, sources: list[int], began: float) -> list[Searched]:
     """What came of each search, by the backend that has it; waits for it."""
     distance = found.distance.reshape(len(sources), -1)
     reached = found.reached.reshape(distance.shape)
-    # A row at a time: CuPy reduces a whole array by all of a GPU, but a row of a matrix by one block.
+    # A row at a time: CuPy reduces an array by all of a GPU, but each row of a matrix by one block.
     counts = [int(row.sum()) for row in reached]
     rows = zip(distance, reached, strict=True)
     lengths = [np.where(there, row, 0).max().item() for row, there in rows]  # CuPy's, of its arrays
