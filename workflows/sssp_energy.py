@@ -2,10 +2,10 @@
 
     python workflows/sssp_energy.py GRAPH OUT --source 1 [--seconds 3]
 
-It repeats one query for some seconds at each set-point P of self_tuning and each delta of near_far,
-reads the GPU's energy counter around it, and draws speed-up against relative power (the baseline is
-near_far at the fastest of its deltas) and power against P. Without such a counter it says so, and
-draws time alone. The table is in OUT/energy.json.
+It repeats one query, one at a time, for some seconds at each set-point P of self_tuning and each
+delta of near_far, reads the GPU's energy counter around it, and draws speed-up against relative
+power (the baseline is near_far at the fastest of its deltas) and power against P. Without such a
+counter it says so, and draws time alone. The table is in OUT/energy.json.
 """
 
 import argparse
@@ -27,21 +27,23 @@ def numbers(text: str) -> list[float]:
 
 def measure(graph, source, backend, seconds, meter, method, **setting):
     """Repeat a query for some seconds; returns a ``mgraph.Measured``."""
-    together = max(1, min(64, ROOM // (8 * graph.n)))
+    count = max(1, min(64, ROOM // (8 * graph.n)))
 
     def ask() -> None:
-        found = mgraph.sssp(graph, [source] * together, method=method, backend=backend, **setting)
-        assert found.distance.reshape(together, -1)[0, source].item() == 0  # waits for the device
+        found = mgraph.sssp(
+            graph, [source] * count, method=method, backend=backend, together=1, **setting
+        )
+        assert found.distance.reshape(count, -1)[0, source].item() == 0  # waits for the device
 
     ask()
-    count, began = 0, time.perf_counter()
+    asked, began = 0, time.perf_counter()
     with meter or contextlib.nullcontext():
-        while count == 0 or time.perf_counter() - began < seconds:
+        while asked == 0 or time.perf_counter() - began < seconds:
             ask()
-            count += together
+            asked += count
     passed, (value,) = time.perf_counter() - began, setting.values()
-    energy = (meter.joules / count, meter.watts) if meter else ()
-    return mgraph.Measured(method, value, 1000 * passed / count, *energy)
+    energy = (meter.joules / asked, meter.watts) if meter else ()
+    return mgraph.Measured(method, value, 1000 * passed / asked, *energy)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from mgraph.io.folder import Folder
 
 FORMAT, VERSION = "mgraph shortest paths", 1
 BATCHES_PER_THREAD = 4
+SIDE_BY_SIDE = 33  # searches that a GPU may do at a time
 MAX_ROWS = 1 << 27  # in a part
 BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
 _ROW_GROUP = 1 << 20
@@ -86,13 +87,21 @@ def sources_hash(sources: Sequence[int]) -> str:
 
 
 def batch_size(facts: GraphFacts, sources: int, cluster: Cluster) -> int:
-    """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory."""
+    """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory.
+
+    A GPU has few tasks at a time, and does many searches of one side by side.
+    """
     room = min(
         min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
         for worker in cluster.workers.values()
     )
     fitting = min(room // 2 // BYTES_A_ROW, MAX_ROWS) // max(facts.n, 1)
-    return max(1, min(-(-sources // (BATCHES_PER_THREAD * cluster.threads)), fitting))
+    size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
+    if cluster.backend == "gpu":
+        size = max(
+            size, min(SIDE_BY_SIDE, -(-sources // (BATCHES_PER_THREAD * len(cluster.workers))))
+        )
+    return max(1, min(size, fitting))
 
 
 def write_part(

@@ -92,7 +92,8 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
         options["power_limit"] = held.memory.setdefault("governor", governor)
     with held.device:
         began = time.perf_counter()
-        found = sssp(graph, sources, backend=plan.backend, threads=1, **options)
+        together = 1 if plan.backend == "cpu" else None  # its other threads have tasks as well
+        found = sssp(graph, sources, backend=plan.backend, together=together, **options)
         searched = _told(found, sources, began)
     # On a GPU the worker's next task searches while this one's results are copied and written.
     count_edges(graph.m * len(sources))

@@ -52,6 +52,7 @@ def plot_speedup_against_power(
             axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
     axes.axhline(1, color="black", lw=0.8)
     axes.axvline(1, color="black", lw=0.8)
+    axes.margins(0.12)  # room for the last label
     axes.set(xlabel="power, relative", ylabel="speed-up", title=title)
     axes.grid(alpha=0.3)
     axes.legend(title=f"beside near_far, delta {short(best.setting)}")

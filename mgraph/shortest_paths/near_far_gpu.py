@@ -65,11 +65,14 @@ class Found(NamedTuple):
 class Searcher:
     """Working memory for searches on one graph; ``run`` may be called again and again."""
 
-    def __init__(self, graph: Graph, length: np.dtype, groups: int = 1) -> None:
-        """Allocate for ``groups`` searches at a time, which share the multiprocessors.
+    def __init__(
+        self, graph: Graph, length: np.dtype, searches: int = 1, together: int | None = None
+    ) -> None:
+        """Allocate for some of so many ``searches`` at a time, which share the multiprocessors.
 
-        graph: on the device. length: the type of distances. Raises DeviceError where the graph
-        has more arcs than one search can count, or memory is short.
+        graph: on the device. length: the type of distances. together: how many, else what is best.
+        Raises DeviceError where the graph has more arcs than one search can count, or memory is
+        short.
         """
         import cupy
 
@@ -81,7 +84,10 @@ class Searcher:
         self.graph, self.length = graph, np.dtype(length)
         self.key = key_dtype(self.length)
         self.indices = graph.indices.astype(np.int32, copy=False)
-        self.groups, self.blocks = groups, max(1, min(multiprocessors() // groups, 256))
+        blocks = multiprocessors()
+        best = together or searches_at_a_time(graph, searches, self.length)
+        self.groups = groups = min(best, searches, blocks)
+        self.blocks = max(1, min(blocks // groups, 256))
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
         # Lists that are too short cost time, a search that is begun anew from what was reached.

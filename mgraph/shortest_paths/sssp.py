@@ -67,7 +67,7 @@ def sssp(
     set_point: float | None = None,
     power_limit: float | PowerGovernor | None = None,
     trace: bool = False,
-    threads: int | None = None,
+    together: int | None = None,
 ) -> ShortestPaths:
     """Shortest paths from one vertex, or from each of several, along arcs of weight 0 or more.
 
@@ -81,10 +81,10 @@ def sssp(
     delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
     an iteration that self_tuning aims at; by default chosen for the device.
     power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU; or the
-    governor that did so before. threads: searches at a time on a CPU, by default one a core.
-    trace: X1 to X4 (the
-    frontier, its arcs, the vertices updated, those that stay near), thresholds and models of every
-    iteration, of one search by near_far or self_tuning.
+    governor that did so before. together: searches at a time, by default one a core, or what was
+    measured to be best on a GPU (where the frontier methods take them one by one).
+    trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
+    and models of every iteration, of one search by near_far or self_tuning.
 
     Distances have the weights' type, int64 where int32 might overflow, and are exact: CPU and GPU
     agree to the bit, floats too, since the least of all sums along paths does not depend on the
@@ -97,6 +97,8 @@ def sssp(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(method, delta, set_point, power_limit)
+    if together is not None and together < 1:
+        raise UsageError(f"together is a number of searches, at least 1, and is {together}")
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     where = graph.backend if backend == "auto" and graph.backend == "gpu" else None
@@ -108,7 +110,9 @@ def sssp(
             raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
         if method == "auto":
             method = "near_far" if delta else "self_tuning"
-        answer = sssp_gpu.run(asked, method, predecessors, delta, set_point, power_limit, trace)
+        answer = sssp_gpu.run(
+            asked, method, predecessors, delta, set_point, power_limit, trace, together
+        )
         return finished(asked, *answer, method, "gpu")
     if power_limit:
         raise UsageError("power_limit needs a GPU, whose energy counter it follows")
@@ -118,7 +122,7 @@ def sssp(
         )
     if method == "auto":
         method = _fastest_on_cpu(asked, delta, set_point, trace)
-    return _on_cpu(asked, method, predecessors, delta, set_point, trace, threads)
+    return _on_cpu(asked, method, predecessors, delta, set_point, trace, together)
 
 
 def _fastest_on_cpu(
@@ -166,7 +170,7 @@ def _on_cpu(
     delta: float | None,
     set_point: float | None,
     trace: bool,
-    threads: int | None,
+    together: int | None,
 ) -> ShortestPaths:
     """One search a thread at a time; Numba's functions leave the interpreter alone."""
     graph, infinity = asked.graph, asked.infinity
@@ -193,8 +197,8 @@ def _on_cpu(
                 predecessor[i],
             )  # fmt: skip
 
-    threads = threads or len(os.sched_getaffinity(0))
-    with ThreadPoolExecutor(min(len(asked.sources), threads)) as pool:
+    together = together or len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(min(len(asked.sources), together)) as pool:
         list(pool.map(one, range(len(asked.sources))))
     return finished(asked, distance, predecessor, rows[0] if trace else None, method, "cpu")
 

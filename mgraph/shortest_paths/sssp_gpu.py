@@ -26,6 +26,7 @@ def run(
     set_point: float | None,
     power_limit: float | PowerGovernor | None,
     trace: bool,
+    together: int | None,
 ) -> tuple[Any, Any, Any]:
     """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
 
@@ -41,12 +42,12 @@ def run(
         if method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=method == "frontier_edge")
         elif power_limit:
-            distance = _near_far_within(asked, graph, power_limit)
+            distance = _near_far_within(asked, graph, power_limit, together)
         else:
             step = 0.0
             if method == "near_far":
                 step = float(delta or asked.default_delta)
-            distance, rows = _near_far(asked, graph, step, set_point, trace)
+            distance, rows = _near_far(asked, graph, step, set_point, trace, together)
         if asked.targets.size:
             key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
             found = key[:, cupy.asarray(asked.targets)]
@@ -84,21 +85,22 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
     return distance
 
 
-def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor) -> Any:
+def _near_far_within(
+    asked: Problem, graph: Graph, limit: float | PowerGovernor, together: int | None
+) -> Any:
     """Distances by self-tuning, a few searches at a time, the set-point following their power."""
     import cupy
 
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
     searches = len(asked.sources)
-    together = near_far_gpu.searches_at_a_time(graph, searches, asked.dtype)
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, together)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, together)
     start = searcher.default_set_point
     governor.begin(start, start / 1024, start * 4)
     distance = cupy.empty((searches, graph.n), asked.dtype)
     searcher.kernel()  # compiled before the power is looked at
     done, rounds = 0, 1
     while done < searches:
-        here = slice(done, done + rounds * together)
+        here = slice(done, done + rounds * searcher.groups)
         with EnergyMeter() as meter:
             searcher.run(
                 asked.sources[here],
@@ -116,12 +118,15 @@ def _near_far_within(asked: Problem, graph: Graph, limit: float | PowerGovernor)
 
 
 def _near_far(
-    asked: Problem, graph: Graph, delta: float, set_point: float | None, trace: bool
+    asked: Problem,
+    graph: Graph,
+    delta: float,
+    set_point: float | None,
+    trace: bool,
+    together: int | None,
 ) -> tuple[Any, Any]:
     """Distances by near-far (delta > 0) or self-tuning, and the trace."""
-    searches = 1 if trace else len(asked.sources)  # a trace is of one that has the device to itself
-    together = near_far_gpu.searches_at_a_time(graph, searches, asked.dtype)
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, together)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), together)
     found = searcher.run(
         asked.sources,
         mean_weight=asked.mean_weight,

@@ -199,7 +199,7 @@ def methods(maker, names):
         asked = {"mean_weight": graph.mean_weight, "cutoff": infinity_of(length) - 1}
         took = {}
         for groups in (1, 2, 4, 8, 16, 33):
-            searcher = Searcher(graph, length, groups=groups)
+            searcher = Searcher(graph, length, count, together=groups)
             took[groups] = clock(searcher.run, sources, **asked) / count
             del searcher
             cupy.get_default_memory_pool().free_all_blocks()

@@ -159,7 +159,7 @@ def test_searches_side_by_side(groups):
     graph = random_graph(20_000, 80_000, WEIGHTS["int32"])
     sources = [np.array([v]) for v in range(50)]
     expected = sssp(graph, list(range(50)), method="dijkstra", backend="cpu").distance
-    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32), groups=groups)
+    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32), 50, groups)
     found = searcher.run(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
     np.testing.assert_array_equal(found.distance.get(), expected)
 
