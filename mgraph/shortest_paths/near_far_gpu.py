@@ -48,7 +48,8 @@ def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
     On graphs of few arcs a vertex one search is mostly latency, so that many cost as much.
     """
     most = 33 if graph.m <= FEW_ARCS * graph.n else 4
-    room = free_bytes() // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
+    left = max(0, free_bytes() - searches * graph.n * np.dtype(length).itemsize)
+    room = left // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
     together = max(1, min(searches, most, room))
     rounds = -(-searches // together)
     return -(-searches // rounds)
@@ -180,7 +181,7 @@ class Searcher:
         kernel = self.kernel()
         whole, unit = self.length.kind == "i", 1.0
         if not whole and delta == 0:
-            unit = 2.0 ** max(math.frexp(mean_weight)[1], -1000)
+            unit = 2.0 ** min(max(math.frexp(mean_weight)[1], -1000), 1000)
         quantum = 1.0 if whole else mean_weight / unit / 1024
         kernel(
             (self.blocks * self.groups,),

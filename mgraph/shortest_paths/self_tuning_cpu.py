@@ -102,7 +102,7 @@ def _observe(model, given, came):
     model[_CURVATURE] += take * (2 * given * given - model[_CURVATURE])
     if model[_SQUARE] <= 0 or model[_CURVATURE] <= 0:
         return
-    share = model[_GRADIENT] * model[_GRADIENT] / model[_SQUARE]
+    share = min(model[_GRADIENT] * model[_GRADIENT] / model[_SQUARE], 1.0)  # 1 but for rounding
     model[_MEMORY] = min((1 - share) * model[_MEMORY] + 1, LONGEST_MEMORY)
     model[_SLOPE] -= share / model[_CURVATURE] * gradient
 

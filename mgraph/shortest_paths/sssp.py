@@ -80,9 +80,10 @@ def sssp(
     answer does not depend on how far a method happened to look.
     delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
     an iteration that self_tuning aims at; by default chosen for the device.
-    power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU; or the
-    governor that did so before. together: searches at a time, by default one a core, or what was
-    measured to be best on a GPU (where the frontier methods take them one by one).
+    power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU, with
+    pauses where that is not enough; or the governor that did so before. together: searches at a
+    time, by default one a core, or what was measured to be best on a GPU (where the frontier
+    methods take them one by one).
     trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
     and models of every iteration, of one search by near_far or self_tuning.
 

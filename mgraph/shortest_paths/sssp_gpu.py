@@ -1,5 +1,6 @@
 """The GPU's side of the front door: move the graph, launch the method, and finish the answer."""
 
+import time
 from typing import Any
 
 import numpy as np
@@ -94,8 +95,6 @@ def _near_far_within(
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
     searches = len(asked.sources)
     searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, together)
-    start = searcher.default_set_point
-    governor.begin(start, start / 1024, start * 4)
     distance = cupy.empty((searches, graph.n), asked.dtype)
     searcher.kernel()  # compiled before the power is looked at
     done, rounds = 0, 1
@@ -106,14 +105,18 @@ def _near_far_within(
                 asked.sources[here],
                 mean_weight=asked.mean_weight,
                 cutoff=asked.cutoff,
-                set_point=governor.set_point,
+                set_point=governor.factor * searcher.default_set_point,
                 targets=asked.targets if asked.targets.size else None,
                 first_target=asked.first_target,
                 distance=distance[here],
             )
+            began = time.perf_counter()
+            cupy.cuda.Device().synchronize()
+            took = time.perf_counter() - began
+            time.sleep(took * (1 / governor.busy - 1))
         done = here.stop
         governor.observe(meter.joules, meter.seconds)
-        rounds = max(1, min(4 * rounds, int(rounds * LAUNCH_SECONDS / meter.seconds)))
+        rounds = max(1, min(4 * rounds, int(rounds * LAUNCH_SECONDS / max(took, 1e-6))))
     return distance
 
 

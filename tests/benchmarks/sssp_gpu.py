@@ -292,7 +292,7 @@ def power(maker, name, limits):
         later = seen[len(seen) // 3 :]
         watts = sum(j for j, _ in later) / sum(s for _, s in later)
         took = 1e3 * sum(s for _, s in later) / (len(later) * together)
-        aim = f", P {governor.set_point:,.0f}" if governor else ""
+        aim = f", P x {governor.factor:.3f}, at work {governor.busy:.0%}" if governor else ""
         print(f"  limit {limit}: {watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)
 
 

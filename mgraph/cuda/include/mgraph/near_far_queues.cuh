@@ -109,6 +109,17 @@ struct queues {
     put_into(0, mine && !room, vertex, key);
   }
 
+  // `wanted` places of a list if it has so many left; else only a position beyond the last.
+  __device__ u32 claim(u32* count, u32 wanted, u32 capacity) const {
+    u32 position = *(volatile u32*)count;
+    while (position + wanted <= capacity) {
+      const u32 before = atomicCAS(count, position, position + wanted);
+      if (before == position) break;
+      position = before;
+    }
+    return position;
+  }
+
   // Cut vertices of many arcs up for all blocks; false where there was no need or no room.
   __device__ bool leave_pieces(bool mine, const entry& e) {
     const u32 lane = threadIdx.x & 31;
@@ -121,10 +132,9 @@ struct queues {
       const u32 degree = __shfl_sync(all_lanes, e.degree, owner);
       const u32 count = (degree + piece_arcs - 1) / piece_arcs;
       u32 position = 0;
-      if (lane == 0) position = atomicAdd(&s.count[piece_sum], count);
+      if (lane == 0) position = claim(&s.count[piece_sum], count, m.piece_capacity);
       position = __shfl_sync(all_lanes, position, 0);
       const bool room = position + count <= m.piece_capacity;
-      if (lane == 0 && !room) atomicSub(&s.count[piece_sum], count);
       if (lane == 0 && room) atomicMin(&s.least_near, key);
       for (u32 i = lane; room && i < count; i += 32) {
         m.pieces.vertex[position + i] = vertex;

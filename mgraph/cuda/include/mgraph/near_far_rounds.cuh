@@ -161,16 +161,17 @@ struct rounds : advance {
     seen.expanded = float(sum[expanded_sum]);
     seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
     seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
-    if (!near && !far) seen.least = c.threshold;  // all that waited was lost
+    if (!near && !far) seen.least = c.threshold;  // it is the last round
     seen.largest = double_of(key_t(sum[largest_column])) * how.units_in_1;
-    bool stop = (!near && !far && !lost) || iteration >= how.most_iterations;
+    bool stop = (!near && !far) || iteration >= how.most_iterations;
     if (asked.target_count > 0 && iteration > 0) {
       stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }
     // Few arcs at a time: latency counts, and a hop within the block costs less than a barrier.
     const u32 all_far = __reduce_add_sync(all_lanes, u32(fminf(seen.far_here, 1 << 26)));
     const float about = how.delta > 0 ? seen.near : (seen.near + all_far) / widest_wave;
-    const bool wave = how.hops > 1 && about * float(how.mean_degree) <= float(blocks * threads);
+    const float arcs = about * float(how.mean_degree) + seen.piece_arcs;
+    const bool wave = how.hops > 1 && arcs <= float(blocks * threads);
     double next = c.threshold;
     if (lane == 0) s.threshold_before = next;
     if (how.delta <= 0) {
@@ -230,7 +231,7 @@ struct rounds : advance {
       const double row[trace_columns] = {
           expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
           s.threshold_before * how.unit, fixed ? 0 : double(c.d()),
-          fixed ? 0 : c.alpha, fixed ? 1.0 : c.live, far, double(nanoseconds())};
+          fixed ? 0 : c.last.slope, fixed ? 1.0 : c.live, far, double(nanoseconds())};
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
     }
     if (how.delta <= 0) {

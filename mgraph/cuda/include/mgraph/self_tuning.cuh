@@ -37,11 +37,13 @@ struct slope_model {
   __device__ void observe(float input, float output) {
     const float g = -2 * (output - slope * input) * input;
     const float take = __fdividef(1, memory), keep = 1 - take;
+    const float seen_variance = keep * variance + take * g * g;
+    if (!(seen_variance < 1e38f)) return;  // beyond a float
     gradient = keep * gradient + take * g;
-    variance = keep * variance + take * g * g;
+    variance = seen_variance;
     curvature = keep * curvature + take * 2 * input * input;
-    if (!(variance > 0 && curvature > 0 && variance < 1e38f)) return;
-    const float share = gradient * __fdividef(gradient, variance);
+    if (variance <= 0 || curvature <= 0) return;
+    const float share = __saturatef(gradient * __fdividef(gradient, variance));
     memory = fminf((1 - share) * memory + 1, longest_memory);
     slope -= share * __fdividef(g, curvature);
   }
@@ -73,7 +75,8 @@ struct controller {
   float fresh_share;            // of far entries: the others were replaced by nearer ones
   bool waved;                   // the last decision was by `follow_wave`
   float bias;                   // integral action: what the models get wrong in the long run
-  float step, compared;         // the last change of the threshold, and vertices before it
+  float step, compared;         // the last change, of the threshold (in a wave, log2 of the
+                                // stretch), and the vertices that there were before it
   int iteration;
   // The far queue's partitions in ascending order: upper bounds, and the slots where they are
   // kept; slots beyond the live partitions are free.
@@ -147,14 +150,14 @@ struct controller {
     const float need = target - waiting;
     if (need <= 0) {
       const double from = fmin(threshold, end);
-      slope = __fdividef(seen.near, fmaxf(float(from - seen.least), quantum));
+      slope = __fdividef(waiting, fmaxf(float(from - seen.least), quantum));
       return from + __fdividef(need, slope);
     }
     // What the last step brought keeps the model within bounds; at first, what is known of the far
     // queue does. There is nothing beyond the farthest vertex.
     const double all_end = fmax(farthest, end);
     const float brought = seen.expanded - compared;
-    if (step > 0 && brought > 0) {
+    if (!waved && step > 0 && brought > 0) {
       const float density = __fdividef(brought, step);
       slope = fminf(fmaxf(slope, density / guard), density * guard);
     } else if (iteration < bootstrap_iterations) {
@@ -187,9 +190,11 @@ struct controller {
     double next = wave ? follow_wave(seen, passed)
                        : follow_frontier(seen, waiting, end, slope, lane);
     // Between two whole lengths there is nothing to be had.
-    if (quantum >= 1) next = rint(2 * waiting < target ? next + 0.49 : next);
+    if (quantum >= 1) next = 2 * waiting < target ? ceil(next) : rint(next);
     next = fmax(next, seen.least);
-    if (lane == 0) last = {next, seen.least, end, passed, slope, wave ? seen.expanded : waiting, wave};
+    if (lane == 0) {
+      last = {next, seen.least, end, passed, slope, wave ? seen.expanded : waiting, wave};
+    }
     return next;
   }
 
@@ -240,9 +245,9 @@ struct controller {
     const float moved = last.wave == waved ? step : 0, before = compared;
     __syncwarp();
     if (lane == 0) {
-      // In a wave, how much longer the stretch became, counts.
-      step = last.wave ? __log2f(__fdividef(float(last.next - last.least), last.passed))
-                       : float(last.next - threshold);
+      const float longer = __fdividef(float(last.next - last.least), last.passed);
+      step = last.wave ? __log2f(fmaxf(longer, 0.125f)) : float(last.next - threshold);
+      if (!last.wave) alpha = last.slope;
       compared = last.compared;
       waved = last.wave;
       farthest = fmax(farthest, last.end);
@@ -274,12 +279,15 @@ struct controller {
       target = bias * set_point * per_arc;
       if (met > 0) fresh_share = fmaxf(0.5f * (fresh_share + __fdividef(drawn, met)), 1e-3f);
     } else if (lane == 1 && !waved) {
-      alpha = model.slope > 0 ? model.slope * per_weight : last.slope;
+      if (model.slope > 0) alpha = model.slope * per_weight;
       per_vertex = __fdividef(1, fmaxf(alpha, 1e-30f));
     } else if (lane == 2) {
       model.slope = fminf(fmaxf(model.slope, 1), steepest);
       flatness = __fdividef(1, model.slope);
-      if (waved) alpha = model.slope * __fdividef(expanded, last.passed);
+      if (waved) {
+        alpha = model.slope * __fdividef(expanded, last.passed);
+        per_vertex = __fdividef(1, fmaxf(alpha, 1e-30f));
+      }
     }
   }
 };
