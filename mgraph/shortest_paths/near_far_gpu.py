@@ -16,12 +16,11 @@ from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import free_bytes, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
-from mgraph.shortest_paths.problem import infinity_of
+from mgraph.shortest_paths.problem import FEW_ARCS, infinity_of
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # a block, one to a multiprocessor
 HOPS = 16, 128  # the least and the most, in an iteration with few arcs
-FEW_ARCS = 8  # of a vertex
 SLOTS = 8 + 6  # a vertex, in the near lists and in the far queue
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
@@ -85,10 +84,10 @@ class Searcher:
         self.graph, self.length = graph, np.dtype(length)
         self.key = key_dtype(self.length)
         self.indices = graph.indices.astype(np.int32, copy=False)
-        blocks = multiprocessors()
+        processors = multiprocessors()
         best = together or searches_at_a_time(graph, searches, self.length)
-        self.groups = groups = min(best, searches, blocks)
-        self.blocks = max(1, min(blocks // groups, 256))
+        self.groups = groups = min(best, searches, processors)
+        self.blocks = min(processors // groups, 256)
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
         # Lists that are too short cost time, a search that is begun anew from what was reached.

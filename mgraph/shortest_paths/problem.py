@@ -2,12 +2,15 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
+from mgraph.shortest_paths.power_governor import PowerGovernor
+
+FEW_ARCS = 8  # a vertex, on average: as on roads, where searches go far in small steps
 
 
 def length_dtype(graph: Graph) -> np.dtype:
@@ -55,6 +58,18 @@ def checked_vertices(name: str, value: Any, n: int) -> np.ndarray:
     if bad.size:
         raise UsageError(f"{name} must lie in [0, {n:,}), and {int(bad[0]):,} does not")
     return array
+
+
+class Manner(NamedTuple):
+    """How a question is to be answered, as ``mgraph.sssp`` was told: no distance depends on it."""
+
+    method: str
+    predecessors: bool
+    delta: float | None
+    set_point: float | None
+    power_limit: float | PowerGovernor | None
+    trace: bool
+    together: int | None
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,10 @@ from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import Problem
+from mgraph.shortest_paths.problem import FEW_ARCS, Manner, Problem
 
 METHODS = ("auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning")
 TRACED = ("near_far", "self_tuning")
-FEW_ARCS = 8  # a vertex, on average
 
 
 @dataclass(frozen=True)
@@ -102,6 +101,7 @@ def sssp(
         raise UsageError(f"together is a number of searches, at least 1, and is {together}")
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
+    how = Manner(method, predecessors, delta, set_point, power_limit, trace, together)
     where = graph.backend if backend == "auto" and graph.backend == "gpu" else None
     where = where or backends.resolve(backend)
     if where == "gpu":
@@ -110,11 +110,8 @@ def sssp(
         if method == "dijkstra":
             raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
         if method == "auto":
-            method = "near_far" if delta else "self_tuning"
-        answer = sssp_gpu.run(
-            asked, method, predecessors, delta, set_point, power_limit, trace, together
-        )
-        return finished(asked, *answer, method, "gpu")
+            how = how._replace(method="near_far" if delta else "self_tuning")
+        return finished(asked, *sssp_gpu.run(asked, how), how.method, "gpu")
     if power_limit:
         raise UsageError("power_limit needs a GPU, whose energy counter it follows")
     if graph.backend == "gpu":
@@ -122,22 +119,20 @@ def sssp(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
         )
     if method == "auto":
-        method = _fastest_on_cpu(asked, delta, set_point, trace)
-    return _on_cpu(asked, method, predecessors, delta, set_point, trace, together)
+        how = how._replace(method=_fastest_on_cpu(asked, how))
+    return _on_cpu(asked, how)
 
 
-def _fastest_on_cpu(
-    asked: Problem, delta: float | None, set_point: float | None, trace: bool
-) -> str:
+def _fastest_on_cpu(asked: Problem, how: Manner) -> str:
     """Near-far where vertices have few arcs, else Dijkstra's algorithm.
 
     Measured on one core of an AMD EPYC, ms, dijkstra / near_far / self_tuning: road-NE (mean degree
     2.5) 366 / 296 / 567, grid-1024 (4) 288 / 236 / 497, pa-20 (16) 1343 / 2023 / 5550, rmat-20 (30)
     1051 / 1326 / 3308.
     """
-    if set_point or (trace and not delta):
+    if how.set_point or (how.trace and not how.delta):
         return "self_tuning"
-    return "near_far" if delta or asked.mean_degree <= FEW_ARCS else "dijkstra"
+    return "near_far" if how.delta or asked.mean_degree <= FEW_ARCS else "dijkstra"
 
 
 def check_options(
@@ -164,15 +159,7 @@ def check_options(
         raise UsageError("power_limit moves the set-point by itself; give one of the two")
 
 
-def _on_cpu(
-    asked: Problem,
-    method: str,
-    predecessors: bool,
-    delta: float | None,
-    set_point: float | None,
-    trace: bool,
-    together: int | None,
-) -> ShortestPaths:
+def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     """One search a thread at a time; Numba's functions leave the interpreter alone."""
     graph, infinity = asked.graph, asked.infinity
     weights = graph.weights
@@ -180,12 +167,12 @@ def _on_cpu(
         weights = np.broadcast_to(np.array(1, asked.dtype), graph.m)
     shape = (len(asked.sources), graph.n)
     distance = np.full(shape, infinity, asked.dtype)
-    predecessor = np.empty(shape, graph.indices.dtype) if predecessors else None
-    search = _cpu_method(asked, method, delta, set_point, weights)
+    predecessor = np.empty(shape, graph.indices.dtype) if how.predecessors else None
+    search = _cpu_method(asked, how, weights)
     rows = []
 
     def one(i: int) -> None:
-        rows.append(search(distance[i], asked.sources[i], trace))
+        rows.append(search(distance[i], asked.sources[i], how.trace))
         if asked.targets.size:
             found = distance[i][asked.targets]
             bound = found.min() if asked.first_target else found.max()
@@ -198,10 +185,10 @@ def _on_cpu(
                 predecessor[i],
             )  # fmt: skip
 
-    together = together or len(os.sched_getaffinity(0))
+    together = how.together or len(os.sched_getaffinity(0))
     with ThreadPoolExecutor(min(len(asked.sources), together)) as pool:
         list(pool.map(one, range(len(asked.sources))))
-    return finished(asked, distance, predecessor, rows[0] if trace else None, method, "cpu")
+    return finished(asked, distance, predecessor, rows[0] if how.trace else None, how.method, "cpu")
 
 
 def finished(
@@ -215,30 +202,28 @@ def finished(
     return ShortestPaths(sources, distance, predecessor, trace, method, backend)
 
 
-def _cpu_method(
-    asked: Problem, method: str, delta: float | None, set_point: float | None, weights: Any
-) -> Callable[[Any, Any, bool], Any]:
+def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any, bool], Any]:
     """``search(distance, sources, trace)`` for a method: fills distances, returns the trace."""
     graph = asked.graph
     csr = graph.indptr, graph.indices, weights
     bounds: Any = (asked.targets, asked.first_target, asked.cutoff, asked.infinity)
     mean_weight, mean_degree = asked.mean_weight, max(asked.mean_degree, 1.0)
-    if method == "dijkstra":
+    if how.method == "dijkstra":
         from mgraph.shortest_paths import dijkstra_cpu
 
         return lambda distance, sources, _: dijkstra_cpu.run(*csr, distance, sources, *bounds)
-    if method.startswith("frontier"):
+    if how.method.startswith("frontier"):
         from mgraph.shortest_paths import frontier_cpu
 
         least = asked.dtype.type(graph.weight_range.least)
-        by_arc = method == "frontier_edge"
+        by_arc = how.method == "frontier_edge"
         return lambda distance, sources, _: frontier_cpu.run(
             *csr, distance, sources, *bounds, least, by_arc
         )
     from mgraph.shortest_paths import near_far_cpu
 
-    if method == "near_far":
-        step = float(delta or asked.default_delta)
+    if how.method == "near_far":
+        step = float(how.delta or asked.default_delta)
 
         def near_far(distance: Any, sources: Any, trace: bool) -> Any:
             search = near_far_cpu.new_search(*csr, distance, 1)
@@ -248,7 +233,7 @@ def _cpu_method(
         return near_far
     from mgraph.shortest_paths import self_tuning_cpu
 
-    arcs = float(set_point or self_tuning_cpu.DEFAULT_SET_POINT)
+    arcs = float(how.set_point or self_tuning_cpu.DEFAULT_SET_POINT)
     quantum = 1.0 if asked.dtype.kind == "i" else mean_weight / 1024
 
     def self_tuning(distance: Any, sources: Any, trace: bool) -> Any:

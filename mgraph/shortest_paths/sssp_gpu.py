@@ -14,21 +14,12 @@ from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import Problem
+from mgraph.shortest_paths.problem import Manner, Problem
 
 LAUNCH_SECONDS = 0.25  # at most about so long, where the power is looked at after each
 
 
-def run(
-    asked: Problem,
-    method: str,
-    predecessors: bool,
-    delta: float | None,
-    set_point: float | None,
-    power_limit: float | PowerGovernor | None,
-    trace: bool,
-    together: int | None,
-) -> tuple[Any, Any, Any]:
+def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
 
     Raises DeviceError where the graph is too large for the device or its kernels.
@@ -40,21 +31,18 @@ def run(
     rows = None
     try:
         graph = csr_gpu.to_device(asked.graph)
-        if method.startswith("frontier"):
-            distance = _frontier(asked, graph, by_arc=method == "frontier_edge")
-        elif power_limit:
-            distance = _near_far_within(asked, graph, power_limit, together)
+        if how.method.startswith("frontier"):
+            distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
+        elif how.power_limit:
+            distance = _near_far_within(asked, graph, how.power_limit, how.together)
         else:
-            step = 0.0
-            if method == "near_far":
-                step = float(delta or asked.default_delta)
-            distance, rows = _near_far(asked, graph, step, set_point, trace, together)
+            distance, rows = _near_far(asked, graph, how)
         if asked.targets.size:
             key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
             found = key[:, cupy.asarray(asked.targets)]
             bound = found.min(axis=1) if asked.first_target else found.max(axis=1)
             distance[key > bound[:, None]] = asked.infinity
-        if not predecessors:
+        if not how.predecessors:
             return distance, None, rows
         predecessor = cupy.empty(distance.shape, np.int32)
         finder = predecessors_gpu.Finder(graph, asked.dtype)
@@ -120,27 +108,21 @@ def _near_far_within(
     return distance
 
 
-def _near_far(
-    asked: Problem,
-    graph: Graph,
-    delta: float,
-    set_point: float | None,
-    trace: bool,
-    together: int | None,
-) -> tuple[Any, Any]:
-    """Distances by near-far (delta > 0) or self-tuning, and the trace."""
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), together)
+def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
+    """Distances by near-far or self-tuning, and the trace."""
+    delta = float(how.delta or asked.default_delta) if how.method == "near_far" else 0.0
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together)
     found = searcher.run(
         asked.sources,
         mean_weight=asked.mean_weight,
         cutoff=asked.cutoff,
         delta=delta,
-        set_point=set_point,
+        set_point=how.set_point,
         targets=asked.targets if asked.targets.size else None,
         first_target=asked.first_target,
-        trace_rows=TRACE_ROWS if trace else 0,
+        trace_rows=TRACE_ROWS if how.trace else 0,
     )
-    if not trace:
+    if not how.trace:
         return found.distance, None
     count = int(found.iterations[0])
     if count >= TRACE_ROWS:

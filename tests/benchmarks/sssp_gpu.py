@@ -148,12 +148,16 @@ def controller(maker, names):
     cost = {}
     for kind, hops in (("waves", 16), ("frontiers", 1)):
         iterations = [bench.spread(hops=hops, **how)[0] for how in ({"delta": 1e9}, {})]
-        fixed, tuned = (bench.milliseconds(hops=hops, **how) for how in ({"delta": 1e9}, {}))
-        cost[kind] = tuned / iterations[1] - fixed / iterations[0]
+        pairs = [  # in turn, since clocks and caches drift by more than the difference
+            [bench.milliseconds(1, hops=hops, **how) for how in ({"delta": 1e9}, {})]
+            for _ in range(25)
+        ]
+        took = np.array(pairs) / iterations
+        cost[kind] = np.median(took[:, 1] - took[:, 0])
+        fixed, tuned = 1e3 * np.median(took, axis=0)
         print(
-            f"{kind}: near_far {iterations[0]:.0f} iterations, {1e3 * fixed / iterations[0]:.2f} "
-            f"us each; self_tuning {iterations[1]:.0f}, {1e3 * tuned / iterations[1]:.2f} us; "
-            f"the controller {1e3 * cost[kind]:.2f} us",
+            f"{kind}: near_far {iterations[0]:.0f} iterations, {fixed:.2f} us each; self_tuning "
+            f"{iterations[1]:.0f}, {tuned:.2f} us; the controller {1e3 * cost[kind]:.2f} us",
             flush=True,
         )
     del bench

@@ -16,8 +16,8 @@ using u32 = unsigned int;
 
 constexpr int partitions = 16;
 constexpr int bootstrap_iterations = 5;
-constexpr float guard = 2;
-constexpr float steepest = 8;
+constexpr float guard = 2;     // how far slopes may be from the last observation, a factor
+constexpr float steepest = 8;  // exponent of waves
 constexpr float longest_memory = 16;
 constexpr double endless = 1e300;
 
@@ -51,12 +51,12 @@ struct slope_model {
 
 // What all blocks together saw in one iteration; the same in every lane but for `far_here`.
 struct observation {
-  float expanded;  // X1
-  float near;      // X4: vertices up to the threshold, waiting
+  float expanded;    // X1
+  float near;        // X4: vertices up to the threshold, waiting
   float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
   float far_here;    // entries in the partition of this lane
-  double least;    // the nearest vertex that waits near, or far where none is near
-  double largest;  // the farthest vertex that was updated
+  double least;      // the nearest vertex that waits near, or far where none is near
+  double largest;    // the farthest vertex that was updated
 };
 
 struct controller {
