@@ -79,6 +79,11 @@ class Bench:
             times.append(cupy.cuda.get_elapsed_time(begin, end))
         return statistics.median(times[1:])
 
+    def in_turn(self, count, *ways):
+        """``(count, ways)`` milliseconds; in turn, since clocks drift by more than they differ."""
+        rows = [[self.milliseconds(1, **how) for how in ways] for _ in range(count)]
+        return np.array(rows)
+
     def spread(self, **how):
         """Iterations, arcs over m, and of X2 after a tenth: median, interquartile range over it.
 
@@ -112,14 +117,17 @@ def single(maker, names):
                 break
         best = min(swept, key=swept.get)
         aim = bench.searcher.default_set_point
-        for method, how in (("self_tuning", {}), ("near_far", {"delta": best * bench.unit})):
-            took = bench.milliseconds(**how)
-            sums.add(bench.checksum())
-            traced = bench.milliseconds(trace_rows=50_000, **how)
+        methods = {"self_tuning": {}, "near_far": {"delta": best * bench.unit}}
+        ways = [
+            {**how, **rows} for rows in ({}, {"trace_rows": 50_000}) for how in methods.values()
+        ]
+        took = np.median(bench.in_turn(15, *ways), axis=0)
+        for i, (method, how) in enumerate(methods.items()):
             count, work, median, spread = bench.spread(**how)
+            sums.add(bench.checksum())
             setting = f"delta x {best:g}" if how else f"X2/P {median / aim:.2f}"
             print(
-                f"  {method:11s} {setting:12s} {took:8.3f} ms, traced {traced:8.3f} ms, "
+                f"  {method:11s} {setting:12s} {took[i]:8.3f} ms, traced {took[i + 2]:8.3f} ms, "
                 f"{count:,.0f} iterations, arcs {work:.2f} m, IQR/median {spread:.2f}",
                 flush=True,
             )
@@ -147,12 +155,9 @@ def controller(maker, names):
     bench.sources = [np.arange(width)]
     cost = {}
     for kind, hops in (("waves", 16), ("frontiers", 1)):
-        iterations = [bench.spread(hops=hops, **how)[0] for how in ({"delta": 1e9}, {})]
-        pairs = [  # in turn, since clocks and caches drift by more than the difference
-            [bench.milliseconds(1, hops=hops, **how) for how in ({"delta": 1e9}, {})]
-            for _ in range(25)
-        ]
-        took = np.array(pairs) / iterations
+        ways = [{"hops": hops, "delta": 1e9}, {"hops": hops}]
+        iterations = [bench.spread(**how)[0] for how in ways]
+        took = bench.in_turn(25, *ways) / iterations
         cost[kind] = np.median(took[:, 1] - took[:, 0])
         fixed, tuned = 1e3 * np.median(took, axis=0)
         print(

@@ -56,23 +56,24 @@ struct queues {
   }
 
   // Put entries into a partition's list. Whoever comes to a chunk's first place provides the
-  // chunk, and the others wait for it, which takes no longer than that.
+  // chunk, and the others wait for it, which takes no longer than that. It is told by an atomic
+  // operation, for racecheck to see that this is meant.
   __device__ void put_into(int part, bool mine, int vertex, key_t key) {
     if (!__any_sync(all_lanes, mine)) return;
     const int list = s.list_of_part[part];
     const u32 position = mine ? atomicAdd(&s.size[list], 1u) : 0;
     const u32 index = position / m.chunk_entries;
-    volatile u16* const provided = &chunk_of[list * m.chunks + index];
+    u16* const provided = &chunk_of[list * m.chunks + index];
     if (mine && position % m.chunk_entries == 0 && index < m.chunks) {
       const int top = atomicSub(&s.free_chunks, 1) - 1;
       if (top < 0) atomicAdd(&s.free_chunks, 1);
-      *provided = top < 0 ? lost_chunk : free_list[top];
+      atomicCAS(provided, no_chunk, top < 0 ? lost_chunk : free_list[top]);
     }
     __syncwarp();
     if (mine) {
       atomicMin(&s.least[list], key);
       u16 chunk = index < m.chunks ? no_chunk : lost_chunk;
-      while (chunk == no_chunk) chunk = *provided;
+      while (chunk == no_chunk) chunk = *(volatile u16*)provided;
       if (chunk == lost_chunk) {
         s.count[lost_sum] = 1;
       } else {
