@@ -23,7 +23,8 @@ What the paper leaves open, or what measurements wanted otherwise:
 * With X4 above P/d, δ falls by the density of the frontier itself over the stretch that it covers,
   from its nearest vertex on; the paper's X4/δ is the mean from 0 on. α begins anew from that
   density, and is learned from rising steps alone.
-* What iteration k taught serves δ(k + 2), on both backends, so that a GPU learns while it works.
+* What iteration k taught of d serves δ(k + 1), since d may change a hundredfold after a hub; what
+  it taught of α serves δ(k + 2), on both backends, so that a GPU learns while it works.
 * A partition is divided when it is read, since that is when its vertices are at hand: so sizes
   always belong to their boundaries, and a boundary never moves past a vertex that waits. (7) gives
   the first part's width as P/α; P counts arcs, so it is (P/d)/α here. Each further part is twice as
@@ -154,7 +155,7 @@ def _reach(search, control, need):
 
 @njit(cache=True, nogil=True)
 def _decide(search, control, x1, x4, least, largest, quantum):
-    """Equations 3, 6 and 8: move the threshold."""
+    """Equations 6 and 8: move the threshold."""
     numbers = control.numbers
     threshold, need, alpha = numbers[_THRESHOLD], numbers[_TARGET] - x4, numbers[_ALPHA]
     end = max(largest, least)
@@ -184,24 +185,29 @@ def _decide(search, control, x1, x4, least, largest, quantum):
 
 
 @njit(cache=True, nogil=True)
-def _learn(control, set_point, x1, x2, step, near):
-    """Equations 1, 2, 4 and 5, after the step that was taken before this iteration."""
-    numbers = control.numbers
-    if x1 > 0:
-        _observe(control.advance, float(x1), float(x2))
-        seen = max(x2 / x1, 1.0)
-        control.advance[_SLOPE] = max(
-            min(max(control.advance[_SLOPE], seen / GUARD), seen * GUARD), 1.0
-        )
-        missed = set_point / max(x2, 1)
-        if 0.25 < missed < 4:
-            numbers[_BIAS] = min(max(numbers[_BIAS] * (1 + 0.05 * (missed - 1)), 0.5), 3.0)
-        numbers[_TARGET] = numbers[_BIAS] * set_point / control.advance[_SLOPE]
+def _learn_degree(control, set_point, x1, x2):
+    """Equations 1 to 3, with integral action."""
+    numbers, model = control.numbers, control.advance
+    if x1 == 0:
+        return
+    _observe(model, float(x1), float(x2))
+    seen = max(x2 / x1, 1.0)
+    model[_SLOPE] = max(min(max(model[_SLOPE], seen / GUARD), seen * GUARD), 1.0)
+    missed = set_point / max(x2, 1)
+    if 0.25 < missed < 4:
+        numbers[_BIAS] = min(max(numbers[_BIAS] * (1 + 0.05 * (missed - 1)), 0.5), 3.0)
+    numbers[_TARGET] = numbers[_BIAS] * set_point / model[_SLOPE]
+
+
+@njit(cache=True, nogil=True)
+def _learn_density(control, x1, step, near):
+    """Equations 4 and 5, after the step that was taken before this iteration."""
+    numbers, model = control.numbers, control.bisect
     if step > 0:
-        control.bisect[_SLOPE] = numbers[_ALPHA]
-        _observe(control.bisect, step, x1 - near)
-        if control.bisect[_SLOPE] > 0:
-            numbers[_ALPHA] = control.bisect[_SLOPE]
+        model[_SLOPE] = numbers[_ALPHA]
+        _observe(model, step, x1 - near)
+        if model[_SLOPE] > 0:
+            numbers[_ALPHA] = model[_SLOPE]
 
 
 @njit(cache=True, nogil=True)
@@ -270,6 +276,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
             least = min(least, nearest_far(search, p, infinity))
     if targets.size and settled(search, targets, first_target, least):
         return False
+    _learn_degree(control, set_point, x1, x2)
     step, near = numbers[_STEP], numbers[_NEAR]
     _decide(search, control, x1, x4, float(least), largest, quantum)
     if numbers[_STEP] < 0:
@@ -279,7 +286,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         numbers[_X1] = _rebalance(search, control, quantum, x4)
     else:
         numbers[_X1] = x4
-    _learn(control, set_point, x1, x2, step, near)
+    _learn_density(control, x1, step, near)
     return True
 
 

@@ -159,6 +159,7 @@ struct rounds : advance {
     seen.near = float(s.left.near);
     seen.piece_arcs = float(s.left.pieces) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
+    seen.arcs = float(sum[arcs_sum]);
     seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
     seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
     if (!near && !far) seen.least = c.threshold;  // it is the last round
@@ -235,7 +236,7 @@ struct rounds : advance {
       for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
     }
     if (how.delta <= 0) {
-      s.control.learn(expanded, arcs, float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
+      s.control.learn(float(expanded), float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
     }
     if (lane == 0) s.first_list = s.list_of_part[0];
   }

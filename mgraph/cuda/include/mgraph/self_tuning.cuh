@@ -52,6 +52,7 @@ struct slope_model {
 // What all blocks together saw in one iteration; the same in every lane but for `far_here`.
 struct observation {
   float expanded;    // X1
+  float arcs;        // X2
   float near;        // X4: vertices up to the threshold, waiting
   float piece_arcs;  // arcs of the vertices that were cut up, which wait as well
   float far_here;    // entries in the partition of this lane
@@ -181,8 +182,23 @@ struct controller {
     return seen.least + passed * fminf(fmaxf(wider, 0.25f), 4);
   }
 
+  // Equations 1 to 3, with integral action. By one lane.
+  __device__ void learn_degree(float expanded, float arcs) {
+    if (expanded <= 0) return;
+    slope_model& model = models[0];
+    model.observe(expanded, arcs);
+    const float fact = fmaxf(__fdividef(arcs, expanded), 1);
+    model.slope = fmaxf(fminf(fmaxf(model.slope, fact / guard), fact * guard), 1);
+    const float off = __fdividef(set_point, fmaxf(arcs, 1));
+    if (off > 0.25f && off < 4) bias = fminf(fmaxf(bias * (1 + 0.05f * (off - 1)), 0.5f), 3);
+    per_arc = __fdividef(1, model.slope);
+    target = bias * set_point * per_arc;
+  }
+
   // The threshold of the next iteration, by the whole warp. wave: it will go on for many hops.
   __device__ double decide(const observation& seen, bool wave, int lane) {
+    if (lane == 0) learn_degree(seen.expanded, seen.arcs);
+    __syncwarp();
     const float waiting = seen.near + seen.piece_arcs * per_arc;
     const double end = fmax(seen.largest, seen.least);
     const float passed = fmaxf(fminf(stretch, float(end - least)), quantum);
@@ -238,10 +254,10 @@ struct controller {
     return reads;
   }
 
-  // Write the last decision down, and learn from the iteration before it, whose result the decision
-  // was told of (equations 1, 2, 4 and 5), a model a lane. By the whole warp, which others wait for
-  // now and then. met, drawn: far entries within the threshold, and those that still counted.
-  __device__ void learn(float expanded, float arcs, float met, float drawn, int lane) {
+  // Write the last decision down, and learn the rest from the iteration before it, whose result the
+  // decision was told of (equations 4 and 5). By the whole warp, which others wait for now and then.
+  // met, drawn: far entries within the threshold, and those that still counted.
+  __device__ void learn(float expanded, float met, float drawn, int lane) {
     const float moved = last.wave == waved ? step : 0, before = compared;
     __syncwarp();
     if (lane == 0) {
@@ -258,27 +274,23 @@ struct controller {
     }
     __syncwarp();
     if (lane > 2 || expanded <= 0) return;
-    const float off = __fdividef(set_point, fmaxf(arcs, 1));
+    if (lane == 0) {
+      if (met > 0) fresh_share = fmaxf(0.5f * (fresh_share + __fdividef(drawn, met)), 1e-3f);
+      return;
+    }
     const float per_weight = __fdividef(1, weight);
-    float input = expanded, output = arcs;
+    slope_model& model = models[lane];
+    float input, output;
     if (lane == 1) {
-      models[1].slope = last.slope * weight;
+      model.slope = last.slope * weight;
       input = waved ? 0 : fmaxf(moved, 0) * per_weight;
       output = expanded - before;
-    } else if (lane == 2) {
+    } else {
       input = waved ? moved : 0;
       output = __log2f(__fdividef(expanded, fmaxf(before, 1)));
     }
-    slope_model& model = models[lane];
     if (input != 0) model.observe(input, output);
-    if (lane == 0) {
-      const float fact = fmaxf(__fdividef(arcs, expanded), 1);
-      model.slope = fmaxf(fminf(fmaxf(model.slope, fact / guard), fact * guard), 1);
-      per_arc = __fdividef(1, model.slope);
-      if (off > 0.25f && off < 4) bias = fminf(fmaxf(bias * (1 + 0.05f * (off - 1)), 0.5f), 3);
-      target = bias * set_point * per_arc;
-      if (met > 0) fresh_share = fmaxf(0.5f * (fresh_share + __fdividef(drawn, met)), 1e-3f);
-    } else if (lane == 1 && !waved) {
+    if (lane == 1 && !waved) {
       if (model.slope > 0) alpha = model.slope * per_weight;
       per_vertex = __fdividef(1, fmaxf(alpha, 1e-30f));
     } else if (lane == 2) {
