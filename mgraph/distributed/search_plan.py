@@ -86,10 +86,11 @@ def sources_hash(sources: Sequence[int]) -> str:
     return hashlib.sha256(np.array(sources, np.int64).tobytes()).hexdigest()[:16]
 
 
-def batch_size(facts: GraphFacts, sources: int, cluster: Cluster) -> int:
+def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
     """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory.
 
-    A GPU has few tasks at a time, and does many searches of one side by side.
+    A GPU does many searches of a task side by side, so it has few tasks where nothing is written;
+    else writing takes longer, and is shared by all threads.
     """
     room = min(
         min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
@@ -97,10 +98,9 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster) -> int:
     )
     fitting = min(room // 2 // BYTES_A_ROW, MAX_ROWS) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
-    if cluster.backend == "gpu":
-        size = max(
-            size, min(SIDE_BY_SIDE, -(-sources // (BATCHES_PER_THREAD * len(cluster.workers))))
-        )
+    if cluster.backend == "gpu" and not written:
+        filling = -(-sources // (BATCHES_PER_THREAD * len(cluster.workers)))
+        size = max(size, min(SIDE_BY_SIDE, filling))
     return max(1, min(size, fitting))
 
 

@@ -200,7 +200,7 @@ def sssp_many(
             if bad:
                 raise UsageError(f"sources must lie in [0, {facts.n:,}), and {bad[0]:,} does not")
             loaded = time.monotonic()
-            batch = batch or batch_size(facts, len(sources), cluster)
+            batch = batch or batch_size(facts, len(sources), cluster, folder is not None)
             asked = {
                 "graph_identity": identity.name,
                 "symmetrise": symmetrise,

@@ -259,13 +259,15 @@ def sources(maker, name, folder, gpus):
     if not os.path.exists(data):
         mgraph.write_graph(graph, data)
     del graph
+    cores = sorted(os.sched_getaffinity(0))
     count = 1
     base = {}
     while count <= gpus:
+        os.sched_setaffinity(0, cores[: len(cores) * count // gpus])  # as many threads for each GPU
         with mgraph.connect(workers=count, backend="gpu", dashboard="127.0.0.1:0") as cluster:
             for kind in ("searches", "with rows"):
                 out = os.path.join(folder, f"r{count}") if kind == "with rows" else None
-                asked = 16 * count if out else 256 * count
+                asked = (64 if out else 256) * count
                 runs = [
                     mgraph.sssp_many(
                         data, random=asked, out=out, cluster=cluster, progress=None, overwrite=True
