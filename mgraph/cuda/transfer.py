@@ -81,19 +81,49 @@ def copy_to_device(target: Any, values: np.ndarray) -> None:
 
     So several threads copy at once, at the bus's speed; each has its own stream.
     """
+    if not values.size:
+        return
+    pinned, stream = _staged(values.nbytes)
+    staged = pinned[: values.nbytes].view(values.dtype)
+    np.copyto(staged, values)
+    target.set(staged, stream=stream)
+    stream.synchronize()
+
+
+def _staged(count: int) -> tuple[np.ndarray, Any]:
+    """This thread's pinned memory, so many bytes at least, and its stream."""
     import cupy
     import cupyx
 
-    if not values.size:
-        return
-    if getattr(_staging, "bytes", 0) < values.nbytes:
-        _staging.memory = cupyx.empty_pinned(values.nbytes, np.uint8)
+    if getattr(_staging, "bytes", 0) < count:
+        _staging.memory = cupyx.empty_pinned(count, np.uint8)
         _staging.stream = cupy.cuda.Stream(non_blocking=True)
-        _staging.bytes = values.nbytes
-    pinned = _staging.memory[: values.nbytes].view(values.dtype)
-    np.copyto(pinned, values)
-    target.set(pinned, stream=_staging.stream)
-    _staging.stream.synchronize()
+        _staging.bytes = count
+    return _staging.memory, _staging.stream
+
+
+def on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
+    """A device's arrays in this thread's pinned memory, which its next copy overwrites.
+
+    They must be written already: nothing is waited for. NumPy's come back as they are.
+    """
+    if all(isinstance(array, np.ndarray) for array in arrays):
+        return list(arrays)
+    starts = np.cumsum([0, *(-(-array.nbytes // 64) * 64 for array in arrays)])  # aligned
+    pinned, stream = _staged(int(starts[-1]))
+    hosts = []
+    for array, start in zip(arrays, starts, strict=False):
+        hosts.append(pinned[start : start + array.nbytes].view(array.dtype))
+        array.get(stream=stream, out=hosts[-1], blocking=False)
+    stream.synchronize()
+    return hosts
+
+
+def wait() -> None:
+    """Wait for what the current stream was asked."""
+    import cupy
+
+    cupy.cuda.get_current_stream().synchronize()
 
 
 def copy_to_host(array: Any) -> np.ndarray:

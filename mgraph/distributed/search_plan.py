@@ -104,36 +104,45 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     return max(1, min(size, fitting))
 
 
+def reached_rows(found: Any, n: int) -> list[list[Any]]:
+    """Of each search the columns vertex, distance and predecessor, where ``found`` has them."""
+    ids = np.int32 if n < 1 << 31 else np.int64
+    arrays = [found.distance.reshape(-1, n)]
+    if found.predecessor is not None:
+        arrays.append(found.predecessor.reshape(-1, n).astype(ids, copy=False))
+    rows = []
+    for i, there in enumerate(found.reached.reshape(-1, n)):
+        vertex = np.flatnonzero(there).astype(ids)  # CuPy's, of its arrays
+        values = [array[i] for array in arrays]
+        if vertex.size < there.size:
+            values = [value[vertex] for value in values]
+        rows.append([vertex, *values])
+    return rows
+
+
 def write_part(
-    index: int, plan: SearchPlan, found: Any, searched: list[Searched]
+    index: int, plan: SearchPlan, searched: list[Searched], rows: list[list[Any]]
 ) -> dict[str, Any]:
-    """Write a batch's rows, those of reached vertices; returns the footer. found: on the CPU."""
+    """Write a batch's rows (``reached_rows``); returns the footer."""
     from mgraph.core.edge_list_cpu import checksum
+    from mgraph.cuda.transfer import on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
-    n = plan.facts.n
-    ids = np.dtype(np.int32 if n < 1 << 31 else np.int64)
-    columns = {"source": ids, "vertex": ids, "distance": found.distance.dtype}
-    results = [found.distance.reshape(-1, n)]
-    if found.predecessor is not None:
-        columns["predecessor"] = ids
-        results.append(found.predecessor.reshape(-1, n))
-    reached = found.reached.reshape(-1, n)
-    total = rows = 0
+    names = ("vertex", "distance", "predecessor")
+    columns = {name: array.dtype for name, array in zip(names, rows[0], strict=False)}
+    columns = {"source": columns["vertex"]} | columns
+    total = 0
     with writing_part(plan.folder, part_name(index), columns, plan.compression) as writer:
-        for i, search in enumerate(searched):
-            vertex = np.flatnonzero(reached[i]).astype(ids)
-            for first in range(0, vertex.size, _ROW_GROUP):
-                group = vertex[first : first + _ROW_GROUP]
-                source = np.full(group.size, search.source, ids)
-                values = [array[i][group] for array in results]
-                writer.write([source, group, *values])
-                total += checksum(EdgeList(source, group, values[0]))
-            rows += vertex.size
+        for search, arrays in zip(searched, rows, strict=True):
+            for first in range(0, search.reached, _ROW_GROUP):
+                group = on_host([array[first : first + _ROW_GROUP] for array in arrays])
+                source = np.full(group[0].size, search.source, columns["source"])
+                writer.write([source, *group])
+                total += checksum(EdgeList(source, group[0], group[1]))
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
             "searched": [list(search) for search in searched],
         }
         writer.close(footer)
-    return footer | {"rows": rows}
+    return footer | {"rows": sum(search.reached for search in searched)}

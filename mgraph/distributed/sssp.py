@@ -2,8 +2,9 @@
 
 Data flow: each worker reads the graph (``graph_holder``). Sources are cut into batches, each a task
 and a part of the result; a task searches from its batch in one launch, and writes what it found as
-Parquet while the worker's next task has the device. Memory: a worker's graph, and for each of its
-threads the distances and predecessors of a batch.
+Parquet, a row group at a time, while the worker's next task has the device. Memory: a worker's
+graph, and for each of its threads the distances and predecessors of a batch, on the device if there
+is one.
 
 A part has a row for each vertex reached: source, vertex, distance and, unless left out, predecessor
 (-1 at a source). Its footer says whose part it is, so that ``resume`` can go on from a folder
@@ -29,6 +30,7 @@ from mgraph.distributed.search_plan import (
     Searched,
     SearchPlan,
     batch_size,
+    reached_rows,
     sources_hash,
     write_part,
 )
@@ -80,6 +82,7 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
+    from mgraph.cuda.transfer import wait
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
@@ -95,11 +98,14 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
         together = 1 if plan.backend == "cpu" else None  # its other threads have tasks as well
         found = sssp(graph, sources, backend=plan.backend, together=together, **options)
         searched = _told(found, sources, began)
+        rows = [] if plan.folder is None else reached_rows(found, graph.n)
+        if plan.backend == "gpu":
+            wait()
     # On a GPU the worker's next task searches while this one's results are copied and written.
     count_edges(graph.m * len(sources))
-    if plan.folder is None:
+    if not rows:
         return {"searched": searched, "checksum": "0"}
-    return write_part(index, plan, found.to_cpu(), searched)
+    return write_part(index, plan, searched, rows)
 
 
 def _told(found: Any, sources: list[int], began: float) -> list[Searched]:
