@@ -245,7 +245,8 @@ def test_benchmark_graphs(name):
         np.testing.assert_array_equal(sssp(graph, source, method=method).distance.get(), expected)
 
 
-def test_many_sources_over_a_cluster(tmp_path):
+@pytest.mark.parametrize("cutoff", [None, 40])  # all are reached, and some
+def test_many_sources_over_a_cluster(cutoff, tmp_path):
     model = CopyModel(20_000, 4, weights=(1, 50))
     checksums = set()
     for backend in ("cpu", "gpu"):
@@ -253,7 +254,12 @@ def test_many_sources_over_a_cluster(tmp_path):
             if backend == "cpu":
                 mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=4, progress=None)
             run = mgraph.sssp_many(
-                tmp_path / "g", out=tmp_path / backend, random=9, cluster=cluster, progress=None
+                tmp_path / "g",
+                out=tmp_path / backend,
+                random=9,
+                cutoff=cutoff,
+                cluster=cluster,
+                progress=None,
             )
         assert [search.source for search in run.searched] == sorted(
             search.source for search in run.searched
