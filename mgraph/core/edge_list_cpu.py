@@ -28,7 +28,7 @@ def _sum(src, dst):
 def _sum_weighted(src, dst, bits):
     checksum = uint64(0)
     for i in range(src.size):
-        checksum += weighted_edge_hash(uint64(src[i]), uint64(dst[i]), bits[i])
+        checksum += weighted_edge_hash(uint64(src[i]), uint64(dst[i]), uint64(int64(bits[i])))
     return checksum
 
 
@@ -36,8 +36,9 @@ def checksum(edges: EdgeList) -> int:
     """The sum modulo 2^64 of the edges' hashes; a weight counts by its bits as int64 or float64."""
     if edges.weight is None:
         return int(_sum(edges.src, edges.dst))
-    wide = np.int64 if edges.weight.dtype.kind == "i" else np.float64
-    bits = np.ascontiguousarray(edges.weight, wide).view(np.uint64)
+    bits = edges.weight
+    if bits.dtype.kind == "f":
+        bits = bits.astype(np.float64, copy=False).view(np.int64)
     return int(_sum_weighted(edges.src, edges.dst, bits))
 
 

@@ -135,9 +135,10 @@ def write_part(
     total = 0
     with writing_part(plan.folder, part_name(index), columns, plan.compression) as writer:
         for search, arrays in zip(searched, rows, strict=True):
+            sources = np.full(min(search.reached, _ROW_GROUP), search.source, columns["source"])
             for first in range(0, search.reached, _ROW_GROUP):
                 group = on_host([array[first : first + _ROW_GROUP] for array in arrays])
-                source = np.full(group[0].size, search.source, columns["source"])
+                source = sources[: group[0].size]
                 writer.write([source, *group])
                 total += checksum(EdgeList(source, group[0], group[1]))
         footer = plan.footer(index) | {

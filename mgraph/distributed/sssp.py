@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -93,13 +93,14 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
     if options["power_limit"]:
         governor = PowerGovernor(options["power_limit"])
         options["power_limit"] = held.memory.setdefault("governor", governor)
-    with held.device:
+    on_gpu = plan.backend == "gpu"
+    together = None if on_gpu else 1  # cores have other threads' tasks as well
+    with held.device if on_gpu else nullcontext():
         began = time.perf_counter()
-        together = 1 if plan.backend == "cpu" else None  # its other threads have tasks as well
         found = sssp(graph, sources, backend=plan.backend, together=together, **options)
         searched = _told(found, sources, began)
         rows = [] if plan.folder is None else reached_rows(found, graph.n)
-        if plan.backend == "gpu":
+        if on_gpu:
             wait()
     # On a GPU the worker's next task searches while this one's results are copied and written.
     count_edges(graph.m * len(sources))

@@ -1,10 +1,12 @@
 """Many sources over a cluster: the rows of one search each, resumed or not, in any batches."""
 
 import json
+import threading
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from distributed import LocalCluster
 
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, UsageError
@@ -142,3 +144,17 @@ def test_files_and_symmetry(tmp_path, cluster):
     both = search(tmp_path / "g.gr", cluster, sources=[0], symmetrise=True)
     assert (arcs.searched[0].reached, arcs.searched[0].farthest) == (2, 7)
     assert (both.searched[0].reached, both.searched[0].farthest) == (3, 8)
+
+
+def test_threads_of_a_cpu_worker_search_at_the_same_time(dataset, monkeypatch):
+    met, sssp = threading.Barrier(2), mgraph.sssp
+
+    def meet(*arguments, **options):
+        met.wait(60)
+        return sssp(*arguments, **options)
+
+    monkeypatch.setattr("mgraph.shortest_paths.sssp.sssp", meet)
+    here = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
+    with here, mgraph.connect(scheduler=here.scheduler_address, backend="cpu") as cluster:
+        run = mgraph.sssp_many(dataset, [0, 5], batch=1, cluster=cluster, progress=None)
+    assert [search.source for search in run.searched] == [0, 5]
