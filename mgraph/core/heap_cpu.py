@@ -1,8 +1,8 @@
 """A 4-ary heap of (key, vertex) in Numba: what a search on one core waits in.
 
-``Keys`` of 32-bit integers share a word with their vertex, so that an entry is one comparison and
-one move; other keys lie in an array beside their vertices. Which it is follows from the type of
-the heap (a tuple of one or of two arrays), at compile time.
+Keys are integers. Those of 32 bits share a word with their vertex, so that an entry is one
+comparison and one move; those of 64 lie in an array beside their vertices. Which it is follows from
+the type of the heap (a tuple of one or of two arrays), at compile time.
 
 ``new`` makes an empty heap for keys of a type, ``grown`` one with the same entries and twice the
 room; ``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``room(heap)`` are for compiled
@@ -20,6 +20,8 @@ from numba.extending import overload
 _FIRST_ROOM = 1024
 _LOW = np.int64(0xFFFFFFFF)
 _WORD = np.int64(32)
+# Positions are unsigned, since an index that might be negative costs Numba a comparison each time.
+_0, _1, _2, _3 = np.arange(4, dtype=np.uint64)
 
 
 def new(infinity: Any, vertex_dtype: Any) -> tuple[Any, ...]:
@@ -44,8 +46,8 @@ def _larger(array):
 
 @njit(cache=True, nogil=True)
 def _rise(entries, at, entry):
-    while at > 0:
-        parent = (at - 1) >> 2
+    while at > _0:
+        parent = (at - _1) >> _2
         if entries[parent] <= entry:
             break
         entries[at] = entries[parent]
@@ -55,8 +57,8 @@ def _rise(entries, at, entry):
 
 @njit(cache=True, nogil=True)
 def _rise_pair(keys, vertices, at, key, vertex):
-    while at > 0:
-        parent = (at - 1) >> 2
+    while at > _0:
+        parent = (at - _1) >> _2
         if keys[parent] <= key:
             break
         keys[at], vertices[at] = keys[parent], vertices[parent]
@@ -66,17 +68,24 @@ def _rise_pair(keys, vertices, at, key, vertex):
 
 @njit(cache=True, nogil=True)
 def _least_child(keys, child):
-    left = child if keys[child] <= keys[child + 1] else child + 1
-    right = child + 2 if keys[child + 2] <= keys[child + 3] else child + 3
-    return left if keys[left] <= keys[right] else right
+    # Keys in variables of their own become moves on a condition; branches would be mispredicted.
+    left, left_key, other_key = child, keys[child], keys[child + _1]
+    if other_key < left_key:
+        left, left_key = child + _1, other_key
+    right, right_key, other_key = child + _2, keys[child + _2], keys[child + _3]
+    if other_key < right_key:
+        right, right_key = child + _3, other_key
+    if right_key < left_key:
+        left, left_key = right, right_key
+    return left, left_key
 
 
 def _push_packed(heap, size, key, vertex):
-    _rise(heap[0], size, (np.int64(key) << _WORD) | np.int64(vertex))
+    _rise(heap[0], np.uint64(size), (np.int64(key) << _WORD) | np.int64(vertex))
 
 
 def _push_pair(heap, size, key, vertex):
-    _rise_pair(heap[0], heap[1], size, key, vertex)
+    _rise_pair(heap[0], heap[1], np.uint64(size), key, vertex)
 
 
 def _grown_packed(heap):
@@ -90,32 +99,31 @@ def _grown_pair(heap):
 def _pop_packed(heap, size):
     # The gap sinks to a leaf, where the last entry fills it and rises: seldom far, and no step
     # down has to ask whether it fits.
-    entries = heap[0]
-    first, last = entries[0], entries[size - 1]
-    entries[size - 1] = entries[entries.size - 1]
-    at, child = np.int64(0), np.int64(1)
-    while child < size - 1:
-        least = _least_child(entries, child)
-        entries[at] = entries[least]
-        at, child = least, 4 * least + 1
-    if size > 1:
+    entries, end = heap[0], np.uint64(size) - _1
+    first, last = entries[_0], entries[end]
+    entries[end] = entries[entries.size - 1]
+    at, child = _0, _1
+    while child < end:
+        least, entries[at] = _least_child(entries, child)
+        at, child = least, (least << _2) + _1
+    if end > _0:
         _rise(entries, at, last)
-    return np.int32(first >> _WORD), np.int64(first & _LOW)
+    return np.int32(first >> _WORD), np.uint64(first & _LOW)
 
 
 def _pop_pair(heap, size):
-    keys, vertices = heap
-    first, first_vertex = keys[0], vertices[0]
-    last, vertex = keys[size - 1], vertices[size - 1]
-    keys[size - 1] = keys[keys.size - 1]
-    at, child = np.int64(0), np.int64(1)
-    while child < size - 1:
-        least = _least_child(keys, child)
-        keys[at], vertices[at] = keys[least], vertices[least]
-        at, child = least, 4 * least + 1
-    if size > 1:
+    (keys, vertices), end = heap, np.uint64(size) - _1
+    first, first_vertex = keys[_0], vertices[_0]
+    last, vertex = keys[end], vertices[end]
+    keys[end] = keys[keys.size - 1]
+    at, child = _0, _1
+    while child < end:
+        least, keys[at] = _least_child(keys, child)
+        vertices[at] = vertices[least]
+        at, child = least, (least << _2) + _1
+    if end > _0:
         _rise_pair(keys, vertices, at, last, vertex)
-    return first, np.int64(first_vertex)
+    return first, np.uint64(first_vertex)
 
 
 def push(heap, size, key, vertex):

@@ -16,10 +16,11 @@ from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import free_bytes, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
-from mgraph.shortest_paths.problem import FEW_ARCS, infinity_of
+from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.trace import FIELDS
 
 THREADS = 1024  # a block, one to a multiprocessor
+FEW_ARCS = 8  # a vertex, on average: as on roads, where searches go far in small steps
 HOPS = 16, 128  # the least and the most, in an iteration with few arcs
 SLOTS = 8 + 6  # a vertex, in the near lists and in the far queue
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits

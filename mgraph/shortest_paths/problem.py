@@ -10,8 +10,6 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.power_governor import PowerGovernor
 
-FEW_ARCS = 8  # a vertex, on average: as on roads, where searches go far in small steps
-
 
 def length_dtype(graph: Graph) -> np.dtype:
     """The type of a path's length: the weights', int64 where int32 might not hold every path.

@@ -13,7 +13,7 @@ from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import FEW_ARCS, Manner, Problem
+from mgraph.shortest_paths.problem import Manner, Problem
 
 METHODS = ("auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning")
 TRACED = ("near_far", "self_tuning")
@@ -119,20 +119,18 @@ def sssp(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
         )
     if method == "auto":
-        how = how._replace(method=_fastest_on_cpu(asked, how))
+        how = how._replace(method=_fastest_on_cpu(how))
     return _on_cpu(asked, how)
 
 
-def _fastest_on_cpu(asked: Problem, how: Manner) -> str:
-    """Near-far where vertices have few arcs, else Dijkstra's algorithm.
+def _fastest_on_cpu(how: Manner) -> str:
+    """Dijkstra's algorithm, unless what was asked belongs to another method.
 
-    Measured on one core of an AMD EPYC, ms, dijkstra / near_far / self_tuning: road-NE (mean degree
-    2.5) 366 / 296 / 567, grid-1024 (4) 288 / 236 / 497, pa-20 (16) 1343 / 2023 / 5550, rmat-20 (30)
-    1051 / 1326 / 3308.
+    It was the fastest on every graph and weight measured: see BENCHMARKS.md.
     """
-    if how.set_point or (how.trace and not how.delta):
-        return "self_tuning"
-    return "near_far" if how.delta or asked.mean_degree <= FEW_ARCS else "dijkstra"
+    if how.delta:
+        return "near_far"
+    return "self_tuning" if how.set_point or how.trace else "dijkstra"
 
 
 def check_options(
