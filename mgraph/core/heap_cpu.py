@@ -1,14 +1,14 @@
 """A 4-ary heap of (key, vertex) in Numba: what a search on one core waits in.
 
-Keys are integers. Those of 32 bits share a word with their vertex, so that an entry is one
-comparison and one move; those of 64 lie in an array beside their vertices. Which it is follows from
-the type of the heap (a tuple of one or of two arrays), at compile time.
+Keys are integers of 0 or more. Those below 2^31 - 1 share a word with their vertex, so that an
+entry is one comparison and one move; larger ones lie in an array beside their vertices. Which it is
+follows from the type of the heap (a tuple of one or of two arrays), at compile time.
 
-``new`` makes an empty heap for keys of a type, ``grown`` one with the same entries and twice the
-room; ``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``room(heap)`` are for compiled
-code, which keeps count and sees to it that there is room (a heap handed out by every ``push``
-would cost more than the push). Slots beyond ``size`` hold the largest key there is, so that a node
-always has four children to compare.
+``new`` makes an empty heap, ``grown`` one with the same entries and twice the room;
+``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``room(heap)`` are for compiled code,
+which keeps count and sees to it that there is room (a heap handed out by every ``push`` would cost
+more than the push). Slots beyond ``size`` hold the largest key there is, so that a node always has
+four children to compare.
 """
 
 from typing import Any
@@ -18,17 +18,19 @@ from numba import njit
 from numba.extending import overload
 
 _FIRST_ROOM = 1024
+_MOST_PACKED = 1 << 32  # vertices that fit a word beside a key
 _LOW = np.int64(0xFFFFFFFF)
 _WORD = np.int64(32)
 # Positions are unsigned, since an index that might be negative costs Numba a comparison each time.
 _0, _1, _2, _3 = np.arange(4, dtype=np.uint64)
 
 
-def new(infinity: Any, vertex_dtype: Any) -> tuple[Any, ...]:
-    """An empty heap for keys of ``infinity``'s type, which nothing pushed may exceed."""
-    if infinity.dtype == np.int32:
-        return (np.full(_FIRST_ROOM, np.iinfo(np.int64).max),)
-    return (np.full(_FIRST_ROOM, infinity), np.empty(_FIRST_ROOM, vertex_dtype))
+def new(n: int, *, small: bool) -> tuple[Any, ...]:
+    """An empty heap for vertices below ``n``. small: its keys are below 2^31 - 1, else 2^63 - 1."""
+    last = np.full(_FIRST_ROOM, np.iinfo(np.int64).max)
+    if small and n <= _MOST_PACKED:
+        return (last,)
+    return (last, np.empty(_FIRST_ROOM, np.uint32 if n <= _MOST_PACKED else np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -108,7 +110,7 @@ def _pop_packed(heap, size):
         at, child = least, (least << _2) + _1
     if end > _0:
         _rise(entries, at, last)
-    return np.int32(first >> _WORD), np.uint64(first & _LOW)
+    return first >> _WORD, np.uint64(first & _LOW)
 
 
 def _pop_pair(heap, size):

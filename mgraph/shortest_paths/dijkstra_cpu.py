@@ -3,7 +3,7 @@
 Source: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959). An improved vertex
 is pushed again instead of moved, and old entries are passed over when they surface: on sparse
 graphs that is faster than a heap that can decrease keys. Cost: O((n + m) log n) time, at most m
-entries of 8 to 16 bytes.
+entries of 8 bytes, or of 12 to 16 where lengths reach 2^31 or are float64.
 """
 
 from typing import Any
@@ -15,6 +15,7 @@ from mgraph.core import heap_cpu
 from mgraph.core.heap_cpu import grown, pop, push, room
 
 _1 = np.uint64(1)
+_MOST_SMALL = (1 << 31) - 2  # the largest key that shares a word with its vertex
 
 
 def run(
@@ -27,24 +28,30 @@ def run(
     left; vertices beyond it may then hold lengths that are no distances.
     """
     # Lengths are not negative, so that a float's bits are in order as an integer's are.
-    whole = np.dtype(f"i{distance.itemsize}")
-    heap = heap_cpu.new(infinity.view(whole), indices.dtype)
-    graph = indptr, indices, weights
-    bits = distance.view(whole)
-    return int(_run(*graph, distance, bits, sources, targets, first_target, cutoff, heap))
+    keys = distance.view(f"i{distance.itemsize}")
+    search = indptr, indices, weights, distance, keys, sources, targets, first_target
+    n, whole = distance.size, distance.dtype.kind == "i"
+    near = min(cutoff, distance.dtype.type(_MOST_SMALL)) if whole else cutoff
+    heap = heap_cpu.new(n, small=whole or distance.itemsize == 4)
+    settled = int(_run(*search, near, near < cutoff, heap))
+    if settled < 0:  # integers of 64 bits are seldom that large
+        distance.fill(infinity)
+        settled = int(_run(*search, cutoff, False, heap_cpu.new(n, small=False)))
+    return settled
 
 
 @njit(cache=True, nogil=True)
 def _run(
-    indptr, indices, weights, distance, bits, sources, targets, first_target, cutoff, heap
+    indptr, indices, weights, distance, keys, sources, targets, first_target, cutoff, give_up, heap
 ):  # fmt: skip
+    """The vertices settled, or -1 if it is to ``give_up`` at a length beyond ``cutoff``."""
     size = np.int64(0)
     for s in sources:
         if distance[s] != 0:
             distance[s] = 0
             if size >= room(heap):
                 heap = grown(heap)
-            push(heap, size, bits[s], s)
+            push(heap, size, keys[s], s)
             size += 1
     wanted = np.zeros(distance.size if targets.size else 0, np.bool_)
     left = np.int64(0)
@@ -57,7 +64,7 @@ def _run(
     while size > 0:
         then, u = pop(heap, size)
         size -= 1
-        if then != bits[u]:
+        if then != keys[u]:
             continue
         key = distance[u]
         if found and key > bound:
@@ -73,8 +80,11 @@ def _run(
         for arc in range(begin, end):
             v = np.uint64(indices[arc])
             candidate = key + weights[arc]
-            if candidate < distance[v] and candidate <= cutoff:
-                distance[v] = candidate
-                push(heap, size, bits[v], v)
-                size += 1
+            if candidate < distance[v]:
+                if candidate <= cutoff:
+                    distance[v] = candidate
+                    push(heap, size, keys[v], v)
+                    size += 1
+                elif give_up:
+                    return np.int64(-1)
     return settled

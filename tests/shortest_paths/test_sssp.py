@@ -78,7 +78,7 @@ def test_every_method_gives_the_same_answer(method, data):
 
 
 @settings(max_examples=60, deadline=None)
-@given(graph=graphs(dtypes=("int32", "float64")), data=st.data())
+@given(graph=graphs(), data=st.data())
 def test_dijkstra_against_scipy(graph, data):
     source = data.draw(st.integers(0, graph.n - 1))
     # SciPy's matrices drop arcs of weight 0, so ours must have none
@@ -99,7 +99,9 @@ def test_dijkstra_against_scipy(graph, data):
     expected = dijkstra(matrix, indices=source)
     found = sssp(positive, source, method="dijkstra", backend="cpu")
     distance = np.where(found.reached, found.distance.astype(float), np.inf)
-    assert np.allclose(distance, expected, rtol=1e-12)
+    assert np.allclose(
+        distance, expected, rtol=1e-5 if found.distance.dtype == np.float32 else 1e-12
+    )
 
 
 def line(weights, dtype=np.int32):
