@@ -257,8 +257,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     int searches, const int* seed_start, const int* seeds, const int* targets, int target_count,
     int first_target, key_t cutoff, key_t* distances,
     // how
-    double delta, double unit, const double* set_point, double mean_degree, double mean_weight, double quantum,
-    int hops, u32 most_iterations,
+    double delta, double unit, double set_point, double mean_degree, double mean_weight,
+    double quantum, int hops, u32 most_iterations,
     // working memory
     int blocks, int* near_vertex, key_t* near_key, u32 near_capacity, int* piece_vertex,
     key_t* piece_key, u32* piece_number, u32 piece_capacity, int* far_vertex, key_t* far_key,
@@ -285,7 +285,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
                     0,
                     min(u32(threads), u32(most_local_arcs * threads / fmax(mean_degree, 1.0)))}}};
   it.asked = {searches, seed_start, seeds, targets, target_count, bool(first_target)};
-  const double aim = delta > 0 ? 0 : *set_point;
+  const double aim = delta > 0 ? 0 : set_point;
   it.how = {delta, unit, 1 / unit, aim, mean_degree, mean_weight, quantum, hops, most_iterations};
   it.n = n;
   it.block = blockIdx.x % blocks;

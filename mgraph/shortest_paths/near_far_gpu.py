@@ -176,7 +176,6 @@ class Searcher:
         if hops is None:
             enough = 0 if delta > 0 else round(4 * aim / (self.blocks * THREADS))
             hops = max(HOPS[0], min(enough, HOPS[1]))
-        set_point_here = cupy.array([aim])
         wanted = None if targets is None else cupy.asarray(targets, np.int32)
         kernel = self.kernel()
         whole, unit = self.length.kind == "i", 1.0
@@ -191,7 +190,7 @@ class Searcher:
                 np.int32(graph.n), np.int32(len(sources)), cupy.asarray(start), seeds,
                 0 if wanted is None else wanted, np.int32(0 if wanted is None else wanted.size),
                 np.int32(first_target), np.array(cutoff, self.length).view(self.key)[()], distance,
-                np.float64(delta), np.float64(unit), set_point_here,
+                np.float64(delta), np.float64(unit), np.float64(aim),
                 np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight / unit),
                 np.float64(quantum), np.int32(hops),
                 np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,

@@ -26,7 +26,10 @@ def length_dtype(graph: Graph) -> np.dtype:
         )
     if largest == np.inf:
         raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
-    longest = (int(largest) if dtype.kind == "i" else largest) * graph.n
+    if dtype.kind == "i":
+        longest: float = int(largest) * graph.n
+    else:  # rounding lengthens a path, each arc at most to twice as much
+        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(dtype).eps)))
     if dtype == np.int32 and longest >= np.iinfo(np.int32).max:
         dtype = np.dtype(np.int64)
     most = np.iinfo(dtype).max if dtype.kind == "i" else float(np.finfo(dtype).max)

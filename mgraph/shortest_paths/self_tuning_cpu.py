@@ -255,6 +255,12 @@ def _rebalance(search, control, quantum, x4):
 
 
 @njit(cache=True, nogil=True)
+def _trace_models(control, row):
+    row[5], row[6] = control.advance[_SLOPE], control.numbers[_ALPHA]
+    row[7] = control.numbers[_LIVE]
+
+
+@njit(cache=True, nogil=True)
 def _iterate(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
     """One iteration; False when it was the last. row: the trace's."""
     numbers = control.numbers
@@ -266,8 +272,8 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
     x4 = _bisect(search, control, search.updated, x3, np.int64(0))
     far = search.far.size.sum()
     row[0], row[1], row[2], row[3], row[4] = x1, x2, x3, x4, numbers[_THRESHOLD]
-    row[5], row[6] = control.advance[_SLOPE], numbers[_ALPHA]
-    row[7], row[8] = numbers[_LIVE], far
+    row[8] = far
+    _trace_models(control, row)
     least = nearest(search, x4, infinity)
     if x4 == 0:
         if far == 0:
@@ -286,6 +292,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         numbers[_X1] = _rebalance(search, control, quantum, x4)
     else:
         numbers[_X1] = x4
+    _trace_models(control, row)
     _learn_density(control, x1, step, near)
     return True
 

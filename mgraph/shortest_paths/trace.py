@@ -1,9 +1,9 @@
 """What an iteration of near-far or self-tuning tells: a row each, with the same columns everywhere.
 
-On a GPU X1 and X2 count every expansion, those of later hops in the iteration too, and no vertices
-without arcs; X3 what was updated twice, twice; X4 what is left to all blocks; ``far_size`` entries
-that were replaced since. ``alpha`` and ``far_partitions`` are those after the decision that follows
-the iteration, on a CPU those before it.
+``delta`` is the threshold that the iteration went by; ``d``, ``alpha`` and ``far_partitions`` are
+as the decision that followed it left them. On a GPU X1 and X2 count every expansion, those of later
+hops in the iteration too, and no vertices without arcs; X3 what was updated twice, twice; X4 what
+is left to all blocks; ``far_size`` entries that were replaced since.
 """
 
 import os

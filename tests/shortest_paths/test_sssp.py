@@ -168,6 +168,7 @@ def test_predecessors_along_a_long_chain_of_no_length():
         ([2**62, 2**62], np.int64, "would overflow int64"),
         ([2**62 - 1] * 2, np.int64, "would overflow int64"),
         ([3e38, 3e38], np.float32, "would overflow float32"),
+        ([1.1342743e38] * 2, np.float32, "would overflow float32"),  # but for rounding it would not
     ],
 )
 def test_bad_weights(weights, dtype, message):

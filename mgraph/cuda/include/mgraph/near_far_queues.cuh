@@ -57,7 +57,8 @@ struct queues {
 
   // Put entries into a partition's list. Whoever comes to a chunk's first place provides the
   // chunk, and the others wait for it, which takes no longer than that. It is told by an atomic
-  // operation, for racecheck to see that this is meant.
+  // operation, for racecheck to see that this is meant: by a comparison, which a list that is begun
+  // anew always passes, since there is no atomic exchange of 16 bits.
   __device__ void put_into(int part, bool mine, int vertex, key_t key) {
     if (!__any_sync(all_lanes, mine)) return;
     const int list = s.list_of_part[part];
