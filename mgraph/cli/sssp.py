@@ -100,7 +100,10 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         from mgraph.shortest_paths.trace_plots import new_figure
 
         new_figure()  # says what is missing before any work
-    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
+    backend = options["backend"]
+    if backend == "auto" and options["method"] == "dijkstra":
+        backend = "cpu"
+    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{read}", err=True)
     asked = {name: options[name] for name in ("method", "cutoff", "delta", "set_point")}

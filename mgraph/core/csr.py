@@ -24,7 +24,7 @@ def from_edges(
     edges: NumPy or CuPy arrays. n: vertices, by default one more than the largest id.
     directed=False symmetrises: each edge stands for both arcs (a self-loop for one). drop_loops:
     leave self-loops out. merge: of parallel arcs keep the one of least weight.
-    backend: cpu, gpu, or auto: where the arrays are, else a GPU where there is one.
+    backend: cpu, gpu, or auto: where the arrays are, else a GPU where there is one with room.
     The arcs' order does not depend on the order of the edges. Cost: O(n + m); memory: below three
     times the graph. Raises UsageError for shapes, types or ids that do not fit.
     """
@@ -38,8 +38,14 @@ def from_edges(
     where = "gpu" if backend == "auto" and on_gpu(checked.src) else backends.resolve(backend)
     if where == "gpu":
         from mgraph.core import csr_gpu
+        from mgraph.cuda.memory import room_for
 
-        return csr_gpu.build(checked, n, **options)
+        most = len(checked) * (1 if directed else 2)
+        weight_bytes = 0 if checked.weight is None else checked.weight.itemsize
+        must = backend == "gpu" or on_gpu(checked.src)
+        if must or csr_gpu.fits(n, most, weight_bytes):
+            with room_for(f"a graph of {n:,} vertices and up to {most:,} arcs"):
+                return csr_gpu.build(checked, n, **options)
     if on_gpu(checked.src):
         raise UsageError("backend cpu was asked for, and the edges are on a GPU; copy them first")
     from mgraph.core import csr_cpu

@@ -13,12 +13,15 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import multiprocessors
 from mgraph.errors import DeviceError
 
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _BATCH_ARCS = 1 << 26  # sorted at a time
+MOST_VERTICES = (1 << 31) - 1
+_PEAK = 3  # of the graph's memory, while it is built
 _WORDS = {4: "int", 8: "long long"}
 
 KERNELS = Source(
@@ -30,6 +33,12 @@ KERNELS = Source(
         for weight_t in _WORDS.values()
     ),
 )
+
+
+def fits(n: int, m: int, weight_bytes: int = 0) -> bool:
+    """Whether the current device can build a graph of so many vertices and arcs."""
+    size = 8 * (n + 1) + (4 + weight_bytes) * m
+    return n <= MOST_VERTICES and _PEAK * size < free_bytes()
 
 
 def to_device(graph: Graph) -> Graph:
@@ -59,7 +68,7 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     """
     import cupy
 
-    if n >= 1 << 31:
+    if n > MOST_VERTICES:
         raise DeviceError(f"a GPU builds graphs of fewer than 2^31 vertices, not {n:,}")
     src, dst = cupy.asarray(edges.src), cupy.asarray(edges.dst)
     weight = None if edges.weight is None else cupy.asarray(edges.weight)

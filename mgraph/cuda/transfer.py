@@ -7,7 +7,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 Item = TypeVar("Item")
-_staging = threading.local()
+
+
+class _Staging(threading.local):
+    """A thread's pinned memory and stream, by device."""
+
+    def __init__(self) -> None:
+        self.of_device: dict[int, tuple[np.ndarray, Any]] = {}
+
+
+_staging = _Staging()
 
 
 def multiprocessors() -> int:
@@ -61,14 +70,6 @@ def copied_to_host(
         stream.synchronize()
 
 
-def free_bytes() -> int:
-    """Memory of the current device that this process may still take, in bytes."""
-    import cupy
-
-    kept = cupy.get_default_memory_pool().free_bytes()
-    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(kept)
-
-
 def device_array(count: int, dtype: Any) -> Any:
     """An array on the current device, uninitialised."""
     import cupy
@@ -91,15 +92,17 @@ def copy_to_device(target: Any, values: np.ndarray) -> None:
 
 
 def _staged(count: int) -> tuple[np.ndarray, Any]:
-    """This thread's pinned memory, so many bytes at least, and its stream."""
+    """This thread's pinned memory for the current device, of so many bytes, and its stream."""
     import cupy
     import cupyx
 
-    if getattr(_staging, "bytes", 0) < count:
-        _staging.memory = cupyx.empty_pinned(count, np.uint8)
-        _staging.stream = cupy.cuda.Stream(non_blocking=True)
-        _staging.bytes = count
-    return _staging.memory, _staging.stream
+    device = cupy.cuda.Device().id
+    memory, stream = _staging.of_device.get(device, (None, None))
+    if memory is None or memory.size < count:
+        memory = cupyx.empty_pinned(count, np.uint8)
+        stream = stream or cupy.cuda.Stream(non_blocking=True)
+        _staging.of_device[device] = memory, stream
+    return memory, stream
 
 
 def on_host(arrays: Sequence[Any]) -> list[np.ndarray]:

@@ -71,7 +71,7 @@ def survey(dask_worker: Any) -> Survey:
     gpus = backends.gpu_count()
     device_bytes = 0
     if gpus:
-        from mgraph.cuda.transfer import free_bytes
+        from mgraph.cuda.memory import free_bytes
 
         device_bytes = free_bytes()
     limit = dask_worker.memory_manager.memory_limit or psutil.virtual_memory().total

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -15,6 +15,9 @@ from mgraph.io.folder import Folder
 
 FORMAT, VERSION = "mgraph shortest paths", 1
 BATCHES_PER_THREAD = 4
+WRITTEN_PER_THREAD = (
+    2  # of a GPU: larger batches are searched faster, and written by as many threads
+)
 SIDE_BY_SIDE = 33  # searches that a GPU may do at a time
 MAX_ROWS = 1 << 27  # in a part
 BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
@@ -54,6 +57,17 @@ class SearchPlan:
     backend: str
     options: dict[str, Any]
 
+    @property
+    def ids(self) -> np.dtype:
+        """The type of vertices in the rows."""
+        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
+
+    @property
+    def columns(self) -> dict[str, np.dtype]:
+        """The types of the rows' columns, by name, in order."""
+        columns = {"source": self.ids, "vertex": self.ids, "distance": np.dtype(self.facts.lengths)}
+        return columns | ({"predecessor": self.ids} if self.options["predecessors"] else {})
+
     def footer(self, index: int) -> dict[str, Any]:
         """What the part's footer says, but for what was found: whose it is, where it belongs."""
         return self.asked | {"part": index}
@@ -89,8 +103,8 @@ def sources_hash(sources: Sequence[int]) -> str:
 def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
     """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory.
 
-    A GPU does many searches of a task side by side, so it has few tasks where nothing is written;
-    else writing takes longer, and is shared by all threads.
+    A GPU does many searches of a task side by side, so it has few tasks where nothing is written,
+    else so many that all threads write.
     """
     room = min(
         min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
@@ -98,30 +112,35 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     )
     fitting = min(room // 2 // BYTES_A_ROW, MAX_ROWS) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
-    if cluster.backend == "gpu" and not written:
-        filling = -(-sources // (BATCHES_PER_THREAD * len(cluster.workers)))
-        size = max(size, min(SIDE_BY_SIDE, filling))
+    if cluster.backend == "gpu":
+        fewest = (
+            WRITTEN_PER_THREAD * cluster.threads
+            if written
+            else (BATCHES_PER_THREAD * len(cluster.workers))
+        )
+        size = max(size, min(SIDE_BY_SIDE, -(-sources // fewest)))
     return max(1, min(size, fitting))
 
 
-def reached_rows(found: Any, n: int) -> list[list[Any]]:
-    """Of each search the columns vertex, distance and predecessor, where ``found`` has them."""
-    ids = np.int32 if n < 1 << 31 else np.int64
-    arrays = [found.distance.reshape(-1, n)]
+def reached_rows(found: Any, ids: Any) -> Iterator[list[Any]]:
+    """Of one search after another the columns vertex, distance and predecessor, if there is one.
+
+    ids: the type of vertices. Arrays are where ``found`` has its own.
+    """
+    distance = found.distance.reshape(-1, found.distance.shape[-1])
+    arrays = [distance]
     if found.predecessor is not None:
-        arrays.append(found.predecessor.reshape(-1, n).astype(ids, copy=False))
-    rows = []
-    for i, there in enumerate(found.reached.reshape(-1, n)):
+        arrays.append(found.predecessor.reshape(distance.shape).astype(ids, copy=False))
+    for i, there in enumerate(found.reached.reshape(distance.shape)):
         vertex = np.flatnonzero(there).astype(ids)  # CuPy's, of its arrays
         values = [array[i] for array in arrays]
         if vertex.size < there.size:
             values = [value[vertex] for value in values]
-        rows.append([vertex, *values])
-    return rows
+        yield [vertex, *values]
 
 
 def write_part(
-    index: int, plan: SearchPlan, searched: list[Searched], rows: list[list[Any]]
+    index: int, plan: SearchPlan, searched: list[Searched], rows: Iterable[list[Any]]
 ) -> dict[str, Any]:
     """Write a batch's rows (``reached_rows``); returns the footer."""
     from mgraph.core.edge_list_cpu import checksum
@@ -129,13 +148,10 @@ def write_part(
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
-    names = ("vertex", "distance", "predecessor")
-    columns = {name: array.dtype for name, array in zip(names, rows[0], strict=False)}
-    columns = {"source": columns["vertex"]} | columns
     total = 0
-    with writing_part(plan.folder, part_name(index), columns, plan.compression) as writer:
+    with writing_part(plan.folder, part_name(index), plan.columns, plan.compression) as writer:
         for search, arrays in zip(searched, rows, strict=True):
-            sources = np.full(min(search.reached, _ROW_GROUP), search.source, columns["source"])
+            sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.ids)
             for first in range(0, search.reached, _ROW_GROUP):
                 group = on_host([array[first : first + _ROW_GROUP] for array in arrays])
                 source = sources[: group[0].size]

@@ -14,7 +14,7 @@ without a manifest.
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -82,6 +82,7 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
+    from mgraph.cuda.memory import room_for
     from mgraph.cuda.transfer import wait
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
@@ -95,18 +96,21 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
         options["power_limit"] = held.memory.setdefault("governor", governor)
     on_gpu = plan.backend == "gpu"
     together = None if on_gpu else 1  # cores have other threads' tasks as well
-    with held.device if on_gpu else nullcontext():
-        began = time.perf_counter()
-        found = sssp(graph, sources, backend=plan.backend, together=together, **options)
-        searched = _told(found, sources, began)
-        rows = [] if plan.folder is None else reached_rows(found, graph.n)
-        if on_gpu:
-            wait()
-    # On a GPU the worker's next task searches while this one's results are copied and written.
-    count_edges(graph.m * len(sources))
-    if not rows:
-        return {"searched": searched, "checksum": "0"}
-    return write_part(index, plan, searched, rows)
+    with room_for(f"the results of {len(sources)} searches"):
+        with held.device if on_gpu else nullcontext():
+            began = time.perf_counter()
+            found = sssp(graph, sources, backend=plan.backend, together=together, **options)
+            searched = _told(found, sources, began)
+            rows: Iterable[list[Any]] = reached_rows(found, plan.ids)
+            if on_gpu and plan.folder is not None:
+                rows = list(rows)
+                wait()
+        # On a GPU the worker's next task searches while these results are copied and written.
+        del found
+        count_edges(graph.m * len(sources))
+        if plan.folder is None:
+            return {"searched": searched, "checksum": "0"}
+        return write_part(index, plan, searched, rows)
 
 
 def _told(found: Any, sources: list[int], began: float) -> list[Searched]:

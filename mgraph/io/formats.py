@@ -117,6 +117,20 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     return told.summary()
 
 
+def _place(location: str, backend: str) -> str:
+    """The backend for a graph: of ``auto`` the GPU only where it has room for all of a dataset."""
+    from mgraph.core import backend as backends
+
+    where = backends.resolve(backend)
+    if where == "cpu" or backend == "gpu" or format_of(location)[0] is not None:
+        return where
+    from mgraph.core import csr_gpu
+
+    dataset = EdgeDataset(location)
+    weight_bytes = sum(dtype.itemsize for dtype in dataset.dtypes[2:])
+    return "gpu" if csr_gpu.fits(dataset.n, 2 * dataset.m, weight_bytes) else "cpu"
+
+
 def read_graph(
     location: str | os.PathLike[str],
     *,
@@ -132,11 +146,10 @@ def read_graph(
     compressed. Files say whether a graph is directed: Parquet files of other programs and DIMACS
     list arcs; what ``mgraph generate`` wrote is undirected.
     symmetrise: take each arc for both directions. drop_loops, merge: as ``from_edges``. backend:
-    cpu, gpu, or auto: a GPU where there is one. Raises DatasetError for a file that is damaged.
+    cpu, gpu, or auto: a GPU where there is one with room. Raises DatasetError for a file that is
+    damaged.
     """
-    from mgraph.core import backend as backends
-
-    where = backends.resolve(backend)
+    where = _place(os.fspath(location), backend)
     listing = read_listing(location, where)
     return from_edges(
         listing.edges,

@@ -33,10 +33,12 @@ def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
     arrays: list[Any]
     store: Callable[[Any, Any], None] = np.copyto
     if backends.resolve(backend) == "gpu":
+        from mgraph.cuda.memory import room_for
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
 
-        arrays = [device_array(starts[-1], dtype) for dtype in dataset.dtypes]
+        with room_for(f"the {starts[-1]:,} edges of {dataset.folder}"):
+            arrays = [device_array(starts[-1], dtype) for dtype in dataset.dtypes]
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dataset.dtypes]
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.graph import Graph
+from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import free_bytes, multiprocessors
+from mgraph.cuda.transfer import multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
@@ -22,7 +23,10 @@ from mgraph.shortest_paths.trace import FIELDS
 THREADS = 1024  # a block, one to a multiprocessor
 FEW_ARCS = 8  # a vertex, on average: as on roads, where searches go far in small steps
 HOPS = 16, 128  # the least and the most, in an iteration with few arcs
-SLOTS = 8 + 6  # a vertex, in the near lists and in the far queue
+# Places a vertex in a near list, of which there are two, and in the far queue; where memory is
+# short, those in the far queue to one in a near list, and the share of free memory they may take.
+NEAR_SLOTS, FAR_SLOTS, FAR_TO_NEAR, MEMORY_SHARE = 4, 6, 2.5, 0.7
+SLOTS = 2 * NEAR_SLOTS + FAR_SLOTS
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
@@ -72,8 +76,7 @@ class Searcher:
         """Allocate for some of so many ``searches`` at a time, which share the multiprocessors.
 
         graph: on the device. length: the type of distances. together: how many, else what is best.
-        Raises DeviceError where the graph has more arcs than one search can count, or memory is
-        short.
+        Raises DeviceError where the graph has more arcs than one search can count.
         """
         import cupy
 
@@ -91,11 +94,13 @@ class Searcher:
         self.blocks = min(processors // groups, 256)
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
-        # Lists that are too short cost time, a search that is begun anew from what was reached.
-        scarce = free_bytes() < 2 * groups * n * entry * SLOTS
-        self.near = min((1 if scarce else 4) * share + 16384, (1 << 26) - 1)
-        slots = (2.5 if scarce else 6) * share + 2 * PARTITIONS * 32
-        self.chunk = max(32, -(-int(slots) // CHUNKS // 32) * 32)
+        # Lists that are too short cost time: a search is then begun anew from what was reached.
+        room = MEMORY_SHARE * free_bytes() / (groups * max(n, 1) * entry)
+        near = min(NEAR_SLOTS, room / (2 + FAR_TO_NEAR))
+        far = min(FAR_SLOTS, FAR_TO_NEAR * near)
+        self.near = min(int(near * share) + 16384, (1 << 26) - 1)
+        slots = int(far * share) + 2 * PARTITIONS * 32
+        self.chunk = max(32, -(-slots // CHUNKS // 32) * 32)
         pieces = largest = 0
         if graph.max_degree > PIECE_ARCS:
             degrees = graph.indptr[1:] - graph.indptr[:-1]
@@ -104,25 +109,19 @@ class Searcher:
         fair = max(4096 + 8 * pieces // self.blocks, 2 * largest)
         self.pieces = max(1, min(pieces, fair, (1 << 20) - 1))
         self.shared_bytes = 2 * CHUNKS * (2 * PARTITIONS + 1) + 2 * THREADS * (12 + entry)
-        try:
-            self.lists = [
-                cupy.empty(2 * total * self.near, np.int32),
-                cupy.empty(2 * total * self.near, self.key),
-                np.uint32(self.near),
-                cupy.empty(2 * total * self.pieces, np.int32),
-                cupy.empty(2 * total * self.pieces, self.key),
-                cupy.empty(2 * total * self.pieces, np.uint32),
-                np.uint32(self.pieces),
-                cupy.empty(total * self.chunk * CHUNKS, np.int32),
-                cupy.empty(total * self.chunk * CHUNKS, self.key),
-                np.int32(CHUNKS),
-                np.uint32(self.chunk),
-            ]
-        except cupy.cuda.memory.OutOfMemoryError as error:
-            raise DeviceError(
-                f"the device has no room for a search on {n:,} vertices beside the graph; use a "
-                "larger GPU or the CPU"
-            ) from error
+        self.lists = [
+            cupy.empty(2 * total * self.near, np.int32),
+            cupy.empty(2 * total * self.near, self.key),
+            np.uint32(self.near),
+            cupy.empty(2 * total * self.pieces, np.int32),
+            cupy.empty(2 * total * self.pieces, self.key),
+            cupy.empty(2 * total * self.pieces, np.uint32),
+            np.uint32(self.pieces),
+            cupy.empty(total * self.chunk * CHUNKS, np.int32),
+            cupy.empty(total * self.chunk * CHUNKS, self.key),
+            np.int32(CHUNKS),
+            np.uint32(self.chunk),
+        ]
         self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
 

@@ -17,6 +17,7 @@ from mgraph.shortest_paths.problem import Manner, Problem
 
 METHODS = ("auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning")
 TRACED = ("near_far", "self_tuning")
+LITTLE_ARCS = 1 << 16  # in all searches: then moving the graph takes longer, see BENCHMARKS.md
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def sssp(
     graph: its arcs are followed in their direction; without weights each counts 1. source: a
     vertex, or several for a search each; with ``joint`` one search from all, to the nearest.
     method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is, else a GPU
-    where there is one.
+    where there is one with room, unless there is little to do.
     targets: stop once the last of these vertices is settled (``stop_at="first"``: the first);
     cutoff: pass over paths that are longer. Vertices farther away come back unreached, so that the
     answer does not depend on how far a method happened to look.
@@ -102,9 +103,7 @@ def sssp(
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     how = Manner(method, predecessors, delta, set_point, power_limit, trace, together)
-    where = graph.backend if backend == "auto" and graph.backend == "gpu" else None
-    where = where or backends.resolve(backend)
-    if where == "gpu":
+    if _place(asked, how, backend) == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
         if method == "dijkstra":
@@ -121,6 +120,22 @@ def sssp(
     if method == "auto":
         how = how._replace(method=_fastest_on_cpu(how))
     return _on_cpu(asked, how)
+
+
+def _place(asked: Problem, how: Manner, backend: str) -> str:
+    """Where to search: of ``auto`` where the graph is, else wherever it takes less time."""
+    graph = asked.graph
+    if backend == "auto" and graph.backend == "gpu":
+        return "gpu"
+    where = backends.resolve(backend)
+    if where == "cpu" or backend == "gpu" or how.power_limit:
+        return where
+    from mgraph.shortest_paths import sssp_gpu
+
+    little = graph.m * len(asked.sources) < LITTLE_ARCS
+    if how.method == "dijkstra" or little or not sssp_gpu.fits(asked, how.predecessors):
+        return "cpu"
+    return "gpu"
 
 
 def _fastest_on_cpu(how: Manner) -> str:
@@ -183,9 +198,14 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
                 predecessor[i],
             )  # fmt: skip
 
-    together = how.together or len(os.sched_getaffinity(0))
-    with ThreadPoolExecutor(min(len(asked.sources), together)) as pool:
-        list(pool.map(one, range(len(asked.sources))))
+    searches = range(len(asked.sources))
+    threads = min(len(searches), how.together or len(os.sched_getaffinity(0)))
+    if threads == 1:
+        for i in searches:
+            one(i)
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(one, searches))
     return finished(asked, distance, predecessor, rows[0] if how.trace else None, how.method, "cpu")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.energy import EnergyMeter
+from mgraph.cuda.memory import free_bytes, room_for
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
@@ -19,6 +20,16 @@ from mgraph.shortest_paths.problem import Manner, Problem
 LAUNCH_SECONDS = 0.25  # at most about so long, where the power is looked at after each
 
 
+def fits(asked: Problem, predecessors: bool) -> bool:
+    """Whether the current device has room for the graph, a search and all answers."""
+    graph, length = asked.graph, asked.dtype.itemsize
+    arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
+    answer = length + (4 + graph.indices.itemsize if predecessors else 0)
+    search = 3 * (4 + length)  # in short lists
+    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.m < near_far_gpu.MOST_ARCS
+    return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
+
+
 def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
 
@@ -26,10 +37,10 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     """
     import cupy
 
-    if asked.graph.n >= 1 << 31:
+    if asked.graph.n > csr_gpu.MOST_VERTICES:
         raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
     rows = None
-    try:
+    with room_for(f"{len(asked.sources)} searches on {asked.graph}"):
         graph = csr_gpu.to_device(asked.graph)
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
@@ -49,11 +60,6 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         for i, sources in enumerate(asked.sources):
             finder.run(distance[i], sources, predecessor[i])
         predecessor = predecessor.astype(graph.indices.dtype, copy=False)
-    except cupy.cuda.memory.OutOfMemoryError as error:
-        raise DeviceError(
-            f"the device has no room for {len(asked.sources)} searches on {asked.graph}; ask for "
-            "fewer sources at a time, or use the CPU"
-        ) from error
     return distance, predecessor, rows
 
 

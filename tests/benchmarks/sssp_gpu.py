@@ -3,6 +3,7 @@
     python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
     python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     what the controller costs
     python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
+    python -m tests.benchmarks.sssp_gpu backends MAKER NAME …   from where on a GPU is faster
     python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
     python -m tests.benchmarks.sssp_gpu sources MAKER NAME FOLDER GPUS      many sources
     python -m tests.benchmarks.sssp_gpu power MAKER NAME WATTS …            a power limit
@@ -13,7 +14,6 @@ synchronising: methods, build, sources, power).
 """
 
 import argparse
-import importlib.util
 import os
 import statistics
 import time
@@ -22,24 +22,12 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import mgraph
-from mgraph import CopyModel, Graph
+from mgraph import CopyModel
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
+from tests.benchmarks.makers import made
 
 REPEATS = 7
-FACTORS = (0.25, 0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256)  # times 32·w/d
-
-
-def made(maker, name):
-    """A benchmark graph on the device, and its source."""
-    import cupy
-
-    spec = importlib.util.spec_from_file_location("maker", maker)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    arrays = module.make(name, np if name.startswith("road") else cupy)
-    graph = Graph.unchecked(*(cupy.asarray(array) for array in arrays), directed=False)
-    flat = name.startswith(("road", "grid"))
-    return graph, 1 if flat else int(cupy.argmax(cupy.diff(graph.indptr)))
+FACTORS = tuple(2.0**k for k in range(-6, 9))  # times 32·w/d
 
 
 class Bench:
@@ -107,13 +95,14 @@ def single(maker, names):
     import cupy
 
     for name in names:
-        bench = Bench(*made(maker, name))
+        bench = Bench(*made(maker, name, "gpu"))
         sums = set()
         print(f"{name}: {bench.graph}, P {bench.searcher.default_set_point:,.0f}", flush=True)
         swept = {}
         for factor in FACTORS:
             swept[factor] = bench.milliseconds(5, delta=factor * bench.unit)
-            if swept[factor] > 3 * min(swept.values()):
+            sums.add(bench.checksum())
+            if factor > 1 and swept[factor] > 3 * min(swept.values()):
                 break
         best = min(swept, key=swept.get)
         aim = bench.searcher.default_set_point
@@ -122,6 +111,8 @@ def single(maker, names):
             {**how, **rows} for rows in ({}, {"trace_rows": 50_000}) for how in methods.values()
         ]
         took = np.median(bench.in_turn(15, *ways), axis=0)
+        bench.run()  # without a trace
+        sums.add(bench.checksum())
         for i, (method, how) in enumerate(methods.items()):
             count, work, median, spread = bench.spread(**how)
             sums.add(bench.checksum())
@@ -167,7 +158,7 @@ def controller(maker, names):
         )
     del bench
     for name in names:
-        bench = Bench(*made(maker, name))
+        bench = Bench(*made(maker, name, "gpu"))
         count, took = bench.spread()[0], bench.milliseconds()
         kind = "waves" if name.startswith(("road", "grid")) else "frontiers"
         print(f"{name}: {took:.2f} ms, the controller {count * cost[kind] / took:.2%}", flush=True)
@@ -195,7 +186,7 @@ def methods(maker, names):
     from mgraph.shortest_paths.near_far_gpu import Searcher
 
     for name in names:
-        graph, source = made(maker, name)
+        graph, source = made(maker, name, "gpu")
         took = {
             method: clock(mgraph.sssp, graph, source, method=method)
             for method in ("self_tuning", "near_far", "frontier_node", "frontier_edge")
@@ -214,6 +205,17 @@ def methods(maker, names):
             cupy.get_default_memory_pool().free_all_blocks()
         row = ", ".join(f"{groups}: {t:.3f}" for groups, t in took.items())
         print(f"  {count} sources, ms each, by groups: {row}", flush=True)
+
+
+def backends(maker, names):
+    for name in names:
+        graph, source = made(maker, name, "cpu")
+        row = []
+        for count in (1, 16):
+            asked = [(source + i * graph.n // count) % graph.n for i in range(count)]
+            took = [clock(mgraph.sssp, graph, asked, backend=backend) for backend in ("cpu", "gpu")]
+            row.append("{} sources: CPU {:.2f}, GPU {:.2f} ms".format(count, *took))
+        print(f"{name}, {graph.m:,} arcs on the CPU, " + "; ".join(row), flush=True)
 
 
 def build(folder):
@@ -254,7 +256,7 @@ def build(folder):
 
 
 def sources(maker, name, folder, gpus):
-    graph, _ = made(maker, name)
+    graph, _ = made(maker, name, "gpu")
     data = os.path.join(folder, name)
     if not os.path.exists(data):
         mgraph.write_graph(graph, data)
@@ -288,7 +290,7 @@ def power(maker, name, limits):
     from mgraph.cuda.energy import EnergyMeter, idle_watts
     from mgraph.shortest_paths.power_governor import PowerGovernor
 
-    graph, source = made(maker, name)
+    graph, source = made(maker, name, "gpu")
     print(f"{name}: idle {idle_watts():.0f} W")
     together = max(1, min(64, int(4e9) // (8 * graph.n)))
     for limit in (None, *limits):
@@ -308,7 +310,7 @@ def power(maker, name, limits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("single", "controller", "methods"):
+    for verb in ("single", "controller", "methods", "backends"):
         command = verbs.add_parser(verb)
         command.add_argument("maker")
         command.add_argument("names", nargs="+")

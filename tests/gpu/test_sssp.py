@@ -151,6 +151,67 @@ def test_lists_that_are_too_short_cost_no_answers(how):
     np.testing.assert_array_equal(found.distance[0].get(), expected)
 
 
+@pytest.mark.parametrize("method", ["near_far", "self_tuning"])
+def test_little_memory_costs_no_answers(method, monkeypatch):
+    monkeypatch.setattr("mgraph.shortest_paths.near_far_gpu.free_bytes", lambda: 1 << 20)
+    assert_equal(random_graph(200_000, 800_000, WEIGHTS["int32"]), [0, 17], method)
+
+
+def test_auto_goes_where_there_is_room():
+    graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
+    assert sssp(graph, 0).backend == "gpu"
+    assert sssp(graph, 0, method="dijkstra").backend == "cpu"
+    small = random_graph(30, 60, WEIGHTS["int32"])
+    assert sssp(small, 0).backend == "cpu"
+    edges = graph.to_edges()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("mgraph.core.csr_gpu", "mgraph.shortest_paths.sssp_gpu"):
+            patch.setattr(f"{module}.free_bytes", lambda: 1 << 20)
+        assert sssp(graph, 0).backend == "cpu"
+        assert mgraph.from_edges(edges, graph.n, directed=False).backend == "cpu"
+    assert mgraph.from_edges(edges, graph.n, directed=False).backend == "gpu"
+
+
+def test_no_room_is_told_in_a_sentence():
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+    pool.free_all_blocks()
+    graph = random_graph(1000, 4000, WEIGHTS["int32"]).to_gpu()
+    pool.set_limit(pool.total_bytes() + (1 << 20))
+    try:
+        with pytest.raises(DeviceError, match="no room for 900 searches on Graph"):
+            sssp(graph, list(range(900)))
+    finally:
+        pool.set_limit(0)
+
+
+@pytest.mark.parametrize("method", ON_GPU)
+def test_two_billion_vertices(method):
+    """A binary tree, v's children 2v + 1 and 2v + 2, as large as lengths of 32 bits allow."""
+    import cupy
+
+    cupy.get_default_memory_pool().free_all_blocks()
+    if cupy.cuda.runtime.memGetInfo()[0] < 130e9:
+        pytest.skip("needs a GPU with 130 GB of free memory")
+    n = (1 << 31) - 2
+    indptr = cupy.arange(n + 1, dtype=np.int64)
+    indptr *= 2
+    cupy.minimum(indptr, n - 1, out=indptr)
+    graph = Graph.unchecked(indptr, cupy.arange(1, n, dtype=np.int32), None, True)
+    found = sssp(graph, 0, method=method, predecessors=True)
+    assert found.distance.dtype == np.int32
+    for depth in range(31):
+        level = slice(2**depth - 1, min(2 ** (depth + 1) - 1, n))
+        assert bool((found.distance[level] == depth).all())
+    assert int(found.predecessor[0]) == -1
+    step = 1 << 28
+    for first in range(1, n, step):
+        parents = found.predecessor[first : first + step]
+        expected = (cupy.arange(first, first + parents.size, dtype=np.int64) - 1) // 2
+        assert bool((parents == expected).all())
+
+
 @pytest.mark.parametrize("groups", [2, 7, 33])
 def test_searches_side_by_side(groups):
     from mgraph.core.csr_gpu import to_device

@@ -1,0 +1,23 @@
+"""Benchmark graphs from a Python file with ``make(name, xp)``, which gives an undirected graph."""
+
+import importlib.util
+
+import numpy as np
+
+from mgraph import Graph
+
+
+def made(maker, name, backend):
+    """The graph of that name, and its source: vertex 1 where degrees differ little, else a hub."""
+    spec = importlib.util.spec_from_file_location("maker", maker)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    if backend == "cpu":
+        arrays = (np.asarray(array) for array in module.make(name, np))
+    else:
+        import cupy
+
+        arrays = map(cupy.asarray, module.make(name, np if name.startswith("road") else cupy))
+    graph = Graph.unchecked(*arrays, directed=False)
+    flat = name.startswith(("road", "grid"))
+    return graph, 1 if flat else int((graph.indptr[1:] - graph.indptr[:-1]).argmax())
