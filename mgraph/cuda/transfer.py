@@ -99,7 +99,7 @@ def _staged(count: int) -> tuple[np.ndarray, Any]:
     device = cupy.cuda.Device().id
     memory, stream = _staging.of_device.get(device, (None, None))
     if memory is None or memory.size < count:
-        memory = cupyx.empty_pinned(count, np.uint8)
+        memory = cupyx.empty_pinned(max(count, 1), np.uint8)
         stream = stream or cupy.cuda.Stream(non_blocking=True)
         _staging.of_device[device] = memory, stream
     return memory, stream

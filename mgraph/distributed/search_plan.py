@@ -9,19 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.edges import EdgeList
-from mgraph.distributed.connect import Cluster
+from mgraph.distributed.connect import Cluster, Survey
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 
 FORMAT, VERSION = "mgraph shortest paths", 1
 BATCHES_PER_THREAD = 4
-WRITTEN_PER_THREAD = (
-    2  # of a GPU: larger batches are searched faster, and written by as many threads
-)
-SIDE_BY_SIDE = 33  # searches that a GPU may do at a time
 MAX_ROWS = 1 << 27  # in a part
 BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
-_ROW_GROUP = 1 << 20
+_ROW_GROUP = 1 << 22  # large, since a worker's threads share one interpreter
 
 
 class GraphFacts(NamedTuple):
@@ -103,22 +99,22 @@ def sources_hash(sources: Sequence[int]) -> str:
 def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
     """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory.
 
-    A GPU does many searches of a task side by side, so it has few tasks where nothing is written,
-    else so many that all threads write.
+    A GPU does many searches of a task side by side, so there it has some at least, unless threads
+    would go without. See shortest_paths/BENCHMARKS.md.
     """
-    room = min(
-        min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
-        for worker in cluster.workers.values()
-    )
-    fitting = min(room // 2 // BYTES_A_ROW, MAX_ROWS) // max(facts.n, 1)
+    from mgraph.shortest_paths.near_far_gpu import most_together
+
+    def room(worker: Survey) -> int:
+        if worker.device_bytes and not written:
+            return worker.device_bytes  # which one task at a time has
+        return min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
+
+    rows = min(map(room, cluster.workers.values())) // 2 // BYTES_A_ROW
+    fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
     if cluster.backend == "gpu":
-        fewest = (
-            WRITTEN_PER_THREAD * cluster.threads
-            if written
-            else (BATCHES_PER_THREAD * len(cluster.workers))
-        )
-        size = max(size, min(SIDE_BY_SIDE, -(-sources // fewest)))
+        least, per_thread = (4, 2) if written else (max(16, most_together(facts.n, facts.m)), 1)
+        size = max(size, min(least, -(-sources // (per_thread * cluster.threads))))
     return max(1, min(size, fitting))
 
 

@@ -46,15 +46,19 @@ KERNELS = Source(
 )
 
 
-def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
-    """How many of so many searches should share the device: measured, see BENCHMARKS.md.
+def most_together(n: int, m: int) -> int:
+    """How many searches should share a device with room for all: measured, see BENCHMARKS.md.
 
     On graphs of few arcs a vertex one search is mostly latency, so that many cost as much.
     """
-    most = 33 if graph.m <= FEW_ARCS * graph.n else 4
+    return 33 if m <= FEW_ARCS * n else 4
+
+
+def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
+    """How many of so many searches should share the device, as far as there is memory."""
     left = max(0, free_bytes() - searches * graph.n * np.dtype(length).itemsize)
     room = left // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
-    together = max(1, min(searches, most, room))
+    together = max(1, min(searches, most_together(graph.n, graph.m), room))
     rounds = -(-searches // together)
     return -(-searches // rounds)
 

@@ -269,7 +269,7 @@ def sources(maker, name, folder, gpus):
         with mgraph.connect(workers=count, backend="gpu", dashboard="127.0.0.1:0") as cluster:
             for kind in ("searches", "with rows"):
                 out = os.path.join(folder, f"r{count}") if kind == "with rows" else None
-                asked = (64 if out else 256) * count
+                asked = 256 * count
                 runs = [
                     mgraph.sssp_many(
                         data, random=asked, out=out, cluster=cluster, progress=None, overwrite=True
