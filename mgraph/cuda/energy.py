@@ -1,7 +1,7 @@
 """Energy and power of a GPU, by NVIDIA's management library (NVML).
 
 The counter counts millijoules since the driver was loaded (Volta and later). It moves in steps of
-some 20 to 100 ms, so what is measured should last a second at least.
+some 20 to 100 ms, so what is measured should last a second at least; to read it takes milliseconds.
 """
 
 import time
@@ -28,7 +28,7 @@ def _handle() -> Any:
 
 
 class EnergyMeter:
-    """Measures the energy of a ``with`` block on the current device, from the counter's edges.
+    """Measures the energy of a ``with`` block on the current device.
 
     Afterwards ``joules``, ``seconds`` and ``watts`` (the mean) hold what was used. The device is
     synchronised at both ends. Raises DeviceError where NVML offers no energy counter.
@@ -38,21 +38,30 @@ class EnergyMeter:
         """Find the counter."""
         self._nvml, self._device = _handle()
         self.joules = self.seconds = 0.0
+        self._begun = self._last = (0.0, 0.0)
 
     @property
     def watts(self) -> float:
         """The mean power."""
         return self.joules / self.seconds if self.seconds else 0.0
 
-    def _read(self) -> float:
-        return float(self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._device)) / 1000
+    def _now(self) -> tuple[float, float]:
+        """Joules since the driver was loaded, and seconds."""
+        joules = self._nvml.nvmlDeviceGetTotalEnergyConsumption(self._device) / 1000
+        return joules, time.perf_counter()
+
+    def lap(self) -> tuple[float, float]:
+        """Joules and seconds since the block began, or since the last lap."""
+        now, before = self._now(), self._last
+        self._last = now
+        return now[0] - before[0], now[1] - before[1]
 
     def __enter__(self) -> "EnergyMeter":
         """Begin."""
         import cupy
 
         cupy.cuda.Device().synchronize()
-        self._began, self._joules = time.perf_counter(), self._read()
+        self._begun = self._last = self._now()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,8 +69,8 @@ class EnergyMeter:
         import cupy
 
         cupy.cuda.Device().synchronize()
-        self.joules = self._read() - self._joules
-        self.seconds = time.perf_counter() - self._began
+        self._last = self._begun
+        self.joules, self.seconds = self.lap()
 
 
 def idle_watts(seconds: float = 2.0) -> float:

@@ -91,10 +91,11 @@ def _near_far_within(
     searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, together)
     distance = cupy.empty((searches, graph.n), asked.dtype)
     searcher.kernel()  # compiled before the power is looked at
-    done, rounds = 0, 1
-    while done < searches:
-        here = slice(done, done + rounds * searcher.groups)
-        with EnergyMeter() as meter:
+    done = 0
+    with EnergyMeter() as meter:
+        while done < searches:
+            rounds = int(LAUNCH_SECONDS / (governor.pace * searcher.groups)) if governor.pace else 1
+            here = slice(done, done + max(1, rounds) * searcher.groups)
             searcher.run(
                 asked.sources[here],
                 mean_weight=asked.mean_weight,
@@ -108,9 +109,9 @@ def _near_far_within(
             cupy.cuda.Device().synchronize()
             took = time.perf_counter() - began
             time.sleep(took * (1 / governor.busy - 1))
-        done = here.stop
-        governor.observe(meter.joules, meter.seconds)
-        rounds = max(1, min(4 * rounds, int(rounds * LAUNCH_SECONDS / max(took, 1e-6))))
+            governor.pace = took / len(asked.sources[here])
+            governor.observe(*meter.lap())
+            done = here.stop
     return distance
 
 
