@@ -80,7 +80,7 @@ _CLUSTER_OPTIONS = (
     click.option(
         "--workers",
         type=NUMBER,
-        help="Workers to start here: one a GPU, or one a core, by default.",
+        help="Workers to start here; by default one a GPU, or as many as serve the cores best.",
     ),
     click.option(
         "--dashboard",
@@ -106,6 +106,7 @@ def open_cluster(
     dashboard: str | None,
     quiet: bool,
     backend: str = "auto",
+    threaded: bool = False,
 ) -> Any:
     """``mgraph.connect`` with these options, not entered yet; local workers begin to warm up."""
     from mgraph.core.backend import gpu_count
@@ -120,6 +121,7 @@ def open_cluster(
         scheduler_file=scheduler_file,
         workers=workers,
         backend=backend,
+        threaded=threaded,
         dashboard=dashboard or connect.DASHBOARD,
         announce=None if quiet else sys.stderr,
     )

@@ -145,7 +145,7 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
         graph,
         sources,
         options["out"],
-        cluster=open_cluster(**{name: options[name] for name in where}),
+        cluster=open_cluster(threaded=True, **{name: options[name] for name in where}),
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},

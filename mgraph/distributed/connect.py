@@ -112,6 +112,7 @@ def connect(
     scheduler_file: str | os.PathLike[str] | None = None,
     workers: int | None = None,
     backend: str = "auto",
+    threaded: bool = False,
     dashboard: str = DASHBOARD,
     announce: TextIO | None = None,
 ) -> Iterator[Cluster]:
@@ -119,8 +120,10 @@ def connect(
 
     scheduler: an address (``tcp://host:8786``). scheduler_file: the JSON file that a scheduler
     wrote. Without either, the scheduler of Dask's configuration; without that, this machine: one
-    worker a GPU, or one a core, or ``workers``. backend: auto, cpu or gpu. dashboard: where a
-    scheduler started here shows its pages. announce: a stream that is told which cluster it is.
+    worker a GPU, or one a core, or ``workers``. backend: auto, cpu or gpu. threaded: on cores, one
+    worker (or ``workers``) with all of them as threads, which share what it holds, as a graph.
+    dashboard: where a scheduler started here shows its pages. announce: a stream that is told
+    which cluster it is.
     Raises UsageError, ClusterError where no scheduler answers, DeviceError for gpu without one.
     """
     if scheduler and scheduler_file:
@@ -141,7 +144,7 @@ def connect(
             client, kind = _local_gpu(stack, workers, dashboard)
             backend = "gpu"
         else:
-            client, kind = _local_cpu(stack, workers, dashboard)
+            client, kind = _local_cpu(stack, workers, dashboard, threaded)
             backend = "cpu"
         found = _survey_all(client)
         with_gpu = all(worker.gpus for worker in found.values())
@@ -161,11 +164,11 @@ def connect(
 
 
 def entered(
-    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None,
+    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None, threaded: bool = False
 ) -> contextlib.AbstractContextManager[Cluster]:
     """What a function does with its ``cluster`` argument: a context that gives a ``Cluster``."""
     if cluster is None:
-        return connect()
+        return connect(threaded=threaded)
     return contextlib.nullcontext(cluster) if isinstance(cluster, Cluster) else cluster
 
 
@@ -215,7 +218,9 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
     return started
 
 
-def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
+def _local_cpu(
+    stack: contextlib.ExitStack, workers: int | None, dashboard: str, threaded: bool
+) -> tuple[Any, str]:
     warm_up()
     import dask
     import distributed.utils
@@ -224,7 +229,8 @@ def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
     # Dask would import pandas and others here, to have its own fork server preload them.
     if hasattr(distributed.utils, "_forkserver_preload_set"):
         distributed.utils._forkserver_preload_set = True
-    count = workers or len(os.sched_getaffinity(0))
+    cores = len(os.sched_getaffinity(0))
+    count = workers or (1 if threaded else cores)
     stack.enter_context(
         dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
     )
@@ -234,7 +240,7 @@ def _local_cpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         "cores of this machine",
         dashboard,
         n_workers=count,
-        threads_per_worker=1,
+        threads_per_worker=max(1, cores // count) if threaded else 1,
         env=dict(os.environ),  # the fork server has that of its own start
     )
 

@@ -198,7 +198,7 @@ def sssp_many(
     if "://" not in graph:
         graph = os.path.abspath(graph)
     identity = identify(graph)
-    with entered(cluster) as cluster:
+    with entered(cluster, threaded=True) as cluster:
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:

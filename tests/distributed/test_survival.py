@@ -68,10 +68,11 @@ def test_a_worker_killed_half_way_is_made_good(tmp_path):
         assert mgraph.verify(out, regenerate=0.05, cluster=cluster, progress=None).ok
 
 
-def test_a_worker_killed_while_it_searches_is_made_good(tmp_path):
+@pytest.mark.parametrize("where", [{"workers": 2}, {"threaded": True}])
+def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, where):
     out, sources = tmp_path / "r", list(range(0, 100_000, 4_000))
     graph = CopyModel(100_000, 8, weights=(1, 99))
-    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+    with mgraph.connect(backend="cpu", dashboard="127.0.0.1:0", **where) as cluster:
         mgraph.generate(tmp_path / "g", graph, cluster=cluster, parts=4, progress=None)
         asked = {"cluster": cluster, "progress": None}
         whole = mgraph.sssp_many(tmp_path / "g", sources, tmp_path / "whole", **asked)
