@@ -80,7 +80,7 @@ _CLUSTER_OPTIONS = (
     click.option(
         "--workers",
         type=NUMBER,
-        help="Workers to start here; by default one a GPU, or as many as serve the cores best.",
+        help="Workers to start here; by default one a GPU, or one a core (sssp: one in all).",
     ),
     click.option(
         "--dashboard",

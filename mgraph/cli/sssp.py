@@ -65,6 +65,8 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
     given = [name for name in ("sources", "random") if options[name] is not None]
     if len(given) + (source is not None) != 1:
         raise UsageError("give one of --source, --sources and --random")
+    if options["method"] == "dijkstra" and options["backend"] == "auto":
+        options["backend"] = "cpu"
     if source is not None and options["out"] is None:
         _one(graph, source, options)
     else:
@@ -100,14 +102,11 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         from mgraph.shortest_paths.trace_plots import new_figure
 
         new_figure()  # says what is missing before any work
-    backend = options["backend"]
-    if backend == "auto" and options["method"] == "dijkstra":
-        backend = "cpu"
-    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=backend)
+    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
         click.echo(f"{read}", err=True)
     asked = {name: options[name] for name in ("method", "cutoff", "delta", "set_point")}
-    asked["trace"] = bool(options["trace"] or options["plot"])
+    asked |= {"trace": bool(options["trace"] or options["plot"]), "backend": read.backend}
     mgraph.sssp(_small(read), 0, **asked)  # compiles what will be timed
     began = time.perf_counter()
     found = mgraph.sssp(read, source, targets=list(options["targets"]) or None, **asked).to_cpu()

@@ -42,8 +42,9 @@ def from_edges(
 
         most = len(checked) * (1 if directed else 2)
         weight_bytes = 0 if checked.weight is None else checked.weight.itemsize
+        edge_bytes = sum(array.nbytes for array in checked)
         must = backend == "gpu" or on_gpu(checked.src)
-        if must or csr_gpu.fits(n, most, weight_bytes):
+        if must or csr_gpu.fits(n, most, weight_bytes, edge_bytes):
             with room_for(f"a graph of {n:,} vertices and up to {most:,} arcs"):
                 return csr_gpu.build(checked, n, **options)
     if on_gpu(checked.src):

@@ -21,7 +21,7 @@ from mgraph.errors import DeviceError
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _BATCH_ARCS = 1 << 26  # sorted at a time
 MOST_VERTICES = (1 << 31) - 1
-_PEAK = 3  # of the graph's memory, while it is built
+_BYTES_SORTED = 40  # an arc of a batch, while it is sorted
 _WORDS = {4: "int", 8: "long long"}
 
 KERNELS = Source(
@@ -35,10 +35,14 @@ KERNELS = Source(
 )
 
 
-def fits(n: int, m: int, weight_bytes: int = 0) -> bool:
-    """Whether the current device can build a graph of so many vertices and arcs."""
-    size = 8 * (n + 1) + (4 + weight_bytes) * m
-    return n <= MOST_VERTICES and _PEAK * size < free_bytes()
+def fits(n: int, m: int, weight_bytes: int, edge_bytes: int) -> bool:
+    """Whether the current device can build a graph of so many vertices and arcs.
+
+    edge_bytes: of all edges, which are to be brought there.
+    """
+    graph = 16 * n + (4 + weight_bytes) * m
+    batch = _BYTES_SORTED * min(m, _BATCH_ARCS)
+    return n <= MOST_VERTICES and 1.1 * (edge_bytes + graph + batch) < free_bytes()
 
 
 def to_device(graph: Graph) -> Graph:

@@ -52,9 +52,11 @@ class EnergyMeter:
 
     def lap(self) -> tuple[float, float]:
         """Joules and seconds since the block began, or since the last lap."""
-        now, before = self._now(), self._last
-        self._last = now
-        return now[0] - before[0], now[1] - before[1]
+        before, self._last = self._last, self._now()
+        return self._since(before)
+
+    def _since(self, mark: tuple[float, float]) -> tuple[float, float]:
+        return self._last[0] - mark[0], self._last[1] - mark[1]
 
     def __enter__(self) -> "EnergyMeter":
         """Begin."""
@@ -69,8 +71,8 @@ class EnergyMeter:
         import cupy
 
         cupy.cuda.Device().synchronize()
-        self._last = self._begun
-        self.joules, self.seconds = self.lap()
+        self._last = self._now()
+        self.joules, self.seconds = self._since(self._begun)
 
 
 def idle_watts(seconds: float = 2.0) -> float:

@@ -15,12 +15,9 @@ def free_bytes() -> int:
 
 
 @contextmanager
-def room_for(what: str) -> Iterator[None]:
-    """Raise DeviceError where the device, or the machine, has no room for ``what``."""
+def room_for(what: str, instead: str = "use a larger GPU or --backend cpu") -> Iterator[None]:
+    """Raise DeviceError where memory is short: there is no room for ``what``; do ``instead``."""
     try:
         yield
     except MemoryError as error:  # CuPy's is one
-        raise DeviceError(
-            f"there is no room for {what}; use a GPU with more memory, ask for less at a time "
-            "(--batch), or use --backend cpu"
-        ) from error
+        raise DeviceError(f"there is no room for {what}; {instead}") from error

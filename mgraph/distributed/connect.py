@@ -164,11 +164,14 @@ def connect(
 
 
 def entered(
-    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None, threaded: bool = False
+    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None, **how: Any
 ) -> contextlib.AbstractContextManager[Cluster]:
-    """What a function does with its ``cluster`` argument: a context that gives a ``Cluster``."""
+    """What a function does with its ``cluster`` argument: a context that gives a ``Cluster``.
+
+    how: what it asks of ``connect`` where there is none.
+    """
     if cluster is None:
-        return connect(threaded=threaded)
+        return connect(**how)
     return contextlib.nullcontext(cluster) if isinstance(cluster, Cluster) else cluster
 
 
@@ -240,7 +243,7 @@ def _local_cpu(
         "cores of this machine",
         dashboard,
         n_workers=count,
-        threads_per_worker=max(1, cores // count) if threaded else 1,
+        threads_per_worker=-(-cores // count) if threaded else 1,
         env=dict(os.environ),  # the fork server has that of its own start
     )
 

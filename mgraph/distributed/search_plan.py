@@ -15,6 +15,8 @@ from mgraph.io.folder import Folder
 
 FORMAT, VERSION = "mgraph shortest paths", 1
 BATCHES_PER_THREAD = 4
+TOGETHER = 16  # on a GPU, searches of a task at least, unless threads would have no task
+WRITTEN_TOGETHER, WRITTEN_PER_THREAD = 4, 2  # the same of searches that are written; tasks a thread
 MAX_ROWS = 1 << 27  # in a part
 BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
 _ROW_GROUP = 1 << 22  # large, since a worker's threads share one interpreter
@@ -99,22 +101,27 @@ def sources_hash(sources: Sequence[int]) -> str:
 def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
     """Sources a task: a few tasks a thread, as far as a batch fits each worker's memory.
 
-    A GPU does many searches of a task side by side, so there it has some at least, unless threads
-    would go without. See shortest_paths/BENCHMARKS.md.
+    A GPU does many searches of a task side by side, so tasks are larger there, as far as each
+    thread has one or, where results are written, two. See shortest_paths/BENCHMARKS.md.
     """
     from mgraph.shortest_paths.near_far_gpu import most_together
 
+    on_gpu = cluster.backend == "gpu"
+
     def room(worker: Survey) -> int:
-        if worker.device_bytes and not written:
+        if not on_gpu:
+            return worker.host_bytes // worker.threads
+        if not written:
             return worker.device_bytes  # which one task at a time has
-        return min(worker.host_bytes, worker.device_bytes or worker.host_bytes) // worker.threads
+        return min(worker.host_bytes, worker.device_bytes) // worker.threads
 
     rows = min(map(room, cluster.workers.values())) // 2 // BYTES_A_ROW
     fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
-    if cluster.backend == "gpu":
-        least, per_thread = (4, 2) if written else (max(16, most_together(facts.n, facts.m)), 1)
-        size = max(size, min(least, -(-sources // (per_thread * cluster.threads))))
+    if on_gpu:
+        enough = WRITTEN_TOGETHER if written else max(TOGETHER, most_together(facts.n, facts.m))
+        tasks = cluster.threads * (WRITTEN_PER_THREAD if written else 1)
+        size = max(size, min(enough, -(-sources // tasks)))
     return max(1, min(size, fitting))
 
 

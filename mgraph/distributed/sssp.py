@@ -96,20 +96,19 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
         options["power_limit"] = held.memory.setdefault("governor", governor)
     on_gpu = plan.backend == "gpu"
     together = None if on_gpu else 1  # cores have other threads' tasks as well
-    with room_for(f"the results of {len(sources)} searches"):
+    with room_for(f"{len(sources)} searches and their results", "use a smaller --batch"):
         with held.device if on_gpu else nullcontext():
             began = time.perf_counter()
             found = sssp(graph, sources, backend=plan.backend, together=together, **options)
             searched = _told(found, sources, began)
+            count_edges(graph.m * len(sources))
+            if plan.folder is None:
+                return {"searched": searched, "checksum": "0"}
             rows: Iterable[list[Any]] = reached_rows(found, plan.ids)
-            if on_gpu and plan.folder is not None:
+            if on_gpu:
                 rows = list(rows)
                 wait()
-        # On a GPU the worker's next task searches while these results are copied and written.
-        del found
-        count_edges(graph.m * len(sources))
-        if plan.folder is None:
-            return {"searched": searched, "checksum": "0"}
+        del found  # what is not among the rows of a GPU is free for the worker's next task
         return write_part(index, plan, searched, rows)
 
 
@@ -169,9 +168,10 @@ def sssp_many(
     location: a graph that every worker can read: what ``mgraph.read_graph`` takes. sources:
     vertices; or random: how many to draw, by ``seed``, among vertices that have arcs. out: a path
     or ``s3://`` address; None writes nothing, and tells only what ``SearchRun`` holds. cluster: as
-    for ``mgraph.generate``. batch: sources a task; by default as their number and memory allow.
-    resume: keep the parts that are whole. overwrite: replace what is there. See ``mgraph.sssp`` for
-    the rest; power_limit: watts a GPU, kept by moving the set-point.
+    for ``mgraph.generate``, by default ``connect(threaded=True)``. batch: sources a task; by
+    default as their number and memory allow. resume: keep the parts that are whole. overwrite:
+    replace what is there. See ``mgraph.sssp`` for the rest; power_limit: watts a GPU, kept by
+    moving the set-point.
     Rows do not depend on the workers, the batches or the backend. Raises UsageError, DatasetError,
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
     """
@@ -198,7 +198,10 @@ def sssp_many(
     if "://" not in graph:
         graph = os.path.abspath(graph)
     identity = identify(graph)
-    with entered(cluster, threaded=True) as cluster:
+    where = "cpu" if method == "dijkstra" else "auto"
+    with entered(cluster, threaded=True, backend=where) as cluster:
+        if method == "dijkstra" and cluster.backend == "gpu":
+            raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:

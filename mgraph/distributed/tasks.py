@@ -70,7 +70,7 @@ def follow_parts(
         _cancel(cluster.client, futures)
         raise ClusterError(
             f"workers died again and again while they worked on one part ({error}); mostly they "
-            "ran out of memory: use fewer workers or more parts"
+            "ran out of memory: use fewer workers, more --parts or a smaller --batch"
         ) from error
     except BaseException:
         _cancel(cluster.client, futures)

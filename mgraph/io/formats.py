@@ -117,18 +117,19 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     return told.summary()
 
 
-def _place(location: str, backend: str) -> str:
-    """The backend for a graph: of ``auto`` the GPU only where it has room for all of a dataset."""
+def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
+    """The backend for a dataset's graph: of ``auto`` the GPU only where it has room."""
     from mgraph.core import backend as backends
 
     where = backends.resolve(backend)
-    if where == "cpu" or backend == "gpu" or format_of(location)[0] is not None:
+    if where == "cpu" or backend == "gpu":
         return where
     from mgraph.core import csr_gpu
 
-    dataset = EdgeDataset(location)
-    weight_bytes = sum(dtype.itemsize for dtype in dataset.dtypes[2:])
-    return "gpu" if csr_gpu.fits(dataset.n, 2 * dataset.m, weight_bytes) else "cpu"
+    arcs = dataset.m * (1 if dataset.manifest.directed and not symmetrise else 2)
+    widths = [dtype.itemsize for dtype in dataset.dtypes]
+    fits = csr_gpu.fits(dataset.n, arcs, sum(widths[2:]), dataset.m * sum(widths))
+    return "gpu" if fits else "cpu"
 
 
 def read_graph(
@@ -149,15 +150,20 @@ def read_graph(
     cpu, gpu, or auto: a GPU where there is one with room. Raises DatasetError for a file that is
     damaged.
     """
-    where = _place(os.fspath(location), backend)
-    listing = read_listing(location, where)
+    text = os.fspath(location)
+    if format_of(text)[0] is None:
+        dataset = EdgeDataset(text)
+        backend = _backend_for(dataset, backend, symmetrise)
+        listing = graph_dataset.read(dataset, backend)
+    else:
+        listing = read_listing(text)
     return from_edges(
         listing.edges,
         listing.n,
         directed=listing.directed and not symmetrise,
         drop_loops=drop_loops,
         merge=merge,
-        backend=where,
+        backend=backend,
     )
 
 

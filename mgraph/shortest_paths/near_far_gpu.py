@@ -99,7 +99,8 @@ class Searcher:
         total, share = self.blocks * groups, -(-n // self.blocks)
         entry = 4 + self.key.itemsize
         # Lists that are too short cost time: a search is then begun anew from what was reached.
-        room = MEMORY_SHARE * free_bytes() / (groups * max(n, 1) * entry)
+        free = max(0, free_bytes() - searches * n * self.length.itemsize)  # beside the distances
+        room = MEMORY_SHARE * free / (groups * max(n, 1) * entry)
         near = min(NEAR_SLOTS, room / (2 + FAR_TO_NEAR))
         far = min(FAR_SLOTS, FAR_TO_NEAR * near)
         self.near = min(int(near * share) + 16384, (1 << 26) - 1)

@@ -15,12 +15,12 @@ WINDOW_SECONDS = 1.0  # between two decisions: energy counters move in steps of 
 class PowerGovernor:
     """Tells how hard to work, and moves that by what was measured. limit: watts.
 
-    pace: the seconds that a search took lately, by which its user measures out the work; 0 before.
+    rounds: for its user, how many searches of each group the next launch should have.
     """
 
     def __init__(self, limit: float) -> None:
         """Begin with the default set-point."""
-        self.limit, self.pace = limit, 0.0
+        self.limit, self.rounds = limit, 1
         self._log = self._joules = self._seconds = 0.0
 
     @property

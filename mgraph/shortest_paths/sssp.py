@@ -73,8 +73,8 @@ def sssp(
 
     graph: its arcs are followed in their direction; without weights each counts 1. source: a
     vertex, or several for a search each; with ``joint`` one search from all, to the nearest.
-    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is, else a GPU
-    where there is one with room, unless there is little to do.
+    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
+    CPU to a GPU with room, if there is one and enough to do, and the method is not dijkstra.
     targets: stop once the last of these vertices is settled (``stop_at="first"``: the first);
     cutoff: pass over paths that are longer. Vertices farther away come back unreached, so that the
     answer does not depend on how far a method happened to look.
@@ -103,7 +103,7 @@ def sssp(
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     how = Manner(method, predecessors, delta, set_point, power_limit, trace, together)
-    if _place(asked, how, backend) == "gpu":
+    if _backend_for(asked, how, backend) == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
         if method == "dijkstra":
@@ -122,7 +122,7 @@ def sssp(
     return _on_cpu(asked, how)
 
 
-def _place(asked: Problem, how: Manner, backend: str) -> str:
+def _backend_for(asked: Problem, how: Manner, backend: str) -> str:
     """Where to search: of ``auto`` where the graph is, else wherever it takes less time."""
     graph = asked.graph
     if backend == "auto" and graph.backend == "gpu":
@@ -133,7 +133,7 @@ def _place(asked: Problem, how: Manner, backend: str) -> str:
     from mgraph.shortest_paths import sssp_gpu
 
     little = graph.m * len(asked.sources) < LITTLE_ARCS
-    if how.method == "dijkstra" or little or not sssp_gpu.fits(asked, how.predecessors):
+    if how.method == "dijkstra" or little or not sssp_gpu.fits(asked, how):
         return "cpu"
     return "gpu"
 

@@ -20,12 +20,14 @@ from mgraph.shortest_paths.problem import Manner, Problem
 LAUNCH_SECONDS = 0.25  # at most about so long, where the power is looked at after each
 
 
-def fits(asked: Problem, predecessors: bool) -> bool:
+def fits(asked: Problem, how: Manner) -> bool:
     """Whether the current device has room for the graph, a search and all answers."""
     graph, length = asked.graph, asked.dtype.itemsize
-    arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
-    answer = length + (4 + graph.indices.itemsize if predecessors else 0)
-    search = 3 * (4 + length)  # in short lists
+    wide = graph.indices.itemsize > 4
+    tails = how.predecessors or how.method == "frontier_edge"
+    arcs = graph.nbytes + graph.m * (4 * wide + 8 * tails)
+    answer = length + (4 + 8 * wide if how.predecessors else 0)
+    search = 4 * (4 + length)  # in short lists
     counted = graph.n <= csr_gpu.MOST_VERTICES and graph.m < near_far_gpu.MOST_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
@@ -40,7 +42,10 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     if asked.graph.n > csr_gpu.MOST_VERTICES:
         raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
     rows = None
-    with room_for(f"{len(asked.sources)} searches on {asked.graph}"):
+    with room_for(
+        f"{len(asked.sources)} searches on {asked.graph}",
+        "ask for fewer sources at a time (--batch), or use --backend cpu",
+    ):
         graph = csr_gpu.to_device(asked.graph)
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
@@ -94,8 +99,7 @@ def _near_far_within(
     done = 0
     with EnergyMeter() as meter:
         while done < searches:
-            rounds = int(LAUNCH_SECONDS / (governor.pace * searcher.groups)) if governor.pace else 1
-            here = slice(done, done + max(1, rounds) * searcher.groups)
+            here = slice(done, done + governor.rounds * searcher.groups)
             searcher.run(
                 asked.sources[here],
                 mean_weight=asked.mean_weight,
@@ -109,9 +113,11 @@ def _near_far_within(
             cupy.cuda.Device().synchronize()
             took = time.perf_counter() - began
             time.sleep(took * (1 / governor.busy - 1))
-            governor.pace = took / len(asked.sources[here])
-            governor.observe(*meter.lap())
             done = here.stop
+            governor.observe(*meter.lap())
+            if done <= searches:  # every group had as many
+                enough = int(governor.rounds * LAUNCH_SECONDS / max(took, 1e-6))
+                governor.rounds = max(1, min(4 * governor.rounds, enough))
     return distance
 
 

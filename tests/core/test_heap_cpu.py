@@ -29,8 +29,8 @@ def replay(heap, keys, vertices, popped_keys, popped_vertices):
             push(heap, size, keys[i], vertices[i])
             size += 1
         elif size:
+            popped_keys[out], popped_vertices[out] = pop(heap, size)
             size -= 1
-            popped_keys[out], popped_vertices[out] = pop(heap, size + 1)
             out += 1
     return grew
 

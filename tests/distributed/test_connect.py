@@ -36,7 +36,9 @@ def test_a_running_cluster_is_used(cluster, tmp_path, monkeypatch):
     assert len(cluster.client.scheduler_info()["workers"]) == 2  # it was not ours to stop
 
 
-@pytest.mark.parametrize(("cores", "workers", "each"), [(6, None, 6), (6, 2, 3), (1, 3, 1)])
+@pytest.mark.parametrize(
+    ("cores", "workers", "each"), [(6, None, 6), (6, 2, 3), (5, 2, 3), (1, 3, 1)]
+)
 def test_threads_share_a_worker(monkeypatch, cores, workers, each):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(cores))
     where = {"backend": "cpu", "dashboard": "127.0.0.1:0", "workers": workers}

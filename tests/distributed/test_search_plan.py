@@ -13,7 +13,7 @@ def cluster(backend, workers, threads):
     each = SimpleNamespace(
         threads=threads,
         host_bytes=128 * gigabytes,
-        device_bytes=140 * gigabytes if backend == "gpu" else 0,
+        device_bytes=140 * gigabytes,  # there, whether used or not
     )
     return SimpleNamespace(
         backend=backend, workers=dict.fromkeys(range(workers), each), threads=workers * threads
@@ -25,6 +25,7 @@ def cluster(backend, workers, threads):
     [
         (ROAD, 1000, ("cpu", 4, 1), True, 63),
         (ROAD, 3, ("cpu", 4, 1), True, 1),
+        (HUBS, 100_000, ("cpu", 1, 16), False, 7),
         (ROAD, 10_000, ("gpu", 1, 16), False, 157),
         (ROAD, 800, ("gpu", 1, 16), False, 33),  # so many share the device
         (HUBS, 512, ("gpu", 2, 16), False, 16),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel, DeviceError, EdgeList, Graph, UsageError
+from mgraph.cli.main import main
 from mgraph.core import csr_cpu
 from mgraph.shortest_paths.sssp import METHODS, sssp
 from tests.strategies import graphs
@@ -157,19 +158,36 @@ def test_little_memory_costs_no_answers(method, monkeypatch):
     assert_equal(random_graph(200_000, 800_000, WEIGHTS["int32"]), [0, 17], method)
 
 
-def test_auto_goes_where_there_is_room():
+def test_auto_goes_where_there_is_room(tmp_path):
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     assert sssp(graph, 0).backend == "gpu"
     assert sssp(graph, 0, method="dijkstra").backend == "cpu"
     small = random_graph(30, 60, WEIGHTS["int32"])
     assert sssp(small, 0).backend == "cpu"
-    edges = graph.to_edges()
+    edges, places = graph.to_edges(), [tmp_path / "g", tmp_path / "g.mtx"]
+    for place in places:
+        mgraph.write_graph(graph, place)
+        assert mgraph.read_graph(place).backend == "gpu"
     with pytest.MonkeyPatch.context() as patch:
         for module in ("mgraph.core.csr_gpu", "mgraph.shortest_paths.sssp_gpu"):
             patch.setattr(f"{module}.free_bytes", lambda: 1 << 20)
         assert sssp(graph, 0).backend == "cpu"
         assert mgraph.from_edges(edges, graph.n, directed=False).backend == "cpu"
+        assert {mgraph.read_graph(place).backend for place in places} == {"cpu"}
     assert mgraph.from_edges(edges, graph.n, directed=False).backend == "gpu"
+
+
+def test_the_command_line_searches_where_it_is_told(tmp_path, capsys):
+    mgraph.write_graph(random_graph(40_000, 400_000, WEIGHTS["int32"]), tmp_path / "g")
+    asked = ["sssp", str(tmp_path / "g"), "--source", "0"]
+    for more, told in (
+        ([], "self_tuning on the gpu"),
+        (["--backend", "cpu"], "dijkstra on the cpu"),
+        (["--method", "dijkstra"], "dijkstra on the cpu"),
+        (["--method", "dijkstra", "--out", str(tmp_path / "o")], "40,000 vertices reached"),
+    ):
+        assert main([*asked, *more]) == 0
+        assert told in capsys.readouterr().out
 
 
 def test_no_room_is_told_in_a_sentence():
