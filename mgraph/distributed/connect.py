@@ -8,6 +8,7 @@ import contextlib
 import logging
 import os
 import signal
+import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -89,6 +90,37 @@ def ignore_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+@contextlib.contextmanager
+def _interrupts(handler: Any) -> Iterator[None]:
+    """Handle ctrl-C so; as before where it is ignored, or in a thread that does not get it."""
+    before = signal.getsignal(signal.SIGINT)
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or before in (signal.SIG_IGN, None):
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def _interrupted_later() -> Iterator[None]:
+    """Hold ctrl-C back until the block is over: Dask cannot close what is half started."""
+    held: list[int] = []
+
+    def hold(number: int, frame: Any) -> None:
+        if held:  # a second one comes through
+            raise KeyboardInterrupt
+        held.append(number)
+
+    with _interrupts(hold):
+        yield
+    if held:
+        raise KeyboardInterrupt
+
+
 def configured_scheduler() -> str | None:
     """The scheduler that Dask's own configuration names (``DASK_SCHEDULER_ADDRESS``)."""
     import dask
@@ -102,7 +134,8 @@ def warm_up() -> None:
     from multiprocessing import forkserver
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
-    forkserver.ensure_running()
+    with _interrupts(signal.SIG_IGN):  # which it inherits, while it still imports
+        forkserver.ensure_running()
 
 
 @contextlib.contextmanager
@@ -264,7 +297,7 @@ def _start(
         "distributed.worker.profile.interval": "100ms",
     }
     stack.enter_context(dask.config.set(settings))
-    with warnings.catch_warnings():
+    with _interrupted_later(), warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         cluster = kind(
@@ -274,7 +307,7 @@ def _start(
             silence_logs=logging.CRITICAL,
             **options,
         )
-    stack.enter_context(cluster)
+        stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
     return stack.enter_context(Client(cluster)), name
 

@@ -69,8 +69,8 @@ def follow_parts(
     except KilledWorker as error:
         _cancel(cluster.client, futures)
         raise ClusterError(
-            f"workers died again and again while they worked on one part ({error}); mostly they "
-            "ran out of memory: use fewer workers, more --parts or a smaller --batch"
+            "workers died again and again while they worked on one part; mostly they ran out of "
+            "memory: use fewer workers, more --parts or a smaller --batch"
         ) from error
     except BaseException:
         _cancel(cluster.client, futures)

@@ -136,6 +136,21 @@ def test_an_interrupted_client_says_so_and_resumes(tmp_path):
     assert 4 <= len(parts_in(out)) < PARTS
 
 
+@pytest.mark.parametrize("seconds", [0.8, 1.3, 1.8])
+def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds):
+    client = subprocess.Popen(
+        generate_command(tmp_path / "g", "-q"),
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    time.sleep(seconds)
+    os.killpg(client.pid, signal.SIGINT)
+    _, said = client.communicate(timeout=60)
+    assert (client.returncode, said.strip()) == (
+        130,
+        "mgraph: interrupted; what is finished is kept",
+    )
+
+
 @pytest.fixture
 def small_disk(tmp_path):
     folder = tmp_path / "disk"
