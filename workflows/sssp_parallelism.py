@@ -34,13 +34,13 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     try:
+        options.out.mkdir(parents=True, exist_ok=True)
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
         unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
-        asked = {f"delta {d * unit:,.0f}": {"delta": d * unit} for d in options.deltas}
-        asked |= {f"P = {p:,.0f}": {"set_point": p} for p in options.set_points}
-        options.out.mkdir(parents=True, exist_ok=True)
+        asked = {f"delta {d * unit:,.4g}": {"delta": d * unit} for d in options.deltas}
+        asked |= {f"P = {p:,.6g}": {"set_point": p} for p in options.set_points}
         traces = {}
         for name, setting in asked.items():
             found = mgraph.sssp(
@@ -49,12 +49,15 @@ def main(argv: list[str] | None = None) -> int:
             traces[name] = found.trace
             work = found.trace["x2"]
             print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
-            file = "-".join(f"{key}-{value:.0f}" for key, value in setting.items())
+            file = "-".join(f"{key}-{value:.6g}" for key, value in setting.items())
             mgraph.write_trace(found.trace, options.out / f"{file}.parquet")
             mgraph.plot_profile(found.trace, options.out / f"{file}.png", title=name)
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)
         return error.exit_status
+    except OSError as error:
+        print(f"sssp_parallelism: {options.out} is no folder to write to: {error}", file=sys.stderr)
+        return 1
     by_delta = {s["delta"]: traces[name] for name, s in asked.items() if "delta" in s}
     title = Path(options.graph).name
     mgraph.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")
@@ -62,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     shown = {name: traces[name] for name, s in asked.items() if "set_point" in s}
     mgraph.plot_distributions(
-        shown | {f"near_far\ndelta {fastest:,.0f}": by_delta[fastest]},
+        shown | {f"near_far\ndelta {fastest:,.4g}": by_delta[fastest]},
         options.out / "distributions.png",
         set_points=options.set_points,
         title=title,

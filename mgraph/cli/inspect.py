@@ -8,6 +8,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
+from mgraph.io.figure import check_figure
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
@@ -127,6 +128,8 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
 @cluster_options
 def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any) -> None:
     """Degree distribution of OUT, and the exponent of its tail by maximum likelihood."""
+    if plot:
+        check_figure(plot)
     found = mgraph.degrees(
         out,
         cluster=open_cluster(quiet=quiet, **where),

@@ -1,11 +1,13 @@
 """``mgraph sssp``: shortest paths from one source, here, or from many, over a cluster."""
 
+import re
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 import mgraph
 from mgraph.cli.options import (
@@ -16,6 +18,8 @@ from mgraph.cli.options import (
     open_cluster,
 )
 from mgraph.errors import UsageError
+from mgraph.io.figure import check_figure
+from mgraph.shortest_paths.trace import check_trace
 
 
 def read_sources(file: str) -> list[int]:
@@ -25,9 +29,11 @@ def read_sources(file: str) -> list[int]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read as a list of sources: {error}") from None
     words = " ".join(line.partition("#")[0] for line in lines).replace(",", " ").split()
-    bad = [word for word in words if not word.isdigit()]
+    bad = [word for word in words if not re.fullmatch("[0-9]{1,18}", word)]
     if bad:
-        raise UsageError(f"{file} must hold vertices, whole numbers from 0, and holds {bad[0]!r}")
+        raise UsageError(
+            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
+        )
     if not words:
         raise UsageError(f"{file} holds no source")
     return [int(word) for word in words]
@@ -73,17 +79,22 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
         _many(graph, source, options)
 
 
-def _refuse(options: dict[str, Any], names: tuple[str, ...], why: str) -> None:
-    for name in names:
-        if options[name]:
-            raise UsageError(f"--{name.replace('_', '-')} {why}")
+def _refuse(names: tuple[str, ...], why: str) -> None:
+    """Raise UsageError for an option that the command line has and the question has no use for."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+        if parameter.name in names and given:
+            raise UsageError(f"{parameter.opts[0]} {why}")
 
 
 def _small(graph: mgraph.Graph) -> mgraph.Graph:
     """Two vertices with as many arcs each as the graph's have on average, of its types."""
     arcs = -(-graph.m // max(graph.n, 1))
     ends = graph.indices[:1].repeat(2 * arcs) * 0
-    weight = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs) * 0
+    weight = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs)
+    if weight is not None:
+        weight[:] = 0
     indptr = graph.indptr[:1].repeat(3)
     indptr[1:] = arcs
     indptr[2:] = 2 * arcs
@@ -94,14 +105,16 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
     _refuse(
-        options,
-        ("scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume"),
+        (
+            "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
+            "seed", "no_predecessors", "compression",
+        ),
         "is for many sources, or one with --out",
-    )
+    )  # fmt: skip
     if options["plot"]:
-        from mgraph.shortest_paths.trace_plots import new_figure
-
-        new_figure()  # says what is missing before any work
+        check_figure(options["plot"])
+    if options["trace"]:
+        check_trace(options["trace"], options["overwrite"])
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
         click.echo(f"{read}", err=True)
@@ -131,7 +144,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
-    _refuse(options, ("targets", "trace", "plot"), "is for one --source without --out")
+    _refuse(("targets", "trace", "plot"), "is for one --source without --out")
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
@@ -152,8 +165,9 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     reached = sum(search.reached for search in run.searched)
     kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
     out = run.location and f" in {run.made_parts + run.kept_parts} parts{kept}, in {run.location}"
-    rate = run.facts.m * len(run.searched) / run.search_seconds
+    rate = quantity(run.facts.m * len(run.searched) / run.search_seconds)
+    speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(
         f"{len(run.searched):,} sources, {reached:,} vertices reached{out or ''}; "
-        f"{run.seconds:.1f} s, of which {run.search_seconds:.1f} searching, {quantity(rate)} arcs/s"
+        f"{run.seconds:.1f} s, of which {run.search_seconds:.1f} searching{speed}"
     )

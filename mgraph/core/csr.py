@@ -6,7 +6,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph import INDEX_DTYPES, WEIGHT_DTYPES, Graph, on_gpu
+from mgraph.core.graph import INDEX_DTYPES, MAX_N, WEIGHT_DTYPES, Graph, on_gpu
 from mgraph.errors import UsageError
 
 
@@ -34,6 +34,8 @@ def from_edges(
         n = largest + 1
     elif not largest < n:
         raise UsageError(f"every vertex must lie in [0, n) = [0, {n:,}), and {largest:,} does not")
+    if n > MAX_N:
+        raise UsageError(f"a graph has at most 2^40 vertices, and this would have {n:,}")
     options: Any = {"directed": directed, "drop_loops": drop_loops, "merge": merge}
     where = "gpu" if backend == "auto" and on_gpu(checked.src) else backends.resolve(backend)
     if where == "gpu":

@@ -9,6 +9,7 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
 
+MAX_N = 1 << 40
 INDEX_DTYPES = ("int32", "int64")
 WEIGHT_DTYPES = ("int32", "int64", "float32", "float64")
 

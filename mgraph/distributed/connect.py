@@ -7,6 +7,7 @@ importing costs a core a second, so it happens once, while this process imports 
 import contextlib
 import logging
 import os
+import re
 import signal
 import threading
 import warnings
@@ -21,6 +22,7 @@ from mgraph.errors import ClusterError, DeviceError, UsageError
 
 DASHBOARD = "127.0.0.1:8787"
 CONNECT_SECONDS = 10
+MOST_WORKERS = 1024  # on one machine
 
 
 @dataclass(frozen=True)
@@ -161,8 +163,10 @@ def connect(
     """
     if scheduler and scheduler_file:
         raise UsageError("give a scheduler's address or a scheduler file, not both")
-    if workers is not None and workers < 1:
-        raise UsageError(f"workers must be at least 1, and is {workers}")
+    if workers is not None and not 1 <= workers <= MOST_WORKERS:
+        raise UsageError(f"workers must lie in [1, {MOST_WORKERS:,}], and is {workers:,}")
+    if not re.fullmatch(r"[^\s/]*:\d{1,5}", dashboard):
+        raise UsageError(f"a dashboard's address is HOST:PORT, as {DASHBOARD}, not {dashboard!r}")
     if backend not in backends.BACKENDS:
         backends.resolve(backend)
     address = scheduler or (None if scheduler_file else configured_scheduler())
@@ -300,13 +304,16 @@ def _start(
     with _interrupted_later(), warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
-        cluster = kind(
-            host="127.0.0.1",
-            dashboard_address=dashboard,
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-            **options,
-        )
+        try:
+            cluster = kind(
+                host="127.0.0.1",
+                dashboard_address=dashboard,
+                scheduler_kwargs={"dashboard": False},
+                silence_logs=logging.CRITICAL,
+                **options,
+            )
+        except (RuntimeError, OSError) as error:
+            raise ClusterError(f"no cluster could be started on this machine: {error}") from error
         stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
     return stack.enter_context(Client(cluster)), name

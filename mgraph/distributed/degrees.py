@@ -19,8 +19,8 @@ import numpy as np
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.tasks import follow_parts, submit_parts
-from mgraph.errors import UsageError
 from mgraph.io.dataset import EdgeDataset
+from mgraph.io.figure import new_figure, save_figure
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import PartRecord
 
@@ -56,16 +56,13 @@ class Degrees:
 
         Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
         """
-        try:
-            from matplotlib.figure import Figure
-        except ImportError as error:
-            raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
         from scipy.special import zeta
 
         shown = self.degree > 0
         degree, count = self.degree[shown], self.count[shown]
-        figure = Figure(figsize=(7, 5), layout="constrained")
-        axes = figure.add_subplot(xscale="log", yscale="log")
+        figure, axes = new_figure()
+        axes.set_xscale("log")
+        axes.set_yscale("log")
         at_least = np.cumsum(count[::-1])[::-1] / self.n
         axes.plot(degree, count / self.n, ".", ms=4, alpha=0.5, label="share with degree k")
         axes.plot(degree, at_least, drawstyle="steps-post", label="share with degree k or more")
@@ -80,10 +77,7 @@ class Degrees:
         axes.set_title(f"{self.n:,} vertices, {self.m:,} edges")
         axes.grid(alpha=0.3)
         axes.legend()
-        try:
-            figure.savefig(file, dpi=150)
-        except ValueError as error:
-            raise UsageError(f"{file} cannot be drawn: {error}") from error
+        save_figure(figure, file)
 
 
 def count_group(job: tuple[range, list[PartRecord]], folder: Folder, dtype: str) -> np.ndarray:

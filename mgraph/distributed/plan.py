@@ -58,8 +58,13 @@ class Plan:
         return PartRecord(name, self.edges(index), part.start, part.stop, checksum, size)
 
 
-def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:
-    """The part files in the folder. Raises UsageError where they must not be touched."""
+def existing_parts(
+    folder: Folder, resume: bool, overwrite: bool, kind: str = manifests.FORMAT
+) -> list[str]:
+    """The part files in the folder. Raises UsageError where they must not be touched.
+
+    kind: what the folder's manifest would say it holds.
+    """
     if resume and overwrite:
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
     names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
@@ -71,6 +76,8 @@ def existing_parts(folder: Folder, resume: bool, overwrite: bool) -> list[str]:
             f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
             "or a new folder"
         )
+    if complete:
+        manifests.check_replaceable(folder, kind)
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(

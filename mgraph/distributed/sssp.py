@@ -26,6 +26,7 @@ from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.graph_holder import GraphHolder, holder
 from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.search_plan import (
+    FORMAT,
     GraphFacts,
     Searched,
     SearchPlan,
@@ -176,6 +177,8 @@ def sssp_many(
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
     """
     began = time.monotonic()
+    if cutoff == float("inf"):  # which JSON does not know
+        cutoff = None
     options = {
         "method": method,
         "predecessors": predecessors and out is not None,
@@ -184,13 +187,13 @@ def sssp_many(
         "set_point": set_point,
         "power_limit": power_limit,
     }
-    _check(sources, random, batch, compression, options)
+    _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
     names: list[str] = []
     found: dict[str, dict[str, Any]] = {}
     if folder is not None:
         folder.check_writable()
-        names = existing_parts(folder, resume, overwrite)
+        names = existing_parts(folder, resume, overwrite, FORMAT)
         found = footers(folder, names) if resume else {}
         if batch is None and found:
             batch = next(iter(found.values())).get("batch")
@@ -254,6 +257,7 @@ def sssp_many(
 def _check(
     sources: Sequence[int] | None,
     random: int | None,
+    seed: int,
     batch: int | None,
     compression: str,
     options: dict[str, Any],
@@ -268,6 +272,8 @@ def _check(
     cutoff = options["cutoff"]
     if cutoff is not None and not cutoff >= 0:
         raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed must lie in [0, 2^64), and is {seed}")
     if (sources is None) == (random is None):
         raise UsageError("give sources, or how many to draw at random")
     if (random is not None and random < 1) or (sources is not None and not len(sources)):

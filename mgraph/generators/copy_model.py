@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.graph import MAX_N
 from mgraph.errors import UsageError
 
-MAX_N = 1 << 40
 MAX_D = 4096
 MAX_WEIGHT = (1 << 31) - 1
 METHODS = ("cuppa_hash",)

@@ -38,10 +38,25 @@ class Part:
         return self.record.rows
 
     def blocks(self) -> Iterator[EdgeList]:
-        """Its row groups, in order, as NumPy arrays; about 2^20 edges each."""
+        """Its row groups, in order, as NumPy arrays.
+
+        Raises DatasetError where the file does not hold what its record says.
+        """
         from mgraph.io.parquet import read_blocks
 
-        return read_blocks(self.folder, self.record.file)
+        where, rows = f"{self.folder}/{self.record.file}", 0
+        for block in read_blocks(self.folder, self.record.file):
+            if len(list(block)) != len(self.dtypes):
+                raise DatasetError(f"{where} and its dataset differ in whether there are weights")
+            rows += len(block)
+            if rows > self.record.rows:
+                break
+            yield block
+        if rows != self.record.rows:
+            raise DatasetError(
+                f"{where} should hold {self.record.rows:,} edges, and holds {rows:,} or more; it "
+                "was replaced or damaged: mgraph verify tells more"
+            )
 
     def read(self) -> EdgeList:
         """All its edges as NumPy arrays, in the file's order."""

@@ -143,6 +143,11 @@ class Folder:
         """A file's size in bytes."""
         return int(self.filesystem.get_file_info(self.path(name)).size)
 
+    def stamp(self, name: str) -> tuple[int, int]:
+        """A file's size in bytes, and when it was last written, in nanoseconds."""
+        info = self.filesystem.get_file_info(self.path(name))
+        return int(info.size), int(info.mtime_ns or 0)
+
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[Any]:
         """A stream to a temporary name that becomes ``name`` when the block ends well.

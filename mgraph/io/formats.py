@@ -3,6 +3,7 @@
 import bz2
 import contextlib
 import gzip
+import hashlib
 import importlib
 import lzma
 import os
@@ -12,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import mgraph
+from mgraph.core import backend as backends
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import Graph
 from mgraph.errors import DatasetError, StorageError, UsageError
@@ -58,9 +60,10 @@ def format_of(location: str) -> tuple[Format | None, Any]:
 
 
 class Identity(NamedTuple):
-    """What tells one graph from another before it is read: its dataset's checksum, or its place.
+    """What tells one graph from another before it is read.
 
-    edges: how many there are, as a manifest says; 0 for a file.
+    name: the checksum of a dataset of ours; else the place, sizes and times of the files. edges:
+    how many there are, as a manifest says; 0 for a file.
     """
 
     name: str
@@ -71,28 +74,42 @@ def identify(location: str) -> Identity:
     """The identity of a graph. Raises DatasetError where there is none."""
     if format_of(location)[0] is None:
         dataset = EdgeDataset(location)
-        checksum = f"{dataset.manifest.checksum:016x}"
-        return Identity(checksum if dataset.has_manifest else location, dataset.m)
+        if dataset.has_manifest:
+            return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
+        stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
+        return Identity(_digest(location, stamps), dataset.m)
     if not os.path.exists(location):
         raise DatasetError(f"{location} does not exist")
-    return Identity(location, 0)
+    path = PurePath(os.path.abspath(location))
+    return Identity(_digest(location, [Folder(path.parent).stamp(path.name)]), 0)
 
 
-def read_listing(location: str | os.PathLike[str], backend: str = "cpu") -> Listing:
-    """What a file or dataset lists. Raises DatasetError where it is damaged, cut short or none."""
-    text = os.fspath(location)
+def _digest(location: str, stamps: Any) -> str:
+    return hashlib.sha256(repr((location, stamps)).encode()).hexdigest()[:16]
+
+
+@contextlib.contextmanager
+def _within_memory(location: str) -> Iterator[None]:
+    """Raise DatasetError where what a file says it holds does not fit this machine's memory."""
+    try:
+        yield
+    except MemoryError as error:
+        raise DatasetError(f"{location} is too large for this machine's memory: {error}") from error
+
+
+def _read_file(text: str) -> Listing:
+    """What a graph file lists. Raises DatasetError where it is damaged, cut short or none."""
     kind, opener = format_of(text)
-    if kind is None:
-        return graph_dataset.read(EdgeDataset(text), backend)
+    assert kind is not None
     read = getattr(importlib.import_module(kind.module), kind.read)
     try:
-        with opener(text, "rb") as stream:
+        with _within_memory(text), opener(text, "rb") as stream:
             listing: Listing = read(stream)
     except FileNotFoundError:
         raise DatasetError(f"{text} does not exist") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{text} is cut short or damaged: {error}") from error
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DatasetError(f"{text} is not a whole {kind.name} file: {error}") from error
     except OSError as error:
         raise StorageError(f"{text} could not be read: {error}") from error
@@ -104,23 +121,22 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     from mgraph.core.summary_cpu import Summarizer
 
     text = os.fspath(location)
-    if format_of(text)[0] is None:
-        dataset = EdgeDataset(text)
-        told = Summarizer(dataset.n, dataset.manifest.directed)
-        for part in dataset:
-            for block in part.blocks():
-                told.add(block)
-    else:
-        edges, n, directed = read_listing(text)
-        told = Summarizer(n, directed)
-        told.add(edges)
-    return told.summary()
+    with _within_memory(text):
+        if format_of(text)[0] is None:
+            dataset = EdgeDataset(text)
+            told = Summarizer(dataset.n, dataset.manifest.directed)
+            for part in dataset:
+                for block in part.blocks():
+                    told.add(block)
+        else:
+            edges, n, directed = _read_file(text)
+            told = Summarizer(n, directed)
+            told.add(edges)
+        return told.summary()
 
 
 def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
     """The backend for a dataset's graph: of ``auto`` the GPU only where it has room."""
-    from mgraph.core import backend as backends
-
     where = backends.resolve(backend)
     if where == "cpu" or backend == "gpu":
         return where
@@ -151,20 +167,22 @@ def read_graph(
     damaged.
     """
     text = os.fspath(location)
-    if format_of(text)[0] is None:
-        dataset = EdgeDataset(text)
-        backend = _backend_for(dataset, backend, symmetrise)
-        listing = graph_dataset.read(dataset, backend)
-    else:
-        listing = read_listing(text)
-    return from_edges(
-        listing.edges,
-        listing.n,
-        directed=listing.directed and not symmetrise,
-        drop_loops=drop_loops,
-        merge=merge,
-        backend=backend,
-    )
+    backends.resolve(backend)
+    with _within_memory(text):
+        if format_of(text)[0] is None:
+            dataset = EdgeDataset(text)
+            backend = _backend_for(dataset, backend, symmetrise)
+            edges, n, directed = graph_dataset.read(dataset, backend)
+        else:
+            edges, n, directed = _read_file(text)
+        return from_edges(
+            edges,
+            n,
+            directed=directed and not symmetrise,
+            drop_loops=drop_loops,
+            merge=merge,
+            backend=backend,
+        )
 
 
 @contextlib.contextmanager

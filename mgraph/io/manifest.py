@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mgraph.errors import DatasetError
+from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io.folder import Folder
 
 NAME = "_manifest.json"
@@ -70,6 +70,19 @@ class Manifest:
         folder.write(NAME, (json.dumps(self.to_json(), indent=1) + "\n").encode())
 
 
+def check_replaceable(folder: Folder, kind: str = FORMAT) -> None:
+    """Raise UsageError where the folder's manifest tells of something else than ``kind``."""
+    try:
+        found = json.loads(folder.read(NAME))["format"]
+    except (ValueError, KeyError, TypeError, StorageError):
+        return  # none, or damaged
+    if found != kind:
+        raise UsageError(
+            f"{folder} holds {found!r}, which {kind!r} does not replace; give an empty or a new "
+            "folder, or remove it"
+        )
+
+
 def read(folder: Folder) -> Manifest:
     """Read and check a folder's manifest. Raises DatasetError where it is none or is damaged."""
     names = folder.names()
@@ -79,8 +92,9 @@ def read(folder: Folder) -> Manifest:
         raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:
         content = json.loads(folder.read(NAME))
-        if content.pop("format") != FORMAT:
-            raise ValueError(f"its format is not {FORMAT!r}")
+        found = content.pop("format")
+        if found != FORMAT:
+            raise DatasetError(f"{folder} holds {found!r}, and should hold {FORMAT!r}")
         if content.pop("version") != VERSION:
             raise ValueError(f"its version is not {VERSION}; a newer mgraph wrote it")
         total = int(content.pop("checksum"), 16)

@@ -41,6 +41,8 @@ def as_weights(values: Any) -> Any:
         raise UsageError(f"weights must be real numbers of 64 bits at most, not {values.dtype}")
     if values.dtype.kind == "f":
         return values.astype(np.float32)
+    if values.dtype == np.uint64 and values.size and int(values.max()) >= 1 << 63:
+        raise UsageError(f"weights must lie below 2^63, and one is {int(values.max()):,}")
     return values.astype(np.int32 if values.dtype.itemsize < 4 else np.int64)
 
 

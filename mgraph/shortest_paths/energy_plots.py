@@ -8,7 +8,8 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mgraph.shortest_paths.trace_plots import new_figure, save, short
+from mgraph.io.figure import new_figure, save_figure
+from mgraph.shortest_paths.trace_plots import short
 
 
 class Measured(NamedTuple):
@@ -56,7 +57,7 @@ def plot_speedup_against_power(
     axes.set(xlabel="power, relative", ylabel="speed-up", title=title)
     axes.grid(alpha=0.3)
     axes.legend(title=f"beside near_far, delta {short(best.setting)}")
-    save(figure, file)
+    save_figure(figure, file)
 
 
 def plot_power_against_set_point(
@@ -76,7 +77,7 @@ def plot_power_against_set_point(
     axes.set(xlabel="set-point P, arcs", ylabel="mean power, W", xscale="log", title=title)
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    save(figure, file)
+    save_figure(figure, file)
 
 
 def plot_time(
@@ -93,4 +94,4 @@ def plot_time(
     top = max(axes.get_ylim()[1] for axes in panes)
     for axes in panes:
         axes.set_ylim(top=top)
-    save(figure, file)
+    save_figure(figure, file)

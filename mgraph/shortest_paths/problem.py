@@ -36,7 +36,7 @@ def length_dtype(graph: Graph) -> np.dtype:
     if longest >= most:
         raise UsageError(
             f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale "
-            "the weights down or use float64"
+            f"the weights down{'' if dtype == np.float64 else ' or use float64'}"
         )
     return dtype
 
@@ -49,16 +49,16 @@ def infinity_of(dtype: np.dtype) -> Any:
 def checked_vertices(name: str, value: Any, n: int) -> np.ndarray:
     """``value`` as an int64 array of vertices. Raises UsageError for any that is none."""
     array = np.atleast_1d(np.asarray(value))
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+    whole = array.dtype.kind in "iu" or all(isinstance(vertex, int) for vertex in array.flat)
+    if array.ndim != 1 or not whole:
         raise UsageError(
             f"{name} must be a vertex or a list of vertices, and is {type(value).__name__} of "
             f"shape {array.shape} and type {array.dtype}"
         )
-    array = array.astype(np.int64)
     bad = array[(array < 0) | (array >= n)]
     if bad.size:
         raise UsageError(f"{name} must lie in [0, {n:,}), and {int(bad[0]):,} does not")
-    return array
+    return array.astype(np.int64)
 
 
 class Manner(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.errors import DatasetError
+from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
@@ -41,6 +41,15 @@ def timed(step: Callable[[Any], bool]) -> Any:
     return as_records(rows)
 
 
+def check_trace(file: str | os.PathLike[str], overwrite: bool) -> None:
+    """Raise UsageError or StorageError where a trace cannot or must not be written."""
+    if os.path.lexists(file) and not overwrite:
+        raise UsageError(f"{file} exists; --overwrite replaces it")
+    if os.path.isdir(file):
+        raise UsageError(f"{file} is a folder; give the name of a file to write")
+    Folder(os.path.dirname(os.path.abspath(file))).check_writable()
+
+
 def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
     """Write a trace as Parquet, a column a field (float64), a row an iteration; whole or not."""
     import pyarrow as pa
@@ -49,6 +58,7 @@ def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
     path = PurePath(os.path.abspath(file))
     folder = Folder(path.parent)
     folder.check_writable()
+    folder.create()
     with folder.writing(path.name) as stream:
         pq.write_table(pa.table({name: trace[name] for name in FIELDS}), stream)
 

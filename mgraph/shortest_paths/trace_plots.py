@@ -10,30 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.errors import UsageError
-
-
-def new_figure(columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes, an array for several columns; UsageError without matplotlib."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
-    figure = Figure(figsize=(7 * min(columns, 2), 4.5), layout="constrained")
-    return figure, figure.subplots(1, columns, **options)
+from mgraph.io.figure import new_figure, save_figure
 
 
 def short(number: float) -> str:
     """A number as a label."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
-
-
-def save(figure: Any, file: str | os.PathLike[str]) -> None:
-    """Write a figure; UsageError for a kind of file that is none."""
-    try:
-        figure.savefig(file, dpi=150)
-    except (ValueError, OSError) as error:
-        raise UsageError(f"{file} cannot be drawn: {error}") from error
 
 
 def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
@@ -51,7 +33,7 @@ def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -
     left.set(xlabel="iteration", ylabel="parallelism X2, arcs", yscale="log", title=title)
     left.legend()
     right.set(xlabel="iterations with it")
-    save(figure, file)
+    save_figure(figure, file)
 
 
 def plot_parallelism_against_delta(
@@ -65,7 +47,7 @@ def plot_parallelism_against_delta(
     axes.set(xlabel="delta", ylabel="mean parallelism X2, arcs", xscale="log", yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    save(figure, file)
+    save_figure(figure, file)
 
 
 def plot_frontier_against_delta(
@@ -80,7 +62,7 @@ def plot_frontier_against_delta(
     axes.set(xscale="log", yscale="log")
     axes.grid(alpha=0.3)
     axes.legend()
-    save(figure, file)
+    save_figure(figure, file)
 
 
 def plot_distributions(
@@ -110,4 +92,4 @@ def plot_distributions(
     axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
     axes.set(ylabel="parallelism X2, arcs", title=title)
     axes.grid(alpha=0.3, axis="y")
-    save(figure, file)
+    save_figure(figure, file)

@@ -74,7 +74,18 @@ def test_many_sources(folder, capsys):
         (["sssp", "G", "--source", "1", "--workers", "2"], 2, "--workers is for many sources"),
         (["sssp", "G", "--source", "1", "--power-limit", "300"], 2, "is for many sources"),
         (["sssp", "G", "--source", "1", "--cutoff", "-1"], 2, "cutoff must be at least 0"),
+        (["sssp", "G", "--source", "1", "--batch", "0"], 2, "--batch is for many sources"),
+        (["sssp", "G", "--source", "1", "--target", "500"], 2, "targets must lie in [0, 500)"),
+        (["sssp", "G", "--source", "2^63"], 2, "and 9,223,372,036,854,775,808 does not"),
+        (["sssp", "G", "--source", "1e30"], 2, "source must lie in [0, 500)"),
+        (["sssp", "G", "--source", "1", "--trace", "/proc/x"], 1, "/proc"),
+        (["sssp", "G", "--source", "1", "--trace", "/"], 2, "exists; --overwrite"),
+        (["sssp", "G", "--source", "1", "--plot", "x"], 2, "tells its format"),
         (["sssp", "G", "--random", "2", "--trace", "x"], 2, "--trace is for one"),
+        (["sssp", "G", "--random", "2", "--target", "3"], 2, "--target is for one"),
+        (["sssp", "G", "--random", "2", "--seed", "-1"], 2, "seed must lie in"),
+        (["sssp", "G", "--random", "2", "--out", "G", "--overwrite"], 2, "does not replace"),
+        (["degrees", "G", "--plot", "x.y"], 2, "tells its format"),
         (["sssp", "G", "--sources", "none.txt"], 2, "none.txt cannot be read"),
         (["sssp", "none", "--source", "1"], 1, "does not exist"),
         (["info", "none.gr"], 1, "does not exist"),
@@ -93,3 +104,35 @@ def test_wrong_use(folder, tmp_path, monkeypatch, capsys, arguments, status, wor
     assert complaint.startswith("mgraph: ")
     assert words in complaint
     assert not list(tmp_path.iterdir())
+
+
+def test_infinite_weights_are_told_as_such(tmp_path, capsys):
+    file = tmp_path / "inf.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 inf\n2 1 1.5\n")
+    assert main(["sssp", str(file), "--source", "0", "--backend", "cpu"]) == 2
+    assert capsys.readouterr().err.strip().endswith("one is infinite; drop that arc")
+
+
+def test_sources_that_are_no_numbers(folder, tmp_path, capsys):
+    for word in ("1 \u00b2", "9" * 5000, "-1", "1.5"):
+        (tmp_path / "s.txt").write_text(word)
+        asked = ["sssp", str(folder / "g"), "--sources", str(tmp_path / "s.txt"), *LOCAL]
+        assert main(asked) == 2
+        assert "must hold vertices, whole numbers from 0" in capsys.readouterr().err
+
+
+def test_one_kind_of_folder_does_not_replace_another(folder, tmp_path, capsys):
+    graph, rows = folder / "g", tmp_path / "r"
+    before = sorted((graph / "_manifest.json").read_bytes())
+    assert main(["sssp", str(graph), "--random", "2", "--out", str(rows), *LOCAL]) == 0
+    for arguments in (
+        ["sssp", graph, "--random", "2", "--out", graph, *LOCAL],
+        ["generate", rows, "-n", "99", *LOCAL],
+        ["convert", graph, rows],
+    ):
+        capsys.readouterr()
+        assert main([*map(str, arguments), "--overwrite"]) == 2
+        assert "does not replace" in capsys.readouterr().err
+    assert sorted((graph / "_manifest.json").read_bytes()) == before
+    assert main(["info", str(rows)]) == 1
+    assert "holds 'mgraph shortest paths'" in capsys.readouterr().err

@@ -94,6 +94,17 @@ def test_resume_searches_only_what_is_missing(tmp_path, cluster, dataset):
     assert replaced.made_parts == 1
 
 
+def test_resume_notices_a_graph_that_changed(tmp_path, cluster):
+    file, out = tmp_path / "g.gr", tmp_path / "r"
+    for weight in (3, 30):
+        file.write_text(f"p sp 2 1\na 1 2 {weight}\n")
+        if weight == 3:
+            search(file, cluster, sources=[0], out=out)
+            assert search(file, cluster, sources=[0], out=out, resume=True).kept_parts == 1
+    with pytest.raises(UsageError, match="graph_identity is"):
+        search(file, cluster, sources=[0], out=out, resume=True)
+
+
 def test_random_sources_are_drawn_by_seed(cluster, dataset):
     runs = [
         mgraph.sssp_many(dataset, random=5, seed=seed, cluster=cluster, progress=None)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, Graph, UsageError
+from mgraph.io import formats
 from tests.strategies import graphs
 
 INTEGERS = ("int32", "int64", None)
@@ -203,6 +204,16 @@ DAMAGED = {
     "words.graph": ("2 1\n2\nx\n", "whole numbers"),
     "none.graph": ("hello\n", "first line"),
     "range.graph": ("2 1\n3\n1\n", r"\[1, 2\]"),
+    "unsigned.mtx": (
+        f"%%MatrixMarket matrix coordinate unsigned-integer general\n2 2 1\n2 1 {2**64 - 1}\n",
+        "below 2\\^63",
+    ),
+    "wide.mtx": (
+        "%%MatrixMarket matrix coordinate integer general\n2 2 1\n2 1 18446744073709551615\n",
+        "out of range",
+    ),
+    "wide.graph": ("2 1 001\n2 99999999999999999999\n1 99999999999999999999\n", "too large"),
+    "memory.gr": ("p sp 1000000000000 1\na 1 2 3\n", "too large for this machine's memory"),
     "cut.graphml": ("<graphml><graph>", "GraphML"),
     "none.gexf": ("<x/>", "GEXF"),
 }
@@ -215,6 +226,35 @@ def test_damaged_files_say_what_is_wrong(tmp_path, name):
     with pytest.raises(DatasetError, match=words) as error:
         mgraph.read_graph(tmp_path / name, backend="cpu")
     assert name in str(error.value)
+
+
+def test_comments_anywhere_in_a_dimacs_file(tmp_path):
+    (tmp_path / "g.gr").write_text("c 1 2 3\np sp 3 2\na 1 2 3\nc 4 5 6\nc\na 2 3 4\nc x y\n")
+    graph = mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
+    np.testing.assert_array_equal(graph.weights, [3, 4])
+
+
+def test_more_vertices_than_ids_allow(tmp_path):
+    (tmp_path / "g.gr").write_text(f"p sp {10**23} 1\na 1 2 3\n")
+    with pytest.raises(UsageError, match="at most 2\\^40 vertices"):
+        mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
+
+
+def test_parts_that_are_not_what_the_manifest_says(tmp_path, cluster):
+    for n, name in ((500, "g"), (300, "few"), (900, "many")):
+        model = CopyModel(n, 3, weights=(1, 9))
+        mgraph.generate(tmp_path / name, model, cluster=cluster, parts=1, progress=None)
+    mgraph.generate(tmp_path / "bare", CopyModel(500, 3), cluster=cluster, parts=1, progress=None)
+    for name, words in (
+        ("few", "should hold 1,494 edges, and holds 894"),
+        ("many", "should hold 1,494 edges, and holds 2,694"),
+        ("bare", "whether there are weights"),
+    ):
+        part = (tmp_path / name / "part-00000.parquet").read_bytes()
+        (tmp_path / "g" / "part-00000.parquet").write_bytes(part)
+        for read in (mgraph.read_graph, formats.summarize):
+            with pytest.raises(DatasetError, match=words):
+                read(tmp_path / "g")
 
 
 def test_a_compressed_file_cut_short(tmp_path):

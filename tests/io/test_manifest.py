@@ -26,7 +26,7 @@ def test_it_reads_what_it_writes(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda m: m.update(format="else"), "format"),
+        (lambda m: m.update(format="else"), "holds 'else'"),
         (lambda m: m.update(version=99), "newer mgraph"),
         (lambda m: m.update(m=15), "do not add up"),
         (lambda m: m["parts"][0].update(checksum="00"), "do not add up"),
