@@ -46,14 +46,14 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{made.manifest.m:,} edges in {len(made.manifest.parts)} parts")
             verdict = mgraph.verify(graph, regenerate=options.regenerate, cluster=cluster)
             found = mgraph.degrees(graph, cluster=cluster)
+        (options.out / "degrees.json").write_text(json.dumps(found.to_json()))
+        for fault in verdict.faults:
+            print(f"generate_graph: {fault}", file=sys.stderr)
         found.plot(options.out / "degrees.png")
     except mgraph.MgraphError as error:
         print(f"generate_graph: {error}", file=sys.stderr)
         return error.exit_status
-    (options.out / "degrees.json").write_text(json.dumps(found.to_json()))
 
-    for fault in verdict.faults:
-        print(f"generate_graph: {fault}", file=sys.stderr)
     law = found.power_law
     if law:
         print(f"tail exponent {law.exponent:.3f} ± {law.standard_error:.3f}")

@@ -64,6 +64,10 @@ def main(argv: list[str] | None = None) -> int:
     measured, idle, meter = [], None, None
     try:
         options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"sssp_energy: {options.out} is no folder to write to: {error}", file=sys.stderr)
+        return 1
+    try:
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
@@ -84,6 +88,9 @@ def main(argv: list[str] | None = None) -> int:
             measured.append(found)
             energy = f", {found.joules:.4g} J, {found.watts:.0f} W" if meter else ""
             print(f"{method} {found.setting:,.4g}: {found.milliseconds:.4g} ms a query{energy}")
+        rows = [found._asdict() for found in measured]
+        table = {"graph": options.graph, "idle_watts": idle, "rows": rows}
+        (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
         title = Path(options.graph).name
         mgraph.plot_time(measured, options.out / "time.png", title=title)
         if meter:
@@ -94,11 +101,6 @@ def main(argv: list[str] | None = None) -> int:
     except mgraph.MgraphError as error:
         print(f"sssp_energy: {error}", file=sys.stderr)
         return error.exit_status
-    except OSError as error:
-        print(f"sssp_energy: {options.out} is no folder to write to: {error}", file=sys.stderr)
-        return 1
-    table = {"graph": options.graph, "idle_watts": idle, "rows": [m._asdict() for m in measured]}
-    (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
     print(f"table and plots in {options.out}")
     return 0
 

@@ -35,6 +35,10 @@ def main(argv: list[str] | None = None) -> int:
 
     try:
         options.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"sssp_parallelism: {options.out} is no folder to write to: {error}", file=sys.stderr)
+        return 1
+    try:
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
@@ -55,9 +59,6 @@ def main(argv: list[str] | None = None) -> int:
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)
         return error.exit_status
-    except OSError as error:
-        print(f"sssp_parallelism: {options.out} is no folder to write to: {error}", file=sys.stderr)
-        return 1
     by_delta = {s["delta"]: traces[name] for name, s in asked.items() if "delta" in s}
     title = Path(options.graph).name
     mgraph.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")

@@ -19,6 +19,7 @@ from mgraph.cli.options import (
 )
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
+from mgraph.shortest_paths.problem import length_dtype
 from mgraph.shortest_paths.trace import check_trace
 
 
@@ -89,12 +90,16 @@ def _refuse(names: tuple[str, ...], why: str) -> None:
 
 
 def _small(graph: mgraph.Graph) -> mgraph.Graph:
-    """Two vertices with as many arcs each as the graph's have on average, of its types."""
+    """Two vertices with as many arcs each as the graph's have on average, of its types.
+
+    Its weights are 0, or so large that lengths take 64 bits where the graph's do.
+    """
     arcs = -(-graph.m // max(graph.n, 1))
     ends = graph.indices[:1].repeat(2 * arcs) * 0
     weight = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs)
     if weight is not None:
-        weight[:] = 0
+        wide = length_dtype(graph) != weight.dtype
+        weight[:] = (1 << 31) - 1 if wide else 0
     indptr = graph.indptr[:1].repeat(3)
     indptr[1:] = arcs
     indptr[2:] = 2 * arcs
@@ -104,16 +109,19 @@ def _small(graph: mgraph.Graph) -> mgraph.Graph:
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
+    _refuse(("seed",), "is of --random")
     _refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
-            "seed", "no_predecessors", "compression",
+            "no_predecessors", "compression",
         ),
         "is for many sources, or one with --out",
     )  # fmt: skip
     if options["plot"]:
         check_figure(options["plot"])
-    if options["trace"]:
+    if not options["trace"]:
+        _refuse(("overwrite",), "is for --out or --trace")
+    else:
         check_trace(options["trace"], options["overwrite"])
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
@@ -145,6 +153,10 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
     _refuse(("targets", "trace", "plot"), "is for one --source without --out")
+    if options["random"] is None:
+        _refuse(("seed",), "is of --random")
+    if options["out"] is None:
+        _refuse(("resume", "overwrite", "compression", "no_predecessors"), "is for --out")
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])

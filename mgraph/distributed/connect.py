@@ -118,7 +118,11 @@ def _interrupted_later() -> Iterator[None]:
         held.append(number)
 
     with _interrupts(hold):
-        yield
+        try:
+            yield
+        except Exception:  # perhaps of a worker that was interrupted, too
+            if not held:
+                raise
     if held:
         raise KeyboardInterrupt
 
@@ -165,7 +169,8 @@ def connect(
         raise UsageError("give a scheduler's address or a scheduler file, not both")
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise UsageError(f"workers must lie in [1, {MOST_WORKERS:,}], and is {workers:,}")
-    if not re.fullmatch(r"[^\s/]*:\d{1,5}", dashboard):
+    port = re.fullmatch(r"[^\s/]*:(\d{1,5})", dashboard)
+    if port is None or int(port[1]) >= 1 << 16:
         raise UsageError(f"a dashboard's address is HOST:PORT, as {DASHBOARD}, not {dashboard!r}")
     if backend not in backends.BACKENDS:
         backends.resolve(backend)

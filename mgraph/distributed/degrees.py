@@ -19,10 +19,8 @@ import numpy as np
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.tasks import follow_parts, submit_parts
-from mgraph.io.dataset import EdgeDataset
+from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
-from mgraph.io.folder import Folder
-from mgraph.io.manifest import PartRecord
 
 COUNTER_SHARE = 8  # a counter array takes at most this part of a thread's memory
 
@@ -80,18 +78,17 @@ class Degrees:
         save_figure(figure, file)
 
 
-def count_group(job: tuple[range, list[PartRecord]], folder: Folder, dtype: str) -> np.ndarray:
+def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
     """The task: how often each vertex of a slice is an endpoint in a group of files."""
     from mgraph.core.degrees_cpu import count_endpoints
     from mgraph.distributed.counters import count_edges
-    from mgraph.io.parquet import read_blocks
 
-    vertices, records = job
+    vertices, parts = job
     counts = np.zeros(len(vertices), dtype)
-    for record in records:
-        for block in read_blocks(folder, record.file):
+    for part in parts:
+        for block in part.blocks():
             count_endpoints(block.dst, vertices.start, counts)
-            if record.first < vertices.stop:
+            if part.record.first < vertices.stop:
                 count_endpoints(block.src, vertices.start, counts)
             count_edges(block.src.size)
     return counts
@@ -115,7 +112,7 @@ def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
 
 def plan_jobs(
     dataset: EdgeDataset, cluster: Cluster, dtype: Any
-) -> list[dict[int, tuple[range, list[PartRecord]]]]:
+) -> list[dict[int, tuple[range, list[Part]]]]:
     """For each slice of the vertices, its numbered jobs: the slice and the files to count."""
     room = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
     length = max(1, room // COUNTER_SHARE // dtype.itemsize)
@@ -125,8 +122,7 @@ def plan_jobs(
         vertices = range(start, min(start + length, dataset.n))
         jobs = {}
         for group in range(groups):
-            files = [part for part in dataset.manifest.parts[group::groups] if part.stop > start]
-            jobs[number] = vertices, files
+            jobs[number] = vertices, [p for p in dataset[group::groups] if p.record.stop > start]
             number += 1
         slices.append(jobs)
     return slices
@@ -147,13 +143,12 @@ def degrees(
     with entered(cluster) as cluster:
         slices = plan_jobs(dataset, cluster, dtype)
         jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
-        edges = {number: sum(p.rows for p in parts) for number, (_, parts) in jobs.items()}
+        edges = {number: sum(map(len, parts)) for number, (_, parts) in jobs.items()}
         counted = submit_parts(
             cluster,
             count_group,
             jobs,
             verb="degrees",
-            folder=dataset.folder,
             dtype=dtype.str,
         )
         histograms = []

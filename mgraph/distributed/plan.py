@@ -76,8 +76,7 @@ def existing_parts(
             f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
             "or a new folder"
         )
-    if complete:
-        manifests.check_replaceable(folder, kind)
+    manifests.check_replaceable(folder, kind)
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(

@@ -191,16 +191,23 @@ def sssp_many(
     folder = None if out is None else Folder(out)
     names: list[str] = []
     found: dict[str, dict[str, Any]] = {}
+    graph = os.fspath(location)
+    if "://" not in graph:
+        graph = os.path.abspath(graph)
     if folder is not None:
+        if str(folder) == graph:
+            raise UsageError(f"{folder} is the graph; write the paths to another folder")
         folder.check_writable()
         names = existing_parts(folder, resume, overwrite, FORMAT)
         found = footers(folder, names) if resume else {}
         if batch is None and found:
             batch = next(iter(found.values())).get("batch")
-    graph = os.fspath(location)
-    if "://" not in graph:
-        graph = os.path.abspath(graph)
     identity = identify(graph)
+    if {footer.get("graph_identity") for footer in found.values()} - {identity.name}:
+        raise UsageError(
+            f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
+            "since: --overwrite begins anew"
+        )
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         if method == "dijkstra" and cluster.backend == "gpu":

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.edges import EdgeList
+from mgraph.core.graph import MAX_N
 from mgraph.errors import DatasetError
 from mgraph.io import manifest
 from mgraph.io.folder import Folder
@@ -45,17 +46,24 @@ class Part:
         from mgraph.io.parquet import read_blocks
 
         where, rows = f"{self.folder}/{self.record.file}", 0
+        ids, *weight = self.dtypes[1:]
         for block in read_blocks(self.folder, self.record.file):
-            if len(list(block)) != len(self.dtypes):
-                raise DatasetError(f"{where} and its dataset differ in whether there are weights")
+            found = [] if block.weight is None else [block.weight.dtype]
+            if found != weight:
+                told, said = (str(*kind) or "none" for kind in (found, weight))
+                raise DatasetError(f"{where} has weights of type {told}, its dataset of {said}")
+            for end in (block.src, block.dst):
+                if end.size and not 0 <= end.min() <= end.max() <= np.iinfo(ids).max:
+                    raise DatasetError(f"{where} holds ids that are not {ids}, as its dataset's")
             rows += len(block)
             if rows > self.record.rows:
                 break
             yield block
         if rows != self.record.rows:
+            held = f"{rows:,}" if rows < self.record.rows else "more"
             raise DatasetError(
-                f"{where} should hold {self.record.rows:,} edges, and holds {rows:,} or more; it "
-                "was replaced or damaged: mgraph verify tells more"
+                f"{where} should hold {self.record.rows:,} edges, and holds {held}; it was "
+                "replaced or damaged: mgraph verify tells more"
             )
 
     def read(self) -> EdgeList:
@@ -83,6 +91,8 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
     if len(kinds) > 1:
         raise DatasetError(f"{folder}: some files have weights of type {kinds}, others not")
     n = max((part.largest for part in found), default=-1) + 1
+    if n > MAX_N:
+        raise DatasetError(f"{folder}: a graph has at most 2^40 vertices, and an id is {n - 1:,}")
     if min((part.least for part in found), default=0) < 0:
         raise DatasetError(f"{folder}: vertices are numbered from 0, and an id is negative")
     return Manifest(
@@ -118,7 +128,7 @@ def _described(folder: Folder) -> tuple[bool, Manifest]:
     if ours:
         raise DatasetError(
             f"{folder} holds {len(ours)} parts of an unfinished dataset and no {manifest.NAME}; "
-            "finish it with mgraph generate --resume"
+            "finish it with the command that began it, and --resume"
         )
     return (False, survey(folder, files)) if files else (True, manifest.read(folder))
 

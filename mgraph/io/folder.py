@@ -38,6 +38,15 @@ def _explaining(location: str) -> Iterator[None]:
         raise explain(error, location) from error
 
 
+def check_file(file: str | os.PathLike[str]) -> None:
+    """Raise UsageError or StorageError where a local file cannot be written, before the work."""
+    if "://" in os.fspath(file):
+        raise UsageError(f"{file} must be a file on this machine")
+    if os.path.isdir(file):
+        raise UsageError(f"{file} is a folder; give the name of a file to write")
+    Folder(os.path.dirname(os.path.abspath(file))).check_writable()
+
+
 class Folder:
     """A folder given by a path or by a URI that PyArrow knows (``s3://bucket/key``).
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.csr import from_edges
-from mgraph.core.graph import Graph
+from mgraph.core.graph import MAX_N, Graph
 from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import graph_dataset
 from mgraph.io.dataset import EdgeDataset
@@ -103,8 +103,10 @@ def _read_file(text: str) -> Listing:
     assert kind is not None
     read = getattr(importlib.import_module(kind.module), kind.read)
     try:
-        with _within_memory(text), opener(text, "rb") as stream:
+        with opener(text, "rb") as stream:
             listing: Listing = read(stream)
+        if listing.n > MAX_N:
+            raise ValueError(f"a graph has at most 2^40 vertices, and it says {listing.n:,}")
     except FileNotFoundError:
         raise DatasetError(f"{text} does not exist") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:

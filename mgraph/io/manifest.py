@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 
 NAME = "_manifest.json"
@@ -72,10 +72,12 @@ class Manifest:
 
 def check_replaceable(folder: Folder, kind: str = FORMAT) -> None:
     """Raise UsageError where the folder's manifest tells of something else than ``kind``."""
+    if NAME not in (folder.names() or []):
+        return
     try:
         found = json.loads(folder.read(NAME))["format"]
-    except (ValueError, KeyError, TypeError, StorageError):
-        return  # none, or damaged
+    except (ValueError, KeyError, TypeError):
+        return  # damaged
     if found != kind:
         raise UsageError(
             f"{folder} holds {found!r}, which {kind!r} does not replace; give an empty or a new "

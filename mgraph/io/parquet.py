@@ -214,6 +214,8 @@ def read_blocks(folder: Folder, name: str, columns: Sequence[str] = COLUMNS) -> 
         for group in range(file.num_row_groups):
             try:
                 table = file.read_row_group(group, columns=wanted, use_threads=False)
+            except MemoryError:  # Arrow's is an ArrowException, too
+                raise
             except (pa.ArrowException, OSError) as error:
                 raise DatasetError(f"{where} is damaged: {error}") from error
             arrays = {column: _array(table[column], column, where) for column in wanted}

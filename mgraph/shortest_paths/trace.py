@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.folder import Folder
+from mgraph.io.folder import Folder, check_file
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
 FIELDS = [
@@ -43,11 +43,9 @@ def timed(step: Callable[[Any], bool]) -> Any:
 
 def check_trace(file: str | os.PathLike[str], overwrite: bool) -> None:
     """Raise UsageError or StorageError where a trace cannot or must not be written."""
+    check_file(file)
     if os.path.lexists(file) and not overwrite:
         raise UsageError(f"{file} exists; --overwrite replaces it")
-    if os.path.isdir(file):
-        raise UsageError(f"{file} is a folder; give the name of a file to write")
-    Folder(os.path.dirname(os.path.abspath(file))).check_writable()
 
 
 def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:

@@ -78,14 +78,18 @@ def test_many_sources(folder, capsys):
         (["sssp", "G", "--source", "1", "--target", "500"], 2, "targets must lie in [0, 500)"),
         (["sssp", "G", "--source", "2^63"], 2, "and 9,223,372,036,854,775,808 does not"),
         (["sssp", "G", "--source", "1e30"], 2, "source must lie in [0, 500)"),
-        (["sssp", "G", "--source", "1", "--trace", "/proc/x"], 1, "/proc"),
-        (["sssp", "G", "--source", "1", "--trace", "/"], 2, "exists; --overwrite"),
-        (["sssp", "G", "--source", "1", "--plot", "x"], 2, "tells its format"),
+        (["sssp", "G", "--source", "1", "--trace", "/"], 2, "/ is a folder"),
+        (["sssp", "G", "--source", "1", "--trace", "/etc/passwd"], 2, "exists; --overwrite"),
+        (["sssp", "G", "--source", "1", "--trace", "s3://b/t"], 2, "on this machine"),
+        (["sssp", "G", "--source", "1", "--plot", "x"], 2, "name ends in .png"),
+        (["sssp", "G", "--source", "1", "--seed", "2"], 2, "--seed is of --random"),
+        (["sssp", "G", "--source", "1", "--overwrite"], 2, "--overwrite is for"),
+        (["sssp", "G", "--random", "2", "--resume"], 2, "--resume is for --out"),
         (["sssp", "G", "--random", "2", "--trace", "x"], 2, "--trace is for one"),
         (["sssp", "G", "--random", "2", "--target", "3"], 2, "--target is for one"),
         (["sssp", "G", "--random", "2", "--seed", "-1"], 2, "seed must lie in"),
-        (["sssp", "G", "--random", "2", "--out", "G", "--overwrite"], 2, "does not replace"),
-        (["degrees", "G", "--plot", "x.y"], 2, "tells its format"),
+        (["sssp", "G", "--random", "2", "--out", "G", "--overwrite"], 2, "is the graph"),
+        (["degrees", "G", "--plot", "x.y"], 2, "name ends in .png"),
         (["sssp", "G", "--sources", "none.txt"], 2, "none.txt cannot be read"),
         (["sssp", "none", "--source", "1"], 1, "does not exist"),
         (["info", "none.gr"], 1, "does not exist"),
@@ -121,18 +125,23 @@ def test_sources_that_are_no_numbers(folder, tmp_path, capsys):
         assert "must hold vertices, whole numbers from 0" in capsys.readouterr().err
 
 
+def contents(folder):
+    return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
 def test_one_kind_of_folder_does_not_replace_another(folder, tmp_path, capsys):
-    graph, rows = folder / "g", tmp_path / "r"
-    before = sorted((graph / "_manifest.json").read_bytes())
+    graph, rows, other = folder / "g", tmp_path / "r", tmp_path / "h.gr"
+    before = contents(graph)
     assert main(["sssp", str(graph), "--random", "2", "--out", str(rows), *LOCAL]) == 0
+    assert main(["convert", str(graph), str(other)]) == 0
     for arguments in (
-        ["sssp", graph, "--random", "2", "--out", graph, *LOCAL],
+        ["sssp", other, "--random", "2", "--out", graph, *LOCAL],
         ["generate", rows, "-n", "99", *LOCAL],
         ["convert", graph, rows],
     ):
         capsys.readouterr()
         assert main([*map(str, arguments), "--overwrite"]) == 2
         assert "does not replace" in capsys.readouterr().err
-    assert sorted((graph / "_manifest.json").read_bytes()) == before
+    assert contents(graph) == before
     assert main(["info", str(rows)]) == 1
     assert "holds 'mgraph shortest paths'" in capsys.readouterr().err

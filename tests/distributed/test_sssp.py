@@ -101,7 +101,7 @@ def test_resume_notices_a_graph_that_changed(tmp_path, cluster):
         if weight == 3:
             search(file, cluster, sources=[0], out=out)
             assert search(file, cluster, sources=[0], out=out, resume=True).kept_parts == 1
-    with pytest.raises(UsageError, match="graph_identity is"):
+    with pytest.raises(UsageError, match="was changed, touched or moved"):
         search(file, cluster, sources=[0], out=out, resume=True)
 
 

@@ -35,8 +35,8 @@ def command(*arguments):
     return [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)]
 
 
-def generate_command(out, *more):
-    model = ["-n", MODEL.n, "-d", MODEL.d, "--parts", PARTS, "--backend", "cpu", "--workers", 2]
+def generate_command(out, *more, n=MODEL.n):
+    model = ["-n", n, "-d", MODEL.d, "--parts", PARTS, "--backend", "cpu", "--workers", 2]
     return command("generate", out, *model, "--dashboard", "127.0.0.1:0", *more)
 
 
@@ -139,7 +139,7 @@ def test_an_interrupted_client_says_so_and_resumes(tmp_path):
 @pytest.mark.parametrize("seconds", [0.8, 1.3, 1.8])
 def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds):
     client = subprocess.Popen(
-        generate_command(tmp_path / "g", "-q"),
+        generate_command(tmp_path / "g", "-q", n=20 * MODEL.n),
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     time.sleep(seconds)
