@@ -50,11 +50,11 @@ class Part:
         for block in read_blocks(self.folder, self.record.file):
             found = [] if block.weight is None else [block.weight.dtype]
             if found != weight:
-                told, said = (str(*kind) or "none" for kind in (found, weight))
-                raise DatasetError(f"{where} has weights of type {told}, its dataset of {said}")
-            for end in (block.src, block.dst):
-                if end.size and not 0 <= end.min() <= end.max() <= np.iinfo(ids).max:
-                    raise DatasetError(f"{where} holds ids that are not {ids}, as its dataset's")
+                there, said = (str(kind[0]) if kind else "none" for kind in (found, weight))
+                raise DatasetError(f"{where} has weights of type {there}, its dataset of {said}")
+            ends = [end for end in (block.src, block.dst) if end.itemsize > ids.itemsize]
+            if any((end > np.iinfo(ids).max).any() for end in ends):
+                raise DatasetError(f"{where} holds ids that are not {ids}, as its dataset's")
             rows += len(block)
             if rows > self.record.rows:
                 break

@@ -4,6 +4,8 @@ import gzip
 
 import networkx
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -259,6 +261,24 @@ def test_parts_that_are_not_what_the_manifest_says(tmp_path, cluster):
         for read in (mgraph.read_graph, formats.summarize):
             with pytest.raises(DatasetError, match=words):
                 read(tmp_path / "g")
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "words"),
+    [
+        ("weight", [0.5, 1.5], "weights of type float64, its dataset of int32"),
+        ("src", [1 << 32, 1], "holds ids that are not int32"),
+    ],
+)
+def test_parts_of_other_types_than_the_manifest_says(tmp_path, column, values, words):
+    edges = {"src": [1, 1], "dst": [0, 1], "weight": np.array([1, 2], np.int32)}
+    arrays = [np.array(edges[name]) for name in ("src", "dst", "weight")]
+    graph = mgraph.from_edges(EdgeList(*arrays), backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g")
+    table = pa.table(edges | {column: values})
+    pq.write_table(table, tmp_path / "g" / "part-00000.parquet")
+    with pytest.raises(DatasetError, match=words):
+        mgraph.read_graph(tmp_path / "g", backend="cpu")
 
 
 def test_a_compressed_file_cut_short(tmp_path):
