@@ -9,7 +9,6 @@ import logging
 import os
 import re
 import signal
-import threading
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any, TextIO
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.distributed.dashboard import LazyDashboard
+from mgraph.distributed.interrupts import ignore_interrupts, interrupted_later, interrupts_handled
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
 DASHBOARD = "127.0.0.1:8787"
@@ -87,46 +87,6 @@ def survey(dask_worker: Any) -> Survey:
     )
 
 
-def ignore_interrupts() -> None:
-    """For workers of this machine: ctrl-C reaches every process, and the client ends them."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-@contextlib.contextmanager
-def _interrupts(handler: Any) -> Iterator[None]:
-    """Handle ctrl-C so; as before where it is ignored, or in a thread that does not get it."""
-    before = signal.getsignal(signal.SIGINT)
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or before in (signal.SIG_IGN, None):
-        yield
-        return
-    signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def _interrupted_later() -> Iterator[None]:
-    """Hold ctrl-C back until the block is over: Dask cannot close what is half started."""
-    held: list[int] = []
-
-    def hold(number: int, frame: Any) -> None:
-        if held:  # a second one comes through
-            raise KeyboardInterrupt
-        held.append(number)
-
-    with _interrupts(hold):
-        try:
-            yield
-        except Exception:  # perhaps of a worker that was interrupted, too
-            if not held:
-                raise
-    if held:
-        raise KeyboardInterrupt
-
-
 def configured_scheduler() -> str | None:
     """The scheduler that Dask's own configuration names (``DASK_SCHEDULER_ADDRESS``)."""
     import dask
@@ -140,7 +100,7 @@ def warm_up() -> None:
     from multiprocessing import forkserver
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
-    with _interrupts(signal.SIG_IGN):  # which it inherits, while it still imports
+    with interrupts_handled(signal.SIG_IGN):  # which it inherits, while it still imports
         forkserver.ensure_running()
 
 
@@ -306,7 +266,7 @@ def _start(
         "distributed.worker.profile.interval": "100ms",
     }
     stack.enter_context(dask.config.set(settings))
-    with _interrupted_later(), warnings.catch_warnings():
+    with interrupted_later(), warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         try:

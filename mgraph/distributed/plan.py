@@ -76,7 +76,8 @@ def existing_parts(
             f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
             "or a new folder"
         )
-    manifests.check_replaceable(folder, kind)
+    if complete:
+        manifests.check_replaceable(folder, kind)
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow.parquet  # noqa: F401
 
-from mgraph.distributed.connect import ignore_interrupts
+from mgraph.distributed.interrupts import ignore_interrupts
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.cuppa_hash_cpu import fill_range
 

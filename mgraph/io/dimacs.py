@@ -48,7 +48,7 @@ def read(stream: BinaryIO) -> Listing:
     except pa.ArrowInvalid:  # perhaps only spaced in another way
         lines = re.sub(rb"^c.*\n?", b"", body, flags=re.MULTILINE)
         table = _table(re.sub(rb"[ \t\r]*\n", b"\n", re.sub(rb"[ \t]+", b" ", lines)))
-    if table is not None:  # a comment of three numbers reads as an arc
+    if table is not None and table.num_rows != m:  # a comment of three numbers reads as an arc
         table = table.filter(compute.invert(compute.starts_with(table["kind"], "c")))
     found = 0 if table is None else table.num_rows
     if found != m:

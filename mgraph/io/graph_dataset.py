@@ -104,7 +104,8 @@ def clear(folder: Folder, overwrite: bool) -> None:
     others = sorted(set(names) - set(ours))
     if others:
         raise UsageError(f"{folder} holds other files ({others[0]}); give an empty or new folder")
-    manifests.check_replaceable(folder)
+    if manifests.NAME in ours:
+        manifests.check_replaceable(folder)
     if ours and not overwrite:
         raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
     for name in sorted(ours):  # the manifest first

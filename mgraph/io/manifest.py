@@ -71,9 +71,7 @@ class Manifest:
 
 
 def check_replaceable(folder: Folder, kind: str = FORMAT) -> None:
-    """Raise UsageError where the folder's manifest tells of something else than ``kind``."""
-    if NAME not in (folder.names() or []):
-        return
+    """Raise UsageError where the folder's manifest, which is there, tells of another kind."""
     try:
         found = json.loads(folder.read(NAME))["format"]
     except (ValueError, KeyError, TypeError):
