@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import click
 
 import mgraph
+from mgraph.distributed.interrupts import interrupted_later
 from mgraph.errors import MgraphError
 
 VERBS = {
@@ -32,7 +33,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        command: click.Command = getattr(importlib.import_module(VERBS[cmd_name]), cmd_name)
+        with interrupted_later():
+            command: click.Command = getattr(importlib.import_module(VERBS[cmd_name]), cmd_name)
         return command
 
 

@@ -8,7 +8,6 @@ import contextlib
 import logging
 import os
 import re
-import signal
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from typing import Any, TextIO
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.distributed.dashboard import LazyDashboard
-from mgraph.distributed.interrupts import ignore_interrupts, interrupted_later, interrupts_handled
+from mgraph.distributed.interrupts import ignore_interrupts, interrupted_later, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
 DASHBOARD = "127.0.0.1:8787"
@@ -97,10 +96,11 @@ def configured_scheduler() -> str | None:
 def warm_up() -> None:
     """Start the fork server that local workers come from, in the background; cheap, repeatable."""
     import multiprocessing
-    from multiprocessing import forkserver
+    from multiprocessing import forkserver, resource_tracker
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
-    with interrupts_handled(signal.SIG_IGN):  # which it inherits, while it still imports
+    resource_tracker.ensure_running()  # here, since it unblocks interrupts
+    with interrupts_blocked():
         forkserver.ensure_running()
 
 
@@ -142,12 +142,13 @@ def connect(
     with contextlib.ExitStack() as stack:
         if address or scheduler_file:
             client, kind = _existing(stack, address, scheduler_file)
-        elif backends.resolve(backend) == "gpu":
-            client, kind = _local_gpu(stack, workers, dashboard)
-            backend = "gpu"
         else:
-            client, kind = _local_cpu(stack, workers, dashboard, threaded)
-            backend = "cpu"
+            backend = backends.resolve(backend)
+            with interrupted_later():
+                if backend == "gpu":
+                    client, kind = _local_gpu(stack, workers, dashboard)
+                else:
+                    client, kind = _local_cpu(stack, workers, dashboard, threaded)
         found = _survey_all(client)
         with_gpu = all(worker.gpus for worker in found.values())
         if backend == "gpu" and not with_gpu:
@@ -266,7 +267,7 @@ def _start(
         "distributed.worker.profile.interval": "100ms",
     }
     stack.enter_context(dask.config.set(settings))
-    with interrupted_later(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         try:

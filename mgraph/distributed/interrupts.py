@@ -17,23 +17,27 @@ def ignore_interrupts() -> None:
 
 
 @contextlib.contextmanager
-def interrupts_handled(handler: Any) -> Iterator[None]:
-    """Handle ctrl-C so; as before where it is ignored, or in a thread that does not get it."""
+def interrupts_blocked() -> Iterator[None]:
+    """Start a process that ctrl-C does not end, while it still imports: it inherits the mask."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def interrupted_later() -> Iterator[None]:
+    """Hold ctrl-C back until the block is over, for what must not be left half done.
+
+    That is what Dask starts, since it cannot close it half started, and imports: extension modules
+    lose a KeyboardInterrupt. Where ctrl-C is ignored, or in a thread that does not get it, as is.
+    """
     before = signal.getsignal(signal.SIGINT)
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or before in (signal.SIG_IGN, None):
         yield
         return
-    signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def interrupted_later() -> Iterator[None]:
-    """Hold ctrl-C back until the block is over: Dask cannot close what is half started."""
     held: list[int] = []
 
     def hold(number: int, frame: Any) -> None:
@@ -41,11 +45,13 @@ def interrupted_later() -> Iterator[None]:
             raise KeyboardInterrupt
         held.append(number)
 
-    with interrupts_handled(hold):
-        try:
-            yield
-        except Exception:  # perhaps of a worker that was interrupted, too
-            if not held:
-                raise
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    except Exception:  # perhaps of a worker that was interrupted, too
+        if not held:
+            raise
+    finally:
+        signal.signal(signal.SIGINT, before)
     if held:
         raise KeyboardInterrupt
