@@ -112,21 +112,18 @@ def on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
     """
     if all(isinstance(array, np.ndarray) for array in arrays):
         return list(arrays)
+    import cupy
+
     starts = np.cumsum([0, *(-(-array.nbytes // 64) * 64 for array in arrays)])  # aligned
     pinned, stream = _staged(int(starts[-1]))
     hosts = []
     for array, start in zip(arrays, starts, strict=False):
         hosts.append(pinned[start : start + array.nbytes].view(array.dtype))
         array.get(stream=stream, out=hosts[-1], blocking=False)
-    stream.synchronize()
+    copied = cupy.cuda.Event(block=True, disable_timing=True)  # the core is for other threads
+    copied.record(stream)
+    copied.synchronize()
     return hosts
-
-
-def wait() -> None:
-    """Wait for what the current stream was asked."""
-    import cupy
-
-    cupy.cuda.get_current_stream().synchronize()
 
 
 def copy_to_host(array: Any) -> np.ndarray:

@@ -125,41 +125,52 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     return max(1, min(size, fitting))
 
 
-def reached_rows(found: Any, ids: Any) -> Iterator[list[Any]]:
-    """Of one search after another the columns vertex, distance and predecessor, if there is one.
+class Rows(NamedTuple):
+    """A search's rows: the columns vertex, distance and, if there is one, predecessor."""
 
-    ids: the type of vertices. Arrays are where ``found`` has its own.
+    columns: list[Any]
+    checksum: int
+
+
+def reached_rows(found: Any, sources: Sequence[int], ids: Any) -> Iterator[Rows]:
+    """Of one search after another what was reached; ids: the type of vertices.
+
+    Arrays are where ``found`` has its own.
     """
-    distance = found.distance.reshape(-1, found.distance.shape[-1])
+    if isinstance(found.distance, np.ndarray):
+        from mgraph.core.edge_list_cpu import checksum
+    else:
+        from mgraph.core.edge_list_gpu import checksum
+    distance = found.distance.reshape(len(sources), -1)
     arrays = [distance]
     if found.predecessor is not None:
         arrays.append(found.predecessor.reshape(distance.shape).astype(ids, copy=False))
-    for i, there in enumerate(found.reached.reshape(distance.shape)):
+    reached = found.reached.reshape(distance.shape)
+    for i, (source, there) in enumerate(zip(sources, reached, strict=True)):
         vertex = np.flatnonzero(there).astype(ids)  # CuPy's, of its arrays
         values = [array[i] for array in arrays]
         if vertex.size < there.size:
             values = [value[vertex] for value in values]
-        yield [vertex, *values]
+        edges = EdgeList(np.full_like(vertex, source), vertex, values[0])
+        yield Rows([vertex, *values], checksum(edges))
 
 
 def write_part(
-    index: int, plan: SearchPlan, searched: list[Searched], rows: Iterable[list[Any]]
+    index: int, plan: SearchPlan, searched: list[Searched], rows: Iterable[Rows]
 ) -> dict[str, Any]:
-    """Write a batch's rows (``reached_rows``); returns the footer."""
-    from mgraph.core.edge_list_cpu import checksum
+    """Write a batch's rows; returns the footer."""
     from mgraph.cuda.transfer import on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
     total = 0
     with writing_part(plan.folder, part_name(index), plan.columns, plan.compression) as writer:
-        for search, arrays in zip(searched, rows, strict=True):
+        for search, (columns, checksum) in zip(searched, rows, strict=True):
+            total += checksum
             sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.ids)
             for first in range(0, search.reached, _ROW_GROUP):
-                group = on_host([array[first : first + _ROW_GROUP] for array in arrays])
-                source = sources[: group[0].size]
-                writer.write([source, *group])
-                total += checksum(EdgeList(source, group[0], group[1]))
+                group = on_host([column[first : first + _ROW_GROUP] for column in columns])
+                writer.write([sources[: group[0].size], *group])
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
             "searched": [list(search) for search in searched],

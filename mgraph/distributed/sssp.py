@@ -28,6 +28,7 @@ from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.search_plan import (
     FORMAT,
     GraphFacts,
+    Rows,
     Searched,
     SearchPlan,
     batch_size,
@@ -84,7 +85,6 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
     from mgraph.cuda.memory import room_for
-    from mgraph.cuda.transfer import wait
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
@@ -105,10 +105,9 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
             count_edges(graph.m * len(sources))
             if plan.folder is None:
                 return {"searched": searched, "checksum": "0"}
-            rows: Iterable[list[Any]] = reached_rows(found, plan.ids)
+            rows: Iterable[Rows] = reached_rows(found, sources, plan.ids)
             if on_gpu:
-                rows = list(rows)
-                wait()
+                rows = list(rows)  # the checksums wait for the device
         del found  # what is not among the rows of a GPU is free for the worker's next task
         return write_part(index, plan, searched, rows)
 

@@ -3,7 +3,8 @@
 compute-sanitizer --tool memcheck  python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck python3 -m tests.gpu.sanitize
 
-With arguments: only those of edges, graph, frontier and near_far (predecessors with each search).
+With arguments: only those of edges, graph, checksums, frontier and near_far (predecessors with
+each search).
 """
 
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList
+from mgraph.core import edge_list_cpu, edge_list_gpu
 from mgraph.shortest_paths.sssp import sssp
 
 MODELS = [
@@ -50,6 +52,14 @@ def graph():
         assert (gpu.indices.get() == cpu.indices).all()
 
 
+def checksums():
+    import cupy
+
+    edges = small_graph("float32")
+    on_gpu = EdgeList(*map(cupy.asarray, edges))
+    assert edge_list_gpu.checksum(on_gpu) == edge_list_cpu.checksum(edges)
+
+
 def search(method, targets=None, **options):
     for dtype in ("int32", "float64"):
         cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
@@ -72,7 +82,13 @@ def near_far():
     search("self_tuning", set_point=200, targets=[5, 6])
 
 
-CASES = {"edges": edges, "graph": graph, "frontier": frontier, "near_far": near_far}
+CASES = {
+    "edges": edges,
+    "graph": graph,
+    "checksums": checksums,
+    "frontier": frontier,
+    "near_far": near_far,
+}
 
 
 def main(names):
