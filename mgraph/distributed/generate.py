@@ -120,8 +120,7 @@ def generate(
         if missing:
             folder.remove(manifests.NAME)
         if overwrite:
-            for name in names:
-                folder.remove(name)
+            folder.remove(*names)
         try:
             records.update(
                 run_parts(

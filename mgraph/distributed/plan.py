@@ -1,6 +1,7 @@
 """What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import PART_NAME, part_name
-from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
+from mgraph.io.folder import AT_ONCE, TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import PartRecord
 
 # A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
@@ -91,13 +92,15 @@ def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
     """What the parts say of themselves; one that is cut short or foreign is left out."""
     from mgraph.io.parquet import read_metadata
 
-    found = {}
-    for name in names:
+    def footer(name: str) -> dict[str, Any] | None:
         try:
-            found[name] = read_metadata(folder, name)
+            return read_metadata(folder, name)
         except DatasetError:
-            continue
-    return found
+            return None
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = zip(names, pool.map(footer, names), strict=True)
+        return {name: told for name, told in found if told is not None}
 
 
 def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRecord]:

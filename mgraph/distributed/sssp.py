@@ -305,8 +305,7 @@ def _search(
         folder.remove_temporaries()
         if len(results) < len(batches):
             folder.remove(manifests.NAME)
-        for name in set(names) - set(found):  # to be replaced, or cut short
-            folder.remove(name)
+        folder.remove(*set(names) - set(found))  # to be replaced, or cut short
     kept = len(results)
     missing = {index: (index, batch) for index, batch in enumerate(batches) if index not in results}
     arcs = {index: plan.facts.m * len(batch) for index, (_, batch) in missing.items()}

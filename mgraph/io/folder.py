@@ -5,12 +5,14 @@ import errno
 import os
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any
 
 from mgraph.errors import StorageError, UsageError
 
 TEMPORARY_SUFFIX = ".tmp"
+AT_ONCE = 16  # requests to a store
 
 
 def explain(error: OSError, location: str) -> StorageError:
@@ -182,13 +184,17 @@ class Folder:
         with self.writing(name) as stream:
             stream.write(content)
 
-    def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        with contextlib.suppress(FileNotFoundError):
-            self.filesystem.delete_file(self.path(name))
+    def remove(self, *names: str) -> None:
+        """Remove files, those that are there, several at a time: large ones take a while."""
+
+        def remove_one(name: str) -> None:
+            with contextlib.suppress(FileNotFoundError):
+                self.filesystem.delete_file(self.path(name))
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(remove_one, names))
 
     def remove_temporaries(self) -> None:
         """Remove what killed writers left."""
-        for name in self.names() or []:
-            if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
-                self.remove(name)
+        hidden = [name for name in self.names() or [] if name.startswith(".")]
+        self.remove(*(name for name in hidden if name.endswith(TEMPORARY_SUFFIX)))

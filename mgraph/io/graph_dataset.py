@@ -108,5 +108,5 @@ def clear(folder: Folder, overwrite: bool) -> None:
         manifests.check_replaceable(folder)
     if ours and not overwrite:
         raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
-    for name in sorted(ours):  # the manifest first
-        folder.remove(name)
+    folder.remove(manifests.NAME)  # first: what is half removed must not look whole
+    folder.remove(*ours)

@@ -15,6 +15,7 @@ synchronising: methods, build, sources, power).
 
 import argparse
 import os
+import shutil
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -270,13 +271,15 @@ def sources(maker, name, folder, gpus):
             for kind in ("searches", "with rows"):
                 out = os.path.join(folder, f"r{count}") if kind == "with rows" else None
                 asked = 256 * count
-                runs = [
-                    mgraph.sssp_many(
-                        data, random=asked, out=out, cluster=cluster, progress=None, overwrite=True
+                seconds = []
+                for _ in range(6):  # the first warms up
+                    run = mgraph.sssp_many(
+                        data, random=asked, out=out, cluster=cluster, progress=None
                     )
-                    for _ in range(3)
-                ]
-                rate = asked / statistics.median(run.search_seconds for run in runs)
+                    seconds.append(run.search_seconds)
+                    if out:
+                        shutil.rmtree(out)
+                rate = asked / statistics.median(seconds[1:])
                 base.setdefault(kind, rate)
                 print(
                     f"{count} GPUs, {kind}: {rate:.1f} sources/s, "
