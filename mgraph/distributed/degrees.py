@@ -19,6 +19,7 @@ import numpy as np
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.tasks import follow_parts, submit_parts
+from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
 
@@ -136,7 +137,8 @@ def degrees(
 ) -> Degrees:
     """The degree distribution of a dataset's graph, each edge counted at both its ends.
 
-    Raises DatasetError where there is no dataset or a part is missing or damaged.
+    Raises DatasetError where there is no dataset, a part is missing or damaged, or an id is not
+    below n.
     """
     dataset = EdgeDataset(location)
     dtype = np.dtype(np.uint32 if dataset.n < 1 << 31 else np.int64)
@@ -163,4 +165,10 @@ def degrees(
         for _ in follow_parts(cluster, counted, edges, verb="degrees", progress=progress):
             pass
         degree, count = merged(cluster.client.gather(histograms))
+    ends = int((degree * count).sum())
+    if ends != 2 * dataset.m:
+        raise DatasetError(
+            f"{dataset.folder} says that it has {dataset.m:,} edges of {dataset.n:,} vertices, and "
+            f"{ends:,} of their {2 * dataset.m:,} ends are such; mgraph verify tells where not"
+        )
     return Degrees(str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count))

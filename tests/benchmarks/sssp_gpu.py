@@ -2,6 +2,7 @@
 
     python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
     python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     what the controller costs
+    python -m tests.benchmarks.sssp_gpu set_points MAKER NAME …     how X2 keeps to smaller ones
     python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
     python -m tests.benchmarks.sssp_gpu backends MAKER NAME …   from where on a GPU is faster
     python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
@@ -125,6 +126,26 @@ def single(maker, names):
             )
         print("  swept: " + ", ".join(f"{f:g}: {t:.2f}" for f, t in swept.items()))
         assert len(sums) == 1, sums
+        del bench
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
+def set_points(maker, names):
+    import cupy
+
+    for name in names:
+        bench = Bench(*made(maker, name, "gpu"))
+        default = bench.searcher.default_set_point
+        print(f"{name}: {bench.graph}, P {default:,.0f}", flush=True)
+        for factor in (1 / 64, 1 / 16, 1 / 4, 1):
+            aim = {"set_point": factor * default}
+            count, _, median, spread = bench.spread(**aim)
+            took = bench.milliseconds(5, **aim)
+            print(
+                f"  P x {factor:<8g} {took:8.3f} ms, {count:,.0f} iterations, "
+                f"X2/P {median / aim['set_point']:.2f}, IQR/median {spread:.2f}",
+                flush=True,
+            )
         del bench
         cupy.get_default_memory_pool().free_all_blocks()
 
@@ -313,7 +334,7 @@ def power(maker, name, limits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("single", "controller", "methods", "backends"):
+    for verb in ("single", "set_points", "controller", "methods", "backends"):
         command = verbs.add_parser(verb)
         command.add_argument("maker")
         command.add_argument("names", nargs="+")

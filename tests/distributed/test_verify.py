@@ -64,6 +64,11 @@ def negative(src, dst):
     return src, dst
 
 
+def beyond(src, dst):
+    dst[9] = MODEL.n + 1
+    return src, dst
+
+
 def drop_last(src, dst):
     return src[:-1], dst[:-1]
 
@@ -80,6 +85,7 @@ def disorder(src, dst):
         (repeat_edge, "repeats an edge"),
         (self_loop, "dst outside"),
         (negative, "dst outside"),
+        (beyond, "dst outside"),
         (drop_last, "rows, and the manifest says"),
         (disorder, "another src than its place demands"),
     ],
@@ -89,6 +95,13 @@ def test_an_edited_part_is_named(dataset, cluster, change, words):
     (fault,) = faults(dataset, cluster)
     assert "part-00002.parquet" in fault
     assert words in fault
+
+
+@pytest.mark.parametrize("change", [negative, beyond])
+def test_degrees_are_of_all_ends_or_an_error(dataset, cluster, change):
+    edit(dataset, change)
+    with pytest.raises(DatasetError, match="29,969 of their 29,970 ends are such; mgraph verify"):
+        mgraph.degrees(dataset, cluster=cluster, progress=None)
 
 
 def test_order_within_a_vertex_is_free(dataset, cluster):
