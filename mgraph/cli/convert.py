@@ -28,6 +28,9 @@ def convert(
     compression: str,
 ) -> None:
     """Read the graph IN and write it to OUT, each in the format that its name tells."""
+    from mgraph.io.formats import check_target
+
+    check_target(out, overwrite, compression)
     graph = mgraph.read_graph(
         source, symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, backend="cpu"
     )

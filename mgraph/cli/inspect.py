@@ -22,7 +22,7 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
     size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):.2f} B an edge"
     lines = {
-        "dataset": str(dataset.folder),
+        "dataset": dataset.location,
         "model": parameters or "none: not generated here",
         "vertices": f"{manifest.n:,}",
         "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",

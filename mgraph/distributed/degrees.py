@@ -168,7 +168,7 @@ def degrees(
     ends = int((degree * count).sum())
     if ends != 2 * dataset.m:
         raise DatasetError(
-            f"{dataset.folder} says that it has {dataset.m:,} edges of {dataset.n:,} vertices, and "
-            f"{ends:,} of their {2 * dataset.m:,} ends are such; mgraph verify tells where not"
+            f"{dataset.location} says that it has {dataset.m:,} edges of {dataset.n:,} vertices, "
+            f"and {ends:,} of their {2 * dataset.m:,} ends are such; mgraph verify tells where not"
         )
-    return Degrees(str(dataset.folder), dataset.n, dataset.m, degree, count, fit(degree, count))
+    return Degrees(dataset.location, dataset.n, dataset.m, degree, count, fit(degree, count))

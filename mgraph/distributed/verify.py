@@ -58,15 +58,17 @@ def _model_of(dataset: EdgeDataset) -> CopyModel | None:
     """What generated a dataset; None for edges from elsewhere."""
     if not dataset.has_manifest:
         raise DatasetError(
-            f"{dataset.folder} has no manifest to hold it against; mgraph convert copies it into a "
-            "dataset that has one"
+            f"{dataset.location} has no manifest to hold it against; mgraph convert copies it into "
+            "a dataset that has one"
         )
     if not dataset.manifest.model:
         return None
     try:
         return CopyModel(**dataset.manifest.model)
     except (TypeError, UsageError) as error:
-        raise DatasetError(f"{dataset.folder} was made by a model unknown here: {error}") from error
+        raise DatasetError(
+            f"{dataset.location} was made by a model unknown here: {error}"
+        ) from error
 
 
 def check_part(
@@ -136,7 +138,7 @@ def verify(
     manifest = dataset.manifest
     model = _model_of(dataset)
     if regenerate and model is None:
-        raise UsageError(f"{dataset.folder} was not generated, so it cannot be made again")
+        raise UsageError(f"{dataset.location} was not generated, so it cannot be made again")
     faults = manifest_faults(manifest, model)
     again = chosen(len(dataset), regenerate)
     jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
@@ -156,6 +158,4 @@ def verify(
         )
     faults += [found[index] for index in sorted(found) if found[index]]
     seconds = time.monotonic() - began
-    return Verdict(
-        str(dataset.folder), len(dataset), len(again), manifest.m, seconds, tuple(faults)
-    )
+    return Verdict(dataset.location, len(dataset), len(again), manifest.m, seconds, tuple(faults))

@@ -137,17 +137,20 @@ class EdgeDataset(Sequence[Part]):
     """A dataset on disk: a sequence of parts, with its manifest; or a Parquet file of another.
 
     ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
+    location: the folder or the file. folder: where the files are.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
         text = os.fspath(location)
         if text.endswith(".parquet") and os.path.isfile(text):
-            self.folder = Folder(os.path.dirname(os.path.abspath(text)))
+            self.location = os.path.abspath(text)
+            self.folder = Folder(os.path.dirname(self.location))
             self.manifest = survey(self.folder, [os.path.basename(text)])
             self.has_manifest = False
         else:
             self.folder = Folder(text)
+            self.location = str(self.folder)
             self.has_manifest, self.manifest = _described(self.folder)
 
     @property
@@ -182,9 +185,9 @@ class EdgeDataset(Sequence[Part]):
         return Part(self.folder, self.manifest.parts[index], self.dtypes)
 
     def __repr__(self) -> str:
-        """The folder, n, m and the number of parts."""
+        """The folder or file, n, m and the number of parts."""
         name = type(self).__name__
-        return f"{name}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
+        return f"{name}({self.location!r}, n={self.n}, m={self.m}, parts={len(self)})"
 
     def to_arrow(self) -> Any:
         """A lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""

@@ -177,24 +177,46 @@ def read_graph(
             edges, n, directed = graph_dataset.read(dataset, backend)
         else:
             edges, n, directed = _read_file(text)
-        return from_edges(
-            edges,
-            n,
-            directed=directed and not symmetrise,
-            drop_loops=drop_loops,
-            merge=merge,
-            backend=backend,
+        try:
+            return from_edges(
+                edges,
+                n,
+                directed=directed and not symmetrise,
+                drop_loops=drop_loops,
+                merge=merge,
+                backend=backend,
+            )
+        except UsageError as error:  # of what the file holds
+            raise DatasetError(f"{text}: {error}") from error
+
+
+def check_target(location: str, overwrite: bool, compression: str) -> None:
+    """Raise UsageError or StorageError where ``write_graph`` would, whatever the graph."""
+    kind, _ = format_of(location)
+    if kind is not None:
+        if os.path.lexists(location) and not overwrite:
+            raise UsageError(f"{location} exists; --overwrite replaces it")
+        Folder(os.path.dirname(os.path.abspath(location))).check_writable()
+        return
+    from mgraph.io.parquet import check_compression
+
+    ending = PurePath(location).suffix
+    if ending[1:].isalpha() and "://" not in location:
+        raise UsageError(
+            f"{location}: a graph file ends in one of {', '.join(FORMATS)}, perhaps compressed; a "
+            f"folder of Parquet files should be given without {ending}"
         )
+    check_compression(compression)
+    folder = Folder(location)
+    folder.check_writable()
+    graph_dataset.to_replace(folder, overwrite)
 
 
 @contextlib.contextmanager
-def _writing(location: str, opener: Any, overwrite: bool) -> Iterator[Any]:
+def _writing(location: str, opener: Any) -> Iterator[Any]:
     """A stream to a file that appears when all is written."""
-    if os.path.lexists(location) and not overwrite:
-        raise UsageError(f"{location} exists; --overwrite replaces it")
     path = PurePath(os.path.abspath(location))
     folder = Folder(path.parent)
-    folder.check_writable()
     folder.create()
     with folder.writing(path.name) as stream:
         if opener is open:
@@ -217,19 +239,16 @@ def write_graph(
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
     text = os.fspath(location)
+    check_target(text, overwrite, compression)
     kind, opener = format_of(text)
     if kind is None:
-        from mgraph.io.parquet import check_compression
-
-        if text.endswith(".parquet"):
-            raise UsageError(f"a dataset is a folder; give a name without .parquet, not {text}")
-        check_compression(compression)
         folder = Folder(text)
-        folder.check_writable()
-        graph_dataset.clear(folder, overwrite)
+        names = graph_dataset.to_replace(folder, overwrite)
+        folder.remove(*names[:1])  # what is half removed must not look whole
+        folder.remove(*names[1:])
         made_by = f"mgraph {mgraph.__version__}"
         graph_dataset.write(graph, folder, compression=compression, created_by=made_by)
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
-    with _writing(text, opener, overwrite) as stream:
+    with _writing(text, opener) as stream:
         write(graph.to_cpu(), stream)

@@ -37,7 +37,7 @@ def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
 
-        with room_for(f"the {starts[-1]:,} edges of {dataset.folder}"):
+        with room_for(f"the {starts[-1]:,} edges of {dataset.location}"):
             arrays = [device_array(starts[-1], dtype) for dtype in dataset.dtypes]
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dataset.dtypes]
@@ -97,8 +97,11 @@ def write(graph: Graph, folder: Folder, *, compression: str = "lz4", created_by:
     ).write(folder)
 
 
-def clear(folder: Folder, overwrite: bool) -> None:
-    """Make room for a dataset. Raises UsageError where something stands that must not go."""
+def to_replace(folder: Folder, overwrite: bool) -> list[str]:
+    """What must go where a dataset is to be written, the manifest first; nothing is removed yet.
+
+    Raises UsageError where something stands that must not go.
+    """
     names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
     ours = [name for name in names if PART_NAME.fullmatch(name) or name == manifests.NAME]
     others = sorted(set(names) - set(ours))
@@ -108,5 +111,4 @@ def clear(folder: Folder, overwrite: bool) -> None:
         manifests.check_replaceable(folder)
     if ours and not overwrite:
         raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
-    folder.remove(manifests.NAME)  # first: what is half removed must not look whole
-    folder.remove(*ours)
+    return sorted(ours)

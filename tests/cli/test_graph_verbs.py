@@ -95,6 +95,7 @@ def test_many_sources(folder, capsys):
         (["info", "none.gr"], 1, "does not exist"),
         (["convert", "G", "x.doc.gz"], 2, "tells its format"),
         (["convert", "none", "x.gr"], 1, "does not exist"),
+        (["convert", "none", "x.csv"], 2, "should be given without .csv"),  # before IN is read
         (["generate", "x", "-n", "9", "--weights", "3"], 2, "is not LOW:HIGH"),
         (["generate", "x", "-n", "9", "--weights", "3:2"], 2, "3 is above 2"),
     ],
@@ -115,6 +116,15 @@ def test_infinite_weights_are_told_as_such(tmp_path, capsys):
     file.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 inf\n2 1 1.5\n")
     assert main(["sssp", str(file), "--source", "0", "--backend", "cpu"]) == 2
     assert capsys.readouterr().err.strip().endswith("one is infinite; drop that arc")
+
+
+def test_a_weight_that_is_none_is_told_with_its_file(tmp_path, capsys):
+    file = tmp_path / "nan.mtx"
+    file.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 nan\n2 1 1.5\n")
+    assert main(["convert", str(file), str(tmp_path / "x.gr")]) == 1
+    complaint = capsys.readouterr().err.strip()
+    assert complaint == f"mgraph: {file}: weight must hold numbers, and holds a NaN"
+    assert not (tmp_path / "x.gr").exists()
 
 
 def test_sources_that_are_no_numbers(folder, tmp_path, capsys):
