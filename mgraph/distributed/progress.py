@@ -1,4 +1,4 @@
-"""The terminal's progress line: edges, rate, time left; without a terminal, a line now and then."""
+"""The terminal's progress line: size, rate, time left; without a terminal, a line now and then."""
 
 import sys
 import threading
@@ -27,15 +27,22 @@ def duration(seconds: float) -> str:
 class Progress:
     """A context in which ``add`` moves one line along: ``verb 37 % …``.
 
-    edges, parts: the totals. stream: where it is drawn; None draws nothing.
+    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None draws
+    nothing.
     """
 
     def __init__(
-        self, verb: str, edges: int, parts: int, stream: TextIO | None = sys.stderr
+        self,
+        verb: str,
+        size: int,
+        parts: int,
+        stream: TextIO | None = sys.stderr,
+        unit: str = "edges",
     ) -> None:
         """Nothing is drawn before the context is entered."""
-        self._verb, self._edges, self._parts, self._stream = verb, edges, parts, stream
-        self._done_edges = self._done_parts = 0
+        self._verb, self._size, self._parts = verb, size, parts
+        self._stream, self._unit = stream, unit
+        self._done_size = self._done_parts = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
 
@@ -52,24 +59,24 @@ class Progress:
         if self._stream is not None:
             self._thread.join()
 
-    def add(self, edges: int) -> None:
-        """One more part is finished, with this many edges."""
-        self._done_edges += edges
+    def add(self, size: int) -> None:
+        """One more part is finished, with this many edges or arcs."""
+        self._done_size += size
         self._done_parts += 1
 
     def line(self) -> str:
         """The line as it stands now."""
         parts = f"{self._done_parts}/{self._parts} parts"
-        if not self._edges:
+        if not self._size:
             return f"{self._verb} {parts}"
         seconds = max(time.monotonic() - self._begun, 1e-9)
-        rate = self._done_edges / seconds
-        share = self._done_edges / self._edges if self._edges else 1.0
-        left = f"{duration((self._edges - self._done_edges) / rate)} left" if rate else "starting"
+        rate = self._done_size / seconds
+        share = self._done_size / self._size if self._size else 1.0
+        left = f"{duration((self._size - self._done_size) / rate)} left" if rate else "starting"
         return (
-            f"{self._verb} {share:4.0%}  {quantity(self._done_edges)} of "
-            f"{quantity(self._edges)} edges, {parts}, "
-            f"{quantity(rate)} edges/s, {left}"
+            f"{self._verb} {share:4.0%}  {quantity(self._done_size)} of "
+            f"{quantity(self._size)} {self._unit}, {parts}, "
+            f"{quantity(rate)} {self._unit}/s, {left}"
         )
 
     def _draw(self) -> None:

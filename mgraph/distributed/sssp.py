@@ -311,7 +311,14 @@ def _search(
     arcs = {index: plan.facts.m * len(batch) for index, (_, batch) in missing.items()}
     try:
         results |= run_parts(
-            cluster, search_batch, missing, arcs, verb="sssp", progress=progress, plan=plan
+            cluster,
+            search_batch,
+            missing,
+            arcs,
+            verb="sssp",
+            unit="arcs",
+            progress=progress,
+            plan=plan,
         )
     finally:
         if folder is not None:

@@ -42,14 +42,15 @@ def submit_parts(
 def follow_parts(
     cluster: Cluster,
     futures: dict[int, Any],
-    edges: Mapping[int, int],
+    sizes: Mapping[int, int],
     *,
     verb: str,
+    unit: str = "edges",
     progress: TextIO | None = sys.stderr,
 ) -> Iterator[tuple[int, Any]]:
     """Yield each index with its finished future, as they come; ``futures`` is emptied.
 
-    edges: each part's size, for the progress line. A worker that dies has its tasks done by
+    sizes: each part's, in ``unit``, for the progress line. A worker that dies has its tasks done by
     another. When a task fails, the rest is cancelled, what runs is awaited, its error raised.
     """
     from distributed import as_completed
@@ -58,12 +59,12 @@ def follow_parts(
     index_of = {future.key: index for index, future in futures.items()}
     waiting = as_completed(list(futures.values()))
     try:
-        with Progress(verb, sum(edges.values()), len(edges), progress) as line:
+        with Progress(verb, sum(sizes.values()), len(sizes), progress, unit) as line:
             for future in waiting:
                 index = index_of[future.key]
                 if future.status != "finished":
                     raise _failure(future)
-                line.add(edges[index])
+                line.add(sizes[index])
                 del futures[index]
                 yield index, future
     except KilledWorker as error:
@@ -81,9 +82,10 @@ def run_parts(
     cluster: Cluster,
     task: Callable[..., Any],
     arguments: Mapping[int, Any],
-    edges: Mapping[int, int],
+    sizes: Mapping[int, int],
     *,
     verb: str,
+    unit: str = "edges",
     progress: TextIO | None = sys.stderr,
     **common: Any,
 ) -> dict[int, Any]:
@@ -92,7 +94,8 @@ def run_parts(
     from distributed.comm import CommClosedError
 
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
-    finished = dict(follow_parts(cluster, futures, edges, verb=verb, progress=progress))
+    following = follow_parts(cluster, futures, sizes, verb=verb, unit=unit, progress=progress)
+    finished = dict(following)
     try:
         results = cluster.client.gather(list(finished.values()))
     except (CommClosedError, FutureCancelledError) as error:
