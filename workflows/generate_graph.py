@@ -12,21 +12,14 @@ import sys
 from pathlib import Path
 
 import mgraph
-
-
-def whole_number(text: str) -> int:
-    """``1_000_000`` or ``1e6`` as a number."""
-    digits = text.replace("_", "")
-    if not (digits.isdigit() or float(digits).is_integer()):
-        raise ValueError(text)
-    return int(digits) if digits.isdigit() else int(float(digits))
+from mgraph.cli.options import parse_number
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when the graph was made and every check holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("-n", type=whole_number, required=True)
+    parser.add_argument("-n", type=parse_number, required=True)
     parser.add_argument("-d", type=int, default=8)
     parser.add_argument("-p", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=1)

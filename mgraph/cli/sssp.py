@@ -19,8 +19,8 @@ from mgraph.cli.options import (
 )
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
+from mgraph.io.folder import check_file
 from mgraph.shortest_paths.problem import length_dtype
-from mgraph.shortest_paths.trace import check_trace
 
 
 def read_sources(file: str) -> list[int]:
@@ -122,7 +122,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     if not options["trace"]:
         _refuse(("overwrite",), "is for --out or --trace")
     else:
-        check_trace(options["trace"], options["overwrite"])
+        check_file(options["trace"], options["overwrite"])
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
         click.echo(f"{read}", err=True)

@@ -14,15 +14,13 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
+from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
 
-_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _BATCH_ARCS = 1 << 26  # sorted at a time
 MOST_VERTICES = (1 << 31) - 1
 _BYTES_SORTED = 40  # an arc of a batch, while it is sorted
-_WORDS = {4: "int", 8: "long long"}
+_WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
 
 KERNELS = Source(
     __package__,
@@ -78,14 +76,13 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     weight = None if edges.weight is None else cupy.asarray(edges.weight)
     del edges
     indptr = cupy.zeros(n + 1, np.int64)
-    blocks = (multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR,), (_THREADS,)
     defines = {
         "MGRAPH_VERTEX_T": _WORDS[src.itemsize],
         "MGRAPH_WEIGHT_T": _WORDS[4 if weight is None else weight.itemsize],
     }
     count = np.int64(src.size)
     choices = np.int32(not directed), np.int32(drop_loops)
-    KERNELS.kernel("csr_count", **defines)(*blocks, (src, dst, count, *choices, indptr[1:]))
+    KERNELS.launch("csr_count", (src, dst, count, *choices, indptr[1:]), **defines)
     cupy.cumsum(indptr, out=indptr)
     m = int(indptr[-1])
     cursor = indptr[:-1].copy()
@@ -93,7 +90,7 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     weights = None if weight is None else cupy.empty(m, weight.dtype)
     lists = src, dst, 0 if weight is None else weight, count
     made = cursor, indices, 0 if weights is None else weights
-    KERNELS.kernel("csr_scatter", **defines)(*blocks, (*lists, *choices, *made))
+    KERNELS.launch("csr_scatter", (*lists, *choices, *made), **defines)
     del src, dst, weight, lists, cursor, made
     kept = _sort_rows(indptr, indices, weights, merge)
     if kept < m:

@@ -3,19 +3,15 @@
 import numpy as np
 
 from mgraph.core.edges import EdgeList
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
-
-_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
-_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+from mgraph.cuda.source import C_TYPES, Source
 
 KERNELS = Source(
     __package__,
     "edge_list.cu",
     check=tuple(
-        (("MGRAPH_ID_T", id_t), ("MGRAPH_WEIGHT_T", weight_t))
-        for id_t in ("int", "long long")
-        for weight_t in _TYPES.values()
+        (("MGRAPH_VERTEX_T", C_TYPES[vertex]), ("MGRAPH_WEIGHT_T", weight_t))
+        for vertex in ("int32", "int64")
+        for weight_t in C_TYPES.values()
     ),
 )
 
@@ -25,13 +21,12 @@ def checksum(edges: EdgeList) -> int:
     import cupy
 
     weight = edges.weight
-    types = {
-        "MGRAPH_ID_T": _TYPES[str(edges.src.dtype)],
-        "MGRAPH_WEIGHT_T": _TYPES["int32" if weight is None else str(weight.dtype)],
-    }
     total = cupy.zeros(1, np.uint64)
     arrays = (edges.src, edges.dst, 0 if weight is None else weight)
-    blocks = multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR
-    kernel = KERNELS.kernel("edge_list_checksum", **types)
-    kernel((blocks,), (_THREADS,), (*arrays, np.int64(len(edges)), total))
+    KERNELS.launch(
+        "edge_list_checksum",
+        (*arrays, np.int64(len(edges)), total),
+        MGRAPH_VERTEX_T=C_TYPES[str(edges.src.dtype)],
+        MGRAPH_WEIGHT_T=C_TYPES["int32" if weight is None else str(weight.dtype)],
+    )
     return int(total[0])

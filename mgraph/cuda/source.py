@@ -2,11 +2,21 @@
 
 import functools
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
 INCLUDE = resources.files("mgraph.cuda") / "include"
+C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
+
+
+def multiprocessors() -> int:
+    """The number of streaming multiprocessors of the current device."""
+    import cupy
+
+    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
 
 
 @functools.cache
@@ -51,3 +61,8 @@ class Source:
         """The kernel ``name`` on the current device (a ``cupy.RawKernel``), compiled once."""
         pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
         return _compiled(self, pairs).get_function(name)
+
+    def launch(self, name: str, arguments: Sequence[Any], **defines: object) -> None:
+        """Run a kernel that strides over its items, with threads enough to fill the device."""
+        blocks = multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR
+        self.kernel(name, **defines)((blocks,), (_THREADS,), tuple(arguments))

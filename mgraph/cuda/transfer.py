@@ -19,13 +19,6 @@ class _Staging(threading.local):
 _staging = _Staging()
 
 
-def multiprocessors() -> int:
-    """The number of streaming multiprocessors of the current device."""
-    import cupy
-
-    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
-
-
 def copied_to_host(
     items: Sequence[Item], launch: Callable[..., int], arrays: Sequence[tuple[int, Any]]
 ) -> Iterator[list[Any]]:

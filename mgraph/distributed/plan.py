@@ -9,8 +9,8 @@ from mgraph.distributed.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
-from mgraph.io.dataset import PART_NAME, part_name
-from mgraph.io.folder import AT_ONCE, TEMPORARY_SUFFIX, Folder
+from mgraph.io.dataset import part_name, standing
+from mgraph.io.folder import AT_ONCE, Folder
 from mgraph.io.manifest import PartRecord
 
 # A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
@@ -68,17 +68,7 @@ def existing_parts(
     """
     if resume and overwrite:
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
-    names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
-    parts = [name for name in names if PART_NAME.fullmatch(name)]
-    complete = manifests.NAME in names
-    others = [name for name in names if name not in parts and name != manifests.NAME]
-    if others:
-        raise UsageError(
-            f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
-            "or a new folder"
-        )
-    if complete:
-        manifests.check_replaceable(folder, kind)
+    parts, complete = standing(folder, kind)
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(

@@ -126,7 +126,10 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
 
 
 class Rows(NamedTuple):
-    """A search's rows: the columns vertex, distance and, if there is one, predecessor."""
+    """A search's rows: the columns vertex, distance and, if there is one, predecessor.
+
+    checksum: the sum of the hashes of (source, vertex, distance).
+    """
 
     columns: list[Any]
     checksum: int

@@ -41,6 +41,7 @@ from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify
+from mgraph.shortest_paths.problem import checked_vertices
 
 
 @dataclass(frozen=True)
@@ -215,13 +216,11 @@ def sssp_many(
         cluster.client.register_plugin(plugin)
         try:
             facts = _load_everywhere(cluster, plugin.name, identity.edges, progress)
-            if sources is None:
+            if random is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, key=key)
                 sources = drawn.result()
-            bad = [v for v in sources if not 0 <= v < facts.n]
-            if bad:
-                raise UsageError(f"sources must lie in [0, {facts.n:,}), and {bad[0]:,} does not")
+            sources = checked_vertices("sources", sources, facts.n).tolist()
             loaded = time.monotonic()
             batch = batch or batch_size(facts, len(sources), cluster, folder is not None)
             asked = {

@@ -55,11 +55,6 @@ __device__ uvertex endpoint(const copy_model& model, uvertex v, u32 slot, u32 at
   return v;
 }
 
-__device__ __forceinline__ void add_checksum(u64 sum, u64* checksum) {
-  for (int offset = 16; offset; offset /= 2) sum += __shfl_down_sync(full_warp, sum, offset);
-  if (threadIdx.x % 32 == 0) atomicAdd(checksum, sum);
-}
-
 // The clique: vertex v has edges to 0 .. v-1. Rows begin at that of vertex `first`.
 extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long stop, vertex_t* src,
                                                   vertex_t* dst, u64* checksum) {
@@ -72,7 +67,7 @@ extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long sto
       sum += mgraph::edge_hash(v, u);
     }
   }
-  add_checksum(sum, checksum);
+  mgraph::add_checksum(sum, checksum);
 }
 
 #if MGRAPH_D <= 32
@@ -172,7 +167,7 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
     }
     __syncwarp();
   }
-  add_checksum(sum, checksum);
+  mgraph::add_checksum(sum, checksum);
 }
 
 #endif
@@ -234,5 +229,5 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
     }
     __syncthreads();
   }
-  add_checksum(sum, checksum);
+  mgraph::add_checksum(sum, checksum);
 }

@@ -11,22 +11,21 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import stream_key
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import copied_to_host, multiprocessors
+from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.cuda.transfer import copied_to_host
 from mgraph.generators import edge_weights_gpu
 from mgraph.generators.copy_model import CopyModel
 
 SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
 _SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
-_TYPES = {np.dtype(np.int32): "int", np.dtype(np.int64): "long long"}
 
 KERNELS = Source(
     __package__,
     "cuppa_hash.cu",
     check=tuple(
-        (("MGRAPH_D", str(d)), ("MGRAPH_VERTEX_T", vertex_t))
+        (("MGRAPH_D", str(d)), ("MGRAPH_VERTEX_T", C_TYPES[vertex]))
         for d in (1, 4, 7, 8, 32, 33, 4096)
-        for vertex_t in _TYPES.values()
+        for vertex in ("int32", "int64")
     ),
 )
 
@@ -37,7 +36,7 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     src: CuPy array or None, dst: CuPy array, both of ``model.dtype`` and shape (edges of the
     range,). checksum: uint64 CuPy array of shape (1,), to which the edges' hashes are added.
     """
-    defines = {"MGRAPH_D": model.d, "MGRAPH_VERTEX_T": _TYPES[model.dtype]}
+    defines = {"MGRAPH_D": model.d, "MGRAPH_VERTEX_T": C_TYPES[str(model.dtype)]}
     middle = min(max(part.start, model.d), part.stop)
     if part.start < middle:
         clique = KERNELS.kernel("cuppa_hash_fill_clique", **defines)

@@ -18,6 +18,5 @@ extern "C" __global__ void edge_weights_fill(const vertex_t* src, const vertex_t
     weight[i] = int(drawn);
     sum += mgraph::weighted_edge_hash(u, v, drawn);
   }
-  for (int offset = 16; offset; offset /= 2) sum += __shfl_down_sync(0xFFFFFFFF, sum, offset);
-  if (threadIdx.x % 32 == 0) atomicAdd(checksum, sum);
+  mgraph::add_checksum(sum, checksum);
 }

@@ -5,17 +5,13 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.hashing import weight_key
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
+from mgraph.cuda.source import C_TYPES, Source
 from mgraph.generators.copy_model import CopyModel
-
-_TYPES = {np.dtype(np.int32): "int", np.dtype(np.int64): "long long"}
-_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 
 KERNELS = Source(
     __package__,
     "edge_weights.cu",
-    check=tuple((("MGRAPH_VERTEX_T", vertex_t),) for vertex_t in _TYPES.values()),
+    check=tuple((("MGRAPH_VERTEX_T", C_TYPES[vertex]),) for vertex in ("int32", "int64")),
 )
 
 
@@ -27,12 +23,11 @@ def fill(model: CopyModel, src: Any, dst: Any, weight: Any, checksum: Any) -> No
     """
     assert model.weights
     low, high = model.weights
-    kernel = KERNELS.kernel("edge_weights_fill", MGRAPH_VERTEX_T=_TYPES[model.dtype])
-    kernel(
-        (multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR,),
-        (_THREADS,),
+    KERNELS.launch(
+        "edge_weights_fill",
         (
             src, dst, np.int64(src.size), weight_key(model.seed), np.uint64(low),
             np.uint64(high - low + 1), weight, checksum,
         ),
+        MGRAPH_VERTEX_T=C_TYPES[str(model.dtype)],
     )  # fmt: skip

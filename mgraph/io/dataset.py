@@ -14,9 +14,9 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
-from mgraph.errors import DatasetError
+from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest
-from mgraph.io.folder import Folder
+from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is ours to replace
@@ -109,6 +109,25 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
         weight_dtype=kinds.pop() if kinds else None,
         directed=True,
     )
+
+
+def standing(folder: Folder, kind: str = manifest.FORMAT) -> tuple[list[str], bool]:
+    """The parts in a folder, and whether it has a manifest, where all may be replaced.
+
+    kind: what the manifest would say it holds. Raises UsageError where anything else stands there.
+    """
+    names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
+    parts = [name for name in names if PART_NAME.fullmatch(name)]
+    others = [name for name in names if name not in parts and name != manifest.NAME]
+    if others:
+        raise UsageError(
+            f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
+            "or a new folder"
+        )
+    complete = manifest.NAME in names
+    if complete:
+        manifest.check_replaceable(folder, kind)
+    return parts, complete
 
 
 def _described(folder: Folder) -> tuple[bool, Manifest]:

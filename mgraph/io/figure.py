@@ -28,7 +28,7 @@ def check_figure(file: str | os.PathLike[str]) -> None:
     _matplotlib()
     if os.path.splitext(file)[1].lower() not in KINDS:
         raise UsageError(f"a plot's name ends in {', '.join(KINDS)}, and {file} does not")
-    check_file(file)
+    check_file(file, overwrite=True)
 
 
 def save_figure(figure: Any, file: str | os.PathLike[str]) -> None:

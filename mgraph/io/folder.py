@@ -40,12 +40,14 @@ def _explaining(location: str) -> Iterator[None]:
         raise explain(error, location) from error
 
 
-def check_file(file: str | os.PathLike[str]) -> None:
-    """Raise UsageError or StorageError where a local file cannot be written, before the work."""
+def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
+    """Raise UsageError or StorageError where a local file cannot or must not be written."""
     if "://" in os.fspath(file):
         raise UsageError(f"{file} must be a file on this machine")
     if os.path.isdir(file):
         raise UsageError(f"{file} is a folder; give the name of a file to write")
+    if os.path.lexists(file) and not overwrite:
+        raise UsageError(f"{file} exists; --overwrite replaces it")
     Folder(os.path.dirname(os.path.abspath(file))).check_writable()
 
 

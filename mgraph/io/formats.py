@@ -18,8 +18,9 @@ from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import graph_dataset
-from mgraph.io.dataset import EdgeDataset
-from mgraph.io.folder import Folder
+from mgraph.io import manifest as manifests
+from mgraph.io.dataset import EdgeDataset, standing
+from mgraph.io.folder import Folder, check_file
 from mgraph.io.listing import Listing
 
 
@@ -190,14 +191,15 @@ def read_graph(
             raise DatasetError(f"{text}: {error}") from error
 
 
-def check_target(location: str, overwrite: bool, compression: str) -> None:
-    """Raise UsageError or StorageError where ``write_graph`` would, whatever the graph."""
+def check_target(location: str, overwrite: bool, compression: str) -> list[str]:
+    """The parts of a dataset that must go where a graph is to be written.
+
+    Raises UsageError or StorageError where ``write_graph`` would, whatever the graph.
+    """
     kind, _ = format_of(location)
     if kind is not None:
-        if os.path.lexists(location) and not overwrite:
-            raise UsageError(f"{location} exists; --overwrite replaces it")
-        Folder(os.path.dirname(os.path.abspath(location))).check_writable()
-        return
+        check_file(location, overwrite)
+        return []
     from mgraph.io.parquet import check_compression
 
     ending = PurePath(location).suffix
@@ -209,7 +211,10 @@ def check_target(location: str, overwrite: bool, compression: str) -> None:
     check_compression(compression)
     folder = Folder(location)
     folder.check_writable()
-    graph_dataset.to_replace(folder, overwrite)
+    parts, complete = standing(folder)
+    if (parts or complete) and not overwrite:
+        raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
+    return parts
 
 
 @contextlib.contextmanager
@@ -239,13 +244,12 @@ def write_graph(
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
     text = os.fspath(location)
-    check_target(text, overwrite, compression)
+    parts = check_target(text, overwrite, compression)
     kind, opener = format_of(text)
     if kind is None:
         folder = Folder(text)
-        names = graph_dataset.to_replace(folder, overwrite)
-        folder.remove(*names[:1])  # what is half removed must not look whole
-        folder.remove(*names[1:])
+        folder.remove(manifests.NAME)  # first: what is half removed must not look whole
+        folder.remove(*parts)
         made_by = f"mgraph {mgraph.__version__}"
         graph_dataset.write(graph, folder, compression=compression, created_by=made_by)
         return

@@ -15,10 +15,8 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
-from mgraph.errors import UsageError
-from mgraph.io import manifest as manifests
-from mgraph.io.dataset import PART_NAME, EdgeDataset, part_name
-from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
+from mgraph.io.dataset import EdgeDataset, part_name
+from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
@@ -95,20 +93,3 @@ def write(graph: Graph, folder: Folder, *, compression: str = "lz4", created_by:
         weight_dtype=None if edges.weight is None else str(edges.weight.dtype),
         directed=graph.directed,
     ).write(folder)
-
-
-def to_replace(folder: Folder, overwrite: bool) -> list[str]:
-    """What must go where a dataset is to be written, the manifest first; nothing is removed yet.
-
-    Raises UsageError where something stands that must not go.
-    """
-    names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
-    ours = [name for name in names if PART_NAME.fullmatch(name) or name == manifests.NAME]
-    others = sorted(set(names) - set(ours))
-    if others:
-        raise UsageError(f"{folder} holds other files ({others[0]}); give an empty or new folder")
-    if manifests.NAME in ours:
-        manifests.check_replaceable(folder)
-    if ours and not overwrite:
-        raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
-    return sorted(ours)

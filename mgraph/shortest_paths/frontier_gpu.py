@@ -9,8 +9,7 @@ import numpy as np
 
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
+from mgraph.cuda.source import Source, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 

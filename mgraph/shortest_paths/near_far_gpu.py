@@ -13,8 +13,7 @@ import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
+from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of

@@ -12,12 +12,9 @@ import numpy as np
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
-from mgraph.cuda.transfer import multiprocessors
 from mgraph.shortest_paths import predecessors_cpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
-
-_THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 
 KERNELS = Source(
     __package__,
@@ -43,9 +40,7 @@ class Finder:
         )
 
     def _launch(self, name: str, *arguments: Any) -> None:
-        kernel = KERNELS.kernel(name, **self.defines)
-        blocks = multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR
-        kernel((blocks,), (_THREADS,), (*self.arcs, *arguments))
+        KERNELS.launch(name, (*self.arcs, *arguments), **self.defines)
 
     def run(self, distance: Any, sources: Any, predecessor: Any) -> None:
         """Fill ``predecessor`` (int32, ``(n,)``); -1 for sources and unreached vertices."""

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.errors import DatasetError, UsageError
-from mgraph.io.folder import Folder, check_file
+from mgraph.errors import DatasetError
+from mgraph.io.folder import Folder
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
 FIELDS = [
@@ -39,13 +39,6 @@ def timed(step: Callable[[Any], bool]) -> Any:
         more = step(row)
         rows.append([*row, time.perf_counter_ns() - began])
     return as_records(rows)
-
-
-def check_trace(file: str | os.PathLike[str], overwrite: bool) -> None:
-    """Raise UsageError or StorageError where a trace cannot or must not be written."""
-    check_file(file)
-    if os.path.lexists(file) and not overwrite:
-        raise UsageError(f"{file} exists; --overwrite replaces it")
 
 
 def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:

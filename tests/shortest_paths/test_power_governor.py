@@ -37,6 +37,7 @@ def test_it_settles_at_the_limit(at_work, limit):
     settled = np.array(seen[8:])
     assert settled.mean() == pytest.approx(limit, rel=0.01)
     assert settled.std() < 0.02 * limit
+    assert np.abs(settled / limit - 1).max() < 0.08
     assert (governor.busy < 1) == (limit < at_work(-4))  # below what the least set-point takes
 
 

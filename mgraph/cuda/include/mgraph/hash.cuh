@@ -31,6 +31,12 @@ __device__ __forceinline__ u64 weighted_edge_hash(u64 src, u64 dst, u64 weight) 
   return mix64(edge_hash(src, dst) + weight);
 }
 
+// Add each thread's sum of hashes: a warp's by shuffles, one atomic a warp. For whole warps.
+__device__ __forceinline__ void add_checksum(u64 sum, u64* checksum) {
+  for (int offset = 16; offset; offset /= 2) sum += __shfl_down_sync(0xFFFFFFFF, sum, offset);
+  if (threadIdx.x % 32 == 0) atomicAdd(checksum, sum);
+}
+
 // A weight in [low, low + span), the same for both directions; span: 1 to 2^32.
 __device__ __forceinline__ u64 edge_weight(u64 src, u64 dst, u64 key, u64 low, u64 span) {
   return low + __umul64hi(mix64((src > dst ? edge_hash(src, dst) : edge_hash(dst, src)) + key), span);
