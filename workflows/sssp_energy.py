@@ -27,7 +27,7 @@ def numbers(text: str) -> list[float]:
 
 def measure(graph, source, backend, seconds, meter, method, **setting):
     """Repeat a query for some seconds; returns a ``mgraph.Measured``."""
-    count = max(1, min(64, ROOM // (8 * graph.n)))
+    count = max(1, min(64, ROOM // (8 * graph.n))) if graph.backend == "gpu" else 1
 
     def ask() -> None:
         found = mgraph.sssp(

@@ -176,6 +176,8 @@ def sssp_many(
     Rows do not depend on the workers, the batches or the backend. Raises UsageError, DatasetError,
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
     """
+    from mgraph.shortest_paths.sssp import check_backend
+
     began = time.monotonic()
     if cutoff == float("inf"):  # which JSON does not know
         cutoff = None
@@ -210,8 +212,7 @@ def sssp_many(
         )
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
-        if method == "dijkstra" and cluster.backend == "gpu":
-            raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
+        check_backend(cluster.backend, method, power_limit)
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:

@@ -103,16 +103,14 @@ def sssp(
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     how = Manner(method, predecessors, delta, set_point, power_limit, trace, together)
-    if _backend_for(asked, how, backend) == "gpu":
+    where = _backend_for(asked, how, backend)
+    check_backend(where, method, power_limit)
+    if where == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
-        if method == "dijkstra":
-            raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
         if method == "auto":
             how = how._replace(method="near_far" if delta else "self_tuning")
         return finished(asked, *sssp_gpu.run(asked, how), how.method, "gpu")
-    if power_limit:
-        raise UsageError("power_limit needs a GPU, whose energy counter it follows")
     if graph.backend == "gpu":
         raise UsageError(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
@@ -170,6 +168,14 @@ def check_options(
             raise UsageError(f"{name} belongs to method self_tuning, and not to delta or {method}")
     if set_point is not None and power_limit is not None:
         raise UsageError("power_limit moves the set-point by itself; give one of the two")
+
+
+def check_backend(where: str, method: str, power_limit: float | PowerGovernor | None) -> None:
+    """Raise UsageError for options that the backend ``where`` does not know."""
+    if where == "gpu" and method == "dijkstra":
+        raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
+    if where == "cpu" and power_limit:
+        raise UsageError("power_limit needs a GPU, whose energy counter it follows")
 
 
 def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:

@@ -139,6 +139,14 @@ def test_bad_questions_leave_no_rows(tmp_path, cluster, dataset, options, words)
     assert not list(tmp_path.glob("r/*"))
 
 
+def test_questions_a_cpu_cannot_answer_replace_nothing(tmp_path, cluster, dataset):
+    search(dataset, cluster, sources=[0], out=tmp_path / "r")
+    before = sorted(path.name for path in (tmp_path / "r").iterdir())
+    with pytest.raises(UsageError, match="needs a GPU"):
+        search(dataset, cluster, sources=[0], out=tmp_path / "r", power_limit=300, overwrite=True)
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == before
+
+
 def test_graphs_that_cannot_be_searched(tmp_path, cluster):
     graph = mgraph.from_edges(EdgeList([0], [1], np.array([-2])), backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g.mtx")
