@@ -22,6 +22,7 @@ _HOME = {
     "Graph": "mgraph.core.graph",
     "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
+    "OutOfMemoryError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
         DatasetError,
         DeviceError,
         MgraphError,
+        OutOfMemoryError,
         StorageError,
         UsageError,
     )

@@ -30,4 +30,8 @@ class ClusterError(MgraphError):
 
 
 class DeviceError(MgraphError):
-    """A GPU was asked for and there is none, or a kernel reported trouble."""
+    """A GPU was asked for and there is none, or it cannot do what was asked."""
+
+
+class OutOfMemoryError(MgraphError):
+    """There is no room in memory, this machine's or a GPU's, for what was asked."""

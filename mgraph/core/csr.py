@@ -7,6 +7,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, WEIGHT_DTYPES, Graph, on_gpu
+from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import UsageError
 
 
@@ -40,14 +41,14 @@ def from_edges(
     where = "gpu" if backend == "auto" and on_gpu(checked.src) else backends.resolve(backend)
     if where == "gpu":
         from mgraph.core import csr_gpu
-        from mgraph.cuda.memory import room_for
 
         most = len(checked) * (1 if directed else 2)
         weight_bytes = 0 if checked.weight is None else checked.weight.itemsize
         edge_bytes = sum(array.nbytes for array in checked)
         must = backend == "gpu" or on_gpu(checked.src)
         if must or csr_gpu.fits(n, most, weight_bytes, edge_bytes):
-            with room_for(f"a graph of {n:,} vertices and up to {most:,} arcs"):
+            graph = f"a graph of {n:,} vertices and up to {most:,} arcs"
+            with room_for(graph, LARGER_GPU):
                 return csr_gpu.build(checked, n, **options)
     if on_gpu(checked.src):
         raise UsageError("backend cpu was asked for, and the edges are on a GPU; copy them first")

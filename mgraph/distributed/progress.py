@@ -71,7 +71,7 @@ class Progress:
             return f"{self._verb} {parts}"
         seconds = max(time.monotonic() - self._begun, 1e-9)
         rate = self._done_size / seconds
-        share = self._done_size / self._size if self._size else 1.0
+        share = self._done_size / self._size
         left = f"{duration((self._size - self._done_size) / rate)} left" if rate else "starting"
         return (
             f"{self._verb} {share:4.0%}  {quantity(self._done_size)} of "

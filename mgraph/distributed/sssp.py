@@ -22,6 +22,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core.room import room_for
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.graph_holder import GraphHolder, holder
 from mgraph.distributed.plan import existing_parts, footers, matching
@@ -85,7 +86,6 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
-    from mgraph.cuda.memory import room_for
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
@@ -191,25 +191,13 @@ def sssp_many(
     }
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
-    names: list[str] = []
-    found: dict[str, dict[str, Any]] = {}
     graph = os.fspath(location)
     if "://" not in graph:
         graph = os.path.abspath(graph)
-    if folder is not None:
-        if str(folder) == graph:
-            raise UsageError(f"{folder} is the graph; write the paths to another folder")
-        folder.check_writable()
-        names = existing_parts(folder, resume, overwrite, FORMAT)
-        found = footers(folder, names) if resume else {}
-        if batch is None and found:
-            batch = next(iter(found.values())).get("batch")
     identity = identify(graph)
-    if {footer.get("graph_identity") for footer in found.values()} - {identity.name}:
-        raise UsageError(
-            f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
-            "since: --overwrite begins anew"
-        )
+    names, found = _standing(folder, graph, identity.name, resume, overwrite)
+    if batch is None and found:
+        batch = next(iter(found.values())).get("batch")
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_backend(cluster.backend, method, power_limit)
@@ -286,6 +274,28 @@ def _check(
         raise UsageError("there must be a source at least")
     if batch is not None and batch < 1:
         raise UsageError(f"batch must be at least 1, and is {batch}")
+
+
+def _standing(
+    folder: Folder | None, graph: str, identity: str, resume: bool, overwrite: bool
+) -> tuple[list[str], dict[str, dict[str, Any]]]:
+    """The parts in the folder, and of those to keep what they say of themselves.
+
+    Raises UsageError, StorageError where they must not be touched, or are of another graph.
+    """
+    if folder is None:
+        return [], {}
+    if str(folder) == graph:
+        raise UsageError(f"{folder} is the graph; write the paths to another folder")
+    folder.check_writable()
+    names = existing_parts(folder, resume, overwrite, FORMAT)
+    found = footers(folder, names) if resume else {}
+    if {footer.get("graph_identity") for footer in found.values()} - {identity}:
+        raise UsageError(
+            f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
+            "since: --overwrite begins anew"
+        )
+    return names, found
 
 
 def _search(

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from mgraph.errors import UsageError
-from mgraph.io.folder import check_file, explain
+from mgraph.io.folder import check_file, writing_file
 
 KINDS = (".png", ".svg", ".pdf")
 
@@ -34,8 +34,6 @@ def check_figure(file: str | os.PathLike[str]) -> None:
 def save_figure(figure: Any, file: str | os.PathLike[str]) -> None:
     """Write a figure, and the folders above it. Raises UsageError, StorageError."""
     check_figure(file)
-    try:
-        os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
-        figure.savefig(file, dpi=150)
-    except OSError as error:
-        raise explain(error, os.fspath(file)) from error
+    kind = os.path.splitext(file)[1][1:].lower()
+    with writing_file(file) as stream:
+        figure.savefig(stream, format=kind, dpi=150)

@@ -48,7 +48,22 @@ def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
         raise UsageError(f"{file} is a folder; give the name of a file to write")
     if os.path.lexists(file) and not overwrite:
         raise UsageError(f"{file} exists; --overwrite replaces it")
-    Folder(os.path.dirname(os.path.abspath(file))).check_writable()
+    folder_and_name(file)[0].check_writable()
+
+
+def folder_and_name(file: str | os.PathLike[str]) -> tuple["Folder", str]:
+    """The folder that a local file is in, and its name there."""
+    parent, name = os.path.split(os.path.abspath(file))
+    return Folder(parent), name
+
+
+@contextlib.contextmanager
+def writing_file(file: str | os.PathLike[str]) -> Iterator[Any]:
+    """A stream to a local file that appears, its folder with it, when all is written."""
+    folder, name = folder_and_name(file)
+    folder.create()
+    with folder.writing(name) as stream:
+        yield stream
 
 
 class Folder:

@@ -1,14 +1,14 @@
 """Reading and writing graphs, by the name of the file."""
 
 import bz2
-import contextlib
 import gzip
 import hashlib
 import importlib
 import lzma
 import os
 import zlib
-from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -16,11 +16,12 @@ import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
+from mgraph.core.room import room_for
 from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import graph_dataset
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import EdgeDataset, standing
-from mgraph.io.folder import Folder, check_file
+from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
 
 
@@ -81,21 +82,16 @@ def identify(location: str) -> Identity:
         return Identity(_digest(location, stamps), dataset.m)
     if not os.path.exists(location):
         raise DatasetError(f"{location} does not exist")
-    path = PurePath(os.path.abspath(location))
-    return Identity(_digest(location, [Folder(path.parent).stamp(path.name)]), 0)
+    folder, name = folder_and_name(location)
+    return Identity(_digest(location, [folder.stamp(name)]), 0)
 
 
 def _digest(location: str, stamps: Any) -> str:
     return hashlib.sha256(repr((location, stamps)).encode()).hexdigest()[:16]
 
 
-@contextlib.contextmanager
-def _within_memory(location: str) -> Iterator[None]:
-    """Raise DatasetError where what a file says it holds does not fit this machine's memory."""
-    try:
-        yield
-    except MemoryError as error:
-        raise DatasetError(f"{location} is too large for this machine's memory: {error}") from error
+def _room(location: str) -> AbstractContextManager[None]:
+    return room_for(f"the graph {location}", "use a machine with more memory")
 
 
 def _read_file(text: str) -> Listing:
@@ -124,7 +120,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     from mgraph.core.summary_cpu import Summarizer
 
     text = os.fspath(location)
-    with _within_memory(text):
+    with _room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             told = Summarizer(dataset.n, dataset.manifest.directed)
@@ -171,7 +167,7 @@ def read_graph(
     """
     text = os.fspath(location)
     backends.resolve(backend)
-    with _within_memory(text):
+    with _room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             backend = _backend_for(dataset, backend, symmetrise)
@@ -217,20 +213,6 @@ def check_target(location: str, overwrite: bool, compression: str) -> list[str]:
     return parts
 
 
-@contextlib.contextmanager
-def _writing(location: str, opener: Any) -> Iterator[Any]:
-    """A stream to a file that appears when all is written."""
-    path = PurePath(os.path.abspath(location))
-    folder = Folder(path.parent)
-    folder.create()
-    with folder.writing(path.name) as stream:
-        if opener is open:
-            yield stream
-        else:
-            with opener(stream, "wb") as compressed:
-                yield compressed
-
-
 def write_graph(
     graph: Graph,
     location: str | os.PathLike[str],
@@ -254,5 +236,6 @@ def write_graph(
         graph_dataset.write(graph, folder, compression=compression, created_by=made_by)
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
-    with _writing(text, opener) as stream:
-        write(graph.to_cpu(), stream)
+    compress = nullcontext if opener is open else partial(opener, mode="wb")
+    with writing_file(text) as stream, compress(stream) as target:
+        write(graph.to_cpu(), target)

@@ -15,6 +15,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.io.dataset import EdgeDataset, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
@@ -31,11 +32,10 @@ def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
     arrays: list[Any]
     store: Callable[[Any, Any], None] = np.copyto
     if backends.resolve(backend) == "gpu":
-        from mgraph.cuda.memory import room_for
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
 
-        with room_for(f"the {starts[-1]:,} edges of {dataset.location}"):
+        with room_for(f"the {starts[-1]:,} edges of {dataset.location}", LARGER_GPU):
             arrays = [device_array(starts[-1], dtype) for dtype in dataset.dtypes]
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dataset.dtypes]

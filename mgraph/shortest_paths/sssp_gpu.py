@@ -7,8 +7,9 @@ import numpy as np
 
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
+from mgraph.core.room import room_for
 from mgraph.cuda.energy import EnergyMeter
-from mgraph.cuda.memory import free_bytes, room_for
+from mgraph.cuda.memory import free_bytes
 from mgraph.errors import DeviceError
 from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
@@ -35,7 +36,8 @@ def fits(asked: Problem, how: Manner) -> bool:
 def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
 
-    Raises DeviceError where the graph is too large for the device or its kernels.
+    Raises OutOfMemoryError where the graph is too large for the device, and DeviceError where it is
+    for the kernels.
     """
     import cupy
 

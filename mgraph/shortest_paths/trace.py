@@ -9,13 +9,12 @@ is left to all blocks; ``far_size`` entries that were replaced since.
 import os
 import time
 from collections.abc import Callable
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from mgraph.errors import DatasetError
-from mgraph.io.folder import Folder
+from mgraph.io.folder import writing_file
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
 FIELDS = [
@@ -46,11 +45,7 @@ def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = PurePath(os.path.abspath(file))
-    folder = Folder(path.parent)
-    folder.check_writable()
-    folder.create()
-    with folder.writing(path.name) as stream:
+    with writing_file(file) as stream:
         pq.write_table(pa.table({name: trace[name] for name in FIELDS}), stream)
 
 

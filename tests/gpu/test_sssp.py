@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import CopyModel, DeviceError, EdgeList, Graph, UsageError
+from mgraph import CopyModel, DeviceError, EdgeList, Graph, OutOfMemoryError, UsageError
 from mgraph.cli.main import main
 from mgraph.core import csr_cpu
 from mgraph.shortest_paths.sssp import METHODS, sssp
@@ -198,7 +198,7 @@ def test_no_room_is_told_in_a_sentence():
     graph = random_graph(1000, 4000, WEIGHTS["int32"]).to_gpu()
     pool.set_limit(pool.total_bytes() + (1 << 20))
     try:
-        with pytest.raises(DeviceError, match="no room for 900 searches on Graph"):
+        with pytest.raises(OutOfMemoryError, match="no room for 900 searches on Graph"):
             sssp(graph, list(range(900)))
     finally:
         pool.set_limit(0)
