@@ -21,6 +21,10 @@ class DatasetError(MgraphError):
     """A folder is not the dataset it should be, or its files do not hold what they say."""
 
 
+class DisconnectedError(MgraphError):
+    """Terminals lie in different components of the graph, so that no tree holds them all."""
+
+
 class StorageError(MgraphError, OSError):
     """Reading or writing failed: a full disk, a folder without permission, a store out of reach."""
 

@@ -1,0 +1,1 @@
+"""Steiner trees: ``steiner_tree.py`` is the front door, with one stem an algorithm."""

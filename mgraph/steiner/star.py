@@ -1,0 +1,163 @@
+"""STAR: a tree by breadth-first search, then loose paths exchanged for shorter ones.
+
+Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
+algorithms 1 and 2, after G. Kasneci et al., "STAR: Steiner-tree approximation in relationship
+graphs" (2009). The searches alone differ between backends. Trees are cut and spliced on a CPU
+(``tree_cpu``), in time linear in the tree.
+
+A loose path that was just put in is not tried again in the next round: its partitions are those
+between which it is the shortest.
+"""
+
+import itertools
+import math
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mgraph.errors import DisconnectedError
+from mgraph.steiner import tree_cpu
+from mgraph.steiner.tree_cpu import LoosePaths, Tree
+
+# With fractional weights a path must be shorter by this share: sums differ by their order.
+LEAST_GAIN = 1e-9
+
+
+class Centre(NamedTuple):
+    """Paths from a vertex to each terminal, one after another.
+
+    vertex, weight: int64 or float64, of all paths; a path's weights begin with a 0. start:
+    ``(k + 1,)``. levels: of the breadth-first search; -1 where no vertex is reached by all, and
+    then ``start`` says for each terminal whether the first one reaches it. seconds: this query's
+    share of the time.
+    """
+
+    vertex: Any
+    weight: Any
+    start: Any
+    levels: int
+    seconds: float
+
+
+class Replacement(NamedTuple):
+    """What became of a query's loose paths: a shorter one, if any.
+
+    index: of the first path that a shorter one can replace, -1 for none. vertex, weight: the
+    shorter path, from the partition below to that above. searches: how many were made. seconds: this
+    query's share of the time.
+    """
+
+    index: int
+    vertex: Any
+    weight: Any
+    searches: int
+    seconds: float
+
+
+class Query:
+    """A query on its way: its tree, the loose paths to try next, and what happened so far.
+
+    terminals: int64, ascending, distinct. paths: in the order of trial. bounds: of each, below
+    which a replacement counts. seconds: of the initial tree, searches, splits and merges.
+    """
+
+    def __init__(self, terminals: Any, centre: Centre, epsilon: float) -> None:
+        """Take the first tree. Raises DisconnectedError."""
+        began = time.perf_counter()
+        self.terminals, self.epsilon = terminals, epsilon
+        self.searches = self.accepted = 0
+        self.complete = False
+        self._take(first_tree(centre, terminals))
+        self.initial_cost = self.tree.weight.sum().item()
+        self.seconds = {
+            "initial_tree": centre.seconds + time.perf_counter() - began,
+            "searches": 0.0,
+            "splits_and_merges": 0.0,
+        }
+
+    def _take(self, tree: Tree, put_in: int = -1) -> None:
+        """Go on with another tree. put_in: the vertex below the path that was just put in."""
+        paths = tree_cpu.loose_paths(tree)
+        tried = tree.vertex[paths.last] != put_in
+        self.tree, self.paths = tree, LoosePaths(*(array[tried] for array in paths))
+        self.bounds = _bounds(self.paths, self.epsilon)
+
+    def advance(self, found: Replacement) -> None:
+        """Splice a shorter path in, or have done."""
+        began = time.perf_counter()
+        self.searches += found.searches
+        self.seconds["searches"] += found.seconds
+        if found.index < 0:
+            self.complete = True
+            return
+        self.accepted += 1
+        first, last = self.paths.first[found.index], self.paths.last[found.index]
+        tree = tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight)
+        self._take(tree, found.vertex[0])
+        self.seconds["splits_and_merges"] += time.perf_counter() - began
+
+
+class Search(Protocol):
+    """What a backend does for STAR, for several queries at once."""
+
+    def centres(self, terminals: list[Any]) -> list[Centre]:
+        """Phase one, of each array of terminals."""
+
+    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
+        """Of each query the first path that has a replacement; none are tried past the deadline."""
+
+
+def first_tree(centre: Centre, terminals: Any) -> Tree:
+    """The tree of the centre's paths: each is followed from where it leaves those before it."""
+    if centre.levels < 0:
+        other = terminals[np.flatnonzero(centre.start == 0)[0]]
+        raise DisconnectedError(
+            f"terminals {terminals[0]:,} and {other:,} lie in different components, so that no "
+            "tree holds both; leave one of them out"
+        )
+    return tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
+
+
+def _bounds(paths: LoosePaths, epsilon: float) -> Any:
+    """A replacement counts whose length, times 1 + epsilon, is less than its path's."""
+    if paths.length.dtype.kind == "f":
+        return paths.length * ((1 - LEAST_GAIN) / (1 + epsilon))
+    if epsilon == 0:
+        return paths.length
+    return np.ceil(paths.length / (1 + epsilon)).astype(np.int64)
+
+
+def run(
+    search: Search,
+    terminals: list[Any],
+    *,
+    epsilon: float = 0.0,
+    deadline: float = math.inf,
+    together: int = 1,
+) -> Iterator[tuple[int, Query | DisconnectedError]]:
+    """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
+
+    terminals: an array a query, int64, ascending, distinct. deadline: of ``time.perf_counter``;
+    then queries come back as they are.
+    """
+    waiting = iter(range(len(terminals)))
+    on_the_way: dict[int, Query] = {}
+    while True:
+        begun = list(itertools.islice(waiting, together - len(on_the_way)))
+        if not begun and not on_the_way:
+            return
+        centres = search.centres([terminals[i] for i in begun]) if begun else []
+        for i, centre in zip(begun, centres, strict=True):
+            try:
+                on_the_way[i] = Query(terminals[i], centre, epsilon)
+            except DisconnectedError as error:
+                yield i, error
+        if time.perf_counter() < deadline:
+            found = search.first_shorter(list(on_the_way.values()), deadline)
+            for query, replacement in zip(on_the_way.values(), found, strict=True):
+                query.advance(replacement)
+        late = time.perf_counter() >= deadline
+        for i in [i for i, query in on_the_way.items() if query.complete or late]:
+            yield i, on_the_way.pop(i)

@@ -1,0 +1,269 @@
+"""STAR's two searches on one core: the reference that the GPU's are measured against.
+
+Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA", after
+G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009).
+
+A search is Dijkstra's algorithm from both partitions, on the side whose waiting
+vertices have fewer arcs, until both radii together reach the best path found, or the length to
+beat. Of several shortest paths it takes one that depends on nothing but the graph: from the least
+vertex of the partition below, always on to the least vertex from which a shortest path comes. For
+that it marks the shortest paths' vertices on the side of the partition below; on the other side,
+tight arcs lead along shortest paths anyhow.
+
+Cost: of a search O((a + s) log s) for s vertices reached and their a arcs, whatever the graph's
+size: labels are put back vertex by vertex.
+"""
+
+import time
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from mgraph.core import heap_cpu
+from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.shortest_paths.problem import infinity_of
+from mgraph.steiner.star import Centre, Query, Replacement
+from mgraph.steiner.star_centre_cpu import CentreFinder
+from mgraph.steiner.tree_cpu import Tree
+
+_1 = np.uint64(1)
+# Columns of a vertex's labels, side by side since they are read together: the distance from the
+# partition above and from that below, the position in the tree (or -1), and whether it is marked.
+_POSITION, _MARK = 2, 3
+
+
+@njit(cache=True, nogil=True)
+def _with_room(heap, entries):
+    while entries > room(heap):
+        heap = grown(heap)
+    return heap
+
+
+@njit(cache=True, nogil=True)
+def _above(position, first, end):
+    return 0 <= position < first or position >= end
+
+
+@njit(cache=True, nogil=True)
+def _search(
+    indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+    touched,
+):  # fmt: skip
+    """Search until a shortest path is known, if one is shorter than ``best``.
+
+    labels, keys: the same memory, as lengths and as integers of the same order. Side 0 is the
+    partition above, side 1 that below. Returns the length (or ``best``), the vertices at which such
+    paths meet, how many are touched, and the heaps with their sizes.
+    """
+    size, radius = np.zeros(2, np.int64), np.zeros(2, labels.dtype)
+    seed = np.array([0, last])
+    waiting = np.array(  # arcs of the vertices that wait on each side
+        [
+            arcs_before[first] + arcs_before[vertex.size] - arcs_before[end],
+            arcs_before[end] - arcs_before[last],
+        ]
+    )
+    seeds_end = np.array([vertex.size, end])
+    found, count = False, np.int64(0)
+    met = [np.int64(0) for _ in range(0)]
+    infinity = labels[labels.shape[0] - 1, 0]
+    while (seed[0] < seeds_end[0] or size[0]) and (seed[1] < seeds_end[1] or size[1]):
+        side = 0 if waiting[0] <= waiting[1] else 1
+        heap = heaps[side]
+        if seed[side] < seeds_end[side]:
+            u, distance = np.uint64(vertex[seed[side]]), best - best
+            seed[side] += 1
+            if seed[side] == first:  # on side 0 alone: side 1 begins behind it
+                seed[side] = end
+            stale = False
+        else:
+            key, u = pop(heap, size[side])
+            size[side] -= 1
+            distance = labels[u, side]
+            stale = key != keys[u, side]
+        begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
+        waiting[side] -= np.int64(stop - begin)
+        if stale:
+            continue
+        radius[side] = distance
+        if radius[0] + radius[1] >= best:
+            break
+        if size[side] + np.int64(stop - begin) > room(heap):
+            entries = size[side] + np.int64(stop - begin)
+            heaps = _with_room(heaps[0], entries), _with_room(heaps[1], entries)
+            heap = heaps[side]
+        for arc in range(begin, stop):
+            v = np.uint64(indices[arc])
+            candidate = distance + weights[arc]
+            if candidate >= labels[v, side] or candidate > best:
+                continue
+            if candidate == best and not found:
+                continue
+            position = np.int64(labels[v, _POSITION])
+            above, below = _above(position, first, end), last <= position < end
+            if (above and side == 0) or (below and side == 1):
+                continue
+            if labels[v, 0] == infinity and labels[v, 1] == infinity:
+                touched[count] = v
+                count += 1
+            labels[v, side] = candidate
+            rest = labels[v, 1 - side]
+            if above or below:
+                rest = best - best
+            if rest < infinity:
+                total = candidate + rest
+                if total < best:
+                    best, found = total, True
+                    met.clear()
+                if total == best and found:
+                    met.append(np.int64(v))
+            if not (above or below) and candidate + radius[1 - side] < best:
+                push(heap, size[side], keys[v, side], v)
+                size[side] += 1
+                waiting[side] += np.int64(indptr[v + _1] - indptr[v])
+    return best, met, count, heaps, size
+
+
+@njit(cache=True, nogil=True)
+def _mark_below(indptr, indices, weights, labels, vertices, last, end, marked):
+    """Mark the shortest paths' vertices from ``vertices`` to the partition below.
+
+    marked: room for n vertices. Returns how many are, and the least of the partition below.
+    """
+    count, least = np.int64(0), np.int64(-1)
+    for v in vertices:
+        if labels[v, _MARK] == 0:
+            labels[v, _MARK] = 1
+            marked[count] = v
+            count += 1
+    done = np.int64(0)
+    while done < count:
+        x = marked[done]
+        done += 1
+        if last <= labels[x, _POSITION] < end:
+            if least < 0 or x < least:
+                least = x
+            continue
+        for arc in range(indptr[x], indptr[x + 1]):
+            y = np.int64(indices[arc])
+            if labels[y, _MARK] == 0:
+                rest = labels[y, 1]
+                if last <= labels[y, _POSITION] < end:
+                    rest = rest - rest
+                if rest < labels[x, 1] and rest + weights[arc] == labels[x, 1]:
+                    labels[y, _MARK] = 1
+                    marked[count] = y
+                    count += 1
+    return count, least
+
+
+@njit(cache=True, nogil=True)
+def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, kind):
+    """The path from ``start``, in the partition below, to that above, and its weights."""
+    path, path_weight = [start], [kind[0] for _ in range(0)]
+    x = start
+    while not _above(np.int64(labels[x, _POSITION]), first, end):
+        marked = labels[x, _MARK] != 0
+        rest = labels[x, 1]
+        if last <= labels[x, _POSITION] < end:
+            rest = rest - rest
+        meets = not marked or labels[x, 0] + rest == length
+        least, lightest = np.int64(-1), kind[0]
+        for arc in range(indptr[x], indptr[x + 1]):
+            u, weight = np.int64(indices[arc]), weights[arc]
+            if least >= 0 and u >= least:
+                continue
+            tight = marked and labels[u, _MARK] != 0 and rest + weight == labels[u, 1]
+            if meets and not tight:
+                before = labels[u, 0]
+                if _above(np.int64(labels[u, _POSITION]), first, end):
+                    before = before - before
+                tight = before < labels[x, 0] and before + weight == labels[x, 0]
+            if tight:
+                least, lightest = u, kind[0] + weight
+        x = least
+        path.append(x)
+        path_weight.append(lightest)
+    return np.array(path), np.array(path_weight)
+
+
+class Searcher:
+    """STAR's searches on a graph, for one query at a time; of ``mgraph.steiner.star``."""
+
+    def __init__(self, indptr: Any, indices: Any, weights: Any, kind: str) -> None:
+        """Allocate nothing yet. kind: int64 or float64, of lengths and of what is returned."""
+        self.csr = indptr, indices, weights
+        self.kind = np.zeros(1, kind)
+        self.heaviest = weights.max().item() if weights.size else 0
+        self.centre_finder = CentreFinder(indptr, indices, weights, kind)
+        self.touched = self.centre_finder.touched
+        self.labels: Any = None
+        self.tree: Tree | None = None
+
+    def centres(self, terminals: list[Any]) -> list[Centre]:
+        """The breadth-first searches."""
+        return [self.centre_finder.run(some) for some in terminals]
+
+    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
+        """Try loose paths one after another, query by query."""
+        return [self._first_shorter(query, deadline) for query in queries]
+
+    def _first_shorter(self, query: Query, deadline: float) -> Replacement:
+        began = time.perf_counter()
+        self._prepare(query.tree)
+        paths, nothing = query.paths, (self.touched[:0], self.kind[:0])
+        searches = 0
+        for i, below in enumerate(query.bounds):
+            now = time.perf_counter()
+            if now >= deadline:
+                break
+            found = self._shortest_path(paths.first[i], paths.last[i], below)
+            searches += 1
+            if found[0].size:
+                return Replacement(i, *found, searches, time.perf_counter() - began)
+        return Replacement(-1, *nothing, searches, time.perf_counter() - began)
+
+    def _prepare(self, tree: Tree) -> None:
+        """Take a tree for the next searches; no path longer than its cost is of interest."""
+        n, most = self.touched.size, tree.weight.sum().item()
+        small = 2 * most + self.heaviest < 1 << 31 and self.kind.dtype.kind == "i"
+        kind = np.dtype(np.int32) if small else self.kind.dtype
+        if self.labels is None or self.labels.dtype != kind:
+            self.labels = np.empty((n + 1, 4), kind)
+            self.labels[:, :2] = infinity_of(kind)
+            self.labels[:, _POSITION] = -1
+            self.labels[:, _MARK] = 0
+            self.heaps = tuple(heap_cpu.new(n, small=small) for _ in range(2))
+        elif self.tree is not None:
+            self.labels[self.tree.vertex, _POSITION] = -1
+        self.tree = tree
+        self.labels[tree.vertex, _POSITION] = np.arange(tree.vertex.size)
+        indptr = self.csr[0]
+        self.arcs_before = np.zeros(tree.vertex.size + 1, np.int64)
+        np.cumsum(indptr[tree.vertex + 1] - indptr[tree.vertex], out=self.arcs_before[1:])
+
+    def _shortest_path(self, first: int, last: int, best: Any) -> tuple[Any, Any]:
+        """The shortest path between the partitions without a loose path, if shorter than best.
+
+        From the partition below to that above: ids, and weights; both empty where there is none.
+        """
+        tree, labels = self.tree, self.labels
+        end = int(tree.end[last])
+        keys = labels.view(f"i{labels.itemsize}")
+        length, met, count, self.heaps, size = _search(
+            *self.csr, labels, keys, tree.vertex, self.arcs_before, first, last, end,
+            labels.dtype.type(best), self.heaps, self.touched,
+        )  # fmt: skip
+        path, weight = self.touched[:0], self.kind[:0]
+        if met:
+            marked = np.empty(count + tree.vertex.size, np.int64)
+            marks, start = _mark_below(*self.csr, labels, met, last, end, marked)
+            path, weight = _walk_up(
+                *self.csr, labels, start, first, last, end, length, self.kind
+            )
+            labels[marked[:marks], _MARK] = 0
+        labels[self.touched[:count], :2] = infinity_of(labels.dtype)
+        for heap, waiting in zip(self.heaps, size, strict=True):
+            heap[0][:waiting] = np.iinfo(np.int64).max
+        return path, weight

@@ -1,0 +1,221 @@
+"""A candidate tree as STAR sees it: rooted, in preorder, cut and spliced in time linear in its size.
+
+Preorder makes every part of STAR's step an interval of positions. A loose path, from a fixed vertex
+up to the next fixed one, holds the positions [first, last]: those before ``last`` are its
+intermediate vertices, since a vertex with one child comes just before it. Without the path there
+remain the partition below, [last, end of last's subtree), and the partition above, which is all
+the rest and holds the root. So cutting a path costs nothing, and whether a vertex is in a partition
+is two comparisons.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Tree(NamedTuple):
+    """A tree whose root, at position 0, is its least terminal; arrays by position, in preorder.
+
+    vertex: int64, ids. parent: int64, positions, -1 at the root. weight: to the parent, int64 or
+    float64, 0 at the root. end: int64, one past the last position of the subtree. terminal: bool.
+    """
+
+    vertex: Any
+    parent: Any
+    weight: Any
+    end: Any
+    terminal: Any
+
+
+class LoosePaths(NamedTuple):
+    """Loose paths in the order in which STAR tries them: the longest first; int64, and lengths.
+
+    A path's positions are first to last; its upper end is the parent of first. Paths of one length
+    stand in the tree's order.
+    """
+
+    first: Any
+    last: Any
+    length: Any
+
+
+def from_edges(src: Any, dst: Any, weight: Any, terminals: Any) -> Tree:
+    """The tree of these edges without its branches that lead to no terminal.
+
+    src, dst: ids; weight: int64 or float64. terminals: ids, ascending, all of them in the tree.
+    """
+    ids = np.unique(np.concatenate([src, dst, terminals]).astype(np.int64))
+    ends = np.searchsorted(ids, src), np.searchsorted(ids, dst)
+    terminal = np.zeros(ids.size, np.bool_)
+    terminal[np.searchsorted(ids, terminals)] = True
+    root = np.searchsorted(ids, terminals[0])
+    return _from_edges(ids, *ends, weight, terminal, root)
+
+
+@njit(cache=True, nogil=True)
+def without_cycles(vertex, weight, start):
+    """The edges of a tree that holds the ends of paths from one vertex: src, dst and weight.
+
+    Path i is ``vertex[start[i] : start[i + 1]]``, with the weights to the vertices before. Each is
+    followed from the last of its vertices that an earlier path has.
+    """
+    known = {vertex[0]}
+    src, dst = np.empty(vertex.size, np.int64), np.empty(vertex.size, np.int64)
+    to = np.empty(vertex.size, weight.dtype)
+    count = 0
+    for i in range(start.size - 1):
+        at = start[i + 1] - 1
+        while vertex[at] not in known:
+            at -= 1
+        for step in range(at + 1, start[i + 1]):
+            src[count], dst[count], to[count] = vertex[step - 1], vertex[step], weight[step]
+            known.add(vertex[step])
+            count += 1
+    return src[:count], dst[:count], to[:count]
+
+
+@njit(cache=True, nogil=True)
+def _from_edges(ids, src, dst, weight, terminal, root):
+    size = ids.size
+    start = np.zeros(size + 1, np.int64)
+    for edge in range(src.size):
+        start[src[edge]] += 1
+        start[dst[edge]] += 1
+    degree = start[:-1].copy()
+    start = np.cumsum(start)
+    edges = np.empty(2 * src.size, np.int64)
+    for edge in range(src.size):
+        for end in (src[edge], dst[edge]):
+            start[end] -= 1
+            edges[start[end]] = edge
+    parent, to_parent = np.full(size, -2), np.zeros(size, weight.dtype)
+    queue, waiting, done = np.empty(size, np.int64), 1, 0
+    queue[0], parent[root] = root, -1
+    while done < waiting:
+        place = queue[done]
+        done += 1
+        for edge in edges[start[place] : start[place] + degree[place]]:
+            other = dst[edge] if src[edge] == place else src[edge]
+            if parent[other] == -2:
+                parent[other], to_parent[other] = place, weight[edge]
+                queue[waiting] = other
+                waiting += 1
+    kept = np.ones(size, np.bool_)
+    for at in range(size - 1, 0, -1):
+        place = queue[at]
+        if degree[place] == 1 and not terminal[place]:
+            kept[place] = False
+            degree[parent[place]] -= 1
+    place_of = np.cumsum(kept) - 1
+    for place in range(size):
+        if parent[place] >= 0:
+            parent[place] = place_of[parent[place]]
+    return in_preorder(ids[kept], parent[kept], to_parent[kept], terminal[kept])
+
+
+@njit(cache=True, nogil=True)
+def in_preorder(vertex, parent, weight, terminal):
+    """The tree of these vertices; parent: places in the arrays, -1 at the root alone."""
+    size = vertex.size
+    start = np.zeros(size + 2, np.int64)  # of each place's children; the root is a child of none
+    for place in range(size):
+        start[parent[place] + 2] += 1
+    for place in range(1, size + 2):
+        start[place] += start[place - 1]
+    children = np.empty(size, np.int64)
+    cursor = start[:-1].copy()
+    for place in range(size):
+        children[cursor[parent[place] + 1]] = place
+        cursor[parent[place] + 1] += 1
+    position, order = np.empty(size, np.int64), np.empty(size, np.int64)
+    stack = np.empty(size, np.int64)
+    stack[0], waiting, at = children[0], 1, 0
+    while waiting:
+        waiting -= 1
+        place = stack[waiting]
+        order[at], position[place] = place, at
+        at += 1
+        for child in range(start[place + 2] - 1, start[place + 1] - 1, -1):
+            stack[waiting] = children[child]
+            waiting += 1
+    upper = np.empty(size, np.int64)
+    end = np.arange(1, size + 1)
+    upper[0] = -1
+    for at in range(1, size):
+        upper[at] = position[parent[order[at]]]
+    for at in range(size - 1, 0, -1):
+        end[upper[at]] = max(end[upper[at]], end[at])
+    return Tree(vertex[order], upper, weight[order], end, terminal[order])
+
+
+@njit(cache=True, nogil=True)
+def degrees(tree):
+    """How many edges each position has."""
+    degree = (tree.parent >= 0).astype(np.int64)
+    for at in range(1, degree.size):
+        degree[tree.parent[at]] += 1
+    return degree
+
+
+@njit(cache=True, nogil=True)
+def loose_paths(tree):
+    """The tree's loose paths: from each fixed vertex but the root up to the next fixed one."""
+    degree = degrees(tree)
+    first, last = np.empty(degree.size, np.int64), np.empty(degree.size, np.int64)
+    length = np.empty(degree.size, tree.weight.dtype)
+    count, begin, total = 0, 1, tree.weight[:1].sum() * 0
+    for at in range(1, degree.size):
+        total += tree.weight[at]
+        if tree.terminal[at] or degree[at] != 2:
+            first[count], last[count], length[count] = begin, at, total
+            count += 1
+            begin, total = at + 1, total * 0
+    order = np.argsort(-length[:count], kind="mergesort")
+    return LoosePaths(first[:count][order], last[:count][order], length[:count][order])
+
+
+@njit(cache=True, nogil=True)
+def exchange(tree, first, last, path, path_weight):
+    """The tree with a loose path replaced.
+
+    path: ids from a vertex of the partition below to one of that above; path_weight: between
+    neighbours, one fewer.
+    """
+    size, added = tree.vertex.size, path.size - 2
+    parent, weight = tree.parent.copy(), tree.weight.copy()
+    below = above = np.int64(-1)
+    for at in range(last, tree.end[last]):
+        if tree.vertex[at] == path[0]:
+            below = at
+    for at in range(size):
+        if tree.vertex[at] == path[-1]:
+            above = at
+    # The partition below hangs from ``below`` instead of from ``last``.
+    at, over, over_weight = below, size, path_weight[0]
+    while True:
+        then, then_weight = parent[at], weight[at]
+        parent[at], weight[at] = over, over_weight
+        if at == last:
+            break
+        at, over, over_weight = then, at, then_weight
+    if added == 0:
+        parent[below] = above
+    # Leave the intermediate vertices out, and put the path's behind all others.
+    left_out = last - first
+    total = size - left_out + added
+    vertex, terminal = np.empty(total, np.int64), np.zeros(total, np.bool_)
+    upper, new_weight = np.empty(total, np.int64), np.empty(total, weight.dtype)
+    to = 0
+    for at in range(size):
+        if first <= at < last:
+            continue
+        vertex[to], terminal[to], new_weight[to] = tree.vertex[at], tree.terminal[at], weight[at]
+        over = parent[at]
+        upper[to] = over - left_out if over >= last else over
+        to += 1
+    for i in range(added):
+        vertex[to + i], new_weight[to + i], upper[to + i] = path[i + 1], path_weight[i + 1], to + i + 1
+    if added:
+        upper[total - 1] = above - left_out if above >= last else above
+    return in_preorder(vertex, upper, new_weight, terminal)
