@@ -2,8 +2,10 @@
 
 Lines ``c …`` are comments, one line ``p sp n m`` comes first, and ``a u v w`` is an arc of whole
 weight w; vertices are numbered from 1. Undirected networks list both arcs of an edge.
+The files of the PACE challenge 2018, Steiner instances with the same ending, are read as such.
 """
 
+import io
 import re
 from typing import Any, BinaryIO
 
@@ -19,8 +21,11 @@ from mgraph.io.listing import Listing, narrow
 _COLUMNS = {"kind": pa.string(), "u": pa.int64(), "v": pa.int64(), "w": pa.int64()}
 
 
-def _table(body: bytes) -> Any:
-    """The lines of arcs as columns. Raises ValueError for a line that is none."""
+def table_of(body: bytes, types: dict[str, Any] = _COLUMNS) -> Any:
+    """The lines of arcs as columns; what they hold tells their type where ``types`` does not.
+
+    Raises ValueError for a line that is none.
+    """
     return csv.read_csv(
         pa.BufferReader(body),
         read_options=csv.ReadOptions(column_names=list(_COLUMNS)),
@@ -29,7 +34,7 @@ def _table(body: bytes) -> Any:
             quote_char=False,
             invalid_row_handler=lambda row: "skip" if row.text.startswith("c") else "error",
         ),
-        convert_options=csv.ConvertOptions(column_types=_COLUMNS),
+        convert_options=csv.ConvertOptions(column_types=types),
     )
 
 
@@ -39,15 +44,19 @@ def read(stream: BinaryIO) -> Listing:
     start = 0 if content.startswith(b"a") else content.find(b"\na") + 1
     header = content[:start] if start or content.startswith(b"a") else content
     problem = re.search(rb"^p[ \t]+sp[ \t]+(\d+)[ \t]+(\d+)[ \t\r]*$", header, re.MULTILINE)
+    if problem is None and re.search(rb"^[ \t]*SECTION[ \t]+Graph", content, re.I | re.M):
+        from mgraph.io import steinlib
+
+        return steinlib.read(io.BytesIO(content))
     if problem is None:
         raise ValueError("it has no line 'p sp VERTICES ARCS' before its arcs")
     n, m = int(problem[1]), int(problem[2])
     body = content[start:] if start else b""
     try:
-        table = _table(body) if body else None
+        table = table_of(body) if body else None
     except pa.ArrowInvalid:  # perhaps only spaced in another way
         lines = re.sub(rb"^c.*\n?", b"", body, flags=re.MULTILINE)
-        table = _table(re.sub(rb"[ \t\r]*\n", b"\n", re.sub(rb"[ \t]+", b" ", lines)))
+        table = table_of(re.sub(rb"[ \t\r]*\n", b"\n", re.sub(rb"[ \t]+", b" ", lines)))
     if table is not None and table.num_rows != m:  # a comment of three numbers reads as an arc
         table = table.filter(compute.invert(compute.starts_with(table["kind"], "c")))
     found = 0 if table is None else table.num_rows
@@ -68,12 +77,16 @@ def write(graph: Graph, stream: BinaryIO) -> None:
     if graph.weights is not None and graph.weights.dtype.kind != "i":
         raise UsageError(f"a DIMACS file holds whole weights, not {graph.weights.dtype}")
     stream.write(f"c written by mgraph\np sp {graph.n} {graph.m}\n".encode())
-    arcs = Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges()
-    weight = np.ones(graph.m, np.int32) if arcs.weight is None else arcs.weight
-    columns = [np.add(arcs.src, 1, dtype=np.int64), np.add(arcs.dst, 1, dtype=np.int64), weight]
-    kind = pa.DictionaryArray.from_arrays(np.zeros(graph.m, np.int8), ["a"])
+    write_lines(stream, "a", Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges())
+
+
+def write_lines(stream: BinaryIO, kind: str, edges: EdgeList) -> None:
+    """Write a line for each edge, which begins with ``kind``; without weights each counts 1."""
+    weight = np.ones(len(edges), np.int32) if edges.weight is None else edges.weight
+    ends = [np.add(ids, 1, dtype=np.int64) for ids in (edges.src, edges.dst)]
+    kinds = pa.DictionaryArray.from_arrays(np.zeros(len(edges), np.int8), [kind])
     csv.write_csv(
-        pa.table([kind.cast(pa.string()), *columns], names=list(_COLUMNS)),
+        pa.table([kinds.cast(pa.string()), *ends, weight], names=list(_COLUMNS)),
         stream,
         csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none"),
     )

@@ -7,6 +7,7 @@ import importlib
 import lzma
 import os
 import zlib
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import PurePath
@@ -41,6 +42,7 @@ FORMATS = {
     ".metis": Format("METIS", "mgraph.io.metis"),
     ".graphml": Format("GraphML", "mgraph.io.graph_xml", "read_graphml", "write_graphml"),
     ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf"),
+    ".stp": Format("SteinLib", "mgraph.io.steinlib"),
 }
 COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -90,20 +92,19 @@ def _digest(location: str, stamps: Any) -> str:
     return hashlib.sha256(repr((location, stamps)).encode()).hexdigest()[:16]
 
 
-def _room(location: str) -> AbstractContextManager[None]:
+def room(location: str) -> AbstractContextManager[None]:
+    """For reading a graph: OutOfMemoryError where there is no room for it."""
     return room_for(f"the graph {location}", "use a machine with more memory")
 
 
-def _read_file(text: str) -> Listing:
-    """What a graph file lists. Raises DatasetError where it is damaged, cut short or none."""
-    kind, opener = format_of(text)
-    assert kind is not None
-    read = getattr(importlib.import_module(kind.module), kind.read)
+def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
+    """What ``read`` makes of a file. Raises DatasetError where it is damaged, cut short or none."""
+    _, opener = format_of(text)
     try:
         with opener(text, "rb") as stream:
-            listing: Listing = read(stream)
-        if listing.n > MAX_N:
-            raise ValueError(f"a graph has at most 2^40 vertices, and it says {listing.n:,}")
+            found = read(stream)
+        if found.n > MAX_N:
+            raise ValueError(f"a graph has at most 2^40 vertices, and it says {found.n:,}")
     except FileNotFoundError:
         raise DatasetError(f"{text} does not exist") from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
@@ -112,6 +113,15 @@ def _read_file(text: str) -> Listing:
         raise DatasetError(f"{text} is not a whole {kind.name} file: {error}") from error
     except OSError as error:
         raise StorageError(f"{text} could not be read: {error}") from error
+    return found
+
+
+def _listing(text: str) -> Listing:
+    kind, _ = format_of(text)
+    assert kind is not None
+    listing: Listing = read_file(
+        text, kind, getattr(importlib.import_module(kind.module), kind.read)
+    )
     return listing
 
 
@@ -120,7 +130,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     from mgraph.core.summary_cpu import Summarizer
 
     text = os.fspath(location)
-    with _room(text):
+    with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             told = Summarizer(dataset.n, dataset.manifest.directed)
@@ -128,7 +138,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
                 for block in part.blocks():
                     told.add(block)
         else:
-            edges, n, directed = _read_file(text)
+            edges, n, directed = _listing(text)
             told = Summarizer(n, directed)
             told.add(edges)
         return told.summary()
@@ -167,13 +177,13 @@ def read_graph(
     """
     text = os.fspath(location)
     backends.resolve(backend)
-    with _room(text):
+    with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             backend = _backend_for(dataset, backend, symmetrise)
             edges, n, directed = graph_dataset.read(dataset, backend)
         else:
-            edges, n, directed = _read_file(text)
+            edges, n, directed = _listing(text)
         try:
             return from_edges(
                 edges,

@@ -22,6 +22,7 @@ from mgraph.steiner.star import Centre
 
 HUBS = 64
 _1 = np.uint64(1)
+_LOW, _HIGH, _ARRIVING = 0, 1, 2  # of a vertex's words: the two bits, and what comes at this level
 
 
 def hubs_of(indptr: Any) -> Any:
@@ -35,123 +36,114 @@ def hubs_of(indptr: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _reached_by_all(seen, full):
+def _reached_by_all(state, vertex, full):
     for word in range(full.size):
-        if seen[word] != full[word]:
+        if state[vertex, _LOW, word] | state[vertex, _HIGH, word] != full[word]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _full_hub(indptr, indices, reached, full, hubs):
-    """The first of the hubs that the next level would reach from all terminals; -1 for none."""
-    seen = np.empty(full.size, np.uint64)
+def _full_hub(indptr, indices, state, full, hubs):
+    """The first of the hubs that the next level would reach from all terminals; -1 for none.
+
+    What arrives at it then arrives now.
+    """
     for hub in hubs:
-        for word in range(full.size):
-            seen[word] = reached[hub, 0, word] | reached[hub, 1, word]
+        left = np.int64(1)
         for arc in range(indptr[hub], indptr[hub + 1]):
             v = indices[arc]
+            left = np.int64(0)
             for word in range(full.size):
-                seen[word] |= reached[v, 0, word] | reached[v, 1, word]
-            if _reached_by_all(seen, full):
+                seen = state[hub, _LOW, word] | state[hub, _HIGH, word]
+                state[hub, _ARRIVING, word] |= (state[v, _LOW, word] | state[v, _HIGH, word]) & ~seen
+                left += seen | state[hub, _ARRIVING, word] != full[word]
+            if left == 0:
                 return hub
+        state[hub, _ARRIVING] = 0
     return np.int64(-1)
 
 
 @njit(cache=True, nogil=True)
-def _commit(vertex, level, reached, arriving):
-    """Mark what arrived at a vertex as reached at this level."""
-    for word in range(arriving.shape[1]):
-        bits = arriving[vertex, word]
-        arriving[vertex, word] = 0
-        code = level % 3 + 1
+def _commit(vertex, level, state):
+    """What arrived at a vertex has reached it, at this level. Returns whether it is the first."""
+    code, first = level % 3 + 1, True
+    for word in range(state.shape[2]):
+        bits = state[vertex, _ARRIVING, word]
+        first = first and state[vertex, _LOW, word] | state[vertex, _HIGH, word] == 0
+        state[vertex, _ARRIVING, word] = 0
         if code & 1:
-            reached[vertex, 0, word] |= bits
+            state[vertex, _LOW, word] |= bits
         if code & 2:
-            reached[vertex, 1, word] |= bits
+            state[vertex, _HIGH, word] |= bits
+    return first
 
 
 @njit(cache=True, nogil=True)
-def _meet(indptr, indices, terminals, hubs, reached, arriving, touched, full):
+def _meet(indptr, indices, terminals, hubs, state, touched, full):
     """Search until a vertex is reached by all; returns it (or -1), the levels and how many touched.
 
     touched: room for n vertices; those reached stand there in the order in which they were.
     """
-    count = np.int64(0)
-    for i in range(terminals.size):
-        t = terminals[i]
-        arriving[t, i >> 6] = _1 << np.uint64(i & 63)
-        _commit(t, 0, reached, arriving)
-        touched[count] = t
-        count += 1
-    hub_arcs = np.int64(0)
-    for hub in hubs:
-        hub_arcs += indptr[hub + 1] - indptr[hub]
+    count = np.int64(terminals.size)
+    for i in range(count):
+        state[terminals[i], _ARRIVING, i >> 6] = _1 << np.uint64(i & 63)
+        _commit(terminals[i], 0, state)
+    touched[:count] = terminals
     frontier = touched[:count].copy()
-    centre, level = np.int64(-1), np.int64(0)
-    if terminals.size == 1:
+    level, hub_arcs = np.int64(0), (indptr[hubs + 1] - indptr[hubs]).sum()
+    if count == 1:
         return terminals[0], level, count
     while frontier.size:
         level += 1
-        arcs = np.int64(0)
-        for u in frontier:
-            arcs += indptr[u + 1] - indptr[u]
+        arcs = (indptr[frontier + 1] - indptr[frontier]).sum()
         if arcs > hub_arcs:
-            centre = _full_hub(indptr, indices, reached, full, hubs)
-            if centre >= 0:
-                known = False
-                for word in range(full.size):
-                    seen = reached[centre, 0, word] | reached[centre, 1, word]
-                    known = known or seen != 0
-                    arriving[centre, word] = full[word] & ~seen
-                _commit(centre, level, reached, arriving)
-                if not known:
-                    touched[count] = centre
+            hub = _full_hub(indptr, indices, state, full, hubs)
+            if hub >= 0:
+                if _commit(hub, level, state):
+                    touched[count] = hub
                     count += 1
-                return centre, level, count
+                return hub, level, count
         following = np.empty(min(arcs, indptr.size - 1), np.int64)
         found = np.int64(0)
         for u in frontier:
             for arc in range(indptr[u], indptr[u + 1]):
                 v = indices[arc]
-                waits, grows, known = False, False, False
+                waits, grows = False, False
                 for word in range(full.size):
-                    seen = reached[v, 0, word] | reached[v, 1, word]
-                    bits = (reached[u, 0, word] | reached[u, 1, word]) & ~seen
-                    known = known or seen != 0
-                    waits = waits or arriving[v, word] != 0
+                    seen = state[v, _LOW, word] | state[v, _HIGH, word]
+                    bits = (state[u, _LOW, word] | state[u, _HIGH, word]) & ~seen
+                    waits = waits or state[v, _ARRIVING, word] != 0
                     grows = grows or bits != 0
-                    arriving[v, word] |= bits
+                    state[v, _ARRIVING, word] |= bits
                 if grows and not waits:
                     following[found] = v
                     found += 1
-                    if not known:
-                        touched[count] = v
-                        count += 1
         frontier = following[:found]
-        most = np.int64(-1)
+        centre, most = np.int64(-1), np.int64(-1)
         for v in frontier:
-            _commit(v, level, reached, arriving)
-        for v in frontier:
-            if _reached_by_all(reached[v, 0] | reached[v, 1], full):
+            if _commit(v, level, state):
+                touched[count] = v
+                count += 1
+            if _reached_by_all(state, v, full):
                 degree = indptr[v + 1] - indptr[v]
                 if degree > most or (degree == most and v < centre):
-                    most, centre = degree, np.int64(v)
+                    most, centre = degree, v
         if centre >= 0:
             return centre, level, count
-    return centre, np.int64(-1), count
+    return np.int64(-1), np.int64(-1), count
 
 
 @njit(cache=True, nogil=True)
-def _code(reached, vertex, terminal):
+def _code(state, vertex, terminal):
     """0, or 1 to 3 by the level at which the terminal's search reached the vertex."""
     word, bit = terminal >> 6, np.uint64(terminal & 63)
-    low, high = reached[vertex, 0, word] >> bit, reached[vertex, 1, word] >> bit
+    low, high = state[vertex, _LOW, word] >> bit, state[vertex, _HIGH, word] >> bit
     return np.int64(low & _1) + 2 * np.int64(high & _1)
 
 
 @njit(cache=True, nogil=True)
-def _walk(indptr, indices, weights, terminals, centre, levels, reached, kind):
+def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
     vertex = np.empty(1 + terminals.size * (levels + 1), np.int64)
     weight = np.zeros(vertex.size, kind.dtype)
     start = np.zeros(terminals.size + 1, np.int64)
@@ -161,12 +153,12 @@ def _walk(indptr, indices, weights, terminals, centre, levels, reached, kind):
         vertex[at] = x
         at += 1
         while x != terminals[i]:
-            nearer = (_code(reached, x, i) + 1) % 3 + 1
+            nearer = (_code(state, x, i) + 1) % 3 + 1
             least = np.int64(-1)
             lightest = weight[0]
             for arc in range(indptr[x], indptr[x + 1]):
                 u = np.int64(indices[arc])
-                if (least < 0 or u <= least) and _code(reached, u, i) == nearer:
+                if (least < 0 or u <= least) and _code(state, u, i) == nearer:
                     w = kind[0] + weights[arc]
                     if u != least or w < lightest:
                         least, lightest = u, w
@@ -186,26 +178,24 @@ class CentreFinder:
         self.kind = np.zeros(1, kind)
         self.hubs = hubs_of(indptr)
         self.touched = np.empty(indptr.size - 1, np.int64)
-        self.arriving = np.zeros((0, 0), np.uint64)
+        self.state = np.zeros((0, 3, 0), np.uint64)
 
     def run(self, terminals: Any) -> Centre:
         """Find the centre of terminals (int64, ascending, distinct) and its paths to them."""
         began = time.perf_counter()
         n, words = self.touched.size, -(-terminals.size // 64)
-        if self.arriving.shape != (n, words):
-            self.reached = np.zeros((n, 2, words), np.uint64)
-            self.arriving = np.zeros((n, words), np.uint64)
+        if self.state.shape[2] != words:
+            self.state = np.full((n, 3, words), 0, np.uint64)  # touched now, not while it searches
         full = np.full(words, ~np.uint64(0))
         if terminals.size % 64:
             full[-1] = (1 << terminals.size % 64) - 1
-        indptr, indices, _ = self.csr
         centre, levels, count = _meet(
-            indptr, indices, terminals, self.hubs, self.reached, self.arriving, self.touched, full
+            *self.csr[:2], terminals, self.hubs, self.state, self.touched, full
         )
         if levels < 0:
-            seen = self.reached[terminals]
-            paths = terminals[:0], self.kind[:0], (seen[:, 0] | seen[:, 1])[:, 0] & _1
+            seen = self.state[terminals]
+            paths = terminals[:0], self.kind[:0], (seen[:, _LOW] | seen[:, _HIGH])[:, 0] & _1
         else:
-            paths = _walk(*self.csr, terminals, centre, levels, self.reached, self.kind)
-        self.reached[self.touched[:count]] = 0
+            paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
+        self.state[self.touched[:count]] = 0
         return Centre(*paths, int(levels), time.perf_counter() - began)
