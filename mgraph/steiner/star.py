@@ -45,8 +45,8 @@ class Replacement(NamedTuple):
     """What became of a query's loose paths: a shorter one, if any.
 
     index: of the first path that a shorter one can replace, -1 for none. vertex, weight: the
-    shorter path, from the partition below to that above. searches: how many were made. seconds: this
-    query's share of the time.
+    shorter path, from the partition below to that above. searches: how many were made, one after
+    another. seconds: this query's share of the time.
     """
 
     index: int
@@ -69,7 +69,8 @@ class Query:
         self.terminals, self.epsilon = terminals, epsilon
         self.searches = self.accepted = 0
         self.complete = False
-        self._take(first_tree(centre, terminals))
+        tree = first_tree(centre, terminals)
+        self._take(tree, tree_cpu.loose_paths(tree))
         self.initial_cost = self.tree.weight.sum().item()
         self.seconds = {
             "initial_tree": centre.seconds + time.perf_counter() - began,
@@ -77,12 +78,9 @@ class Query:
             "splits_and_merges": 0.0,
         }
 
-    def _take(self, tree: Tree, put_in: int = -1) -> None:
-        """Go on with another tree. put_in: the vertex below the path that was just put in."""
-        paths = tree_cpu.loose_paths(tree)
-        tried = tree.vertex[paths.last] != put_in
-        self.tree, self.paths = tree, LoosePaths(*(array[tried] for array in paths))
-        self.bounds = _bounds(self.paths, self.epsilon)
+    def _take(self, tree: Tree, paths: LoosePaths) -> None:
+        self.tree, self.paths = tree, paths
+        self.bounds = _bounds(paths, self.epsilon)
 
     def advance(self, found: Replacement) -> None:
         """Splice a shorter path in, or have done."""
@@ -94,8 +92,7 @@ class Query:
             return
         self.accepted += 1
         first, last = self.paths.first[found.index], self.paths.last[found.index]
-        tree = tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight)
-        self._take(tree, found.vertex[0])
+        self._take(*tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight))
         self.seconds["splits_and_merges"] += time.perf_counter() - began
 
 

@@ -1,4 +1,9 @@
-"""STAR's searches on a GPU: memory, and the launches of ``star.cu``."""
+"""STAR's searches on a GPU: the launches of ``star.cu``.
+
+A launch serves all queries on their way: their trees and loose paths go to the device in one copy,
+and a group of blocks takes one loose path after another. The fewer there are, the more blocks has a
+group. Memory: see ``star_memory_gpu``.
+"""
 
 import time
 from typing import Any
@@ -6,140 +11,166 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.graph import Graph
-from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, multiprocessors
-from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
-from mgraph.shortest_paths.problem import infinity_of
-from mgraph.steiner.star import Query, Replacement
-
-_THREADS = 1024
-CLUSTER = 8  # blocks
-_STEPS = 4  # as in arc_queue.cuh
-_NEAR_MOST = 1 << 22
-_COUNTERS_BYTES = 128
-
-KERNELS = Source(
-    __package__,
-    "star.cu",
-    check=tuple(
-        (*length_defines(*types).items(), ("MGRAPH_CLUSTER", cluster))
-        for types in LENGTH_TYPES
-        if types != ("float32", "float32")
-        for cluster in ("1", str(CLUSTER))
-    ),
+from mgraph.errors import DeviceError
+from mgraph.steiner.star import Centre, Query, Replacement
+from mgraph.steiner.star_centre_gpu import CentreFinder
+from mgraph.steiner.star_memory_gpu import (
+    NOTHING,
+    THREADS,
+    VARIANTS,
+    GraphOnDevice,
+    Memory,
+    Workspace,
+    shape,
 )
+
+_SPECULATION = 4  # loose paths of a query at a time
+
+KERNELS = Source(__package__, "star.cu", check=VARIANTS)
+
+_FOUND = np.dtype([("start", "i8"), ("size", "i4"), ("_", "i4")])
 
 
 def _job_dtype(key: np.dtype) -> np.dtype:
-    return np.dtype(
-        [
-            ("tree", np.int64), ("size", np.int32), ("first", np.int32), ("last", np.int32),
-            ("end", np.int32), ("query", np.int32), ("order", np.int32), ("bound", key),
-            ("bucket", key), ("arcs", np.int64, 2),
-        ],
-        align=True,
-    )  # fmt: skip
+    fields: list[Any] = [("tree", "i8")]
+    fields += [(name, "i4") for name in ("size", "first", "last", "end", "query", "order")]
+    return np.dtype([*fields, ("bound", key), ("bucket", key)], align=True)
 
 
-_FOUND = np.dtype([("start", np.int64), ("size", np.int32)], align=True)
+_JOBS = {size: _job_dtype(np.dtype(f"i{size}")) for size in (4, 8)}
 
 
 class Searcher:
-    def __init__(self, graph: Graph, length: str = "int32", blocks: int = CLUSTER, groups: int = 16,
-                 divisions: int = 8) -> None:
-        import cupy
+    """STAR's searches on a graph, for many queries at once; of ``mgraph.steiner.star``."""
 
-        self.graph, self.length = graph, np.dtype(length)
-        self.key = key_dtype(self.length)
-        n, m = graph.n, graph.m
-        self.blocks, self.groups, self.divisions = blocks, groups, divisions
-        self.indices = graph.indices.astype(np.int32, copy=False)
-        degree = m / max(n, 1)
-        self.tile = 32 if degree > 24 else 16 if degree > 10 else 8 if degree > 5 else 4
-        self.near = int(min(n + m // (_STEPS * self.tile) + 64, _NEAR_MOST))
-        infinity = np.iinfo(self.key).max
-        self.labels = cupy.full((groups, n, 2), infinity, self.key)
-        self.marks = cupy.zeros((groups, (n + 31) // 32), np.uint32)
-        self.waits = cupy.zeros((groups, (n + 15) // 16), np.uint32)
-        self.near_vertex = cupy.empty((groups, 2, self.near), np.int32)
-        self.near_arcs = cupy.empty((groups, 2, self.near), np.uint64)
-        self.near_key = cupy.empty((groups, 2, self.near), self.key)
-        self.far = cupy.empty((groups, 4, n), np.int32)
-        self.touched = cupy.empty((groups, 2, n), np.int32)
-        self.told = cupy.zeros((groups, _COUNTERS_BYTES), np.uint8)
-        self.arrived = cupy.zeros(groups, np.uint64)
-        self.pool = max(n, 1 << 16)
-        self.pool_vertex = cupy.empty(self.pool, np.int32)
-        self.pool_weight = cupy.empty(self.pool, self.key)
-        self.row_start = graph.indptr.get()
+    def __init__(self, graph: Graph, speculation: int = _SPECULATION) -> None:
+        """Take a graph on the device; memory is allocated when it is needed.
+
+        speculation: how many loose paths of a query to search for at a time.
+        """
+        self.graph = GraphOnDevice(graph)
+        self.memory = Memory(self.graph)
+        self.centre_finder = CentreFinder(self.graph, self.memory)
+        self.speculation = speculation
+        self.mailbox = Mailbox()
+
+    def centres(self, terminals: list[Any]) -> list[Centre]:
+        """The breadth-first searches."""
+        return self.centre_finder.run(terminals)
 
     def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
+        """Try loose paths, some at a time, and those of all queries at once."""
+        began = time.perf_counter()
+        none = np.empty(0, np.int64), np.empty(0, self.graph.kind)
+        found = [Replacement(-1, *none, query.paths.first.size, 0.0) for query in queries]
+        kinds = [self.graph.lengths(query.initial_cost) for query in queries]
+        for length in dict.fromkeys(kinds):
+            some = [i for i, kind in enumerate(kinds) if kind == length]
+            some = [i for i in some if queries[i].paths.first.size]
+            if some:
+                told = self._run([queries[i] for i in some], length, self.speculation)
+                for i, replacement in zip(some, told, strict=True):
+                    found[i] = replacement or found[i]
+        seconds = (time.perf_counter() - began) / len(queries)
+        return [replacement._replace(seconds=seconds) for replacement in found]
+
+    def _run(
+        self, queries: list[Query], length: str, speculation: int
+    ) -> list[Replacement | None]:
+        """Launch, and read the answer. speculation: how many loose paths of a query at a time."""
         import cupy
 
-        began = time.perf_counter()
-        jobs, start = [], 0
-        n_over_m = self.graph.n / self.graph.m
-        for i, query in enumerate(queries):
-            tree, paths = query.tree, query.paths
-            size, count = tree.vertex.size, paths.first.size
-            its = np.zeros(count, _job_dtype(self.key))
-            arcs = np.zeros(size + 1, np.int64)
-            np.cumsum(self.row_start[tree.vertex + 1] - self.row_start[tree.vertex], out=arcs[1:])
-            end = tree.end[paths.last]
-            its["tree"], its["size"], its["query"] = start, size, i
-            its["first"], its["last"], its["end"] = paths.first, paths.last, end
-            its["order"] = np.arange(count)
-            its["bound"] = query.bounds.astype(self.length).view(self.key)
-            its["bucket"] = np.array([max(1, self.graph.mean_weight * n_over_m * self.divisions / 8)]).astype(self.length).view(self.key)
-            its["arcs"][:, 0] = arcs[paths.first] + arcs[size] - arcs[end]
-            its["arcs"][:, 1] = arcs[end] - arcs[paths.last]
-            jobs.append(its)
-            start += size
-        all_jobs = np.concatenate(jobs)
-        if not all_jobs.size:
-            return [Replacement(-1, None, None, 0, 0.0) for _ in queries]
-        all_jobs = all_jobs[np.argsort(all_jobs["order"], kind="stable")]
-        trees = np.concatenate([query.tree.vertex for query in queries]).astype(np.int32)
-        device_jobs = cupy.asarray(all_jobs.view(np.uint8))
-        device_trees = cupy.asarray(trees)
-        state = np.zeros(2 + len(queries), np.uint64)
-        first = cupy.full(len(queries), 0xFFFFFFFF, np.uint32)
-        found = cupy.zeros(all_jobs.size * _FOUND.itemsize, np.uint8)
-        next_job, used = cupy.zeros(1, np.uint32), cupy.zeros(1, np.uint64)
-        self.arrived.fill(0)
-        graph = self.graph
-        weights = graph.weights
-        types = (str(self.length) if weights is None else str(weights.dtype), str(self.length))
-        cluster = self.blocks if self.blocks in (2, 4, 8) else 1
-        kernel = KERNELS.kernel("star_search", **length_defines(*types), MGRAPH_CLUSTER=cluster)
-        groups = min(self.groups, all_jobs.size)
+        counts = [query.paths.first.size for query in queries]
+        jobs_count = sum(counts)
+        wanted = min(jobs_count, speculation * len(queries), multiprocessors())
+        work = self.memory.workspace(length, wanted)
+        groups = min(wanted, work.groups)
+        blocks, cluster = shape(groups)
+        jobs, trees, state, firsts, found = self.mailbox.lay_out(
+            (jobs_count, _JOBS[work.key.itemsize]),
+            (sum(query.tree.vertex.size for query in queries), np.int32),
+            (groups + 2, np.uint64),
+            (len(queries), np.uint32),
+            (jobs_count, _FOUND),
+        )
+        place = self._write_jobs(queries, counts, work, jobs)
+        np.concatenate([query.tree.vertex for query in queries], out=trees, casting="same_kind")
+        state[:] = 0
+        firsts[:] = NOTHING
+        found[:] = 0
+        room = max(self.graph.n, 1 << 16)
+        pool = self.memory.pool(room * work.steps.itemsize)
+        at = self.mailbox.address
+        self.mailbox.send(5)
+        kernel = KERNELS.kernel(
+            "star_search", **self.graph.defines(length), MGRAPH_CLUSTER=cluster
+        )
         kernel(
-            (groups * self.blocks,),
-            (_THREADS,),
+            (groups * blocks,),
+            (THREADS,),
             (
-                graph.indptr, self.indices, 0 if weights is None else weights, np.int32(graph.n),
-                np.float32(graph.m / max(graph.n, 1)), np.int32(self.tile), device_jobs,
-                np.int32(all_jobs.size), next_job, device_trees, first, found,
-                np.int32(self.blocks), self.arrived, self.told, self.labels, self.marks, self.waits,
-                self.near_vertex, self.near_arcs, self.near_key, np.uint32(self.near), self.far,
-                self.touched, self.pool_vertex, self.pool_weight, np.uint64(self.pool), used,
+                *self.graph.arguments, np.float32(self.graph.mean_degree), at(0),
+                np.int32(jobs_count), at(2) + np.uint64(8 * groups), at(1), at(3), at(4),
+                np.int32(blocks), at(2), work.told, work.labels, work.marks, work.waits_far,
+                *work.near, work.lists, work.touched, pool, np.uint64(room),
+                at(2) + np.uint64(8 * groups + 8),
             ),
         )  # fmt: skip
-        firsts = first.get()
-        founds = found.get().view(_FOUND)
-        seconds = (time.perf_counter() - began) / len(queries)
-        out = []
-        index = {(int(q), int(o)): i for i, (q, o) in enumerate(zip(all_jobs["query"], all_jobs["order"]))} if len(queries) > 1 else None
-        for i, query in enumerate(queries):
-            order = int(firsts[i])
-            if order == 0xFFFFFFFF:
-                out.append(Replacement(-1, None, None, query.paths.first.size, seconds))
-                continue
-            job = order if index is None else index[i, order]
-            at, size = int(founds["start"][job]), int(founds["size"][job])
-            assert at >= 0, (at, size)
-            vertex = self.pool_vertex[at : at + size].get().astype(np.int64)
-            weight = self.pool_weight[at : at + size - 1].get().view(self.length)
-            weight = weight.astype(np.int64 if self.length.kind == "i" else np.float64)
-            out.append(Replacement(order, vertex, weight, order + 1, seconds))
-        return out
+        self.mailbox.fetch(3, 5)
+        cupy.cuda.get_current_stream().synchronize()
+        return self._read(queries, found[place], firsts.tolist(), pool, work)
+
+    def _read(
+        self, queries: list[Query], found: Any, firsts: list[int], pool: Any, work: Workspace
+    ) -> list[Replacement | None]:
+        """The paths found. found: of all loose paths, query by query; firsts: a query's best."""
+        replacements: list[Replacement | None] = []
+        starts, sizes = found["start"].tolist(), found["size"].tolist()
+        used = max(map(sum, zip(starts, sizes, strict=True)))
+        steps = pool[: used * work.steps.itemsize].get().view(work.steps) if used else None
+        begin = 0
+        for query, first in zip(queries, firsts, strict=True):
+            if first == NOTHING:
+                replacements.append(None)
+            else:
+                start, size = starts[begin + first], sizes[begin + first]
+                if start < 0:
+                    raise DeviceError("...")
+                path = steps[start : start + size]
+                weight = path["weight"][:-1].copy().view(work.length).astype(self.graph.kind)
+                vertex = path["vertex"].astype(np.int64)
+                replacements.append(Replacement(first, vertex, weight, first + 1, 0.0))
+            begin += query.paths.first.size
+        return replacements
+
+    def _write_jobs(
+        self, queries: list[Query], counts: list[int], work: Workspace, jobs: Any
+    ) -> Any:
+        """All loose paths, those that each query tries first coming first; returns their places."""
+        graph, length = self.graph, work.length
+        of = np.repeat(np.arange(len(queries)), counts)
+        begins = np.cumsum(counts) - counts
+        order = np.arange(of.size) - begins[of]
+        by_order = np.argsort(order, kind="stable") if len(queries) > 1 else slice(None)
+        sizes = np.array([query.tree.vertex.size for query in queries])
+
+        def column(arrays: list[Any]) -> Any:
+            return np.concatenate(arrays)[by_order] if len(arrays) > 1 else arrays[0]
+
+        of = of[by_order]
+        jobs["query"], jobs["order"] = of, order[by_order]
+        jobs["tree"], jobs["size"] = (np.cumsum(sizes) - sizes)[of], sizes[of]
+        jobs["first"] = column([query.paths.first for query in queries])
+        jobs["last"] = column([query.paths.last for query in queries])
+        jobs["end"] = column([query.tree.end[query.paths.last] for query in queries])
+        jobs["bound"] = column([query.bounds for query in queries]).astype(length).view(work.key)
+        bucket = graph.mean_weight / max(graph.mean_degree, 1.0)
+        bucket = max(1.0, bucket) if length.kind == "i" else bucket
+        jobs["bucket"] = np.array(bucket).astype(length).view(work.key)
+        if len(queries) == 1:
+            return order
+        place = np.empty(of.size, np.int64)
+        place[by_order] = np.arange(of.size)
+        return place

@@ -1,4 +1,4 @@
-"""A candidate tree as STAR sees it: rooted, in preorder, cut and spliced in time linear in its size.
+"""A candidate tree as STAR sees it: in preorder, cut and spliced in time linear in its size.
 
 Preorder makes every part of STAR's step an interval of positions. A loose path, from a fixed vertex
 up to the next fixed one, holds the positions [first, last]: those before ``last`` are its
@@ -159,18 +159,22 @@ def degrees(tree):
 
 
 @njit(cache=True, nogil=True)
-def loose_paths(tree):
-    """The tree's loose paths: from each fixed vertex but the root up to the next fixed one."""
+def loose_paths(tree, but=-1):
+    """The tree's loose paths, from each fixed vertex but the root up to the next fixed one.
+
+    but: an id; the path up from this vertex is left out. -1: none is.
+    """
     degree = degrees(tree)
     first, last = np.empty(degree.size, np.int64), np.empty(degree.size, np.int64)
     length = np.empty(degree.size, tree.weight.dtype)
-    count, begin, total = 0, 1, tree.weight[:1].sum() * 0
+    count, begin, total = 0, 1, tree.weight[0]
     for at in range(1, degree.size):
         total += tree.weight[at]
         if tree.terminal[at] or degree[at] != 2:
-            first[count], last[count], length[count] = begin, at, total
-            count += 1
-            begin, total = at + 1, total * 0
+            if tree.vertex[at] != but:
+                first[count], last[count], length[count] = begin, at, total
+                count += 1
+            begin, total = at + 1, tree.weight[0]
     order = np.argsort(-length[:count], kind="mergesort")
     return LoosePaths(first[:count][order], last[:count][order], length[:count][order])
 
@@ -180,7 +184,7 @@ def exchange(tree, first, last, path, path_weight):
     """The tree with a loose path replaced.
 
     path: ids from a vertex of the partition below to one of that above; path_weight: between
-    neighbours, one fewer.
+    neighbours, one fewer. Also its loose paths but the new one.
     """
     size, added = tree.vertex.size, path.size - 2
     parent, weight = tree.parent.copy(), tree.weight.copy()
@@ -215,7 +219,9 @@ def exchange(tree, first, last, path, path_weight):
         upper[to] = over - left_out if over >= last else over
         to += 1
     for i in range(added):
-        vertex[to + i], new_weight[to + i], upper[to + i] = path[i + 1], path_weight[i + 1], to + i + 1
+        vertex[to + i], new_weight[to + i] = path[i + 1], path_weight[i + 1]
+        upper[to + i] = to + i + 1
     if added:
         upper[total - 1] = above - left_out if above >= last else above
-    return in_preorder(vertex, upper, new_weight, terminal)
+    exchanged = in_preorder(vertex, upper, new_weight, terminal)
+    return exchanged, loose_paths(exchanged, path[0])

@@ -21,6 +21,15 @@ struct arc_piece {
   key_t key;
 };
 
+// The sum of the lanes' values up to each.
+__device__ __forceinline__ u32 prefix_sum(u32 value) {
+  for (int step = 1; step < 32; step *= 2) {
+    const u32 other = __shfl_up_sync(all_lanes, value, step);
+    if ((threadIdx.x & 31) >= step) value += other;
+  }
+  return value;
+}
+
 struct arc_queue {
   int* vertex;
   u64* arcs;  // where they begin, and above bit 48 how many
@@ -34,48 +43,53 @@ struct arc_queue {
             fresh(&key[i])};
   }
 
-  // tag: goes with the vertex, as its sign. Returns whether this lane's vertex is in.
-  __device__ bool put(bool mine, int v, bool tag, key_t its_key, const long long* indptr,
-                      int tile) const {
-    if (!__any_sync(all_lanes, mine)) return true;
-    const int lane = threadIdx.x & 31;
-    const long long begin = mine ? indptr[v] : 0;
-    const long long end = mine ? indptr[v + 1] : 0;
-    const u32 size = steps * tile;
-    const u32 pieces = u32((end - begin + size - 1) / size);
-    u32 before = pieces;  // up to this lane's
-    for (int step = 1; step < 32; step *= 2) {
-      const u32 other = __shfl_up_sync(all_lanes, before, step);
-      if (lane >= step) before += other;
-    }
-    u32 place = 0;
-    if (lane == 31) place = atomicAdd(count, before);
-    place = __shfl_sync(all_lanes, place, 31) + before - pieces;
-    const bool fits = place + pieces <= capacity;
-    const auto write = [&](u32 to, u32 piece, int of, key_t with, long long first, long long last) {
-      const long long from = first + (long long)piece * size;
+  __device__ static u32 pieces(long long begin, long long end, int tile) {
+    return u32((end - begin + steps * tile - 1) / (steps * tile));
+  }
+
+  // Write the pieces of a vertex a lane to where there is room for them, if there is. tag: goes with
+  // the vertex, which then stands as its complement. By all lanes of a warp.
+  __device__ void write(bool mine, u32 place, int v, bool tag, key_t its_key, long long begin,
+                        long long end, int tile) const {
+    const u32 count = mine ? pieces(begin, end, tile) : 0;
+    const bool fits = place + count <= capacity;
+    const int tagged = tag ? ~v : v;
+    const auto put_one = [&](u32 to, u32 i, int of, key_t with, long long first, long long last) {
+      const long long from = first + (long long)i * steps * tile;
       vertex[to] = of;
       key[to] = with;
-      arcs[to] = u64(from) | u64(min((long long)size, last - from)) << 48;
+      arcs[to] = u64(from) | u64(min((long long)steps * tile, last - from)) << 48;
     };
     if (!fits) {  // what stands beyond these places is lost; these must not be read
-      for (u32 i = place; i < capacity; ++i) arcs[i] = 0;
+      for (u32 to = place; to < capacity; ++to) arcs[to] = 0;
+    } else if (count <= 4) {
+      for (u32 i = 0; i < count; ++i) put_one(place + i, i, tagged, its_key, begin, end);
     }
-    const int tagged = tag ? ~v : v;
-    if (fits && pieces <= 4) {
-      for (u32 i = 0; i < pieces; ++i) write(place + i, i, tagged, its_key, begin, end);
-    }
-    for (u32 large = __ballot_sync(all_lanes, fits && pieces > 4); large; large &= large - 1) {
+    for (u32 large = __ballot_sync(all_lanes, fits && count > 4); large; large &= large - 1) {
       const int from = __ffs(large) - 1;
-      const u32 many = __shfl_sync(all_lanes, pieces, from);
+      const u32 many = __shfl_sync(all_lanes, count, from);
       const u32 first_place = __shfl_sync(all_lanes, place, from);
       const int of = __shfl_sync(all_lanes, tagged, from);
       const key_t with = __shfl_sync(all_lanes, its_key, from);
       const long long first = __shfl_sync(all_lanes, begin, from);
       const long long last = __shfl_sync(all_lanes, end, from);
-      for (u32 i = lane; i < many; i += 32) write(first_place + i, i, of, with, first, last);
+      for (u32 i = threadIdx.x & 31; i < many; i += 32) {
+        put_one(first_place + i, i, of, with, first, last);
+      }
     }
-    return fits;
+  }
+
+  // Put a vertex a lane in. Returns whether this lane's is.
+  __device__ bool put(bool mine, int v, bool tag, key_t its_key, const long long* indptr,
+                      int tile) const {
+    if (!__any_sync(all_lanes, mine)) return true;
+    const long long begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
+    const u32 its_pieces = pieces(begin, end, tile), before = prefix_sum(its_pieces);
+    u32 place = 0;
+    if ((threadIdx.x & 31) == 31) place = atomicAdd(count, before);
+    place = __shfl_sync(all_lanes, place, 31) + before - its_pieces;
+    write(mine, place, v, tag, its_key, begin, end, tile);
+    return place + its_pieces <= capacity;
   }
 };
 

@@ -1,0 +1,256 @@
+// STAR's shortest-path search from two partitions: buckets of distances, from the side where fewer
+// vertices wait, or from both.
+#pragma once
+
+#include "mgraph/star_state.cuh"
+
+namespace mgraph {
+
+constexpr u32 wanted = 1024;      // pieces in a bucket
+constexpr float both_within = 4;  // both sides go on where no more than so many times as many wait
+
+struct star_reach : star_state {
+  float mean_degree;
+
+  // Put vertices, some a lane, near or far as their distances are. reached_now: those that are
+  // touched for the first time. By all lanes of a warp.
+  template <int some>
+  __device__ void put(const bool (&mine)[some], const int (&v)[some], const key_t (&key)[some],
+                      const bool (&reached_now)[some], int side) {
+    const int lane = threadIdx.x & 31, near_written = 1 - now.near_read;
+    const key_t high = now.high[side];
+    bool close[some], waits[some];
+    long long begin[some], end[some];
+    key_t least = no_key;
+#pragma unroll
+    for (int i = 0; i < some; ++i) {
+      close[i] = mine[i] && key[i] < high;
+      waits[i] = mine[i] && !close[i];
+      begin[i] = close[i] ? indptr[v[i]] : 0;
+      end[i] = close[i] ? indptr[v[i] + 1] : 0;
+      if (waits[i]) least = min(least, key[i]);
+    }
+#pragma unroll
+    for (int i = 0; i < some; ++i) waits[i] = waits[i] && begins_to_wait(v[i], side);
+    u32 pieces = 0, counts = 0;  // counts: of those that wait far, and above bit 16 of those touched
+#pragma unroll
+    for (int i = 0; i < some; ++i) {
+      pieces += arc_queue::pieces(begin[i], end[i], tile);
+      counts += waits[i] + (reached_now[i] << 16);
+    }
+    // Places in all lists at once, a lane a list: near, far and touched of either side.
+    const u32 near_sum = prefix_sum(pieces), sums = prefix_sum(counts << 8 * side);
+    const u32 all_near = __shfl_sync(all_lanes, near_sum, 31);
+    const u32 all_sums = __shfl_sync(all_lanes, sums, 31);
+    u32 place = 0;
+    if (lane < 5) {
+      const u32 amount = lane == 0 ? all_near : all_sums >> 8 * (lane - 1) & 0xFF;
+      u32* const list = lane == 0   ? &told->near[near_written]
+                        : lane <= 2 ? &told->far[lane - 1][now.written[lane - 1]]
+                                    : &told->touched[lane - 3];
+      if (amount) place = atomicAdd(list, amount);
+    }
+    u32 near_place = __shfl_sync(all_lanes, place, 0) + near_sum - pieces;
+    u32 far_place = __shfl_sync(all_lanes, place, 1 + side) + (sums >> 8 * side & 0xFF) -
+                    (counts & 0xFFFF);
+    u32 touched_place = __shfl_sync(all_lanes, place, 3 + side) + (sums >> 16 + 8 * side & 0xFF) -
+                        (counts >> 16);
+    const arc_queue queue = near(near_written);
+    int* const waiting = far_list(side, now.written[side]);
+#pragma unroll
+    for (int i = 0; i < some; ++i) {
+      if (waits[i]) waiting[far_place++] = v[i];
+      if (reached_now[i]) touched[side * n + touched_place++] = v[i];
+      if (!__any_sync(all_lanes, close[i])) continue;
+      queue.write(close[i], near_place, v[i], side == below, key[i], begin[i], end[i], tile);
+      near_place += arc_queue::pieces(begin[i], end[i], tile);
+      if (close[i] && near_place > near_capacity) {
+        put_off(v[i], side);
+        least = min(least, key[i]);
+      }
+    }
+    for (int of = 0; of < 2; ++of) {
+      const key_t nearest = warp_min(side == of ? least : no_key);
+      if (lane == 0 && nearest < no_key) atomicMin(&told->least_far[of][now.written[of]], nearest);
+    }
+  }
+
+  // Whether a vertex was not yet among those that wait far; it is then.
+  __device__ bool begins_to_wait(int v, int side) const {
+    const u32 bit = 1u << (2 * (v & 15) + side);
+    return !(atomicOr(&waits_far[v >> 4], bit) & bit);
+  }
+
+  // What does not fit into a bucket waits far.
+  __device__ void put_off(int v, int side) const {
+    atomicAdd(&told->full, 1u);
+    if (begins_to_wait(v, side)) {
+      const int half = now.written[side];
+      far_list(side, half)[atomicAdd(&told->far[side][half], 1u)] = v;
+    }
+  }
+
+  // After each step: what is next. By a thread of each block, alike.
+  __device__ void decide() {
+    if (now.next == step::fill) {
+      now.near_read = 1 - now.near_read;
+      resize_buckets();
+    } else if (now.next == step::expand) {
+      now.near_read = 1 - now.near_read;
+    }
+    if (now.seen.near[now.near_read]) {
+#ifdef MGRAPH_PROFILE
+      ++now.ph, now.pc += now.seen.near[now.near_read];
+#endif
+      now.next = step::expand;
+      return;
+    }
+    for (int side = 0; side < 2; ++side) {  // the bucket is done, unless some of it was put off
+      if (now.goes_on[side] && now.full == now.seen.full) now.radius[side] = now.high[side];
+    }
+    now.full = now.seen.full;
+    now.next = finished() ? step::over : step::fill;
+    if (now.next == step::fill) choose_sides();
+  }
+
+  __device__ bool finished() const {
+    if (now.seen.abandoned || added(now.radius[0], now.radius[1]) >= now.seen.best) return true;
+    for (int side = 0; side < 2; ++side) {
+      if (now.started[side] && now.seen.far[side][now.written[side]] == 0) return true;
+    }
+    return false;
+  }
+
+  __device__ void choose_sides() {
+#ifdef MGRAPH_PROFILE
+    ++now.bk;
+#endif
+    float waiting[2];
+    for (int side = 0; side < 2; ++side) {
+      waiting[side] = now.started[side] ? mean_degree * now.seen.far[side][now.written[side]]
+                                        : float(now.seen.arcs[side]);
+    }
+    for (int side = 0; side < 2; ++side) {
+      now.goes_on[side] = waiting[side] <= both_within * min(waiting[0], waiting[1]);
+      if (!now.goes_on[side]) continue;
+      const key_t least = now.started[side] ? now.seen.least_far[side][now.written[side]] : 0;
+      const key_t low = max(now.radius[side], least);
+      now.high[side] = min(added(low, now.bucket[side]), now.seen.best);
+      now.written[side] = 1 - now.written[side];
+    }
+  }
+
+  // Larger ranges where the last one held few vertices, and hardly more than the one before: on graphs
+  // of small diameter they soon are too many.
+  __device__ void resize_buckets() {
+    const u32 count = now.seen.near[now.near_read];
+    for (int side = 0; side < 2; ++side) {
+      if (!now.goes_on[side]) continue;
+      key_t& bucket = now.bucket[side];
+      if (4 * count < wanted && count <= 2 * now.filled[side]) {
+        bucket = min(added(bucket, bucket), now.seen.best);
+      } else if (count > wanted) {
+        bucket = max(halved(bucket), now.its.bucket);
+      }
+      now.filled[side] = max(count, 1u);
+      now.started[side] = true;
+    }
+  }
+
+  // The next bucket of a side, from its seeds or its far list.
+  __device__ void fill(int side) {
+    const int half = 1 - now.written[side];
+    const bool seeds = !now.started[side];
+    const u32 count = seeds ? now.its.size : now.seen.far[side][half];
+    if (blocks.leads()) {  // all know already what is told of the half that is read
+      told->far[side][half] = 0;
+      told->least_far[side][half] = no_key;
+    }
+    for (u32 base = 0; base < count; base += blocks.threads()) {
+      const u32 i = base + blocks.thread();
+      bool mine[1] = {i < count};
+      int v[1] = {0};
+      key_t key[1] = {0};
+      if (mine[0] && seeds) {
+        v[0] = tree[i];
+        mine[0] = side_of(i) == side;
+      } else if (mine[0]) {
+        v[0] = fresh(&far_list(side, half)[i]);
+        atomicAnd(&waits_far[v[0] >> 4], ~(1u << (2 * (v[0] & 15) + side)));
+        key[0] = load(&labels[v[0]]).distance[side];
+        // Nearer ones came into an earlier bucket by another arc.
+        mine[0] = key[0] >= now.radius[side] && added(key[0], now.radius[1 - side]) < now.seen.best;
+      }
+      if (__any_sync(all_lanes, mine[0])) put(mine, v, key, {false}, side);
+    }
+  }
+
+  // Relax arcs. both: whether the other side's labels may change meanwhile.
+  __device__ void relax(bool (&mine)[steps], const int (&v)[steps], const weight_t (&its_weight)[steps],
+                        const label (&there)[steps], int side, key_t from, bool both) {
+    key_t key[steps], old[steps], rest[steps];
+    bool reached_now[steps], any = false;
+    const key_t best = now.seen.best, other_radius = now.radius[1 - side];
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      key[i] = extended(from, its_weight[i]);
+      rest[i] = there[i].distance[1 - side];
+      // What the other side has not reached is farther from it than its radius.
+      mine[i] = mine[i] && key[i] < there[i].distance[side] &&
+                (rest[i] != no_key || added(key[i], other_radius) <= best);
+      old[i] = mine[i] ? atomicMin(&labels[v[i]].distance[side], key[i]) : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      mine[i] = mine[i] && key[i] < old[i];
+      any = any || mine[i];
+    }
+    if (!__any_sync(all_lanes, any)) return;
+    if (both) {  // of two sides that come at once, one sees the other
+      fence();
+#pragma unroll
+      for (int i = 0; i < steps; ++i) {
+        if (mine[i]) rest[i] = load(&labels[v[i]]).distance[1 - side];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      reached_now[i] = mine[i] && old[i] == no_key && rest[i] != 0;  // seeds are known already
+      if (mine[i] && rest[i] != no_key) {
+        const key_t total = added(key[i], rest[i]);
+        if (total < best) atomicMin(&told->best, total);
+      }
+      // Beyond the other partition, or too far, no shortest path goes on.
+      mine[i] = mine[i] && rest[i] != 0 && added(key[i], other_radius) < best;
+    }
+    put(mine, v, key, reached_now, side);
+  }
+
+  // Label what lies within the radii, until the length of a shortest path is known.
+  __device__ void reach(const u32* first_of_query) {
+#ifdef MGRAPH_PROFILE
+    now.ph = now.bk = now.pc = 0;
+#endif
+    if (threadIdx.x == 0) now.next = step::over;
+    look([&]() { decide(); });
+    while (now.next != step::over) {
+      if (blocks.leads()) told->abandoned = fresh(&first_of_query[now.its.query]) < now.its.order;
+      if (now.next == step::fill) {
+        for (int side = 0; side < 2; ++side) {
+          if (now.goes_on[side]) fill(side);
+        }
+      } else {
+        const bool both = now.goes_on[0] && now.goes_on[1];
+        const key_t limit = min(now.seen.best, now.its.bound - 1);
+        for_each_arc(limit, [&](bool (&mine)[steps], const int (&v)[steps],
+                                const weight_t (&its_weight)[steps], const label (&there)[steps],
+                                int side, key_t key) {
+          relax(mine, v, its_weight, there, side, key, both);
+        });
+      }
+      look([&]() { decide(); });
+    }
+  }
+};
+
+}  // namespace mgraph

@@ -1,0 +1,213 @@
+// What a group of blocks keeps of one of STAR's searches, and how its blocks agree on the next step.
+#pragma once
+
+#include "mgraph/arc_queue.cuh"
+
+namespace mgraph {
+
+constexpr int above = 0, below = 1;  // the sides
+
+struct job {
+  long long tree;               // where its vertices begin
+  int size, first, last, end;   // of the tree, and the positions of the loose path and what is below
+  int query, order;
+  key_t bound;   // shorter paths count
+  key_t bucket;  // so large a range of distances is searched first
+};
+
+// What a group's blocks tell each other. A far list has two halves: one is read, one is written.
+struct counters {
+  u32 near[2];
+  u32 far[2][2];
+  u32 touched[2];
+  u32 full;    // how often a bucket was too large
+  u32 target;  // the least vertex of the partition below that a shortest path ends at
+  u32 job, abandoned;
+  u64 arcs[2];  // of the partitions
+  key_t least_far[2][2];
+  key_t best;
+};
+
+enum class step { over, fill, expand };
+
+// Where a search stands; the same in all blocks of a group, in shared memory.
+struct standing {
+  counters seen;  // what was told up to the last barrier
+  job its;
+  step next;
+  key_t radius[2], high[2], bucket[2];
+  bool started[2], goes_on[2];
+  int written[2];  // the half of each far list
+  int near_read;   // the half of near
+  u32 filled[2];   // pieces in the last bucket
+  u32 full;        // as told before the bucket
+#ifdef MGRAPH_PROFILE
+  u32 ph, bk, pc;
+#endif
+};
+
+struct label {
+  key_t distance[2];  // from the partition above and from that below
+};
+
+__device__ __forceinline__ label load(const label* at) {
+  label it;
+  if constexpr (sizeof(key_t) == 4) {
+    const int2 both = __ldcg((const int2*)at);
+    it.distance[0] = both.x, it.distance[1] = both.y;
+  } else {
+    const longlong2 both = __ldcg((const longlong2*)at);
+    it.distance[0] = both.x, it.distance[1] = both.y;
+  }
+  return it;
+}
+
+__device__ __forceinline__ key_t added(key_t a, key_t b) {
+  return as_key(sum(as_length(a), as_length(b)));
+}
+
+__device__ __forceinline__ key_t halved(key_t a) {
+  if constexpr (length_t(0.5) == 0) {
+    return max(a / 2, key_t(1));
+  } else {
+    return as_key(as_length(a) / 2);
+  }
+}
+
+__device__ __forceinline__ key_t warp_min(key_t key) {
+  for (int apart = 16; apart; apart /= 2) key = min(key, __shfl_xor_sync(all_lanes, key, apart));
+  return key;
+}
+
+struct star_state {
+  group blocks;
+  const long long* indptr;
+  const int* indices;
+  const weight_t* weights;  // null: every weight is 1
+  size_t n;
+  int tile;  // lanes to a piece of arcs
+  label* labels;
+  u32* marks;      // a bit a vertex
+  u32* waits_far;  // two bits a vertex
+  counters* told;
+  standing& now;
+  // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
+  int* near_vertex;
+  u64* near_arcs;
+  key_t* near_key;
+  u32 near_capacity;
+  int* far;
+  int* touched;
+  const int* tree;  // the query's, in preorder
+
+  __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
+
+  __device__ arc_queue near(int half) const {
+    const size_t at = size_t(half) * near_capacity;
+    return {near_vertex + at, near_arcs + at, near_key + at, near_capacity, &told->near[half]};
+  }
+  __device__ int* far_list(int side, int half) const { return far + size_t(2 * side + half) * n; }
+
+  __device__ int side_of(int at) const {
+    const job& its = now.its;
+    return at >= its.last && at < its.end ? below : at < its.first || at >= its.end ? above : -1;
+  }
+
+  // A barrier, at which all see what all have told, and one thread of each block decides on it.
+  template <class Decide> __device__ void look(Decide decide) {
+    blocks.wait();
+    if (threadIdx.x < 32) {
+      for (int i = threadIdx.x; i < int(sizeof(counters) / 4); i += 32) {
+        ((u32*)&now.seen)[i] = fresh((const u32*)told + i);
+      }
+      __syncwarp();
+      if (threadIdx.x == 0) decide();
+    }
+    blocks.wait();
+  }
+
+  // What is told at the beginning of a search. By one thread, before the others begin.
+  __device__ void restart(const job& its) {
+    for (int i = 0; i < 2; ++i) {
+      told->near[i] = told->far[0][i] = told->far[1][i] = 0;
+      told->least_far[0][i] = told->least_far[1][i] = no_key;
+      told->arcs[i] = 0;
+    }
+    told->touched[above] = its.size - (its.last - its.first);  // both partitions
+    told->touched[below] = 0;
+    told->full = told->abandoned = 0;
+    told->target = ~0u;
+    told->best = its.bound;
+  }
+
+  __device__ void begin() {
+    const job& its = now.its;
+    for (int at = blocks.thread(); at < its.size; at += blocks.threads()) {
+      const int side = side_of(at), v = tree[at];
+      if (side < 0) continue;
+      touched[at < its.first ? at : at - (its.last - its.first)] = v;
+      labels[v].distance[side] = 0;
+      atomicAdd(&told->arcs[side], u64(indptr[v + 1] - indptr[v]));
+    }
+    if (threadIdx.x > 0) return;
+    now.near_read = 0;
+    now.full = 0;
+    for (int side = 0; side < 2; ++side) {
+      now.radius[side] = 0;
+      now.bucket[side] = its.bucket;
+      now.filled[side] = 1;
+      now.started[side] = now.goes_on[side] = false;
+      now.written[side] = 0;
+    }
+  }
+
+  // Labels as they were before the search.
+  __device__ void reset() {
+    for (int side = 0; side < 2; ++side) {
+      const u32 count = now.seen.touched[side];
+      for (u32 i = blocks.thread(); i < count; i += blocks.threads()) {
+        const int v = fresh(&touched[side * n + i]);
+        labels[v] = {{no_key, no_key}};
+        marks[v >> 5] = 0;
+        waits_far[v >> 4] = 0;
+      }
+    }
+  }
+
+  // Call f(mine, head, weight, label, side, key of the tail) for the arcs of the vertices near,
+  // `steps` a lane, by all lanes of a warp. Heads that are farther than the limit are passed over.
+  template <class F> __device__ void for_each_arc(key_t limit, F f) {
+    const int half = now.near_read;
+    const arc_queue from = near(half);
+    const u32 count = min(now.seen.near[half], near_capacity);
+    const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
+    if (blocks.leads()) told->near[half] = 0;  // all know how many there are
+    for (u32 base = blocks.thread() / 32 * (32 / tile); base < count;
+         base += blocks.threads() / tile) {
+      const u32 i = base + lane / tile;
+      arc_piece piece = i < count ? from.at(i) : arc_piece{0, 0, 0, 0};
+      const int side = piece.vertex < 0 ? below : above;
+      const int tail = piece.vertex < 0 ? ~piece.vertex : piece.vertex;
+      if (piece.count && load(&labels[tail]).distance[side] != piece.key) piece.count = 0;
+      bool mine[steps];
+      int head[steps];
+      weight_t its_weight[steps];
+      label there[steps];
+#pragma unroll
+      for (int k = 0; k < steps; ++k) {
+        const int arc = k * tile + in_tile;
+        mine[k] = arc < piece.count;
+        head[k] = mine[k] ? indices[piece.begin + arc] : 0;
+        its_weight[k] = mine[k] ? weight(piece.begin + arc) : weight_t(0);
+      }
+#pragma unroll
+      for (int k = 0; k < steps; ++k) {
+        mine[k] = mine[k] && extended(piece.key, its_weight[k]) <= limit;
+        there[k] = mine[k] ? load(&labels[head[k]]) : label{{no_key, no_key}};
+      }
+      f(mine, head, its_weight, there, side, piece.key);
+    }
+  }
+};
+
+}  // namespace mgraph

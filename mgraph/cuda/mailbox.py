@@ -1,0 +1,56 @@
+"""What a launch is asked and what it answers, each by one copy: for launches that take microseconds."""
+
+from typing import Any
+
+import numpy as np
+
+_ALIGNED = 16
+
+
+class Mailbox:
+    """Pinned memory beside device memory of the same layout, for one launch after another."""
+
+    def __init__(self) -> None:
+        """Allocate nothing yet."""
+        self._host: Any = np.empty(0, np.uint8)
+        self._device: Any = None
+
+    def lay_out(self, *parts: tuple[int, Any]) -> list[np.ndarray]:
+        """Arrays of so many elements of these types, one behind another, to be filled."""
+        import cupy
+        import cupyx
+
+        self._starts = [0]
+        for count, dtype in parts:
+            size = count * np.dtype(dtype).itemsize
+            self._starts.append(self._starts[-1] + -(-size // _ALIGNED) * _ALIGNED)
+        if self._host.size < self._starts[-1]:
+            size = 2 * self._starts[-1]
+            self._host = cupyx.empty_pinned(size, np.uint8)
+            self._device = cupy.empty(size, np.uint8)
+        return [
+            self._host[start : start + count * np.dtype(dtype).itemsize].view(dtype)
+            for start, (count, dtype) in zip(self._starts, parts, strict=False)
+        ]
+
+    def address(self, part: int) -> np.uint64:
+        """Where a part is on the device."""
+        return np.uint64(self._device.data.ptr + self._starts[part])
+
+    def send(self, parts: int) -> None:
+        """Copy the first parts to the device, on the current stream."""
+        self._copy(0, self._starts[parts], to_device=True)
+
+    def fetch(self, first: int, stop: int) -> None:
+        """Copy parts from ``first`` on back, on the current stream; nothing is waited for."""
+        self._copy(self._starts[first], self._starts[stop], to_device=False)
+
+    def _copy(self, start: int, stop: int, *, to_device: bool) -> None:
+        import cupy
+        from cupy.cuda import runtime
+
+        device, host = self._device.data.ptr + start, self._host.ctypes.data + start
+        kind = runtime.memcpyHostToDevice if to_device else runtime.memcpyDeviceToHost
+        target, source = (device, host) if to_device else (host, device)
+        stream = cupy.cuda.get_current_stream().ptr
+        runtime.memcpyAsync(target, source, stop - start, kind, stream)

@@ -1,0 +1,128 @@
+"""STAR's first tree on a GPU: the launches of ``star_centre.cu``, a query a group of blocks.
+
+Memory: see ``star_memory_gpu``.
+"""
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from mgraph.cuda.mailbox import Mailbox
+from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.source import Source, multiprocessors
+from mgraph.steiner.star import Centre
+from mgraph.steiner.star_centre_cpu import HUBS
+from mgraph.steiner.star_memory_gpu import THREADS, VARIANTS, GraphOnDevice, Memory, shape
+
+_FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
+_MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
+
+KERNELS = Source(__package__, "star_centre.cu", check=VARIANTS)
+
+_QUERY = np.dtype([("terminals", "i8"), ("paths", "i8"), ("count", "i4"), ("room", "i4")])
+_OUTCOME = np.dtype([("levels", "i4"), ("centre", "i4")])
+
+
+class CentreFinder:
+    """A graph's hubs, and the states of its vertices for some queries at a time."""
+
+    def __init__(self, graph: GraphOnDevice, memory: Memory) -> None:
+        """Find the hubs; what else is needed is allocated later."""
+        import cupy
+
+        self.graph, self.memory, self.mailbox = graph, memory, Mailbox()
+        self.state = cupy.empty((0, 0), np.uint32)
+        self.words = self.groups = 0
+        wide = graph.mean_degree <= _FEW_ARCS
+        self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
+        degree = graph.indptr[1:] - graph.indptr[:-1]
+        count = min(HUBS, graph.n)
+        least = cupy.partition(degree, graph.n - count)[graph.n - count]
+        candidates = cupy.flatnonzero(degree >= least)
+        order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
+        self.hubs = candidates[order].astype(np.int32)
+        self.hub_arcs = int(degree[self.hubs].sum())
+
+    def run(self, terminals: list[Any]) -> list[Centre]:
+        """Find the centres of some arrays of terminals (int64, ascending), and their paths."""
+        began = time.perf_counter()
+        length = self.graph.weight  # of a single weight
+        work = self.memory.workspace(length, min(len(terminals), multiprocessors()))
+        groups = self._states(-(-max(some.size for some in terminals) // 32), work.groups)
+        groups = min(groups, len(terminals))
+        counts = np.array([some.size for some in terminals])
+        ends = np.cumsum(counts)
+        while True:
+            found, sizes = self._launch(terminals, counts, ends, work, groups)
+            if found["levels"].max() < self.room:
+                break
+            self.room = 2 * int(found["levels"].max()) + 16
+        used = int(ends[-1]) * self.room * work.steps.itemsize
+        paths = self.memory.pool(used)[:used].get().view(work.steps).reshape(-1, self.room)
+        seconds = (time.perf_counter() - began) / len(terminals)
+        centres = []
+        for end, count, levels in zip(ends, counts, found["levels"].tolist(), strict=True):
+            its = sizes[end - count : end]
+            if levels < 0:
+                centres.append(Centre(None, None, its.copy(), -1, seconds))
+                continue
+            steps = paths[end - count : end][np.arange(self.room) < its[:, None]]
+            weight = steps["weight"].copy().view(work.length).astype(self.graph.kind)
+            start = np.zeros(count + 1, np.int64)
+            np.cumsum(its, out=start[1:])
+            centres.append(Centre(steps["vertex"].astype(np.int64), weight, start, levels, seconds))
+        return centres
+
+    def _states(self, words: int, groups: int) -> int:
+        """Have states of so many words for some groups; returns for how many."""
+        import cupy
+
+        if self.words != words or self.groups < groups:
+            self.state = None
+            each = 12 * words * self.graph.n + 4 * HUBS * words
+            self.groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
+            self.words = words
+            self.state = cupy.zeros((self.groups, self.graph.n * 3 * words), np.uint32)
+            self.hub_words = cupy.empty((self.groups, self.hubs.size * words), np.uint32)
+        return self.groups
+
+    def _launch(
+        self, terminals: list[Any], counts: Any, ends: Any, work: Any, groups: int
+    ) -> tuple[Any, Any]:
+        """Search; returns the outcomes, and the sizes of all paths."""
+        import cupy
+
+        total = int(ends[-1])
+        blocks, cluster = shape(groups)
+        queries, ids, state, outcomes, sizes = self.mailbox.lay_out(
+            (len(terminals), _QUERY),
+            (total, np.int32),
+            (groups + 1, np.uint64),
+            (len(terminals), _OUTCOME),
+            (total, np.int32),
+        )
+        queries["terminals"], queries["count"] = ends - counts, counts
+        queries["paths"], queries["room"] = (ends - counts) * self.room, self.room
+        np.concatenate(terminals, out=ids, casting="same_kind")
+        state[:] = 0
+        at = self.mailbox.address
+        self.mailbox.send(3)
+        kernel = KERNELS.kernel(
+            "star_centre", **self.graph.defines(str(work.length)), MGRAPH_CLUSTER=cluster
+        )
+        kernel(
+            (groups * blocks,),
+            (THREADS,),
+            (
+                *self.graph.arguments, at(0), np.int32(len(terminals)),
+                at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,
+                np.int32(self.hubs.size), np.int64(self.hub_arcs), at(3), at(4),
+                self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),
+                work.told, self.state, work.marks, self.hub_words, *work.near, work.lists,
+            ),
+        )  # fmt: skip
+        self.mailbox.fetch(3, 5)
+        cupy.cuda.get_current_stream().synchronize()
+        return outcomes, sizes

@@ -1,0 +1,126 @@
+"""The device memory of STAR's searches: what a group of blocks works in, and how many there are.
+
+Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^22
+pieces of 24 + 2·b; the breadth-first search takes 12·n more for each 32 terminals.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.graph import Graph
+from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.source import multiprocessors
+from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
+
+THREADS = 1024  # a block, one to a multiprocessor
+NOTHING = np.uint32(0xFFFFFFFF)
+_CLUSTERS = (8, 4, 2)  # blocks of a group that are a cluster
+_STEPS = 4  # as in arc_queue.cuh
+_MOST_PIECES = 1 << 22
+_COUNTERS_BYTES = 192  # at least those of either kernel
+_MEMORY_SHARE = 0.6  # of what is free, at most
+VARIANTS = tuple(
+    (*length_defines(*types).items(), ("MGRAPH_CLUSTER", cluster))
+    for types in LENGTH_TYPES
+    if types != ("float32", "float32")
+    for cluster in ("1", "8")
+)
+
+
+def shape(groups: int) -> tuple[int, int]:
+    """Blocks of a group, and of a cluster, where so many groups share the device."""
+    blocks = max(1, multiprocessors() // groups)
+    if blocks > _CLUSTERS[0]:
+        return blocks, 1
+    blocks = next((size for size in _CLUSTERS if size <= blocks), 1)
+    return blocks, blocks
+
+
+class GraphOnDevice:
+    """A graph as the kernels take it, float32 weights as float64. kind: of what is returned."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Convert what must be. graph: on the device."""
+        self.n, self.m = graph.n, graph.m
+        self.indptr, self.weights = graph.indptr, graph.weights
+        self.indices = graph.indices.astype(np.int32, copy=False)
+        if self.weights is not None and self.weights.dtype == np.float32:
+            self.weights = self.weights.astype(np.float64)
+        self.weight = "int32" if self.weights is None else str(self.weights.dtype)
+        self.kind = np.dtype(np.float64 if self.weight == "float64" else np.int64)
+        self.mean_degree = graph.m / max(graph.n, 1)
+        self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
+        fitting = (size for size in (4, 8, 16) if self.mean_degree <= 1.5 * size)
+        self.tile = next(fitting, 32)  # lanes
+        self.pieces = min(self.n + self.m // (_STEPS * self.tile) + 64, _MOST_PIECES)
+        self.arguments = (
+            self.indptr, self.indices, 0 if self.weights is None else self.weights,
+            np.int32(self.n), np.int32(self.tile),
+        )  # fmt: skip
+
+    def defines(self, length: str) -> dict[str, str]:
+        """The kernels' macros for lengths of this type."""
+        return length_defines(self.weight, length)
+
+    def lengths(self, longest: float) -> str:
+        """The type for paths of this length: two are added, and one more arc is tried."""
+        if self.kind.kind == "f":
+            return "float64"
+        wide = self.weight == "int64" or 2 * longest + self.heaviest >= 1 << 31
+        return "int64" if wide else "int32"
+
+
+class Workspace:
+    """The memory of some groups, for lengths of one type."""
+
+    def __init__(self, graph: GraphOnDevice, length: str, groups: int) -> None:
+        """Allocate for so many groups, or as many as there is room for."""
+        import cupy
+
+        n, pieces = graph.n, graph.pieces
+        key = key_dtype(np.dtype(length))
+        each = n * (2 * key.itemsize + 25) + 2 * pieces * (12 + key.itemsize) + 4096
+        groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
+        self.groups, self.key, self.length = groups, key, np.dtype(length)
+        self.labels = cupy.full((groups, n, 2), np.iinfo(key).max, key)
+        self.marks = cupy.zeros((groups, (n + 31) // 32), np.uint32)
+        self.waits_far = cupy.zeros((groups, (n + 15) // 16), np.uint32)
+        self.near = (
+            cupy.empty((groups, 2, pieces), np.int32),
+            cupy.empty((groups, 2, pieces), np.uint64),
+            cupy.empty((groups, 2, pieces), key),
+            np.uint32(pieces),
+        )
+        self.lists = cupy.empty((groups, 4, n), np.int32)
+        self.touched = cupy.empty((groups, 2, n), np.int32)
+        self.told = cupy.zeros((groups, _COUNTERS_BYTES), np.uint8)
+        self.steps = np.dtype([("weight", key), ("vertex", "i4")], align=True)  # of a path
+
+
+class Memory:
+    """A graph's workspaces, made when they are first needed."""
+
+    def __init__(self, graph: GraphOnDevice) -> None:
+        """Allocate nothing yet."""
+        self.graph = graph
+        self._workspaces: dict[str, Workspace] = {}
+        self._pool: Any = None
+
+    def workspace(self, length: str, groups: int) -> Workspace:
+        """One of so many groups, or as many as there is room for."""
+        found = self._workspaces.get(length)
+        if found is None or found.groups < groups:
+            groups = max(groups, 0 if found is None else found.groups)
+            del found
+            self._workspaces.pop(length, None)
+            self._workspaces[length] = found = Workspace(self.graph, length, groups)
+        return found
+
+    def pool(self, size: int) -> Any:
+        """So many bytes for the paths that are found."""
+        import cupy
+
+        if self._pool is None or self._pool.size < size:
+            self._pool = cupy.empty(size, np.uint8)
+        return self._pool
