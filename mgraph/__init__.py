@@ -17,6 +17,7 @@ _HOME = {
     "DatasetError": "mgraph.errors",
     "Degrees": "mgraph.distributed.degrees",
     "DeviceError": "mgraph.errors",
+    "DisconnectedError": "mgraph.errors",
     "EdgeList": "mgraph.core.edges",
     "EnergyMeter": "mgraph.cuda.energy",
     "Graph": "mgraph.core.graph",
@@ -24,6 +25,7 @@ _HOME = {
     "MgraphError": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
+    "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
     "connect": "mgraph.distributed.connect",
@@ -43,8 +45,11 @@ _HOME = {
     "plot_speedup_against_power": "mgraph.shortest_paths.energy_plots",
     "plot_time": "mgraph.shortest_paths.energy_plots",
     "read_graph": "mgraph.io.formats",
+    "read_steinlib": "mgraph.io.steinlib",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.sssp",
+    "steiner_tree": "mgraph.steiner.steiner_tree",
+    "steiner_trees": "mgraph.steiner.steiner_tree",
     "to_networkx": "mgraph.io.networkx_graph",
     "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.verify",
@@ -68,6 +73,7 @@ if TYPE_CHECKING:
         ClusterError,
         DatasetError,
         DeviceError,
+        DisconnectedError,
         MgraphError,
         OutOfMemoryError,
         StorageError,
@@ -78,6 +84,7 @@ if TYPE_CHECKING:
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx
     from mgraph.io.sparse_matrix import from_sparse, to_sparse
+    from mgraph.io.steinlib import read_steinlib
     from mgraph.shortest_paths.energy_plots import (
         Measured,
         plot_power_against_set_point,
@@ -92,6 +99,7 @@ if TYPE_CHECKING:
         plot_parallelism_against_delta,
         plot_profile,
     )
+    from mgraph.steiner.steiner_tree import SteinerTree, steiner_tree, steiner_trees
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What a launch is asked and what it answers, each by one copy: for launches that take microseconds."""
+"""What a launch is asked and what it answers, a copy each: for launches of microseconds."""
 
 from typing import Any
 

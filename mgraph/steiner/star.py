@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mgraph.errors import DisconnectedError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import LoosePaths, Tree
 
@@ -64,12 +63,12 @@ class Query:
     """
 
     def __init__(self, terminals: Any, centre: Centre, epsilon: float) -> None:
-        """Take the first tree. Raises DisconnectedError."""
+        """Take the tree of the centre's paths."""
         began = time.perf_counter()
         self.terminals, self.epsilon = terminals, epsilon
         self.searches = self.accepted = 0
         self.complete = False
-        tree = first_tree(centre, terminals)
+        tree = tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
         self._take(tree, tree_cpu.loose_paths(tree))
         self.initial_cost = self.tree.weight.sum().item()
         self.seconds = {
@@ -96,6 +95,12 @@ class Query:
         self.seconds["splits_and_merges"] += time.perf_counter() - began
 
 
+class Apart(NamedTuple):
+    """No tree holds both the first terminal of a query and this other."""
+
+    other: int
+
+
 class Search(Protocol):
     """What a backend does for STAR, for several queries at once."""
 
@@ -104,17 +109,6 @@ class Search(Protocol):
 
     def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
         """Of each query the first path that has a replacement; none are tried past the deadline."""
-
-
-def first_tree(centre: Centre, terminals: Any) -> Tree:
-    """The tree of the centre's paths: each is followed from where it leaves those before it."""
-    if centre.levels < 0:
-        other = terminals[np.flatnonzero(centre.start == 0)[0]]
-        raise DisconnectedError(
-            f"terminals {terminals[0]:,} and {other:,} lie in different components, so that no "
-            "tree holds both; leave one of them out"
-        )
-    return tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
 
 
 def _bounds(paths: LoosePaths, epsilon: float) -> Any:
@@ -133,7 +127,7 @@ def run(
     epsilon: float = 0.0,
     deadline: float = math.inf,
     together: int = 1,
-) -> Iterator[tuple[int, Query | DisconnectedError]]:
+) -> Iterator[tuple[int, Query | Apart]]:
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
     terminals: an array a query, int64, ascending, distinct. deadline: of ``time.perf_counter``;
@@ -147,11 +141,11 @@ def run(
             return
         centres = search.centres([terminals[i] for i in begun]) if begun else []
         for i, centre in zip(begun, centres, strict=True):
-            try:
+            if centre.levels < 0:
+                yield i, Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
+            else:
                 on_the_way[i] = Query(terminals[i], centre, epsilon)
-            except DisconnectedError as error:
-                yield i, error
-        if time.perf_counter() < deadline:
+        if on_the_way and time.perf_counter() < deadline:
             found = search.first_shorter(list(on_the_way.values()), deadline)
             for query, replacement in zip(on_the_way.values(), found, strict=True):
                 query.advance(replacement)

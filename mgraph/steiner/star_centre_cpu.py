@@ -1,11 +1,10 @@
-"""STAR's first tree on one core: breadth-first search from all terminals until a vertex is reached by
-all.
+"""STAR's first tree on one core: breadth-first search from all terminals until they meet.
 
 A level at a time, in bit sets of 64 terminals. A vertex keeps two bits a terminal: 0 before it is
 reached, then 1 to 3 by the level modulo 3, which tells a neighbour one level nearer from all
-others, so that paths need no predecessors. At the first level at which any vertex is reached by all,
-the centre is that of most arcs, of these the least; its paths go on to the least neighbour that is
-nearer. The vertices of most arcs are looked at before a level that costs more: on graphs with hubs
+others, so that paths need no predecessors. At the first level at which any vertex is reached by
+all, the centre is that of most arcs, of these the least; its paths go on to the least neighbour
+that is nearer. The vertices of most arcs are looked at before a level that costs more: on graphs with hubs
 one of them mostly is the centre, and the largest level is never searched.
 
 Cost: of k terminals, the arcs of the vertices reached once a level and 64 terminals; memory 24
@@ -56,7 +55,9 @@ def _full_hub(indptr, indices, state, full, hubs):
             left = np.int64(0)
             for word in range(full.size):
                 seen = state[hub, _LOW, word] | state[hub, _HIGH, word]
-                state[hub, _ARRIVING, word] |= (state[v, _LOW, word] | state[v, _HIGH, word]) & ~seen
+                state[hub, _ARRIVING, word] |= (
+                    state[v, _LOW, word] | state[v, _HIGH, word]
+                ) & ~seen
                 left += seen | state[hub, _ARRIVING, word] != full[word]
             if left == 0:
                 return hub

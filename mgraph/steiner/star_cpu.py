@@ -65,14 +65,14 @@ def _search(
         ]
     )
     seeds_end = np.array([vertex.size, end])
-    found, count = False, np.int64(0)
+    found, count, zero = False, np.int64(0), best - best
     met = [np.int64(0) for _ in range(0)]
     infinity = labels[labels.shape[0] - 1, 0]
     while (seed[0] < seeds_end[0] or size[0]) and (seed[1] < seeds_end[1] or size[1]):
         side = 0 if waiting[0] <= waiting[1] else 1
         heap = heaps[side]
         if seed[side] < seeds_end[side]:
-            u, distance = np.uint64(vertex[seed[side]]), best - best
+            u, distance = np.uint64(vertex[seed[side]]), zero
             seed[side] += 1
             if seed[side] == first:  # on side 0 alone: side 1 begins behind it
                 seed[side] = end
@@ -110,7 +110,7 @@ def _search(
             labels[v, side] = candidate
             rest = labels[v, 1 - side]
             if above or below:
-                rest = best - best
+                rest = zero
             if rest < infinity:
                 total = candidate + rest
                 if total < best:
@@ -126,12 +126,12 @@ def _search(
 
 
 @njit(cache=True, nogil=True)
-def _mark_below(indptr, indices, weights, labels, vertices, last, end, marked):
+def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, marked):
     """Mark the shortest paths' vertices from ``vertices`` to the partition below.
 
     marked: room for n vertices. Returns how many are, and the least of the partition below.
     """
-    count, least = np.int64(0), np.int64(-1)
+    count, least, zero = np.int64(0), np.int64(-1), length - length
     for v in vertices:
         if labels[v, _MARK] == 0:
             labels[v, _MARK] = 1
@@ -150,7 +150,7 @@ def _mark_below(indptr, indices, weights, labels, vertices, last, end, marked):
             if labels[y, _MARK] == 0:
                 rest = labels[y, 1]
                 if last <= labels[y, _POSITION] < end:
-                    rest = rest - rest
+                    rest = zero
                 if rest < labels[x, 1] and rest + weights[arc] == labels[x, 1]:
                     labels[y, _MARK] = 1
                     marked[count] = y
@@ -162,12 +162,12 @@ def _mark_below(indptr, indices, weights, labels, vertices, last, end, marked):
 def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, kind):
     """The path from ``start``, in the partition below, to that above, and its weights."""
     path, path_weight = [start], [kind[0] for _ in range(0)]
-    x = start
+    x, zero = start, length - length
     while not _above(np.int64(labels[x, _POSITION]), first, end):
         marked = labels[x, _MARK] != 0
         rest = labels[x, 1]
         if last <= labels[x, _POSITION] < end:
-            rest = rest - rest
+            rest = zero
         meets = not marked or labels[x, 0] + rest == length
         least, lightest = np.int64(-1), kind[0]
         for arc in range(indptr[x], indptr[x + 1]):
@@ -178,7 +178,7 @@ def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, 
             if meets and not tight:
                 before = labels[u, 0]
                 if _above(np.int64(labels[u, _POSITION]), first, end):
-                    before = before - before
+                    before = zero
                 tight = before < labels[x, 0] and before + weight == labels[x, 0]
             if tight:
                 least, lightest = u, kind[0] + weight
@@ -258,10 +258,8 @@ class Searcher:
         path, weight = self.touched[:0], self.kind[:0]
         if met:
             marked = np.empty(count + tree.vertex.size, np.int64)
-            marks, start = _mark_below(*self.csr, labels, met, last, end, marked)
-            path, weight = _walk_up(
-                *self.csr, labels, start, first, last, end, length, self.kind
-            )
+            marks, start = _mark_below(*self.csr, labels, met, last, end, length, marked)
+            path, weight = _walk_up(*self.csr, labels, start, first, last, end, length, self.kind)
             labels[marked[:marks], _MARK] = 0
         labels[self.touched[:count], :2] = infinity_of(labels.dtype)
         for heap, waiting in zip(self.heaps, size, strict=True):

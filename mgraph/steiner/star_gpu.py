@@ -76,9 +76,7 @@ class Searcher:
         seconds = (time.perf_counter() - began) / len(queries)
         return [replacement._replace(seconds=seconds) for replacement in found]
 
-    def _run(
-        self, queries: list[Query], length: str, speculation: int
-    ) -> list[Replacement | None]:
+    def _run(self, queries: list[Query], length: str, speculation: int) -> list[Replacement | None]:
         """Launch, and read the answer. speculation: how many loose paths of a query at a time."""
         import cupy
 
@@ -104,9 +102,7 @@ class Searcher:
         pool = self.memory.pool(room * work.steps.itemsize)
         at = self.mailbox.address
         self.mailbox.send(5)
-        kernel = KERNELS.kernel(
-            "star_search", **self.graph.defines(length), MGRAPH_CLUSTER=cluster
-        )
+        kernel = KERNELS.kernel("star_search", **self.graph.defines(length), MGRAPH_CLUSTER=cluster)
         kernel(
             (groups * blocks,),
             (THREADS,),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
@@ -20,12 +21,23 @@ _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 22
 _COUNTERS_BYTES = 192  # at least those of either kernel
 _MEMORY_SHARE = 0.6  # of what is free, at most
-VARIANTS = tuple(
-    (*length_defines(*types).items(), ("MGRAPH_CLUSTER", cluster))
-    for types in LENGTH_TYPES
-    if types != ("float32", "float32")
-    for cluster in ("1", "8")
+# What kernels are checked for: weights of float32 come as float64.
+LENGTHS = tuple(
+    tuple(length_defines(*types).items()) for types in LENGTH_TYPES if "float32" not in types
 )
+VARIANTS = tuple((*types, ("MGRAPH_CLUSTER", size)) for types in LENGTHS for size in ("1", "8"))
+
+
+def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
+    return n * (2 * key.itemsize + 25) + 2 * pieces * (12 + key.itemsize) + 4096
+
+
+def fits(graph: Graph) -> bool:
+    """Whether the current device has room for the graph and a few groups."""
+    arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
+    group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 12 * graph.n
+    there = 0 if graph.backend == "gpu" else arcs
+    return graph.n <= csr_gpu.MOST_VERTICES and there + 4 * group < _MEMORY_SHARE * free_bytes()
 
 
 def shape(groups: int) -> tuple[int, int]:
@@ -80,7 +92,7 @@ class Workspace:
 
         n, pieces = graph.n, graph.pieces
         key = key_dtype(np.dtype(length))
-        each = n * (2 * key.itemsize + 25) + 2 * pieces * (12 + key.itemsize) + 4096
+        each = _group_bytes(n, pieces, key)
         groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
         self.groups, self.key, self.length = groups, key, np.dtype(length)
         self.labels = cupy.full((groups, n, 2), np.iinfo(key).max, key)

@@ -3,8 +3,8 @@
 compute-sanitizer --tool memcheck  python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck python3 -m tests.gpu.sanitize
 
-With arguments: only those of edges, graph, checksums, frontier and near_far (predecessors with
-each search).
+With arguments: only those of edges, graph, checksums, frontier, near_far (predecessors with each
+search) and steiner.
 """
 
 import sys
@@ -82,12 +82,29 @@ def near_far():
     search("self_tuning", set_point=200, targets=[5, 6])
 
 
+def steiner():
+    random = np.random.default_rng(2)
+    for dtype in ("int32", "float64"):
+        edges = small_graph(dtype)
+        cpu = mgraph.from_edges(edges, directed=False, drop_loops=True, backend="cpu")
+        there = cpu.indptr[1:] > cpu.indptr[:-1]
+        terminals = random.choice(np.flatnonzero(there), 6, replace=False)
+        expected = mgraph.steiner_tree(cpu, terminals, backend="cpu")
+        for search in ("auto", "node", "edge"):
+            found = mgraph.steiner_tree(cpu, terminals, backend="gpu", search=search)
+            assert (found.cost, found.searches) == (expected.cost, expected.searches)
+        queries = [random.choice(np.flatnonzero(there), 4, replace=False) for _ in range(40)]
+        for i, found in mgraph.steiner_trees(cpu, queries, backend="gpu"):
+            assert found.cost == mgraph.steiner_tree(cpu, queries[i], backend="cpu").cost
+
+
 CASES = {
     "edges": edges,
     "graph": graph,
     "checksums": checksums,
     "frontier": frontier,
     "near_far": near_far,
+    "steiner": steiner,
 }
 
 

@@ -1,0 +1,140 @@
+"""A graph made ready for Steiner trees, once for all queries: checked, contracted, its searchers."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from mgraph.core.graph import Graph
+from mgraph.errors import DisconnectedError, UsageError
+from mgraph.shortest_paths.problem import length_dtype
+from mgraph.steiner import contraction
+from mgraph.steiner.contraction import Contraction
+from mgraph.steiner.star import Apart, Search
+
+
+class Prepared:
+    """What queries on one graph share. Of several threads each gets a searcher of its own."""
+
+    def __init__(self, graph: Graph) -> None:
+        """Check the graph. Raises UsageError for one that is directed or has negative weights."""
+        if not isinstance(graph, Graph):
+            raise UsageError(f"graph must be a mgraph.Graph, and is {type(graph).__name__}")
+        if graph.directed:
+            raise UsageError(
+                "Steiner trees need an undirected graph, and this one is directed; read it with "
+                "symmetrise, or give from_edges directed=False"
+            )
+        length_dtype(graph)  # raises for weights that are negative, not finite or too large
+        self.n = graph.n
+        self.contraction: Contraction | None = None
+        if graph.m and graph.weights is not None and not graph.weight_range.least > 0:
+            self.contraction = contraction.contract(graph.to_cpu())
+            graph = (
+                self.contraction.graph.to_gpu()
+                if graph.backend == "gpu"
+                else (self.contraction.graph)
+            )
+        self.graph = graph
+        self.on_gpu = graph.backend == "gpu"
+        self._lock, self._device = threading.Lock(), threading.Lock()
+        self._idle: dict[str, list[Search]] = {}
+
+    @cached_property
+    def csr(self) -> tuple[Any, Any, Any]:
+        """NumPy's indptr, indices and weights; the weights 1 where there are none."""
+        graph = self.graph.to_cpu()
+        weights = graph.weights
+        if weights is None:
+            weights = np.ones(graph.m, np.int32)
+        return graph.indptr, graph.indices, weights
+
+    @property
+    def kind(self) -> str:
+        """The type of lengths and costs: int64 or float64."""
+        weights = self.graph.weights
+        return "float64" if weights is not None and weights.dtype.kind == "f" else "int64"
+
+    def inside(self, terminals: Any) -> Any:
+        """Terminals as the contracted graph has them; ascending, distinct."""
+        if self.contraction is None:
+            return terminals
+        return np.unique(self.contraction.component[terminals])
+
+    @cached_property
+    def _component(self) -> Any:
+        indptr, indices, _ = self.csr
+        shape = (self.graph.n, self.graph.n)
+        arcs = sparse.csr_matrix((np.ones(indices.size, np.int8), indices, indptr), shape)
+        return csgraph.connected_components(arcs, directed=False)[1]
+
+    def apart(self, terminals: Any) -> Apart | None:
+        """A terminal that no tree holds beside the first, if there is one; by all components."""
+        component = self._component[terminals]
+        others = terminals[component != component[0]]
+        return Apart(int(others[0])) if others.size else None
+
+    def disconnected(self, terminals: Any, other: int) -> DisconnectedError:
+        """The error for terminals of which the first and ``other``, as inside, are apart."""
+        if self.contraction is not None:
+            other = int(terminals[self.contraction.component[terminals] == other][0])
+        return DisconnectedError(
+            f"terminals {terminals[0]:,} and {other:,} lie in different components, so that no "
+            "tree holds both; leave one of them out"
+        )
+
+    @contextmanager
+    def searcher(self, name: str) -> Iterator[Search]:
+        """STAR's searches: cpu, gpu, node or edge. One at a time on a GPU, whose blocks wait."""
+        with self._lock:
+            idle = self._idle.setdefault(name, [])
+            search = idle.pop() if idle else None
+        search = search or self._new(name)
+        try:
+            if name == "cpu":
+                yield search
+            else:
+                with self._device:
+                    yield search
+        finally:
+            with self._lock:
+                idle.append(search)
+
+    def _new(self, name: str) -> Search:
+        if name == "cpu":
+            from mgraph.steiner import star_cpu
+
+            return star_cpu.Searcher(*self.csr, self.kind)
+        from mgraph.core import csr_gpu
+
+        with self._device:
+            self.graph_on_device = csr_gpu.to_device(self.graph)
+        if name == "gpu":
+            from mgraph.steiner import star_gpu
+
+            return star_gpu.Searcher(self.graph_on_device)
+        from mgraph.steiner import star_frontier_gpu
+
+        return star_frontier_gpu.Searcher(
+            self.graph_on_device, self.csr, self.kind, by_arc=name == "edge"
+        )
+
+
+_prepared: WeakKeyDictionary[Graph, Prepared] = WeakKeyDictionary()
+_preparing = threading.Lock()
+
+
+def prepared(graph: Graph) -> Prepared:
+    """The graph made ready; kept as long as the graph is."""
+    with _preparing:
+        found = _prepared.get(graph) if isinstance(graph, Graph) else None
+        if found is None:
+            found = Prepared(graph)
+            _prepared[graph] = found
+        return found

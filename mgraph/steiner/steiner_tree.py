@@ -1,0 +1,319 @@
+"""The front door of the Steiner-tree methods: check, choose, call."""
+
+import math
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import backend as backends
+from mgraph.core.graph import Graph
+from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.errors import DisconnectedError, UsageError
+from mgraph.shortest_paths.problem import checked_vertices
+from mgraph.steiner import star, tree_cpu
+from mgraph.steiner.prepared import Prepared, prepared
+from mgraph.steiner.star import Apart, Query
+from mgraph.steiner.tree_cpu import Tree
+
+METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
+SEARCHES = ("auto", "dijkstra", "node", "edge")
+BREAK_EVEN_ARCS = 1 << 21  # below so many a query is faster on a CPU: see BENCHMARKS.md
+TOGETHER = 256  # queries on a GPU
+
+
+@dataclass(frozen=True)
+class SteinerTree:
+    """A tree that holds the terminals, and how it was found.
+
+    terminals: ``(k,)`` int64, ascending, distinct. src, dst: int64, weight: int64 or float64, an
+    edge each, (u, v) with u > v, in ascending order; NumPy's. cost: their weights' sum, exact for whole
+    weights, else rounded once. initial_cost: of the first tree. searches: shortest-path searches, one
+    after another; accepted: how many of them improved the tree. seconds: of the initial tree, the
+    searches, splits and merges, and improvement. complete: False where the time limit came first.
+    lower_bound: no tree is cheaper; None where it was not asked for.
+    """
+
+    terminals: Any
+    src: Any
+    dst: Any
+    weight: Any
+    cost: Any
+    initial_cost: Any
+    searches: int
+    accepted: int
+    seconds: dict[str, float]
+    method: str
+    search: str
+    backend: str
+    complete: bool
+    lower_bound: Any = None
+
+    @property
+    def gap(self) -> float | None:
+        """By what share of the lower bound the tree may be dearer than the best; None without."""
+        if self.lower_bound is None:
+            return None
+        if self.cost <= self.lower_bound:
+            return 0.0
+        return math.inf if self.lower_bound <= 0 else float(self.cost / self.lower_bound - 1)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the lower bound proves that no tree is cheaper."""
+        return self.gap == 0
+
+
+@dataclass(frozen=True)
+class _Manner:
+    """How queries are to be answered."""
+
+    method: str
+    search: str
+    backend: str
+    epsilon: float
+    improve: bool
+    bound: bool
+    deadline: float
+
+
+def steiner_tree(
+    graph: Graph,
+    terminals: Any,
+    *,
+    method: str = "star",
+    search: str = "auto",
+    backend: str = "auto",
+    epsilon: float = 0.0,
+    improve: bool = False,
+    bound: bool = False,
+    time_limit: float | None = None,
+) -> SteinerTree:
+    """A tree of small cost that holds all terminals, in an undirected graph of weights from 0.
+
+    terminals: vertices; repeats count once. method: star, or the shortest path heuristics
+    takahashi_matsuyama and mehlhorn (on a CPU). search: star's. ``dijkstra``, from both sides with
+    heaps, on a CPU; ``node`` and ``edge``, the paper's frontier searches on a GPU, a vertex or an
+    arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in buckets, for
+    several loose paths at once. All find the same tree where weights are whole. backend: cpu, gpu,
+    or auto: where the graph is, from the CPU to a GPU if it is large enough.
+    epsilon: a path is exchanged only for one that is shorter by this share (the epsilon-improvement
+    rule). improve: go on from STAR's local optimum with exchanges of Steiner and key vertices, from
+    several starts, on a CPU; gives a lower bound, too. bound: a lower bound by dual ascent.
+    time_limit: seconds after which the best tree so far comes back.
+
+    STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the least of all, for k
+    terminals; the shortest path heuristics' at most 2 - 2/k times. With fractional weights an
+    exchange must gain a part in 10^9.
+    Deterministic. Cost: STAR makes a search for each loose path that it tries, of which it has
+    fewer than 2·k at a time. What is prepared for a graph, device memory included, is kept as long
+    as the graph is. Sources: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with
+    CUDA"; G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009).
+    Raises UsageError for bad input, DisconnectedError for terminals that no tree holds.
+    """
+    options: Any = {
+        "method": method, "search": search, "backend": backend, "epsilon": epsilon,
+        "improve": improve, "bound": bound, "time_limit": time_limit,
+    }  # fmt: skip
+    ((_, found),) = steiner_trees(graph, [terminals], **options)
+    if isinstance(found, DisconnectedError):
+        raise found
+    return found
+
+
+def steiner_trees(
+    graph: Graph,
+    queries: Sequence[Any],
+    *,
+    method: str = "star",
+    search: str = "auto",
+    backend: str = "auto",
+    epsilon: float = 0.0,
+    improve: bool = False,
+    bound: bool = False,
+    time_limit: float | None = None,
+    together: int | None = None,
+) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
+    """``steiner_tree`` for many queries: yields the index and the tree of each, as they are found.
+
+    A query whose terminals no tree holds yields its error. together: how many at a time, by default
+    one a core, or as many as keep a GPU busy. time_limit: seconds for all. Everything is checked
+    before the first comes.
+    """
+    check_options(method, search, backend, epsilon, time_limit)
+    if together is not None and together < 1:
+        raise UsageError(f"together is a number of queries, at least 1, and is {together}")
+    ready = prepared(graph)
+    wanted = [np.unique(checked_vertices("terminals", query, ready.n)) for query in queries]
+    for query in wanted:
+        if not query.size:
+            raise UsageError("terminals must name a vertex at least, and a query has none")
+    where = _backend_for(ready, wanted, method, search, backend)
+    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
+    how = _Manner(method, search, where, epsilon, improve, bound, deadline)
+    return _answers(ready, wanted, how, together)
+
+
+def check_options(
+    method: str,
+    search: str = "auto",
+    backend: str = "auto",
+    epsilon: float = 0.0,
+    time_limit: float | None = None,
+) -> None:
+    """Raise UsageError for options that are wrong, or do not go together."""
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if search not in SEARCHES:
+        raise UsageError(f"search must be one of {', '.join(SEARCHES)}, and is {search!r}")
+    if backend not in backends.BACKENDS:
+        backends.resolve(backend)  # says what is wrong with it
+    if not (epsilon >= 0 and math.isfinite(epsilon)):
+        raise UsageError(f"epsilon must be a number of at least 0, and is {epsilon}")
+    if time_limit is not None and not time_limit > 0:
+        raise UsageError(f"time_limit is a number of seconds above 0, and is {time_limit}")
+    if method != "star" and (search != "auto" or epsilon):
+        raise UsageError(f"search and epsilon belong to method star, and the method is {method}")
+    if backend == "gpu" and (method != "star" or search == "dijkstra"):
+        name = method if method != "star" else f"search {search}"
+        raise UsageError(f"{name} runs on a CPU; use search auto, or --backend cpu")
+    if backend == "cpu" and search in ("node", "edge"):
+        raise UsageError(f"search {search} needs a GPU; use search auto, or --backend gpu")
+
+
+def _backend_for(ready: Prepared, wanted: list[Any], method: str, search: str, backend: str) -> str:
+    """Where to search: of ``auto`` where it takes less time."""
+    if backend == "cpu" or method != "star" or search == "dijkstra":
+        return "cpu"
+    if search in ("node", "edge"):
+        return backends.resolve("gpu")
+    where = backends.resolve(backend)
+    if where == "gpu" and backend == "auto":
+        from mgraph.steiner import star_memory_gpu
+
+        small = ready.graph.m < BREAK_EVEN_ARCS
+        return "cpu" if small or not star_memory_gpu.fits(ready.graph) else "gpu"
+    return where
+
+
+def _answers(
+    ready: Prepared, wanted: list[Any], how: _Manner, together: int | None
+) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
+    """Some at a time: on a GPU STAR alone, on a CPU all there is to do for a query."""
+    inside = [ready.inside(terminals) for terminals in wanted]
+    if how.backend == "cpu":
+        jobs = ((i, None) for i in range(len(wanted)))
+        threads = min(len(wanted), together or _cores())
+        yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
+        return
+    name = "gpu" if how.search == "auto" else how.search
+    with room_for("Steiner trees on this graph", LARGER_GPU), ready.searcher(name) as search:
+        found = star.run(
+            search,
+            inside,
+            epsilon=how.epsilon,
+            deadline=how.deadline,
+            together=together or TOGETHER,
+        )
+        threads = min(len(wanted), _cores()) if how.improve or how.bound else 1
+        yield from _side_by_side(ready, wanted, inside, found, how, threads)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _side_by_side(
+    ready: Prepared, wanted: list[Any], inside: list[Any], jobs: Any, how: _Manner, threads: int
+) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
+    """What is left to do on a CPU, by some threads. jobs: indices, with STAR's part if done."""
+    if threads <= 1:
+        for i, query in jobs:
+            yield i, _answer(ready, wanted[i], inside[i], query, how)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        futures = {
+            pool.submit(_answer, ready, wanted[i], inside[i], query, how): i for i, query in jobs
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _answer(
+    ready: Prepared, terminals: Any, inside: Any, query: Query | Apart | None, how: _Manner
+) -> SteinerTree | DisconnectedError:
+    """A query's answer. inside: its terminals in the contracted graph; query: STAR's, if done."""
+    seconds: dict[str, float] = {}
+    if query is None and how.method == "star":
+        with ready.searcher("cpu") as search:
+            asked: Any = {"epsilon": how.epsilon, "deadline": how.deadline}
+            ((_, query),) = star.run(search, [inside], **asked)
+    if query is None:
+        query = ready.apart(inside)
+    if isinstance(query, Apart):
+        return ready.disconnected(terminals, query.other)
+    began = time.perf_counter()
+    if query is None:
+        tree = _heuristic(ready, inside, how.method)
+        initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
+        seconds["initial_tree"] = time.perf_counter() - began
+    else:
+        tree, seconds = query.tree, query.seconds
+        initial_cost, searches = query.initial_cost, query.searches
+        accepted, complete = query.accepted, query.complete
+    lower_bound = None
+    if (how.improve or how.bound) and inside.size > 1:
+        tree, lower_bound = _bounded(ready, inside, tree, how)
+    elif how.improve or how.bound:
+        lower_bound = tree.weight.sum().item()
+    if how.improve or how.bound:
+        seconds = {**seconds, "improvement": time.perf_counter() - began}
+    if ready.contraction is not None:
+        tree = ready.contraction.expanded(tree, terminals)
+    upper = tree.vertex[tree.parent[1:]]
+    src, dst = np.maximum(tree.vertex[1:], upper), np.minimum(tree.vertex[1:], upper)
+    order = np.lexsort((dst, src))
+    weight = tree.weight[1:][order]
+    return SteinerTree(
+        terminals=terminals,
+        src=src[order],
+        dst=dst[order],
+        weight=weight,
+        cost=math.fsum(weight) if weight.dtype.kind == "f" else int(weight.sum()),
+        initial_cost=initial_cost,
+        searches=searches,
+        accepted=accepted,
+        seconds=seconds,
+        method=how.method,
+        search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
+        backend=how.backend,
+        complete=complete and time.perf_counter() < how.deadline,
+        lower_bound=lower_bound,
+    )
+
+
+def _heuristic(ready: Prepared, terminals: Any, method: str) -> Tree:
+    if terminals.size == 1:
+        return tree_cpu.from_edges(terminals[:0], terminals[:0], np.empty(0, ready.kind), terminals)
+    if method == "mehlhorn":
+        from mgraph.steiner import mehlhorn_cpu
+
+        return mehlhorn_cpu.run(ready.csr, terminals)
+    from mgraph.steiner import takahashi_matsuyama_cpu
+
+    return takahashi_matsuyama_cpu.run(ready.csr, terminals, terminals[0])
+
+
+def _bounded(ready: Prepared, terminals: Any, tree: Tree, how: _Manner) -> tuple[Tree, Any]:
+    """A tree that is no dearer, and a lower bound."""
+    from mgraph.steiner import dual_ascent_cpu, improvement
+
+    if how.improve:
+        with ready.searcher("cpu") as search:
+            return improvement.bounded(search, ready.csr, tree, terminals, how.deadline)
+    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], how.deadline)
+    return tree, min(ascent.bound, tree.weight.sum().item())

@@ -1,0 +1,193 @@
+"""STAR on a GPU: the same trees as on a CPU, whatever the search, the groups and the rooms."""
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import Graph
+from mgraph.steiner import star, star_memory_gpu
+from mgraph.steiner.prepared import Prepared
+from tests.steiner import checks
+
+pytestmark = pytest.mark.gpu
+
+DTYPES = ("int32", "int64", "float32", "float64", None)
+
+
+def random_graph(n, m, dtype, seed, *, hub=0, largest=20, least=1):
+    """A connected graph with parallel edges and loops, and a hub of many arcs."""
+    random = np.random.default_rng(seed)
+    back = (random.random(n - 1) * np.arange(1, n)).astype(np.int64)
+    ends = random.integers(0, n, (2, m))
+    ends[0, :hub] = 7 % n
+    src, dst = np.concatenate([np.arange(1, n), ends[0]]), np.concatenate([back, ends[1]])
+    weight = None
+    if dtype is not None:
+        weight = random.integers(least, largest + 1, src.size).astype(dtype)
+        if weight.dtype.kind == "f":
+            weight += random.random(src.size).astype(dtype)
+    edges = EdgeList(*(column for column in (src, dst, weight) if column is not None))
+    return mgraph.from_edges(edges, n, directed=False, backend="cpu")
+
+
+def grid(side, largest):
+    ids = np.arange(side * side).reshape(side, side)
+    src = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    dst = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    weight = np.random.default_rng(1).integers(1, largest + 1, src.size).astype(np.int32)
+    return mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
+
+
+def draw(graph, k, seed):
+    return np.random.default_rng(seed).choice(graph.n, k, replace=False)
+
+
+def same(a, b):
+    told = [
+        (t.src.tolist(), t.dst.tolist(), t.weight.tolist(), t.cost, t.searches, t.accepted)
+        for t in (a, b)
+    ]
+    assert told[0] == told[1]
+    assert a.initial_cost == b.initial_cost
+
+
+CASES = {
+    "sparse": random_graph(2000, 1500, "int32", 1),
+    "hub": random_graph(3000, 6000, "int32", 2, hub=2500),
+    "ties": random_graph(1000, 4000, "int32", 3, largest=2),
+    "dense": random_graph(300, 20000, "int32", 4),
+    "large weights": random_graph(1000, 3000, "int32", 5, least=10**8, largest=10**9),
+    "grid": grid(48, 1000),
+    "plain grid": grid(40, 1),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("k", [2, 3, 9, 40, 100])
+def test_trees_are_the_cpus(name, k):
+    graph = CASES[name]
+    terminals = draw(graph, k, k)
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    found = mgraph.steiner_tree(graph, terminals, backend="gpu")
+    assert (found.backend, found.search) == ("gpu", "auto")
+    same(found, expected)
+
+
+@pytest.mark.parametrize("search", ["node", "edge"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_papers_searches_find_the_same(name, search):
+    graph = CASES[name]
+    terminals = draw(graph, 7, 1)
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    same(mgraph.steiner_tree(graph, terminals, search=search), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("search", ["auto", "node", "edge"])
+def test_all_weights(dtype, search):
+    graph = random_graph(500, 1500, dtype, 6)
+    terminals = draw(graph, 12, 2)
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
+    if dtype in ("float32", "float64"):  # sums of other orders may decide otherwise
+        csr = graph.indptr, graph.indices, graph.weights
+        checks.check_tree(csr, (found.src, found.dst, found.weight), np.unique(terminals))
+        assert found.cost == pytest.approx(expected.cost, rel=0.05)
+    else:
+        same(found, expected)
+
+
+def test_a_graph_on_the_device_and_weights_of_zero():
+    graph = random_graph(800, 2000, "int32", 7, least=0, largest=3)
+    terminals = draw(graph, 20, 3)
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    same(mgraph.steiner_tree(graph.to_gpu(), terminals, backend="gpu"), expected)
+    assert mgraph.steiner_tree(graph.to_gpu(), terminals).cost == expected.cost
+
+
+@pytest.mark.parametrize("together", [1, 5, 64])
+def test_many_queries_at_once(together):
+    graph = CASES["hub"]
+    queries = [draw(graph, 2 + i % 9, i) for i in range(40)]
+    isolated = Graph.unchecked(  # one more vertex, that nothing reaches
+        np.append(graph.indptr, graph.m), graph.indices, graph.weights, False
+    )
+    queries[7] = np.array([3, graph.n])
+    found = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", together=together))
+    assert sorted(found) == list(range(40))
+    assert str(found.pop(7)).startswith(f"terminals 3 and {graph.n:,} lie in different")
+    for i, tree in found.items():
+        same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
+
+
+def searched(graph, terminals, **options):
+    """STAR by a searcher of its own, whatever room it has."""
+    from mgraph.steiner import star_gpu
+
+    search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), **options)
+    return search, [query for _, query in star.run(search, terminals, together=len(terminals))]
+
+
+def assert_clean(search):
+    """Whether all labels are as before the first search."""
+    for work in search.memory._workspaces.values():
+        assert bool((work.labels == np.iinfo(work.key).max).all())
+        assert not bool(work.marks.any())
+        assert not bool(work.waits_far.any())
+    assert not bool(search.centre_finder.state.any())
+
+
+@pytest.mark.parametrize("speculation", [1, 3, 100])
+@pytest.mark.parametrize("pieces", [40, 300, 1 << 22])
+def test_small_queues_lose_nothing(monkeypatch, speculation, pieces):
+    monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", pieces)
+    graph = CASES["hub"] if pieces > 40 else CASES["grid"]
+    terminals = np.unique(draw(graph, 30, 4))
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    search, (query,) = searched(graph, [terminals], speculation=speculation)
+    assert query.tree.weight.sum() == expected.cost
+    assert query.searches == expected.searches
+    assert_clean(search)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 5, 16, 40, 132])
+def test_groups_of_any_size(groups):
+    graph = CASES["plain grid"]
+    terminals = [np.unique(draw(graph, 10, i)) for i in range(groups)]
+    search, queries = searched(graph, terminals, speculation=1)
+    for some, query in zip(
+        terminals, sorted(queries, key=lambda q: q.terminals.tolist()), strict=True
+    ):
+        del some
+        expected = mgraph.steiner_tree(graph, query.terminals, backend="cpu")
+        assert query.tree.weight.sum() == expected.cost
+    assert_clean(search)
+
+
+def test_terminals_by_the_hundred_share_words():
+    graph = CASES["sparse"]
+    for k in (31, 32, 33, 64, 65, 1000, 2000):
+        terminals = draw(graph, k, k)
+        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+        assert mgraph.steiner_tree(graph, terminals, backend="gpu").cost == expected.cost
+
+
+def test_a_time_limit():
+    graph = CASES["sparse"]
+    terminals = draw(graph, 500, 1)
+    found = mgraph.steiner_tree(graph, terminals, backend="gpu", time_limit=1e-3)
+    assert not found.complete
+    assert found.cost <= found.initial_cost
+    checks.check_tree(
+        checks.csr_of(graph), (found.src, found.dst, found.weight), np.unique(terminals)
+    )
+
+
+@checks.needs_steinlib
+@pytest.mark.parametrize("search", ["auto", "edge"])
+def test_steinlib(search):
+    for _, graph, terminals, optimum in checks.steinlib("BC" if search == "auto" else "B"):
+        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+        found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
+        assert found.cost == expected.cost >= optimum

@@ -1,0 +1,168 @@
+"""STAR's searches against plain ones that decide ties alike, and what STAR's trees must be."""
+
+import math
+from collections import deque
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mgraph.steiner import star, tree_cpu
+from mgraph.steiner.star_cpu import Searcher
+from tests.steiner import checks, strategies
+
+INFINITY = math.inf
+
+
+def neighbours(graph, v):
+    arcs = slice(graph.indptr[v], graph.indptr[v + 1])
+    return zip(graph.indices[arcs].tolist(), graph.weights[arcs].tolist(), strict=True)
+
+
+def kind_of(graph):
+    return "int64" if graph.weights.dtype.kind == "i" else "float64"
+
+
+def searcher(graph):
+    return Searcher(*checks.csr_of(graph), kind_of(graph))
+
+
+def plain_path(graph, above, below):
+    """From the least of the nearest below, always on to the least vertex on a shortest path."""
+    distance = {v: 0 for v in above}
+    for _ in range(graph.n):
+        for u in list(distance):
+            for v, w in neighbours(graph, u):
+                distance[v] = min(distance.get(v, INFINITY), distance[u] + w)
+    length = min(distance.get(v, INFINITY) for v in below)
+    path = [min(v for v in below if distance.get(v, INFINITY) == length)]
+    while path[-1] not in above:
+        now = distance[path[-1]]
+        nearer = [u for u, w in neighbours(graph, path[-1]) if distance[u] + w == now]
+        path.append(min(nearer))
+    return length, path
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=150)
+def test_a_search_takes_the_path_that_is_decided(data):
+    graph, terminals = data.draw(strategies.problems(most=14, dtypes=("int32",)))
+    tree = data.draw(strategies.trees(graph, terminals))
+    search, paths = searcher(graph), tree_cpu.loose_paths(tree)
+    search._prepare(tree)
+    for first, last, length in zip(*(column.tolist() for column in paths), strict=True):
+        end = tree.end[last]
+        above = {*tree.vertex[:first].tolist(), *tree.vertex[end:].tolist()}
+        shortest, path = plain_path(graph, above, tree.vertex[last:end].tolist())
+        found, weight = search._shortest_path(first, last, length + 1)
+        assert found.tolist() == path
+        assert weight.sum() == shortest <= length
+        found, _ = search._shortest_path(first, last, shortest)
+        assert not found.size  # none is shorter than the shortest
+    labels = search.labels
+    assert (labels[:, :2] == labels[-1, 0]).all()
+    assert not labels[:, 3].any()
+
+
+def hops_from(graph, source):
+    hops = {source: 0}
+    queue = deque([source])
+    while queue:
+        u = queue.popleft()
+        for v, _ in neighbours(graph, u):
+            if v not in hops:
+                hops[v] = hops[u] + 1
+                queue.append(v)
+    return hops
+
+
+@given(strategies.problems(most=20, terminals=8))
+@settings(deadline=None, max_examples=100)
+def test_the_centre_is_where_all_terminals_meet_first(problem):
+    graph, terminals = problem
+    search = searcher(graph)
+    hops = [hops_from(graph, t) for t in terminals.tolist()]
+    met = set.intersection(*(set(reached) for reached in hops))
+    levels = min(max(reached[v] for reached in hops) for v in met)
+    best = [v for v in met if max(reached[v] for reached in hops) == levels]
+    degree = np.diff(graph.indptr)
+    centre = min(best, key=lambda v: (-degree[v], v))
+    for hubs in (search.centre_finder.hubs, np.empty(0, np.int64)):
+        search.centre_finder.hubs = hubs  # whether they are looked at first or not
+        (found,) = search.centres([terminals])
+        assert found.levels == levels
+        for i, reached in enumerate(hops):
+            path = found.vertex[found.start[i] : found.start[i + 1]].tolist()
+            assert path[0] == centre
+            assert path[-1] == terminals[i]
+            assert [reached[v] for v in path] == list(range(reached[centre], -1, -1))
+            for u, v in zip(path, path[1:], strict=False):
+                nearer = [x for x, _ in neighbours(graph, u) if reached[x] == reached[v]]
+                assert v == min(nearer)
+    assert not search.centre_finder.state.any()
+
+
+@given(strategies.problems(most=14))
+@settings(deadline=None, max_examples=100)
+def test_no_loose_path_can_be_exchanged_for_a_shorter_one(problem):
+    graph, terminals = problem
+    search = searcher(graph)
+    ((_, query),) = star.run(search, [terminals])
+    assert query.complete
+    cost = checks.check(graph, query.tree, terminals)
+    assert cost <= query.initial_cost
+    paths = tree_cpu.loose_paths(query.tree)
+    assert paths.length.sum() == pytest.approx(cost)
+    search._prepare(query.tree)
+    for first, last, length in zip(*paths, strict=True):
+        found, _ = search._shortest_path(first, last, length * (1 - star.LEAST_GAIN))
+        assert not found.size
+
+
+@given(strategies.problems(most=14), st.sampled_from([0.1, 1.0, 10.0]))
+@settings(deadline=None, max_examples=50)
+def test_epsilon_passes_over_small_gains(problem, epsilon):
+    graph, terminals = problem
+    search = searcher(graph)
+    ((_, query),) = star.run(search, [terminals], epsilon=epsilon)
+    checks.check(graph, query.tree, terminals)
+    paths = tree_cpu.loose_paths(query.tree)
+    search._prepare(query.tree)
+    for first, last, length in zip(*paths, strict=True):
+        _, weight = search._shortest_path(first, last, length)
+        assert weight.size == 0 or weight.sum() * (1 + epsilon) >= length * (1 - 1e-8)
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=100)
+def test_a_tree_keeps_its_shape_through_preorder(data):
+    graph, terminals = data.draw(strategies.problems(most=14))
+    tree = data.draw(strategies.trees(graph, terminals))
+    checks.check(graph, tree, terminals)
+    for at in range(tree.vertex.size):
+        subtree = [v for v in range(tree.vertex.size) if at in ancestors(tree, v)]
+        assert subtree == list(range(at, tree.end[at]))
+    paths = tree_cpu.loose_paths(tree)
+    assert sorted(
+        p for f, l in zip(paths.first, paths.last, strict=True) for p in range(f, l + 1)
+    ) == (list(range(1, tree.vertex.size)))
+    assert (np.diff(paths.length) <= 0).all()
+
+
+def ancestors(tree, at):
+    """A position and all above it."""
+    while at >= 0:
+        yield at
+        at = tree.parent[at]
+
+
+@checks.needs_steinlib
+def test_steinlib_gaps():
+    gaps = []
+    for _, graph, terminals, optimum in checks.steinlib("E"):
+        ((_, query),) = star.run(searcher(graph), [terminals])
+        cost = checks.check(graph, query.tree, terminals)
+        gaps.append(cost / optimum - 1)
+    assert min(gaps) >= 0
+    assert np.mean(gaps) < 0.04  # NetworkX's Mehlhorn has 0.091

@@ -1,0 +1,201 @@
+"""The front door: right trees whatever the method, clear errors, what comes with a tree."""
+
+import math
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph.core.edges import EdgeList
+from mgraph.steiner.steiner_tree import METHODS
+from tests import strategies as graphs
+from tests.steiner import checks, oracles
+
+
+def graph_of(edges, n=None, dtype=np.int32):
+    columns = np.array(edges).T
+    listed = EdgeList(*columns[:2].astype(np.int32), columns[2].astype(dtype))
+    return mgraph.from_edges(listed, n, directed=False, backend="cpu")
+
+
+SQUARE = graph_of([(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 5), (4, 5, 1)], 7)
+
+
+UNDIRECTED = graphs.graphs(dtypes=("int32", "float64"), most=12).filter(lambda g: not g.directed)
+
+
+def least_cost(graph, terminals):
+    """Of any tree; None where there is none."""
+    if any(oracles.distances(graph)[terminals[0]][t] is None for t in terminals):
+        return None
+    return oracles.optimum(graph, terminals) if len(terminals) > 1 else 0
+
+
+@given(st.data(), st.sampled_from(METHODS), st.booleans())
+@settings(deadline=None, max_examples=200)
+def test_trees_of_any_graph(data, method, improve):
+    graph = data.draw(UNDIRECTED)
+    terminals = np.array(data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=5)))
+    options = {"method": method, "improve": improve, "backend": "cpu"}
+    weights = graph.weights
+    optimum = least_cost(graph, np.unique(terminals))
+    if optimum is None:
+        with pytest.raises(mgraph.DisconnectedError, match="lie in different components"):
+            mgraph.steiner_tree(graph, terminals, **options)
+        return
+    found = mgraph.steiner_tree(graph, terminals, **options)
+    assert (found.src > found.dst).all()
+    edges = found.src, found.dst, found.weight
+    cost = checks.check_tree((graph.indptr, graph.indices, weights), edges, np.unique(terminals))
+    assert found.cost == pytest.approx(cost, rel=1e-12)
+    assert found.terminals.tolist() == np.unique(terminals).tolist()
+    assert found.complete
+    least = float(optimum)
+    assert found.cost >= least * (1 - 1e-9)
+    factor = 2 if method != "star" else 4 * math.ceil(math.log2(max(2, found.terminals.size))) + 4
+    assert found.cost <= factor * least * (1 + 1e-9)
+    if improve:
+        assert found.lower_bound <= least * (1 + 1e-9)
+        assert found.gap >= 0
+
+
+def test_what_comes_with_a_tree():
+    found = mgraph.steiner_tree(SQUARE, [0, 3, 3], backend="cpu", bound=True)
+    assert found.cost == 3
+    assert list(zip(found.src.tolist(), found.dst.tolist(), strict=True)) == [
+        (1, 0),
+        (2, 1),
+        (3, 2),
+    ]
+    assert (found.initial_cost, found.searches, found.accepted) == (5, 1, 1)
+    assert (found.lower_bound, found.gap, found.optimal) == (3, 0.0, True)
+    assert found.seconds.keys() == {
+        "initial_tree", "searches", "splits_and_merges", "improvement",
+    }  # fmt: skip
+    assert (found.method, found.search, found.backend) == ("star", "dijkstra", "cpu")
+    plain = mgraph.steiner_tree(SQUARE, [0, 3], backend="cpu")
+    assert plain.gap is None
+    assert not plain.optimal
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_terminal_and_all_vertices(method):
+    alone = mgraph.steiner_tree(SQUARE, 6, method=method, backend="cpu", bound=True)
+    assert (alone.cost, alone.src.size, alone.gap) == (0, 0, 0.0)
+    path = graph_of([(0, 1, 2), (1, 2, 3), (2, 0, 4)])
+    whole = mgraph.steiner_tree(path, [0, 1, 2], method=method, backend="cpu")
+    assert whole.cost == 5
+
+
+def test_without_weights_each_edge_counts_one():
+    graph = mgraph.from_edges(
+        EdgeList(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])), directed=False, backend="cpu"
+    )
+    assert mgraph.steiner_tree(graph, [1, 3], backend="cpu").cost == 2
+
+
+def test_weights_of_zero_are_free():
+    free = graph_of([(0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 7), (3, 4, 0), (1, 4, 7), (5, 5, 0)])
+    found = mgraph.steiner_tree(free, [0, 3], backend="cpu", bound=True)
+    assert (found.cost, found.lower_bound) == (7, 7)
+    checks.check_tree(checks.csr_of(free), (found.src, found.dst, found.weight), [0, 3])
+    assert mgraph.steiner_tree(free, [0, 1, 2], backend="cpu").cost == 0
+    with pytest.raises(mgraph.DisconnectedError, match="terminals 0 and 5 lie in"):
+        mgraph.steiner_tree(free, [5, 0], backend="cpu")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_terminals_of_several_components(method):
+    with pytest.raises(mgraph.DisconnectedError, match=r"terminals 1 and 4 .*; leave one"):
+        mgraph.steiner_tree(SQUARE, [1, 4], method=method, backend="cpu")
+
+
+@pytest.mark.parametrize(
+    ("terminals", "options", "message"),
+    [
+        ([], {}, "terminals must name a vertex at least"),
+        ([7], {}, r"terminals must lie in \[0, 7\), and 7 does not"),
+        ([-1], {}, r"terminals must lie in \[0, 7\), and -1 does not"),
+        ([0.5], {}, "terminals must be a vertex or a list of vertices"),
+        ([0, 1], {"method": "prim"}, "method must be one of star, takahashi"),
+        ([0, 1], {"search": "dfs"}, "search must be one of auto, dijkstra, node, edge"),
+        ([0, 1], {"backend": "tpu"}, "backend must be one of auto, cpu, gpu"),
+        ([0, 1], {"epsilon": -1}, "epsilon must be a number of at least 0, and is -1"),
+        ([0, 1], {"epsilon": math.nan}, "epsilon must be a number of at least 0, and is nan"),
+        ([0, 1], {"time_limit": 0}, "time_limit is a number of seconds above 0"),
+        ([0, 1], {"method": "mehlhorn", "epsilon": 0.1}, "belong to method star"),
+        ([0, 1], {"search": "node", "backend": "cpu"}, "search node needs a GPU"),
+        ([0, 1], {"search": "dijkstra", "backend": "gpu"}, "search dijkstra runs on a CPU"),
+        ([0, 1], {"method": "mehlhorn", "backend": "gpu"}, "mehlhorn runs on a CPU"),
+    ],
+)
+def test_bad_questions(terminals, options, message):
+    with pytest.raises(mgraph.UsageError, match=message):
+        mgraph.steiner_tree(SQUARE, terminals, **options)
+
+
+def test_bad_graphs():
+    directed = mgraph.from_edges(EdgeList(np.array([0]), np.array([1])), backend="cpu")
+    with pytest.raises(mgraph.UsageError, match="need an undirected graph"):
+        mgraph.steiner_tree(directed, [0, 1])
+    with pytest.raises(mgraph.UsageError, match="weights of at least 0, and the least is -1"):
+        mgraph.steiner_tree(graph_of([(0, 1, -1)]), [0, 1])
+    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+        mgraph.steiner_tree({}, [0, 1])
+
+
+def test_many_queries_and_what_cannot_be_solved():
+    queries = [[0, 2], [4, 5], [0, 4], [6], [1, 3]]
+    found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", together=2))
+    assert sorted(found) == [0, 1, 2, 3, 4]
+    assert [found[i].cost for i in (0, 1, 3, 4)] == [2, 1, 0, 2]
+    assert isinstance(found[2], mgraph.DisconnectedError)
+    assert dict(mgraph.steiner_trees(SQUARE, [], backend="cpu")) == {}
+    with pytest.raises(mgraph.UsageError, match="together is a number of queries"):
+        mgraph.steiner_trees(SQUARE, queries, together=0)
+    with pytest.raises(mgraph.UsageError, match="and 99 does not"):
+        mgraph.steiner_trees(SQUARE, [[0], [99]])  # before any is answered
+
+
+def ring(n, seed=1):
+    """A ring of random weights with random chords."""
+    random = np.random.default_rng(seed)
+    src, dst = np.arange(n), np.roll(np.arange(n), 1)
+    chords = random.integers(0, n, (2, 2 * n))
+    weight = random.integers(1, 100, 3 * n).astype(np.int32)
+    edges = EdgeList(np.concatenate([src, chords[0]]), np.concatenate([dst, chords[1]]), weight)
+    return mgraph.from_edges(edges, n, directed=False, drop_loops=True, merge=True, backend="cpu")
+
+
+def test_a_time_limit_gives_the_best_so_far():
+    graph = ring(3000)
+    terminals = np.arange(0, 3000, 10)
+    whole = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    short = mgraph.steiner_tree(graph, terminals, backend="cpu", time_limit=1e-4)
+    assert whole.complete
+    assert not short.complete
+    assert whole.cost < short.cost <= short.initial_cost
+    edges = short.src, short.dst, short.weight
+    checks.check_tree(checks.csr_of(graph), edges, terminals)
+    improved = mgraph.steiner_tree(graph, terminals, backend="cpu", improve=True, time_limit=3)
+    assert improved.cost <= whole.cost
+    assert improved.lower_bound <= improved.cost
+
+
+def test_threads_share_a_graph():
+    graph, costs = ring(500), []
+    terminals = [np.arange(i, 500, 50) for i in range(8)]
+    expected = [mgraph.steiner_tree(graph, some, backend="cpu").cost for some in terminals]
+
+    def ask(i):
+        costs.append((i, mgraph.steiner_tree(graph, terminals[i], backend="cpu").cost))
+
+    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [cost for _, cost in sorted(costs)] == expected

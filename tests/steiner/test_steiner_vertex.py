@@ -1,0 +1,67 @@
+from fractions import Fraction
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mgraph.steiner import mehlhorn_cpu, steiner_vertex_cpu
+from tests.steiner import oracles
+from tests.steiner.checks import check, cost_of, csr_of, edges_of, needs_steinlib, steinlib
+from tests.steiner.strategies import problems, trees
+
+
+def exact_edges(tree):
+    return [
+        (u, v, Fraction(w))
+        for u, v, w in zip(*(column.tolist() for column in edges_of(tree)), strict=True)
+    ]
+
+
+def best_insertion(graph, tree, terminals):
+    """The least cost of the tree with one more vertex; None if there is none to try."""
+    inside, found = set(tree.vertex.tolist()), []
+    for new in set(range(graph.n)) - inside:
+        more = [(u, v, w) for u, v, w in oracles.edges(graph) if new in (u, v)]
+        more = [edge for edge in more if inside & set(edge[:2])]
+        edges = oracles.spanning_edges(exact_edges(tree) + more)
+        if more:
+            found.append(oracles.cost(oracles.pruned(edges, terminals.tolist())))
+    return min(found, default=None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(data=st.data())
+def test_a_pass_gains_if_any_vertex_does(data):
+    graph, terminals = data.draw(problems())
+    tree = data.draw(trees(graph, terminals))
+    better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+    check(graph, better, terminals)
+    least = best_insertion(graph, tree, terminals)
+    before = oracles.cost(exact_edges(tree))
+    if better is not tree:
+        assert cost_of(better) < cost_of(tree)
+    elif least is not None:
+        assert float(least) >= float(before) * (1 - 1e-8)
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_repeated_it_ends_where_no_vertex_gains(data):
+    graph, terminals = data.draw(problems())
+    tree, better = None, data.draw(trees(graph, terminals))
+    while better is not tree:
+        tree, better = better, steiner_vertex_cpu.improved(csr_of(graph), better)
+    check(graph, tree, terminals)
+    least = best_insertion(graph, tree, terminals)
+    assert least is None or float(least) >= cost_of(tree) * (1 - 1e-8)
+
+
+@needs_steinlib
+def test_steinlib():
+    before = after = 0
+    for _, graph, terminals, optimum in steinlib("C"):
+        tree = mehlhorn_cpu.run(csr_of(graph), terminals)
+        better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+        assert optimum <= check(graph, better, terminals) <= cost_of(tree)
+        before += cost_of(tree) / optimum - 1
+        after += cost_of(better) / optimum - 1
+    assert after < 0.8 * before
