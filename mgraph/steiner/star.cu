@@ -31,15 +31,33 @@ struct found_path {
 };
 
 struct search : star_reach {
-  // Mark vertices, and have their arcs looked at next. key: the distance below.
+  // Mark vertices, and have their arcs looked at next. key: the distance below. What does not fit
+  // waits in the far lists, which are not needed any more.
   __device__ void mark(bool mine, int v, key_t key) {
     if (mine) {
       const u32 bit = 1u << (v & 31);
       mine = !(atomicOr(&marks[v >> 5], bit) & bit);
     }
     if (mine && key == 0) atomicMin(&told->target, u32(v));
-    const arc_queue next = near(1 - now.near_read);
-    if (!next.put(mine && key > 0, v, true, key, indptr, tile)) atomicAdd(&told->full, 1u);
+    look_next(mine && key > 0, v, key);
+  }
+
+  __device__ void look_next(bool mine, int v, key_t key) {
+    const bool in = near(1 - now.near_read).put(mine, v, true, key, indptr, tile);
+    if (mine && !in) far[atomicAdd(&told->put_off, 1u)] = v;
+  }
+
+  // A few of those that were put off, or one of many arcs: there is room for them. By one warp.
+  __device__ void take_few() {
+    const u32 lane = threadIdx.x & 31, first = now.seen.taken;
+    const bool there = first + lane < now.seen.put_off;
+    const int v = there ? fresh(&far[first + lane]) : 0;
+    const bool small = there && indptr[v + 1] - indptr[v] <= steps * tile;
+    const u32 large = ~__ballot_sync(all_lanes, small);
+    const u32 count = max(large ? __ffs(large) - 1 : 32, 1);
+    const bool mine = lane < count && there;
+    look_next(mine, v, mine ? load(&labels[v]).distance[below] : 0);
+    if (lane == 0) told->taken = first + count;
   }
 
   // Mark all shortest paths' vertices from where the two sides meet to the partition below.
@@ -56,7 +74,7 @@ struct search : star_reach {
     }
     const auto turn = [&]() { now.near_read = 1 - now.near_read; };
     look(turn);
-    while (now.seen.near[now.near_read] > 0) {
+    while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
       for_each_arc(no_key, [&](bool (&mine)[steps], const int (&v)[steps],
                                const weight_t (&its_weight)[steps], const label (&there)[steps],
                                int, key_t key) {
@@ -66,21 +84,23 @@ struct search : star_reach {
           if (__any_sync(all_lanes, tight)) mark(tight, v[i], rest);
         }
       });
+      const bool idle = now.seen.near[now.near_read] == 0;
+      if (idle && blocks.rank == 0 && threadIdx.x < 32) take_few();
       look(turn);
     }
   }
 
   __device__ bool is_marked(int v) const { return fresh(&marks[v >> 5]) >> (v & 31) & 1; }
 
-  // Follow a shortest path from the partition below to that above: its vertices and weights go into
-  // the near lists. By the group's first block. Returns how many vertices, 0 for too many.
-  __device__ u32 walk() {
+  // Follow a shortest path from the partition below to that above. Its vertices and weights go into
+  // the far lists, which are not needed any more. By the group's first block. Returns how many vertices.
+  __device__ u32 walk(int* vertex, key_t* to_next) {
     __shared__ u32 least[2];
     int x = now.seen.target;
-    for (u32 length = 0; length < near_capacity; ++length) {
+    for (u32 length = 0;; ++length) {
       const label from = load(&labels[x]);
       if (threadIdx.x == 0) {
-        near_vertex[length] = x;
+        vertex[length] = x;
         least[length & 1] = ~0u;
       }
       if (from.distance[above] == 0) return length + 1;
@@ -109,9 +129,8 @@ struct search : star_reach {
       if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
       __syncthreads();
       x = least[length & 1];
-      if (mine == u32(x)) near_key[length] = as_key(length_t(mine_weight));
+      if (mine == u32(x)) to_next[length] = as_key(length_t(mine_weight));
     }
-    return 0;
   }
 };
 
@@ -173,12 +192,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
       it.mark_all();
       if (it.blocks.rank == 0) {
         __shared__ u64 start;
-        const u32 size = now.seen.full > now.full ? 0 : it.walk();
+        int* const vertex = it.far_list(above, 0);
+        key_t* const to_next = (key_t*)it.far_list(below, 0);
+        const u32 size = it.walk(vertex, to_next);
         if (threadIdx.x == 0) start = atomicAdd(pool_used, u64(size));
         __syncthreads();
-        const bool fits = size > 0 && start + size <= pool_size;
+        const bool fits = start + size <= pool_size;
         for (u32 i = threadIdx.x; fits && i < size; i += blockDim.x) {
-          pool[start + i] = {i + 1 < size ? it.near_key[i] : key_t(0), it.near_vertex[i]};
+          pool[start + i] = {i + 1 < size ? to_next[i] : key_t(0), vertex[i]};
         }
         if (threadIdx.x == 0) found[at] = {fits ? (long long)start : -1, int(size)};
       }

@@ -107,8 +107,14 @@ class Search(Protocol):
     def centres(self, terminals: list[Any]) -> list[Centre]:
         """Phase one, of each array of terminals."""
 
-    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
-        """Of each query the first path that has a replacement; none are tried past the deadline."""
+    def start(self, queries: list[Query], deadline: float) -> Any:
+        """Begin to look for each query's first path that has a replacement.
+
+        None are tried past the deadline. Returns a ticket; two may be out at a time.
+        """
+
+    def replacements(self, ticket: Any) -> list[Replacement]:
+        """What was found, for each query; waits for it."""
 
 
 def _bounds(paths: LoosePaths, epsilon: float) -> Any:
@@ -131,24 +137,30 @@ def run(
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
     terminals: an array a query, int64, ascending, distinct. deadline: of ``time.perf_counter``;
-    then queries come back as they are.
+    then queries come back as they are. With several together there are two crews of them: while the
+    searches of one are on their way, the other's trees are spliced here.
     """
     waiting = iter(range(len(terminals)))
-    on_the_way: dict[int, Query] = {}
-    while True:
-        begun = list(itertools.islice(waiting, together - len(on_the_way)))
-        if not begun and not on_the_way:
-            return
-        centres = search.centres([terminals[i] for i in begun]) if begun else []
-        for i, centre in zip(begun, centres, strict=True):
-            if centre.levels < 0:
-                yield i, Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
-            else:
-                on_the_way[i] = Query(terminals[i], centre, epsilon)
-        if on_the_way and time.perf_counter() < deadline:
-            found = search.first_shorter(list(on_the_way.values()), deadline)
-            for query, replacement in zip(on_the_way.values(), found, strict=True):
-                query.advance(replacement)
-        late = time.perf_counter() >= deadline
-        for i in [i for i, query in on_the_way.items() if query.complete or late]:
-            yield i, on_the_way.pop(i)
+    places = [together] if together < 4 else [(together + 1) // 2, together // 2]
+    crews: list[dict[int, Query]] = [{} for _ in places]
+    tickets: list[Any] = [None for _ in places]
+    more = True
+    while more or any(crews):
+        for at, crew in enumerate(crews):
+            if tickets[at] is not None:
+                found = search.replacements(tickets[at])
+                for query, replacement in zip(crew.values(), found, strict=True):
+                    query.advance(replacement)
+            late = time.perf_counter() >= deadline
+            for i in [i for i, query in crew.items() if query.complete or late]:
+                yield i, crew.pop(i)
+            if 2 * len(crew) <= places[at]:  # seldom, since it is a launch of its own
+                begun = list(itertools.islice(waiting, places[at] - len(crew)))
+                more = bool(begun)
+                centres = search.centres([terminals[i] for i in begun]) if begun else []
+                for i, centre in zip(begun, centres, strict=True):
+                    if centre.levels < 0:
+                        yield i, Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
+                    else:
+                        crew[i] = Query(terminals[i], centre, epsilon)
+            tickets[at] = search.start(list(crew.values()), deadline) if crew else None

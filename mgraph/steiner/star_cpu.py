@@ -205,8 +205,17 @@ class Searcher:
         """The breadth-first searches."""
         return [self.centre_finder.run(some) for some in terminals]
 
+    def start(self, queries: list[Query], deadline: float) -> tuple[list[Query], float]:
+        """Nothing yet: there is one core."""
+        return queries, deadline
+
     def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
+        """Both at once."""
+        return self.replacements(self.start(queries, deadline))
+
+    def replacements(self, ticket: tuple[list[Query], float]) -> list[Replacement]:
         """Try loose paths one after another, query by query."""
+        queries, deadline = ticket
         return [self._first_shorter(query, deadline) for query in queries]
 
     def _first_shorter(self, query: Query, deadline: float) -> Replacement:

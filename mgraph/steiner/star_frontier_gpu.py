@@ -37,8 +37,13 @@ class Searcher:
         """The breadth-first searches, on the CPU."""
         return [self.centre_finder.run(some) for some in terminals]
 
-    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
+    def start(self, queries: list[Query], deadline: float) -> tuple[list[Query], float]:
+        """Nothing yet: each search is waited for."""
+        return queries, deadline
+
+    def replacements(self, ticket: tuple[list[Query], float]) -> list[Replacement]:
         """Try loose paths one after another, query by query."""
+        queries, deadline = ticket
         return [self._first_shorter(query, deadline) for query in queries]
 
     def _first_shorter(self, query: Query, deadline: float) -> Replacement:

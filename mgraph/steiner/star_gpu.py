@@ -6,14 +6,13 @@ group. Memory: see ``star_memory_gpu``.
 """
 
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, multiprocessors
-from mgraph.errors import DeviceError
 from mgraph.steiner.star import Centre, Query, Replacement
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
@@ -26,6 +25,7 @@ from mgraph.steiner.star_memory_gpu import (
     shape,
 )
 
+_LEAST_POOL = 1 << 16  # vertices of all paths of a launch
 _SPECULATION = 4  # loose paths of a query at a time
 
 KERNELS = Source(__package__, "star.cu", check=VARIANTS)
@@ -42,6 +42,39 @@ def _job_dtype(key: np.dtype) -> np.dtype:
 _JOBS = {size: _job_dtype(np.dtype(f"i{size}")) for size in (4, 8)}
 
 
+class _Launch:
+    """A launch on its way: what was asked, and where the answer will be."""
+
+    def __init__(self) -> None:
+        self.mailbox = Mailbox()
+        self.pool: Any = None
+        self.done: Any = None
+        self._stream: Any = None
+
+    def stream(self) -> Any:
+        """One beside that on which the next launch runs already."""
+        import cupy
+
+        self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
+        return self._stream
+
+    def room(self, size: int) -> Any:
+        """So many bytes for the paths that are found."""
+        import cupy
+
+        if self.pool is None or self.pool.size < size:
+            self.pool = cupy.empty(size, np.uint8)
+        return self.pool
+
+
+class _Ticket(NamedTuple):
+    """Queries, and of each length that they need a launch with its queries' places."""
+
+    queries: list[Query]
+    began: float
+    parts: list[Any]
+
+
 class Searcher:
     """STAR's searches on a graph, for many queries at once; of ``mgraph.steiner.star``."""
 
@@ -54,39 +87,47 @@ class Searcher:
         self.memory = Memory(self.graph)
         self.centre_finder = CentreFinder(self.graph, self.memory)
         self.speculation = speculation
-        self.mailbox = Mailbox()
+        self._free: list[_Launch] = []
 
     def centres(self, terminals: list[Any]) -> list[Centre]:
         """The breadth-first searches."""
         return self.centre_finder.run(terminals)
 
-    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
-        """Try loose paths, some at a time, and those of all queries at once."""
-        began = time.perf_counter()
-        none = np.empty(0, np.int64), np.empty(0, self.graph.kind)
-        found = [Replacement(-1, *none, query.paths.first.size, 0.0) for query in queries]
-        kinds = [self.graph.lengths(query.initial_cost) for query in queries]
-        for length in dict.fromkeys(kinds):
+    def start(self, queries: list[Query], deadline: float) -> _Ticket:
+        """Launch searches for loose paths, some at a time, and those of all queries at once."""
+        kinds = [
+            self.graph.lengths(query.initial_cost) if query.paths.first.size else ""
+            for query in queries
+        ]
+        began, parts = time.perf_counter(), []
+        for length in sorted(set(kinds) - {""}):
             some = [i for i, kind in enumerate(kinds) if kind == length]
-            some = [i for i in some if queries[i].paths.first.size]
-            if some:
-                told = self._run([queries[i] for i in some], length, self.speculation)
-                for i, replacement in zip(some, told, strict=True):
-                    found[i] = replacement or found[i]
-        seconds = (time.perf_counter() - began) / len(queries)
+            parts.append((some, self._launch([queries[i] for i in some], length)))
+        return _Ticket(queries, began, parts)
+
+    def replacements(self, ticket: _Ticket) -> list[Replacement]:
+        """What the launches found."""
+        none = np.empty(0, np.int64), np.empty(0, self.graph.kind)
+        found = [Replacement(-1, *none, query.paths.first.size, 0.0) for query in ticket.queries]
+        for some, launched in ticket.parts:
+            told = self._read([ticket.queries[i] for i in some], *launched)
+            for i, replacement in zip(some, told, strict=True):
+                found[i] = replacement or found[i]
+        seconds = (time.perf_counter() - ticket.began) / max(1, len(ticket.queries))
         return [replacement._replace(seconds=seconds) for replacement in found]
 
-    def _run(self, queries: list[Query], length: str, speculation: int) -> list[Replacement | None]:
-        """Launch, and read the answer. speculation: how many loose paths of a query at a time."""
+    def _launch(self, queries: list[Query], length: str, speculation: int = 0) -> tuple[Any, ...]:
         import cupy
 
+        launch = self._free.pop() if self._free else _Launch()
         counts = [query.paths.first.size for query in queries]
         jobs_count = sum(counts)
-        wanted = min(jobs_count, speculation * len(queries), multiprocessors())
+        at_a_time = (speculation or self.speculation) * len(queries)
+        wanted = min(jobs_count, at_a_time, multiprocessors())
         work = self.memory.workspace(length, wanted)
         groups = min(wanted, work.groups)
         blocks, cluster = shape(groups)
-        jobs, trees, state, firsts, found = self.mailbox.lay_out(
+        jobs, trees, state, firsts, found = launch.mailbox.lay_out(
             (jobs_count, _JOBS[work.key.itemsize]),
             (sum(query.tree.vertex.size for query in queries), np.int32),
             (groups + 2, np.uint64),
@@ -98,10 +139,10 @@ class Searcher:
         state[:] = 0
         firsts[:] = NOTHING
         found[:] = 0
-        room = max(self.graph.n, 1 << 16)
-        pool = self.memory.pool(room * work.steps.itemsize)
-        at = self.mailbox.address
-        self.mailbox.send(5)
+        room = max(self.graph.n, _LEAST_POOL)
+        pool = launch.room(room * work.steps.itemsize)
+        at = launch.mailbox.address
+        launch.mailbox.send(5)
         kernel = KERNELS.kernel("star_search", **self.graph.defines(length), MGRAPH_CLUSTER=cluster)
         kernel(
             (groups * blocks,),
@@ -114,30 +155,47 @@ class Searcher:
                 at(2) + np.uint64(8 * groups + 8),
             ),
         )  # fmt: skip
-        self.mailbox.fetch(3, 5)
-        cupy.cuda.get_current_stream().synchronize()
-        return self._read(queries, found[place], firsts.tolist(), pool, work)
+        launch.mailbox.fetch(3, 5)
+        launch.done = cupy.cuda.Event(disable_timing=True)
+        launch.done.record()
+        return launch, firsts, found, place, work
 
     def _read(
-        self, queries: list[Query], found: Any, firsts: list[int], pool: Any, work: Workspace
+        self,
+        queries: list[Query],
+        launch: _Launch,
+        firsts: Any,
+        found: Any,
+        place: Any,
+        work: Workspace,
     ) -> list[Replacement | None]:
-        """The paths found. found: of all loose paths, query by query; firsts: a query's best."""
+        """The paths found. place: of all loose paths, query by query, where they stand in found."""
+        launch.done.synchronize()
+        starts, sizes = found["start"][place].tolist(), found["size"][place].tolist()
         replacements: list[Replacement | None] = []
-        starts, sizes = found["start"].tolist(), found["size"].tolist()
-        used = max(map(sum, zip(starts, sizes, strict=True)))
-        steps = pool[: used * work.steps.itemsize].get().view(work.steps) if used else None
+        best, begin = [], 0
+        for query, first in zip(queries, firsts.tolist(), strict=True):
+            best.append(-1 if first == NOTHING else begin + first)
+            begin += query.paths.first.size
+        if min([starts[i] for i in best if i >= 0], default=0) < 0:  # no room: all again, apart
+            self._free.append(launch)
+            length = str(work.length)
+            return [self._read([one], *self._launch([one], length, 1))[0] for one in queries]
+        used = max([starts[i] + sizes[i] for i in best if i >= 0], default=0)
+        steps: Any = None
+        if used:
+            stream = launch.stream()
+            steps = launch.pool[: used * work.steps.itemsize].get(stream=stream).view(work.steps)
+        self._free.append(launch)
         begin = 0
-        for query, first in zip(queries, firsts, strict=True):
-            if first == NOTHING:
+        for query, i in zip(queries, best, strict=True):
+            if i < 0:
                 replacements.append(None)
             else:
-                start, size = starts[begin + first], sizes[begin + first]
-                if start < 0:
-                    raise DeviceError("...")
-                path = steps[start : start + size]
+                path = steps[starts[i] : starts[i] + sizes[i]]
                 weight = path["weight"][:-1].copy().view(work.length).astype(self.graph.kind)
                 vertex = path["vertex"].astype(np.int64)
-                replacements.append(Replacement(first, vertex, weight, first + 1, 0.0))
+                replacements.append(Replacement(i - begin, vertex, weight, i - begin + 1, 0.0))
             begin += query.paths.first.size
         return replacements
 

@@ -65,7 +65,9 @@ class GraphOnDevice:
         self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
         fitting = (size for size in (4, 8, 16) if self.mean_degree <= 1.5 * size)
         self.tile = next(fitting, 32)  # lanes
-        self.pieces = min(self.n + self.m // (_STEPS * self.tile) + 64, _MOST_PIECES)
+        every = self.n + self.m // (_STEPS * self.tile)
+        largest = graph.max_degree // (_STEPS * self.tile)  # one vertex must fit
+        self.pieces = max(min(every, _MOST_PIECES), largest) + 64
         self.arguments = (
             self.indptr, self.indices, 0 if self.weights is None else self.weights,
             np.int32(self.n), np.int32(self.tile),

@@ -151,6 +151,19 @@ def test_small_queues_lose_nothing(monkeypatch, speculation, pieces):
     assert_clean(search)
 
 
+def test_paths_for_which_there_is_no_room_come_again(monkeypatch):
+    from mgraph.steiner import star_gpu
+
+    monkeypatch.setattr(star_gpu, "_LEAST_POOL", 1)
+    graph = CASES["plain grid"]
+    terminals = [np.unique(draw(graph, 4, i)) for i in range(200)]
+    search, queries = searched(graph, terminals)
+    for query in queries:
+        expected = mgraph.steiner_tree(graph, query.terminals, backend="cpu")
+        assert query.tree.weight.sum() == expected.cost
+    assert_clean(search)
+
+
 @pytest.mark.parametrize("groups", [1, 2, 5, 16, 40, 132])
 def test_groups_of_any_size(groups):
     graph = CASES["plain grid"]

@@ -99,9 +99,6 @@ struct star_reach : star_state {
       now.near_read = 1 - now.near_read;
     }
     if (now.seen.near[now.near_read]) {
-#ifdef MGRAPH_PROFILE
-      ++now.ph, now.pc += now.seen.near[now.near_read];
-#endif
       now.next = step::expand;
       return;
     }
@@ -122,9 +119,6 @@ struct star_reach : star_state {
   }
 
   __device__ void choose_sides() {
-#ifdef MGRAPH_PROFILE
-    ++now.bk;
-#endif
     float waiting[2];
     for (int side = 0; side < 2; ++side) {
       waiting[side] = now.started[side] ? mean_degree * now.seen.far[side][now.written[side]]
@@ -228,9 +222,6 @@ struct star_reach : star_state {
 
   // Label what lies within the radii, until the length of a shortest path is known.
   __device__ void reach(const u32* first_of_query) {
-#ifdef MGRAPH_PROFILE
-    now.ph = now.bk = now.pc = 0;
-#endif
     if (threadIdx.x == 0) now.next = step::over;
     look([&]() { decide(); });
     while (now.next != step::over) {

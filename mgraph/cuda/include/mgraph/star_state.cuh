@@ -21,6 +21,7 @@ struct counters {
   u32 far[2][2];
   u32 touched[2];
   u32 full;    // how often a bucket was too large
+  u32 put_off, taken;  // vertices to be marked from, for which there was no room
   u32 target;  // the least vertex of the partition below that a shortest path ends at
   u32 job, abandoned;
   u64 arcs[2];  // of the partitions
@@ -41,9 +42,6 @@ struct standing {
   int near_read;   // the half of near
   u32 filled[2];   // pieces in the last bucket
   u32 full;        // as told before the bucket
-#ifdef MGRAPH_PROFILE
-  u32 ph, bk, pc;
-#endif
 };
 
 struct label {
@@ -135,7 +133,7 @@ struct star_state {
     }
     told->touched[above] = its.size - (its.last - its.first);  // both partitions
     told->touched[below] = 0;
-    told->full = told->abandoned = 0;
+    told->full = told->abandoned = told->put_off = told->taken = 0;
     told->target = ~0u;
     told->best = its.bound;
   }
