@@ -58,24 +58,21 @@ class Replacement(NamedTuple):
 class Query:
     """A query on its way: its tree, the loose paths to try next, and what happened so far.
 
-    terminals: int64, ascending, distinct. paths: in the order of trial. bounds: of each, below
-    which a replacement counts. seconds: of the initial tree, searches, splits and merges.
+    paths: in the order of trial. bounds: of each, below which a replacement counts. complete: whether
+    none has a replacement. deadline: of ``time.perf_counter``. seconds: of the initial tree, searches,
+    splits and merges.
     """
 
-    def __init__(self, terminals: Any, centre: Centre, epsilon: float) -> None:
-        """Take the tree of the centre's paths."""
-        began = time.perf_counter()
-        self.terminals, self.epsilon = terminals, epsilon
+    def __init__(
+        self, tree: Tree, epsilon: float = 0.0, began: float = 0.0, time_limit: float = math.inf
+    ) -> None:
+        """Take the first tree. began: when, by ``time.perf_counter``; time_limit: seconds since."""
+        self.epsilon, self.deadline = epsilon, began + time_limit
         self.searches = self.accepted = 0
         self.complete = False
-        tree = tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
         self._take(tree, tree_cpu.loose_paths(tree))
         self.initial_cost = self.tree.weight.sum().item()
-        self.seconds = {
-            "initial_tree": centre.seconds + time.perf_counter() - began,
-            "searches": 0.0,
-            "splits_and_merges": 0.0,
-        }
+        self.seconds = {"initial_tree": 0.0, "searches": 0.0, "splits_and_merges": 0.0}
 
     def _take(self, tree: Tree, paths: LoosePaths) -> None:
         self.tree, self.paths = tree, paths
@@ -87,7 +84,7 @@ class Query:
         self.searches += found.searches
         self.seconds["searches"] += found.seconds
         if found.index < 0:
-            self.complete = True
+            self.complete = time.perf_counter() < self.deadline
             return
         self.accepted += 1
         first, last = self.paths.first[found.index], self.paths.last[found.index]
@@ -107,14 +104,19 @@ class Search(Protocol):
     def centres(self, terminals: list[Any]) -> list[Centre]:
         """Phase one, of each array of terminals."""
 
-    def start(self, queries: list[Query], deadline: float) -> Any:
+    def start(self, queries: list[Query]) -> Any:
         """Begin to look for each query's first path that has a replacement.
 
-        None are tried past the deadline. Returns a ticket; two may be out at a time.
+        Returns a ticket; two may be out at a time.
         """
 
     def replacements(self, ticket: Any) -> list[Replacement]:
         """What was found, for each query; waits for it."""
+
+
+def first_tree(centre: Centre, terminals: Any) -> Tree:
+    """The tree of a centre's paths: each is followed from where it leaves those before it."""
+    return tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
 
 
 def _bounds(paths: LoosePaths, epsilon: float) -> Any:
@@ -131,13 +133,13 @@ def run(
     terminals: list[Any],
     *,
     epsilon: float = 0.0,
-    deadline: float = math.inf,
+    time_limit: float = math.inf,
     together: int = 1,
 ) -> Iterator[tuple[int, Query | Apart]]:
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
-    terminals: an array a query, int64, ascending, distinct. deadline: of ``time.perf_counter``;
-    then queries come back as they are. With several together there are two crews of them: while the
+    terminals: an array a query, int64, ascending, distinct. time_limit: seconds after which a query
+    comes back as it is. With several together there are two crews of them: while the
     searches of one are on their way, the other's trees are spliced here.
     """
     waiting = iter(range(len(terminals)))
@@ -151,8 +153,8 @@ def run(
                 found = search.replacements(tickets[at])
                 for query, replacement in zip(crew.values(), found, strict=True):
                     query.advance(replacement)
-            late = time.perf_counter() >= deadline
-            for i in [i for i, query in crew.items() if query.complete or late]:
+            now = time.perf_counter()
+            for i in [i for i, one in crew.items() if one.complete or now >= one.deadline]:
                 yield i, crew.pop(i)
             if 2 * len(crew) <= places[at]:  # seldom, since it is a launch of its own
                 begun = list(itertools.islice(waiting, places[at] - len(crew)))
@@ -162,5 +164,17 @@ def run(
                     if centre.levels < 0:
                         yield i, Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
                     else:
-                        crew[i] = Query(terminals[i], centre, epsilon)
-            tickets[at] = search.start(list(crew.values()), deadline) if crew else None
+                        began = time.perf_counter()
+                        tree = first_tree(centre, terminals[i])
+                        crew[i] = Query(tree, epsilon, began - centre.seconds, time_limit)
+                        its_seconds = time.perf_counter() - began + centre.seconds
+                        crew[i].seconds["initial_tree"] = its_seconds
+            tickets[at] = search.start(list(crew.values())) if crew else None
+
+
+def exchanged(search: Search, tree: Tree, deadline: float) -> Tree:
+    """A tree of which no loose path can be exchanged for a shorter one, from any tree."""
+    query = Query(tree, time_limit=deadline)
+    while not query.complete and time.perf_counter() < deadline:
+        query.advance(search.replacements(search.start([query]))[0])
+    return query.tree

@@ -205,27 +205,27 @@ class Searcher:
         """The breadth-first searches."""
         return [self.centre_finder.run(some) for some in terminals]
 
-    def start(self, queries: list[Query], deadline: float) -> tuple[list[Query], float]:
-        """Nothing yet: there is one core."""
-        return queries, deadline
+    def start(self, queries: list[Query]) -> list[Query]:
+        """Nothing yet: each search is waited for."""
+        return queries
 
     def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
         """Both at once."""
-        return self.replacements(self.start(queries, deadline))
+        for query in queries:
+            query.deadline = deadline
+        return self.replacements(queries)
 
-    def replacements(self, ticket: tuple[list[Query], float]) -> list[Replacement]:
+    def replacements(self, ticket: list[Query]) -> list[Replacement]:
         """Try loose paths one after another, query by query."""
-        queries, deadline = ticket
-        return [self._first_shorter(query, deadline) for query in queries]
+        return [self._first_shorter(query) for query in ticket]
 
-    def _first_shorter(self, query: Query, deadline: float) -> Replacement:
+    def _first_shorter(self, query: Query) -> Replacement:
         began = time.perf_counter()
         self._prepare(query.tree)
         paths, nothing = query.paths, (self.touched[:0], self.kind[:0])
         searches = 0
         for i, below in enumerate(query.bounds):
-            now = time.perf_counter()
-            if now >= deadline:
+            if time.perf_counter() >= query.deadline:
                 break
             found = self._shortest_path(paths.first[i], paths.last[i], below)
             searches += 1

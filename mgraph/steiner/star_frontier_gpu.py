@@ -37,21 +37,20 @@ class Searcher:
         """The breadth-first searches, on the CPU."""
         return [self.centre_finder.run(some) for some in terminals]
 
-    def start(self, queries: list[Query], deadline: float) -> tuple[list[Query], float]:
+    def start(self, queries: list[Query]) -> list[Query]:
         """Nothing yet: each search is waited for."""
-        return queries, deadline
+        return queries
 
-    def replacements(self, ticket: tuple[list[Query], float]) -> list[Replacement]:
+    def replacements(self, ticket: list[Query]) -> list[Replacement]:
         """Try loose paths one after another, query by query."""
-        queries, deadline = ticket
-        return [self._first_shorter(query, deadline) for query in queries]
+        return [self._first_shorter(query) for query in ticket]
 
-    def _first_shorter(self, query: Query, deadline: float) -> Replacement:
+    def _first_shorter(self, query: Query) -> Replacement:
         began = time.perf_counter()
         length = self.graph.lengths(query.initial_cost)
         paths, searches = query.paths, 0
         for i, below in enumerate(query.bounds):
-            if time.perf_counter() >= deadline:
+            if time.perf_counter() >= query.deadline:
                 break
             ends = paths.first[i], paths.last[i], query.tree.end[paths.last[i]]
             found = self._shortest_path(query.tree.vertex, *ends, below, np.dtype(length))

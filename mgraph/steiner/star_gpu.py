@@ -93,7 +93,7 @@ class Searcher:
         """The breadth-first searches."""
         return self.centre_finder.run(terminals)
 
-    def start(self, queries: list[Query], deadline: float) -> _Ticket:
+    def start(self, queries: list[Query]) -> _Ticket:
         """Launch searches for loose paths, some at a time, and those of all queries at once."""
         kinds = [
             self.graph.lengths(query.initial_cost) if query.paths.first.size else ""

@@ -78,7 +78,7 @@ class _Manner:
     epsilon: float
     improve: bool
     bound: bool
-    deadline: float
+    time_limit: float
 
 
 def steiner_tree(
@@ -141,7 +141,7 @@ def steiner_trees(
     """``steiner_tree`` for many queries: yields the index and the tree of each, as they are found.
 
     A query whose terminals no tree holds yields its error. together: how many at a time, by default
-    one a core, or as many as keep a GPU busy. time_limit: seconds for all. Everything is checked
+    one a core, or as many as keep a GPU busy. time_limit: seconds for each. Everything is checked
     before the first comes.
     """
     check_options(method, search, backend, epsilon, time_limit)
@@ -153,8 +153,8 @@ def steiner_trees(
         if not query.size:
             raise UsageError("terminals must name a vertex at least, and a query has none")
     where = _backend_for(ready, wanted, method, search, backend)
-    deadline = math.inf if time_limit is None else time.perf_counter() + time_limit
-    how = _Manner(method, search, where, epsilon, improve, bound, deadline)
+    limit = math.inf if time_limit is None else time_limit
+    how = _Manner(method, search, where, epsilon, improve, bound, limit)
     return _answers(ready, wanted, how, together)
 
 
@@ -216,7 +216,7 @@ def _answers(
             search,
             inside,
             epsilon=how.epsilon,
-            deadline=how.deadline,
+            time_limit=how.time_limit,
             together=together or TOGETHER,
         )
         threads = min(len(wanted), _cores()) if how.improve or how.bound else 1
@@ -250,13 +250,14 @@ def _answer(
     seconds: dict[str, float] = {}
     if query is None and how.method == "star":
         with ready.searcher("cpu") as search:
-            asked: Any = {"epsilon": how.epsilon, "deadline": how.deadline}
+            asked: Any = {"epsilon": how.epsilon, "time_limit": how.time_limit}
             ((_, query),) = star.run(search, [inside], **asked)
     if query is None:
         query = ready.apart(inside)
     if isinstance(query, Apart):
         return ready.disconnected(terminals, query.other)
     began = time.perf_counter()
+    deadline = began + how.time_limit if query is None else query.deadline
     if query is None:
         tree = _heuristic(ready, inside, how.method)
         initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
@@ -267,7 +268,7 @@ def _answer(
         accepted, complete = query.accepted, query.complete
     lower_bound = None
     if (how.improve or how.bound) and inside.size > 1:
-        tree, lower_bound = _bounded(ready, inside, tree, how)
+        tree, lower_bound = _bounded(ready, inside, tree, how.improve, deadline)
     elif how.improve or how.bound:
         lower_bound = tree.weight.sum().item()
     if how.improve or how.bound:
@@ -291,7 +292,7 @@ def _answer(
         method=how.method,
         search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
         backend=how.backend,
-        complete=complete and time.perf_counter() < how.deadline,
+        complete=complete and time.perf_counter() < deadline,
         lower_bound=lower_bound,
     )
 
@@ -308,12 +309,14 @@ def _heuristic(ready: Prepared, terminals: Any, method: str) -> Tree:
     return takahashi_matsuyama_cpu.run(ready.csr, terminals, terminals[0])
 
 
-def _bounded(ready: Prepared, terminals: Any, tree: Tree, how: _Manner) -> tuple[Tree, Any]:
+def _bounded(
+    ready: Prepared, terminals: Any, tree: Tree, improve: bool, deadline: float
+) -> tuple[Tree, Any]:
     """A tree that is no dearer, and a lower bound."""
     from mgraph.steiner import dual_ascent_cpu, improvement
 
-    if how.improve:
+    if improve:
         with ready.searcher("cpu") as search:
-            return improvement.bounded(search, ready.csr, tree, terminals, how.deadline)
-    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], how.deadline)
+            return improvement.bounded(search, ready.csr, tree, terminals, deadline)
+    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline)
     return tree, min(ascent.bound, tree.weight.sum().item())
