@@ -48,6 +48,7 @@ _HOME = {
     "read_steinlib": "mgraph.io.steinlib",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.sssp",
+    "steiner_many": "mgraph.distributed.steiner",
     "steiner_tree": "mgraph.steiner.steiner_tree",
     "steiner_trees": "mgraph.steiner.steiner_tree",
     "to_networkx": "mgraph.io.networkx_graph",
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.degrees import Degrees, degrees
     from mgraph.distributed.generate import generate
     from mgraph.distributed.sssp import sssp_many
+    from mgraph.distributed.steiner import steiner_many
     from mgraph.distributed.verify import verify
     from mgraph.errors import (
         ClusterError,

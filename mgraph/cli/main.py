@@ -20,6 +20,7 @@ VERBS = {
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",
     "sssp": "mgraph.cli.sssp",
+    "steiner": "mgraph.cli.steiner",
     "verify": "mgraph.cli.inspect",
 }
 

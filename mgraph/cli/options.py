@@ -1,11 +1,16 @@
 """Options and parameter types that several verbs share."""
 
 import os
+import re
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
+
+from mgraph.errors import UsageError
 
 
 def parse_number(text: str) -> int:
@@ -125,3 +130,30 @@ def open_cluster(
         dashboard=dashboard or connect.DASHBOARD,
         announce=None if quiet else sys.stderr,
     )
+
+
+def read_lines(file: str, what: str) -> list[list[int]]:
+    """The vertices of each line of a text file that has any, separated by white space or commas.
+
+    # begins a comment. Raises UsageError for a file that cannot be read as ``what``.
+    """
+    try:
+        lines = Path(file).read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
+    words = [line.partition("#")[0].replace(",", " ").split() for line in lines]
+    bad = [word for line in words for word in line if not re.fullmatch("[0-9]{1,18}", word)]
+    if bad:
+        raise UsageError(
+            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
+        )
+    return [[int(word) for word in line] for line in words if line]
+
+
+def refuse(names: tuple[str, ...], why: str) -> None:
+    """Raise UsageError for an option that the command line has and the question has no use for."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+        if parameter.name in names and given:
+            raise UsageError(f"{parameter.opts[0]} {why}")

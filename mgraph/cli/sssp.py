@@ -1,13 +1,10 @@
 """``mgraph sssp``: shortest paths from one source, here, or from many, over a cluster."""
 
-import re
 import sys
 import time
-from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 import mgraph
 from mgraph.cli.options import (
@@ -16,6 +13,8 @@ from mgraph.cli.options import (
     cluster_options,
     compression_option,
     open_cluster,
+    read_lines,
+    refuse,
 )
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
@@ -25,19 +24,10 @@ from mgraph.shortest_paths.problem import length_dtype
 
 def read_sources(file: str) -> list[int]:
     """Vertices from a text file, separated by white space or commas; # begins a comment."""
-    try:
-        lines = Path(file).read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read as a list of sources: {error}") from None
-    words = " ".join(line.partition("#")[0] for line in lines).replace(",", " ").split()
-    bad = [word for word in words if not re.fullmatch("[0-9]{1,18}", word)]
-    if bad:
-        raise UsageError(
-            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
-        )
-    if not words:
+    sources = [vertex for line in read_lines(file, "sources") for vertex in line]
+    if not sources:
         raise UsageError(f"{file} holds no source")
-    return [int(word) for word in words]
+    return sources
 
 
 @click.command()
@@ -80,15 +70,6 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
         _many(graph, source, options)
 
 
-def _refuse(names: tuple[str, ...], why: str) -> None:
-    """Raise UsageError for an option that the command line has and the question has no use for."""
-    context = click.get_current_context()
-    for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
-        if parameter.name in names and given:
-            raise UsageError(f"{parameter.opts[0]} {why}")
-
-
 def _small(graph: mgraph.Graph) -> mgraph.Graph:
     """Two vertices with as many arcs each as the graph's have on average, of its types.
 
@@ -109,8 +90,8 @@ def _small(graph: mgraph.Graph) -> mgraph.Graph:
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
-    _refuse(("seed",), "is of --random")
-    _refuse(
+    refuse(("seed",), "is of --random")
+    refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
             "no_predecessors", "compression",
@@ -120,7 +101,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     if options["plot"]:
         check_figure(options["plot"])
     if not options["trace"]:
-        _refuse(("overwrite",), "is for --out or --trace")
+        refuse(("overwrite",), "is for --out or --trace")
     else:
         check_file(options["trace"], options["overwrite"])
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
@@ -152,11 +133,11 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
-    _refuse(("targets", "trace", "plot"), "is for one --source without --out")
+    refuse(("targets", "trace", "plot"), "is for one --source without --out")
     if options["random"] is None:
-        _refuse(("seed",), "is of --random")
+        refuse(("seed",), "is of --random")
     if options["out"] is None:
-        _refuse(("resume", "overwrite", "compression", "no_predecessors"), "is for --out")
+        refuse(("resume", "overwrite", "compression", "no_predecessors"), "is for --out")
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])

@@ -60,15 +60,19 @@ class Plan:
 
 
 def existing_parts(
-    folder: Folder, resume: bool, overwrite: bool, kind: str = manifests.FORMAT
+    folder: Folder,
+    resume: bool,
+    overwrite: bool,
+    kind: str = manifests.FORMAT,
+    also: tuple[str, ...] = (),
 ) -> list[str]:
     """The part files in the folder. Raises UsageError where they must not be touched.
 
-    kind: what the folder's manifest would say it holds.
+    kind: what the folder's manifest would say it holds; also: files that belong to it.
     """
     if resume and overwrite:
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
-    parts, complete = standing(folder, kind)
+    parts, complete = standing(folder, kind, also)
     if (parts or complete) and not (resume or overwrite):
         state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
         raise UsageError(

@@ -23,9 +23,9 @@ import numpy as np
 
 import mgraph
 from mgraph.core.room import room_for
+from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.graph_holder import GraphHolder, holder
-from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.search_plan import (
     FORMAT,
     GraphFacts,
@@ -37,11 +37,9 @@ from mgraph.distributed.search_plan import (
     sources_hash,
     write_part,
 )
-from mgraph.distributed.tasks import follow_parts, run_parts
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
-from mgraph.io.formats import identify
 from mgraph.shortest_paths.problem import checked_vertices
 
 
@@ -125,24 +123,6 @@ def _told(found: Any, sources: list[int], began: float) -> list[Searched]:
     return [Searched(*row, seconds) for row in zip(sources, counts, lengths, strict=True)]
 
 
-def _load_everywhere(
-    cluster: Cluster, name: str, edges: int, progress: TextIO | None
-) -> GraphFacts:
-    """Have each worker read the graph, all at once; returns what it is."""
-    run = f"mgraph-load-{time.time_ns()}"
-    futures = {
-        index: cluster.client.submit(
-            # One that dies is replaced by another of a new address.
-            load_graph, name, key=(run, index), workers=[address], allow_other_workers=True,
-        )
-        for index, address in enumerate(cluster.workers)
-    }  # fmt: skip
-    sizes = dict.fromkeys(futures, edges)
-    done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
-    facts: GraphFacts = done[0][1].result()
-    return facts
-
-
 def sssp_many(
     location: str | os.PathLike[str],
     sources: Sequence[int] | None = None,
@@ -191,20 +171,21 @@ def sssp_many(
     }
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
-    graph = os.fspath(location)
-    if "://" not in graph:
-        graph = os.path.abspath(graph)
-    identity = identify(graph)
-    names, found = _standing(folder, graph, identity.name, resume, overwrite)
-    if batch is None and found:
-        batch = next(iter(found.values())).get("batch")
+    graph, identity = fan_out.named(location)
+    there = fan_out.standing(
+        folder, graph, identity.name, FORMAT, resume=resume, overwrite=overwrite
+    )
+    if batch is None and there[1]:
+        batch = next(iter(there[1].values())).get("batch")
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_backend(cluster.backend, method, power_limit)
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
         cluster.client.register_plugin(plugin)
         try:
-            facts = _load_everywhere(cluster, plugin.name, identity.edges, progress)
+            facts = fan_out.load_everywhere(
+                cluster, load_graph, plugin.name, identity.edges, progress
+            )
             if random is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, key=key)
@@ -229,7 +210,17 @@ def sssp_many(
             )
             starts = range(0, len(sources), batch)
             batches = [list(sources[start : start + batch]) for start in starts]
-            results, kept = _search(cluster, plan, batches, names, found, progress)
+            results, kept = fan_out.run_batches(
+                cluster,
+                search_batch,
+                batches,
+                [facts.m * len(batch) for batch in batches],
+                there,
+                plan=plan,
+                verb="sssp",
+                unit="arcs",
+                progress=progress,
+            )
         finally:
             cluster.client.unregister_worker_plugin(plugin.name)
     if folder is not None:
@@ -274,63 +265,3 @@ def _check(
         raise UsageError("there must be a source at least")
     if batch is not None and batch < 1:
         raise UsageError(f"batch must be at least 1, and is {batch}")
-
-
-def _standing(
-    folder: Folder | None, graph: str, identity: str, resume: bool, overwrite: bool
-) -> tuple[list[str], dict[str, dict[str, Any]]]:
-    """The parts in the folder, and of those to keep what they say of themselves.
-
-    Raises UsageError, StorageError where they must not be touched, or are of another graph.
-    """
-    if folder is None:
-        return [], {}
-    if str(folder) == graph:
-        raise UsageError(f"{folder} is the graph; write the paths to another folder")
-    folder.check_writable()
-    names = existing_parts(folder, resume, overwrite, FORMAT)
-    found = footers(folder, names) if resume else {}
-    if {footer.get("graph_identity") for footer in found.values()} - {identity}:
-        raise UsageError(
-            f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
-            "since: --overwrite begins anew"
-        )
-    return names, found
-
-
-def _search(
-    cluster: Cluster,
-    plan: SearchPlan,
-    batches: list[list[int]],
-    names: list[str],
-    found: dict[str, dict[str, Any]],
-    progress: TextIO | None,
-) -> tuple[list[dict[str, Any]], int]:
-    """Search the batches that are not there yet; returns all footers, and how many were there."""
-    results: dict[int, dict[str, Any]] = {}
-    folder = plan.folder
-    if folder is not None:
-        results = matching(folder, found, plan.footer, len(batches))
-        folder.create()
-        folder.remove_temporaries()
-        if len(results) < len(batches):
-            folder.remove(manifests.NAME)
-        folder.remove(*set(names) - set(found))  # to be replaced, or cut short
-    kept = len(results)
-    missing = {index: (index, batch) for index, batch in enumerate(batches) if index not in results}
-    arcs = {index: plan.facts.m * len(batch) for index, (_, batch) in missing.items()}
-    try:
-        results |= run_parts(
-            cluster,
-            search_batch,
-            missing,
-            arcs,
-            verb="sssp",
-            unit="arcs",
-            progress=progress,
-            plan=plan,
-        )
-    finally:
-        if folder is not None:
-            folder.remove_temporaries()
-    return [results[index] for index in range(len(batches))], kept

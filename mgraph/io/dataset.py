@@ -111,14 +111,17 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
     )
 
 
-def standing(folder: Folder, kind: str = manifest.FORMAT) -> tuple[list[str], bool]:
+def standing(
+    folder: Folder, kind: str = manifest.FORMAT, also: tuple[str, ...] = ()
+) -> tuple[list[str], bool]:
     """The parts in a folder, and whether it has a manifest, where all may be replaced.
 
-    kind: what the manifest would say it holds. Raises UsageError where anything else stands there.
+    kind: what the manifest would say it holds; also: files that belong to it. Raises UsageError
+    where anything else stands there.
     """
     names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
     parts = [name for name in names if PART_NAME.fullmatch(name)]
-    others = [name for name in names if name not in parts and name != manifest.NAME]
+    others = [name for name in names if name not in (*parts, manifest.NAME, *also)]
     if others:
         raise UsageError(
             f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "

@@ -1,4 +1,4 @@
-"""A graph made ready for Steiner trees, once for all queries: checked, contracted, its searchers."""
+"""A graph made ready for Steiner trees, once for all queries."""
 
 import threading
 from collections.abc import Iterator
@@ -69,10 +69,17 @@ class Prepared:
 
     @cached_property
     def _component(self) -> Any:
+        """Of each vertex of the contracted graph."""
         indptr, indices, _ = self.csr
         shape = (self.graph.n, self.graph.n)
         arcs = sparse.csr_matrix((np.ones(indices.size, np.int8), indices, indptr), shape)
         return csgraph.connected_components(arcs, directed=False)[1]
+
+    @property
+    def component(self) -> Any:
+        """Of each vertex of the graph the number of its component, ``(n,)``."""
+        found = self._component
+        return found if self.contraction is None else found[self.contraction.component]
 
     def apart(self, terminals: Any) -> Apart | None:
         """A terminal that no tree holds beside the first, if there is one; by all components."""

@@ -1,0 +1,192 @@
+"""``mgraph steiner``: a Steiner tree of one query, here, or of many, over a cluster."""
+
+import math
+import sys
+import time
+from typing import Any
+
+import click
+
+import mgraph
+from mgraph.cli.options import (
+    NUMBER,
+    backend_option,
+    cluster_options,
+    compression_option,
+    open_cluster,
+    parse_number,
+    read_lines,
+    refuse,
+)
+from mgraph.errors import DatasetError, UsageError
+from mgraph.io.folder import check_file
+
+
+class Sample(click.ParamType):
+    """``K:COUNT[,K:COUNT…]``."""
+
+    name = "sample"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[int, int]]:
+        """Click's hook."""
+        try:
+            pairs = [tuple(map(parse_number, pair.split(":"))) for pair in value.split(",")]
+            return [(k, count) for k, count in pairs]
+        except ValueError:
+            self.fail(f"{value!r} is not K:COUNT[,K:COUNT...]; 2:10,4:10,8:10 is", param, ctx)
+
+
+class Vertices(click.ParamType):
+    """``V,V,…``."""
+
+    name = "vertices"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+        """Click's hook."""
+        try:
+            return [parse_number(word) for word in value.replace(",", " ").split()]
+        except ValueError:
+            self.fail(f"{value!r} is no list of vertices; 3,14,159 is", param, ctx)
+
+
+@click.command()
+@click.argument("graph")
+@click.option("--terminals", type=Vertices(), metavar="V,V,...", help="One query: answer it here.")
+@click.option("--queries", metavar="FILE", help="Many: a line of terminals each, in a text file.")
+@click.option(
+    "--sample", type=Sample(), metavar="K:COUNT,...", help="Many: COUNT queries of K terminals."
+)
+@click.option("--seed", type=NUMBER, default=1, show_default=True, help="Of --sample.")
+@click.option("--out", metavar="DIR", help="Write query, src, dst, weight and a table to DIR.")
+@click.option("--method", default="star", show_default=True, help="The algorithm.")
+@click.option("--search", default="auto", show_default=True, help="Of star.")
+@backend_option
+@click.option("--epsilon", type=float, default=0.0, help="Pass over exchanges that gain less.")
+@click.option("--improve", is_flag=True, help="Go on from STAR's tree; with a lower bound.")
+@click.option("--bound", is_flag=True, help="A lower bound by dual ascent, and the gap.")
+@click.option("--time-limit", type=float, metavar="SECONDS", help="Of a query.")
+@click.option("--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions.")
+@click.option("--batch", type=NUMBER, help="Queries a task.")
+@compression_option
+@click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
+@click.option("--overwrite", is_flag=True, help="Replace the results in DIR, or the file.")
+@cluster_options
+def steiner(graph: str, **options: Any) -> None:
+    """A tree of small cost that holds all terminals, in GRAPH, undirected, of weights from 0.
+
+    GRAPH is a dataset or a graph file; a SteinLib (.stp) or PACE (.gr) file has terminals of its
+    own. Give --terminals for one query, whose tree --out writes as a graph file or dataset; many,
+    of --queries or --sample, fan out over a cluster, each worker with its own copy of the graph.
+    """
+    given = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
+    if len(given) > 1:
+        raise UsageError("give one of --terminals, --queries and --sample")
+    where_not = options["method"] != "star" or options["search"] == "dijkstra"
+    if where_not and options["backend"] == "auto":
+        options["backend"] = "cpu"
+    if given and given[0] != "terminals":
+        _many(graph, options)
+    else:
+        _one(graph, options)
+
+
+_ALIKE = ("method", "search", "backend", "epsilon", "improve", "bound", "time_limit")
+
+
+def _one(graph: str, options: dict[str, Any]) -> None:
+    refuse(("seed",), "is of --sample")
+    refuse(
+        (
+            "scheduler", "scheduler_file", "workers", "dashboard", "batch", "resume", "compression",
+        ),
+        "is for many queries",
+    )  # fmt: skip
+    terminals, out = options["terminals"], options["out"]
+    if out is None:
+        refuse(("overwrite",), "is for --out")
+    else:
+        check_file(out, options["overwrite"])
+    if terminals is None:
+        try:
+            found = mgraph.read_steinlib(graph)
+        except DatasetError as error:
+            raise UsageError(
+                f"give --terminals, --queries or --sample, or a SteinLib file: {error}"
+            ) from None
+        read, terminals = found.graph, found.terminals
+    else:
+        read = mgraph.read_graph(
+            graph, symmetrise=options["symmetrise"], backend=options["backend"]
+        )
+    if not options["quiet"]:
+        click.echo(f"{read}", err=True)
+    began = time.perf_counter()
+    tree = mgraph.steiner_tree(read, terminals, **{name: options[name] for name in _ALIKE})
+    seconds = time.perf_counter() - began
+    kind = "cost" if tree.complete else "stopped at the time limit, cost"
+    click.echo(
+        f"{tree.terminals.size:,} terminals: {kind} {tree.cost:,}, {tree.src.size:,} edges; "
+        f"{_gap(tree.gap, tree.lower_bound)}{tree.searches:,} searches, {tree.accepted:,} accepted "
+        f"from a first tree of {tree.initial_cost:,}; {tree.search} on the {tree.backend}, "
+        f"{seconds * 1000:.3g} ms"
+    )
+    if out is not None:
+        _write(tree, read.n, out, options["overwrite"])
+        click.echo(f"tree in {out}")
+
+
+def _gap(gap: float | None, lower_bound: Any) -> str:
+    if gap is None:
+        return ""
+    if gap == 0:
+        return "optimal; "
+    return f"at most {gap:.2%} above the best, which costs at least {lower_bound:,}; "
+
+
+def _write(tree: mgraph.SteinerTree, n: int, out: str, overwrite: bool) -> None:
+    edges = mgraph.EdgeList(tree.src, tree.dst, tree.weight)
+    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
+    mgraph.write_graph(graph, out, overwrite=overwrite)
+
+
+def _many(graph: str, options: dict[str, Any]) -> None:
+    from mgraph.distributed.progress import quantity
+
+    queries = None
+    if options["queries"] is not None:
+        refuse(("seed",), "is of --sample")
+        queries = read_lines(options["queries"], "queries")
+        if not queries:
+            raise UsageError(f"{options['queries']} holds no query")
+    if options["out"] is None:
+        refuse(("resume", "overwrite", "compression"), "is for --out")
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
+    same = ("sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite", *_ALIKE)
+    run = mgraph.steiner_many(
+        graph,
+        queries,
+        options["out"],
+        cluster=open_cluster(threaded=True, **{name: options[name] for name in where}),
+        progress=None if options["quiet"] else sys.stderr,
+        **{name: options[name] for name in same},
+    )
+    solved = [answer for answer in run.answers if answer.error is None]
+    failed = [answer for answer in run.answers if answer.error is not None]
+    kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
+    out = run.location and f" in {run.made_parts + run.kept_parts} parts{kept}, in {run.location}"
+    rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
+    edges = sum(answer.edges for answer in solved)
+    click.echo(
+        f"{len(run.answers):,} queries, {len(solved):,} trees of {edges:,} edges{out or ''}; "
+        f"{run.seconds:.1f} s, of which {run.solve_seconds:.1f} answering{rate}"
+    )
+    gaps = [answer.gap for answer in solved if answer.gap is not None]
+    if gaps:
+        proven = sum(gap == 0 for gap in gaps)
+        finite = [gap for gap in gaps if math.isfinite(gap)]
+        mean = f", mean gap {sum(finite) / len(finite):.2%}" if finite else ""
+        click.echo(f"{proven:,} proven optimal{mean}")
+    for answer in failed[:10]:
+        click.echo(f"query {answer.query}: {answer.error}", err=True)
+    if len(failed) > 10:
+        click.echo(f"and {len(failed) - 10:,} more queries; the table names them", err=True)

@@ -1,0 +1,262 @@
+"""Steiner trees of many queries over a cluster: the graph to each worker once, queries fan out.
+
+Data flow: each worker reads the graph (``graph_holder``). Queries are dealt to batches in turn, so
+that all are about as much work; a batch is a task and a part of the result. A GPU answers the
+queries of a batch side by side, a CPU's thread one after another.
+
+A part has a row for each edge of a tree: query, src, dst, weight. A table beside them has a row for
+each query: terminals, cost, lower bound, gap, searches, seconds, or why there is no tree.
+"""
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+import mgraph
+from mgraph.core.room import room_for
+from mgraph.distributed import fan_out
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.graph_holder import GraphHolder, holder
+from mgraph.distributed.steiner_plan import (
+    FORMAT,
+    TABLE,
+    Answer,
+    GraphFacts,
+    SteinerPlan,
+    batch_size,
+    queries_hash,
+    total_checksum,
+    write_part,
+    write_table,
+)
+from mgraph.errors import DisconnectedError, UsageError
+from mgraph.io import manifest as manifests
+from mgraph.io.folder import Folder
+from mgraph.shortest_paths.problem import checked_vertices
+
+
+@dataclass(frozen=True)
+class SteinerRun:
+    """What a run did. answers: one a query, in order, those of kept parts included.
+
+    location: the results' folder, or None. checksum: of all rows, the same whatever the batches and
+    the machine; 0 where nothing is written. seconds: from the call to the end, of which
+    ``solve_seconds`` from the moment when all workers had the graph.
+    """
+
+    location: str | None
+    facts: GraphFacts
+    answers: list[Answer]
+    made_parts: int
+    kept_parts: int
+    checksum: int
+    seconds: float
+    solve_seconds: float
+
+
+def load_graph(name: str) -> GraphFacts:
+    """The task that reads the graph on a worker; raises what is wrong with it."""
+    from mgraph.steiner.prepared import prepared
+
+    graph = holder(name).graph()
+    ready = prepared(graph)
+    return GraphFacts(graph.n, graph.m, ready.kind)
+
+
+def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
+    """The task that draws terminals; see ``mgraph.steiner.sampling``."""
+    from mgraph.steiner.sampling import sample
+
+    return [drawn.tolist() for drawn in sample(holder(name).graph(), sizes, seed)]
+
+
+def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan) -> dict[str, Any]:
+    """The task: answer a part's queries, write the trees, return what the table tells of them."""
+    from mgraph.distributed.counters import count_edges
+    from mgraph.steiner.steiner_tree import steiner_trees
+
+    index, queries = job
+    held = holder(plan.holder)
+    graph, on_gpu = held.graph(), plan.backend == "gpu"
+    together = None if on_gpu else 1  # cores have other threads' tasks as well
+    trees: list[Any] = [None] * len(queries)
+    answers: list[Any] = [None] * len(queries)
+    terminals = [some for _, some in queries]
+    with (
+        room_for(f"{len(queries)} queries and their trees", "use a smaller --batch"),
+        held.device if on_gpu else nullcontext(),
+    ):
+        options = {**plan.options, "together": together}
+        for i, found in steiner_trees(graph, terminals, **options):
+            number, k = queries[i][0], len(terminals[i])
+            if isinstance(found, DisconnectedError):
+                answers[i] = Answer(number, k, 0, *[None] * 6, {}, str(found))
+                continue
+            trees[i] = found
+            answers[i] = Answer(
+                query=number,
+                terminals=k,
+                edges=found.src.size,
+                cost=found.cost,
+                initial_cost=found.initial_cost,
+                lower_bound=found.lower_bound,
+                searches=found.searches,
+                accepted=found.accepted,
+                complete=found.complete,
+                seconds=found.seconds,
+                error=None,
+            )
+            count_edges(found.src.size)
+    return write_part(index, plan, answers, trees)
+
+
+def steiner_many(
+    location: str | os.PathLike[str],
+    queries: Sequence[Any] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    sample: Sequence[tuple[int, int]] | None = None,
+    seed: int = 1,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    method: str = "star",
+    search: str = "auto",
+    backend: str = "auto",
+    epsilon: float = 0.0,
+    improve: bool = False,
+    bound: bool = False,
+    time_limit: float | None = None,
+    symmetrise: bool = False,
+    batch: int | None = None,
+    compression: str = "lz4",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: TextIO | None = sys.stderr,
+) -> SteinerRun:
+    """Steiner trees of many queries, over a cluster, as Parquet in the folder ``out``.
+
+    location: a graph that every worker can read: what ``mgraph.read_graph`` takes. queries: a list
+    of terminals each; or sample: pairs (k, count), for count queries of k terminals, drawn by
+    ``seed`` uniformly among those that a tree can hold. out: a path or ``s3://`` address; None
+    writes nothing, and tells only what ``SteinerRun`` holds. cluster: as for ``mgraph.generate``,
+    by default ``connect(threaded=True)``. batch: queries a task; by default as their number allows.
+    resume: keep the parts that are whole. overwrite: replace what is there. See
+    ``mgraph.steiner_trees`` for the rest; time_limit: seconds a query.
+    A query that no tree answers is told in the table, and the others go on. Rows do not depend on
+    the workers, the batches or, without a time limit, the backend where weights are whole. Raises
+    UsageError, DatasetError, StorageError, ClusterError; what was finished stays, and ``resume``
+    goes on from it.
+    """
+    from mgraph.io.parquet import check_compression
+    from mgraph.steiner.steiner_tree import check_options
+
+    began = time.monotonic()
+    check_compression(compression)
+    check_options(method, search, backend, epsilon, time_limit)
+    if (queries is None) == (sample is None):
+        raise UsageError("give queries, or how many to draw at random")
+    if not 0 <= seed < 1 << 64:
+        raise UsageError(f"seed must lie in [0, 2^64), and is {seed}")
+    if batch is not None and batch < 1:
+        raise UsageError(f"batch must be at least 1, and is {batch}")
+    options = {
+        "method": method, "search": search, "epsilon": epsilon, "improve": improve, "bound": bound,
+        "time_limit": time_limit,
+    }  # fmt: skip
+    folder = None if out is None else Folder(out)
+    graph, identity = fan_out.named(location)
+    there = fan_out.standing(
+        folder, graph, identity.name, FORMAT, resume=resume, overwrite=overwrite, also=(TABLE,)
+    )
+    if batch is None and there[1]:
+        batch = next(iter(there[1].values())).get("batch")
+    where = "cpu" if method != "star" or search == "dijkstra" else backend
+    with entered(cluster, threaded=True, backend=where) as cluster:
+        check_options(method, search, cluster.backend, epsilon, time_limit)
+        plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
+        cluster.client.register_plugin(plugin)
+        try:
+            facts = fan_out.load_everywhere(
+                cluster, load_graph, plugin.name, identity.edges, progress
+            )
+            if sample is not None:
+                key = (f"mgraph-draw-{time.time_ns()}", 0)
+                asked_for = [(int(k), int(count)) for k, count in sample]
+                drawing = cluster.client.submit(draw_queries, plugin.name, asked_for, seed, key=key)
+                queries = drawing.result()
+            wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]
+            if not wanted:
+                raise UsageError("there must be a query at least")
+            loaded = time.monotonic()
+            batch = batch or batch_size(len(wanted), cluster)
+            asked = {
+                "graph_identity": identity.name,
+                "symmetrise": symmetrise,
+                "n": facts.n,
+                "m": facts.m,
+                "queries": len(wanted),
+                "queries_hash": queries_hash(wanted),
+                **options,
+                "compression": compression,
+                "batch": batch,
+            }
+            if cluster.backend == "cpu":
+                backend = "cpu"
+            plan = SteinerPlan(
+                plugin.name,
+                facts,
+                asked,
+                folder,
+                compression,
+                cluster.backend,
+                options | {"backend": backend},
+            )
+            numbered = [(i, some.tolist()) for i, some in enumerate(wanted)]
+            parts = -(-len(wanted) // batch)
+            batches = [numbered[part::parts] for part in range(parts)]
+            results, kept = fan_out.run_batches(
+                cluster,
+                solve_batch,
+                batches,
+                [len(some) for some in batches],
+                there,
+                plan=plan,
+                verb="steiner",
+                unit="queries",
+                progress=progress,
+            )
+        finally:
+            cluster.client.unregister_worker_plugin(plugin.name)
+    told = [Answer(*answer) for part in results for answer in part["answers"]]
+    answers = sorted(told, key=lambda answer: answer.query)
+    if folder is not None:
+        write_table(folder, answers, wanted, facts.costs)
+        content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
+        folder.write(manifests.NAME, content)
+    now = time.monotonic()
+    return SteinerRun(
+        location=None if folder is None else str(folder),
+        facts=facts,
+        answers=answers,
+        made_parts=len(batches) - kept,
+        kept_parts=kept,
+        checksum=total_checksum(results),
+        seconds=now - began,
+        solve_seconds=now - loaded,
+    )
+
+
+def _checked(number: int, terminals: Any, n: int) -> Any:
+    """A query's terminals. Raises UsageError that names the query."""
+    try:
+        found = checked_vertices("terminals", terminals, n)
+    except UsageError as error:
+        raise UsageError(f"query {number}: {error}") from None
+    if not found.size:
+        raise UsageError(f"query {number} has no terminal")
+    return found

@@ -1,0 +1,184 @@
+"""What a run of ``mgraph steiner`` over many queries will answer, and what it writes."""
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core.edge_list_cpu import checksum
+from mgraph.core.edges import EdgeList
+from mgraph.distributed.connect import Cluster
+from mgraph.io.dataset import part_name
+from mgraph.io.folder import Folder
+
+FORMAT, VERSION = "mgraph Steiner trees", 1
+TABLE = "_queries.parquet"
+MOST_TOGETHER = 1024  # queries of a task
+BATCHES_PER_GPU, BATCHES_PER_THREAD = 2, 8
+SECONDS = ("initial_tree", "searches", "splits_and_merges", "improvement")
+
+
+class GraphFacts(NamedTuple):
+    """What the client knows of a graph that the workers hold."""
+
+    n: int
+    m: int
+    costs: str  # int64 or float64
+
+
+class Answer(NamedTuple):
+    """What became of a query: of its tree what a table tells, or why there is none.
+
+    edges: of the tree. seconds: by part, see ``mgraph.SteinerTree``. error: None where there is a
+    tree; then the numbers are None.
+    """
+
+    query: int
+    terminals: int
+    edges: int
+    cost: Any
+    initial_cost: Any
+    lower_bound: Any
+    searches: int | None
+    accepted: int | None
+    complete: bool | None
+    seconds: dict[str, float]
+    error: str | None
+
+    @property
+    def gap(self) -> float | None:
+        """As ``mgraph.SteinerTree`` has it."""
+        if self.lower_bound is None:
+            return None
+        if self.cost <= self.lower_bound:
+            return 0.0
+        return math.inf if self.lower_bound <= 0 else self.cost / self.lower_bound - 1
+
+
+@dataclass(frozen=True)
+class SteinerPlan:
+    """What every task of a run knows; small, since it travels with each.
+
+    holder: the name of the plugin that has the graph. asked: what the rows depend on, the queries
+    by their hash. folder: None where nothing is written. options: ``mgraph.steiner_trees``'s.
+    """
+
+    holder: str
+    facts: GraphFacts
+    asked: dict[str, Any]
+    folder: Folder | None
+    compression: str
+    backend: str
+    options: dict[str, Any]
+
+    @property
+    def columns(self) -> dict[str, np.dtype]:
+        """The types of the rows' columns, by name, in order."""
+        ids = np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
+        return {
+            "query": np.dtype(np.int64), "src": ids, "dst": ids,
+            "weight": np.dtype(self.facts.costs),
+        }  # fmt: skip
+
+    def footer(self, index: int) -> dict[str, Any]:
+        """What the part's footer says, but for what was found: whose it is, where it belongs."""
+        return self.asked | {"part": index}
+
+    def manifest(self, graph: str, footers: Sequence[dict[str, Any]], created_by: str) -> bytes:
+        """The manifest as it stands in the file. footers: of all parts, in order."""
+        assert self.folder is not None
+        parts = []
+        for index, footer in enumerate(footers):
+            name = part_name(index)
+            found = {key: footer[key] for key in ("rows", "checksum")}
+            parts.append({"file": name, **found, "bytes": self.folder.size(name)})
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "graph": graph,
+            **self.asked,
+            "costs": self.facts.costs,
+            "checksum": f"{total_checksum(footers):016x}",
+            "parts": parts,
+            "table": TABLE,
+            "created_by": created_by,
+        }
+        return (json.dumps(content, indent=1) + "\n").encode()
+
+
+def total_checksum(footers: Sequence[dict[str, Any]]) -> int:
+    """Of all rows of all parts."""
+    return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
+
+
+def queries_hash(queries: Sequence[Any]) -> str:
+    """What tells one list of queries from another."""
+    digest = hashlib.sha256()
+    for query in queries:
+        digest.update(np.array([len(query), *query], np.int64).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def batch_size(queries: int, cluster: Cluster) -> int:
+    """Queries a task: a GPU answers many side by side, a CPU's threads one each."""
+    tasks = (
+        BATCHES_PER_GPU * len(cluster.workers)
+        if cluster.backend == "gpu"
+        else BATCHES_PER_THREAD * cluster.threads
+    )
+    return max(1, min(-(-queries // tasks), MOST_TOGETHER))
+
+
+def write_part(
+    index: int, plan: SteinerPlan, answers: list[Answer], trees: list[Any]
+) -> dict[str, Any]:
+    """Write a batch's trees; returns the footer. trees: None where there is none."""
+    from mgraph.io.parquet import writing_part
+
+    total = rows = 0
+    footer = plan.footer(index) | {"answers": [list(answer) for answer in answers]}
+    if plan.folder is None:
+        return footer | {"checksum": "0", "rows": 0}
+    with writing_part(plan.folder, part_name(index), plan.columns, plan.compression) as writer:
+        for answer, tree in zip(answers, trees, strict=True):
+            if tree is None or not tree.src.size:
+                continue
+            query = np.full(tree.src.size, answer.query)
+            edges = EdgeList(tree.src, tree.dst, tree.weight)
+            total += checksum(edges) + checksum(EdgeList(query, tree.src, tree.dst))
+            rows += tree.src.size
+            columns = zip((query, *edges), plan.columns.values(), strict=True)
+            writer.write([np.ascontiguousarray(values, kind) for values, kind in columns])
+        footer |= {"checksum": f"{total % (1 << 64):016x}"}
+        writer.close(footer)
+    return footer | {"rows": rows}
+
+
+def write_table(folder: Folder, answers: list[Answer], queries: Sequence[Any], costs: str) -> None:
+    """Write the table of all queries, a row each, in their order."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kind = pa.from_numpy_dtype(np.dtype(costs))
+    columns: dict[str, Any] = {
+        "query": pa.array([answer.query for answer in answers], pa.int64()),
+        "k": pa.array([answer.terminals for answer in answers], pa.int64()),
+        "terminals": pa.array([list(query) for query in queries], pa.list_(pa.int64())),
+        "edges": pa.array([answer.edges for answer in answers], pa.int64()),
+    }
+    for name in ("cost", "initial_cost", "lower_bound"):
+        columns[name] = pa.array([getattr(answer, name) for answer in answers], kind)
+    columns["gap"] = pa.array([answer.gap for answer in answers], pa.float64())
+    for name in ("searches", "accepted"):
+        columns[name] = pa.array([getattr(answer, name) for answer in answers], pa.int64())
+    columns["complete"] = pa.array([answer.complete for answer in answers], pa.bool_())
+    for part in SECONDS:
+        seconds = [answer.seconds.get(part) for answer in answers]
+        columns[f"seconds_{part}"] = pa.array(seconds, pa.float64())
+    columns["error"] = pa.array([answer.error for answer in answers], pa.string())
+    with folder.writing(TABLE) as stream:
+        parquet.write_table(pa.table(columns), stream)
