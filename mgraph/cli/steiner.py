@@ -3,6 +3,7 @@
 import math
 import sys
 import time
+from pathlib import PurePath
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import UsageError
 from mgraph.io.folder import check_file
 
 
@@ -107,12 +108,9 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     else:
         check_file(out, options["overwrite"])
     if terminals is None:
-        try:
-            found = mgraph.read_steinlib(graph)
-        except DatasetError as error:
-            raise UsageError(
-                f"give --terminals, --queries or --sample, or a SteinLib file: {error}"
-            ) from None
+        if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(graph).suffixes}:
+            raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
+        found = mgraph.read_steinlib(graph)
         read, terminals = found.graph, found.terminals
     else:
         read = mgraph.read_graph(
@@ -140,6 +138,8 @@ def _gap(gap: float | None, lower_bound: Any) -> str:
         return ""
     if gap == 0:
         return "optimal; "
+    if not math.isfinite(gap):
+        return "no lower bound in that time; "
     return f"at most {gap:.2%} above the best, which costs at least {lower_bound:,}; "
 
 
