@@ -30,6 +30,7 @@ from mgraph.distributed.steiner_plan import (
     GraphFacts,
     SteinerPlan,
     batch_size,
+    no_answer,
     queries_hash,
     total_checksum,
     write_part,
@@ -96,7 +97,7 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
         for i, found in steiner_trees(graph, terminals, **options):
             number, k = queries[i][0], len(terminals[i])
             if isinstance(found, DisconnectedError):
-                answers[i] = Answer(number, k, 0, *[None] * 6, {}, str(found))
+                answers[i] = no_answer(number, k, str(found))
                 continue
             trees[i] = found
             answers[i] = Answer(

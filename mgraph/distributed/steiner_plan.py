@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -52,11 +51,14 @@ class Answer(NamedTuple):
     @property
     def gap(self) -> float | None:
         """As ``mgraph.SteinerTree`` has it."""
-        if self.lower_bound is None:
-            return None
-        if self.cost <= self.lower_bound:
-            return 0.0
-        return math.inf if self.lower_bound <= 0 else self.cost / self.lower_bound - 1
+        from mgraph.steiner.steiner_tree import gap_of
+
+        return gap_of(self.cost, self.lower_bound)
+
+
+def no_answer(query: int, terminals: int, error: str) -> Answer:
+    """Of a query without a tree."""
+    return Answer(query, terminals, 0, None, None, None, None, None, None, {}, error)
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class Contraction:
         edges = [(self.src[arcs], self.dst[arcs], tree.weight[1:])]
         needed = np.unique(np.concatenate([terminals, *edges[0][:2]]))
         component = self.component[needed]
-        for one in np.unique(component[np.flatnonzero(np.bincount(component)[component] > 1)]):
-            edges.append(self._joined(needed[component == one], tree.weight.dtype))
+        several = np.flatnonzero(np.bincount(component) > 1)
+        edges += [self._joined(needed[component == one], tree.weight.dtype) for one in several]
         src, dst, weight = (np.concatenate(column) for column in zip(*edges, strict=True))
         return tree_cpu.from_edges(src, dst, weight, terminals)
 
@@ -49,12 +49,10 @@ class Contraction:
 
     def _joined(self, vertices: Any, kind: Any) -> tuple[Any, Any, Any]:
         """A tree of weight 0 that holds these vertices, and perhaps more, of one component."""
-        order, before = csgraph.breadth_first_order(self.free, vertices[0], directed=False)
-        del order
-        src = []
-        left = set(vertices[1:].tolist())
+        before = csgraph.breadth_first_order(self.free, vertices[0], directed=False)[1]
+        src: list[int] = []
         known = {int(vertices[0])}
-        for vertex in sorted(left):
+        for vertex in vertices[1:].tolist():
             while vertex not in known:
                 known.add(vertex)
                 src.append(vertex)

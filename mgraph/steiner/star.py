@@ -43,12 +43,12 @@ class Centre(NamedTuple):
 class Replacement(NamedTuple):
     """What became of a query's loose paths: a shorter one, if any.
 
-    index: of the first path that a shorter one can replace, -1 for none. vertex, weight: the
+    path: the first that a shorter one can replace, by its place, -1 for none. vertex, weight: the
     shorter path, from the partition below to that above. searches: how many were made, one after
     another. seconds: this query's share of the time.
     """
 
-    index: int
+    path: int
     vertex: Any
     weight: Any
     searches: int
@@ -58,9 +58,9 @@ class Replacement(NamedTuple):
 class Query:
     """A query on its way: its tree, the loose paths to try next, and what happened so far.
 
-    paths: in the order of trial. bounds: of each, below which a replacement counts. complete: whether
-    none has a replacement. deadline: of ``time.perf_counter``. seconds: of the initial tree, searches,
-    splits and merges.
+    paths: in the order of trial. bounds: of each, below which a replacement counts. complete:
+    whether none has a replacement. deadline: of ``time.perf_counter``. seconds: of the initial
+    tree, searches, splits and merges.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class Query:
         began = time.perf_counter()
         self.searches += found.searches
         self.seconds["searches"] += found.seconds
-        if found.index < 0:
+        if found.path < 0:
             self.complete = time.perf_counter() < self.deadline
             return
         self.accepted += 1
-        first, last = self.paths.first[found.index], self.paths.last[found.index]
+        first, last = self.paths.first[found.path], self.paths.last[found.path]
         self._take(*tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight))
         self.seconds["splits_and_merges"] += time.perf_counter() - began
 
@@ -116,7 +116,8 @@ class Search(Protocol):
 
 def first_tree(centre: Centre, terminals: Any) -> Tree:
     """The tree of a centre's paths: each is followed from where it leaves those before it."""
-    return tree_cpu.from_edges(*tree_cpu.without_cycles(*centre[:3]), terminals)
+    src, dst, weight = tree_cpu.without_cycles(*centre[:3])
+    return tree_cpu.from_edges(src, dst, weight, terminals)
 
 
 def _bounds(paths: LoosePaths, epsilon: float) -> Any:

@@ -4,8 +4,8 @@ A level at a time, in bit sets of 64 terminals. A vertex keeps two bits a termin
 reached, then 1 to 3 by the level modulo 3, which tells a neighbour one level nearer from all
 others, so that paths need no predecessors. At the first level at which any vertex is reached by
 all, the centre is that of most arcs, of these the least; its paths go on to the least neighbour
-that is nearer. The vertices of most arcs are looked at before a level that costs more: on graphs with hubs
-one of them mostly is the centre, and the largest level is never searched.
+that is nearer. The vertices of most arcs are looked at before a level that costs more: on graphs
+with hubs one of them mostly is the centre, and the largest level is never searched.
 
 Cost: of k terminals, the arcs of the vertices reached once a level and 64 terminals; memory 24
 bytes a vertex and 64 terminals.

@@ -188,6 +188,34 @@ def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, 
     return np.array(path), np.array(path_weight)
 
 
+@njit(cache=True, nogil=True)
+def _shortest_path(
+    indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+    touched, kind,
+):  # fmt: skip
+    """Search, follow the path that was found, and put all labels back."""
+    length, met, count, heaps, size = _search(
+        indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+        touched,
+    )  # fmt: skip
+    path, weight = np.empty(0, np.int64), kind[:0].copy()
+    if len(met):
+        marked = np.empty(count + vertex.size, np.int64)
+        marks, start = _mark_below(indptr, indices, weights, labels, met, last, end, length, marked)
+        path, weight = _walk_up(
+            indptr, indices, weights, labels, start, first, last, end, length, kind
+        )
+        for v in marked[:marks]:
+            labels[v, _MARK] = 0
+    infinity = labels[labels.shape[0] - 1, 0]
+    for v in touched[:count]:
+        labels[v, 0] = labels[v, 1] = infinity
+    for side in range(2):
+        entries = heaps[side][0]
+        entries[: size[side]] = entries[entries.size - 1]
+    return path, weight, heaps
+
+
 class Searcher:
     """STAR's searches on a graph, for one query at a time; of ``mgraph.steiner.star``."""
 
@@ -199,7 +227,7 @@ class Searcher:
         self.centre_finder = CentreFinder(indptr, indices, weights, kind)
         self.touched = self.centre_finder.touched
         self.labels: Any = None
-        self.tree: Tree | None = None
+        self.tree: Any = None
 
     def centres(self, terminals: list[Any]) -> list[Centre]:
         """The breadth-first searches."""
@@ -208,12 +236,6 @@ class Searcher:
     def start(self, queries: list[Query]) -> list[Query]:
         """Nothing yet: each search is waited for."""
         return queries
-
-    def first_shorter(self, queries: list[Query], deadline: float) -> list[Replacement]:
-        """Both at once."""
-        for query in queries:
-            query.deadline = deadline
-        return self.replacements(queries)
 
     def replacements(self, ticket: list[Query]) -> list[Replacement]:
         """Try loose paths one after another, query by query."""
@@ -243,6 +265,7 @@ class Searcher:
             self.labels[:, :2] = infinity_of(kind)
             self.labels[:, _POSITION] = -1
             self.labels[:, _MARK] = 0
+            self.keys = self.labels.view(f"i{kind.itemsize}")
             self.heaps = tuple(heap_cpu.new(n, small=small) for _ in range(2))
         elif self.tree is not None:
             self.labels[self.tree.vertex, _POSITION] = -1
@@ -257,20 +280,9 @@ class Searcher:
 
         From the partition below to that above: ids, and weights; both empty where there is none.
         """
-        tree, labels = self.tree, self.labels
-        end = int(tree.end[last])
-        keys = labels.view(f"i{labels.itemsize}")
-        length, met, count, self.heaps, size = _search(
-            *self.csr, labels, keys, tree.vertex, self.arcs_before, first, last, end,
-            labels.dtype.type(best), self.heaps, self.touched,
+        labels, tree = self.labels, self.tree
+        path, weight, self.heaps = _shortest_path(
+            *self.csr, labels, self.keys, tree.vertex, self.arcs_before, first, last,
+            tree.end[last], labels.dtype.type(best), self.heaps, self.touched, self.kind,
         )  # fmt: skip
-        path, weight = self.touched[:0], self.kind[:0]
-        if met:
-            marked = np.empty(count + tree.vertex.size, np.int64)
-            marks, start = _mark_below(*self.csr, labels, met, last, end, length, marked)
-            path, weight = _walk_up(*self.csr, labels, start, first, last, end, length, self.kind)
-            labels[marked[:marks], _MARK] = 0
-        labels[self.touched[:count], :2] = infinity_of(labels.dtype)
-        for heap, waiting in zip(self.heaps, size, strict=True):
-            heap[0][:waiting] = np.iinfo(np.int64).max
         return path, weight

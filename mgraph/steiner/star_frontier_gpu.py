@@ -2,8 +2,8 @@
 
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
 algorithms 3 to 5. A search goes from the partition above until it settles a vertex of that below
-(``frontier.cu``); the rest of STAR runs on the CPU, the first tree included. Every round of a search
-reads all vertices, or all arcs, so that its labels may as well be written anew for each.
+(``frontier.cu``); the rest of STAR runs on the CPU, the first tree included. Every round of a
+search reads all vertices, or all arcs, so that its labels may as well be written anew for each.
 """
 
 import time

@@ -31,11 +31,11 @@ class SteinerTree:
     """A tree that holds the terminals, and how it was found.
 
     terminals: ``(k,)`` int64, ascending, distinct. src, dst: int64, weight: int64 or float64, an
-    edge each, (u, v) with u > v, in ascending order; NumPy's. cost: their weights' sum, exact for whole
-    weights, else rounded once. initial_cost: of the first tree. searches: shortest-path searches, one
-    after another; accepted: how many of them improved the tree. seconds: of the initial tree, the
-    searches, splits and merges, and improvement. complete: False where the time limit came first.
-    lower_bound: no tree is cheaper; None where it was not asked for.
+    edge each, (u, v) with u > v, in ascending order; NumPy's. cost: their weights' sum, exact for
+    whole weights, else rounded once. initial_cost: of the first tree. searches: shortest-path
+    searches, one after another; accepted: how many of them improved the tree. seconds: of the
+    initial tree, the searches, splits and merges, and improvement. complete: False where the time
+    limit came first. lower_bound: no tree is cheaper; None where it was not asked for.
     """
 
     terminals: Any
@@ -56,16 +56,22 @@ class SteinerTree:
     @property
     def gap(self) -> float | None:
         """By what share of the lower bound the tree may be dearer than the best; None without."""
-        if self.lower_bound is None:
-            return None
-        if self.cost <= self.lower_bound:
-            return 0.0
-        return math.inf if self.lower_bound <= 0 else float(self.cost / self.lower_bound - 1)
+        return gap_of(self.cost, self.lower_bound)
 
     @property
     def optimal(self) -> bool:
-        """Whether the lower bound proves that no tree is cheaper."""
+        """Whether the lower bound proves that no tree is cheaper, but for fractions' rounding."""
         return self.gap == 0
+
+
+def gap_of(cost: Any, lower_bound: Any) -> float | None:
+    """``cost / lower_bound - 1``; 0 where only rounding is left; None without a bound."""
+    if lower_bound is None:
+        return None
+    least = cost if isinstance(cost, int) else cost * (1 - star.LEAST_GAIN)
+    if least <= lower_bound:
+        return 0.0
+    return math.inf if lower_bound <= 0 else float(cost / lower_bound - 1)
 
 
 @dataclass(frozen=True)
@@ -98,9 +104,9 @@ def steiner_tree(
     terminals: vertices; repeats count once. method: star, or the shortest path heuristics
     takahashi_matsuyama and mehlhorn (on a CPU). search: star's. ``dijkstra``, from both sides with
     heaps, on a CPU; ``node`` and ``edge``, the paper's frontier searches on a GPU, a vertex or an
-    arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in buckets, for
-    several loose paths at once. All find the same tree where weights are whole. backend: cpu, gpu,
-    or auto: where the graph is, from the CPU to a GPU if it is large enough.
+    arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in
+    buckets, for several loose paths at once. All find the same tree where weights are whole.
+    backend: cpu, gpu, or auto: where the graph is, from the CPU to a GPU if it is large enough.
     epsilon: a path is exchanged only for one that is shorter by this share (the epsilon-improvement
     rule). improve: go on from STAR's local optimum with exchanges of Steiner and key vertices, from
     several starts, on a CPU; gives a lower bound, too. bound: a lower bound by dual ascent.
@@ -108,12 +114,12 @@ def steiner_tree(
 
     STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the least of all, for k
     terminals; the shortest path heuristics' at most 2 - 2/k times. With fractional weights an
-    exchange must gain a part in 10^9.
-    Deterministic. Cost: STAR makes a search for each loose path that it tries, of which it has
-    fewer than 2·k at a time. What is prepared for a graph, device memory included, is kept as long
-    as the graph is. Sources: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with
-    CUDA"; G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009).
-    Raises UsageError for bad input, DisconnectedError for terminals that no tree holds.
+    exchange must gain a part in 10^9. Deterministic. Cost: STAR makes a search for each loose path
+    that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph, device
+    memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch, "Accelerated
+    Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR: Steiner-tree
+    approximation in relationship graphs" (2009). Raises UsageError for bad input, DisconnectedError
+    for terminals that no tree holds.
     """
     options: Any = {
         "method": method, "search": search, "backend": backend, "epsilon": epsilon,

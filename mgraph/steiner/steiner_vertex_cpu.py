@@ -6,7 +6,7 @@ the lightest of its arcs, and each other arc replaces the heaviest edge of the c
 if it is lighter than that. Then branches that lead to no terminal go. If that gains nothing, all is
 put back as it was.
 
-Cost: of a vertex with d arcs to the tree O(d) walks up to the root; memory 32 bytes a vertex.
+Cost: of a vertex with d arcs to the tree O(d) walks up to the root; memory 33 bytes a vertex.
 """
 
 from typing import Any

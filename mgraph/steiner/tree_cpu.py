@@ -188,13 +188,8 @@ def exchange(tree, first, last, path, path_weight):
     """
     size, added = tree.vertex.size, path.size - 2
     parent, weight = tree.parent.copy(), tree.weight.copy()
-    below = above = np.int64(-1)
-    for at in range(last, tree.end[last]):
-        if tree.vertex[at] == path[0]:
-            below = at
-    for at in range(size):
-        if tree.vertex[at] == path[-1]:
-            above = at
+    below = np.flatnonzero(tree.vertex == path[0])[0]
+    above = np.flatnonzero(tree.vertex == path[-1])[0]
     # The partition below hangs from ``below`` instead of from ``last``.
     at, over, over_weight = below, size, path_weight[0]
     while True:

@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def searcher(graph):
 
 def plain_path(graph, above, below):
     """From the least of the nearest below, always on to the least vertex on a shortest path."""
-    distance = {v: 0 for v in above}
+    distance = dict.fromkeys(above, 0)
     for _ in range(graph.n):
         for u in list(distance):
             for v, w in neighbours(graph, u):
@@ -97,7 +98,7 @@ def test_the_centre_is_where_all_terminals_meet_first(problem):
             assert path[0] == centre
             assert path[-1] == terminals[i]
             assert [reached[v] for v in path] == list(range(reached[centre], -1, -1))
-            for u, v in zip(path, path[1:], strict=False):
+            for u, v in pairwise(path):
                 nearer = [x for x, _ in neighbours(graph, u) if reached[x] == reached[v]]
                 assert v == min(nearer)
     assert not search.centre_finder.state.any()
@@ -144,9 +145,9 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
         subtree = [v for v in range(tree.vertex.size) if at in ancestors(tree, v)]
         assert subtree == list(range(at, tree.end[at]))
     paths = tree_cpu.loose_paths(tree)
-    assert sorted(
-        p for f, l in zip(paths.first, paths.last, strict=True) for p in range(f, l + 1)
-    ) == (list(range(1, tree.vertex.size)))
+    ends = zip(paths.first, paths.last, strict=True)
+    of_paths = [at for first, last in ends for at in range(first, last + 1)]
+    assert sorted(of_paths) == list(range(1, tree.vertex.size))
     assert (np.diff(paths.length) <= 0).all()
 
 

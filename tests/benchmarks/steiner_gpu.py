@@ -1,0 +1,169 @@
+"""Figures of Steiner trees on GPUs, as they stand in steiner/BENCHMARKS.md.
+
+    python -m tests.benchmarks.steiner_gpu single MAKER NAME … [--k 2,4] [--samples 10]
+        [--searches auto,edge]      the reference on one core, and a GPU, a query at a time or all
+    python -m tests.benchmarks.steiner_gpu many MAKER NAME [--k 8] [--samples 1000]
+        how many queries at a time are how fast
+    python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
+    python -m tests.benchmarks.steiner_gpu break_even [--k 2,4]     from where on a GPU is faster
+
+MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+undirected graph. Queries are drawn as the paper on STAR draws them. Times are the host's, from the
+question to the tree, warm, the graph ready on either side: of a query the median of three on a GPU,
+and one on a core, where it takes seconds.
+"""
+
+import argparse
+import statistics
+import time
+
+import numpy as np
+
+import mgraph
+from mgraph import CopyModel
+from mgraph.steiner.sampling import sample
+from tests.benchmarks.makers import made
+
+GPU_REPEATS = 3
+
+
+def timed(call):
+    began = time.perf_counter()
+    result = call()
+    return time.perf_counter() - began, result
+
+
+def query_seconds(graph, terminals, repeats, **options):
+    """The median time of a query, and its tree."""
+    found = [
+        timed(lambda: mgraph.steiner_tree(graph, terminals, **options)) for _ in range(repeats)
+    ]
+    return statistics.median(seconds for seconds, _ in found), found[0][1]
+
+
+def all_seconds(graph, queries, repeats=GPU_REPEATS, **options):
+    """The median time of all queries at once, and their trees."""
+
+    def solve():
+        return dict(mgraph.steiner_trees(graph, queries, **options))
+
+    found = [timed(solve) for _ in range(repeats)]
+    return statistics.median(seconds for seconds, _ in found), found[0][1]
+
+
+def compared(name, on_cpu, on_gpu, sizes, samples, searches):
+    """Print a row for each size and search: the reference, one at a time, all at once."""
+    print(
+        "| graph | k | search | reference, ms | one at a time, ms | times | all at once | times |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for k in sizes:
+        queries = sample(on_cpu, [(k, samples)], seed=1)
+        mgraph.steiner_tree(on_cpu, queries[0], backend="cpu")
+        reference = [query_seconds(on_cpu, some, 1, backend="cpu") for some in queries]
+        mean = 1000 * statistics.mean(seconds for seconds, _ in reference)
+        for search in searches:
+            asked = {"backend": "gpu", "search": search}
+            mgraph.steiner_tree(on_gpu, queries[0], **asked)
+            repeats = GPU_REPEATS if search == "auto" else 1
+            alone = [query_seconds(on_gpu, some, repeats, **asked) for some in queries]
+            one = 1000 * statistics.mean(seconds for seconds, _ in alone)
+            costs = [tree.cost for _, tree in alone]
+            assert costs == [tree.cost for _, tree in reference], (costs, reference)
+            row = f"| {name} | {k} | {search} | {mean:.4g} | {one:.3g} | {mean / one:.3g} |"
+            if search == "auto":
+                seconds, found = all_seconds(on_gpu, queries, **asked)
+                assert [found[i].cost for i in range(samples)] == costs
+                each = 1000 * seconds / samples
+                row += f" {each:.3g} | {mean / each:.3g} |"
+            print(row, flush=True)
+
+
+def single(options):
+    for name in options.names:
+        on_gpu, _ = made(options.maker, name, "gpu")
+        compared(
+            name, on_gpu.to_cpu(), on_gpu, options.k, options.samples, options.searches.split(",")
+        )
+
+
+def many(options):
+    (name,) = options.names
+    graph, _ = made(options.maker, name, "gpu")
+    for k in options.k:
+        queries = sample(graph, [(k, options.samples)], seed=1)
+        mgraph.steiner_tree(graph, queries[0], backend="gpu")
+        one, _ = timed(
+            lambda queries=queries: [
+                mgraph.steiner_tree(graph, some, backend="gpu") for some in queries[:100]
+            ]
+        )
+        print(f"{name}, k = {k}, one at a time: {100 / one:.0f} queries/s", flush=True)
+        for together in (4, 16, 64, 128, 256, 512):
+            asked = {"backend": "gpu", "together": together}
+            list(mgraph.steiner_trees(graph, queries[: 2 * together], **asked))
+            seconds, _ = all_seconds(graph, queries, **asked)
+            print(f"{together} together: {options.samples / seconds:.0f} queries/s", flush=True)
+
+
+def scaling(options):
+    (name,) = options.names
+    graph, _ = made(options.maker, name, "gpu")
+    k, gpus = options.k[0], options.gpus
+    mgraph.write_graph(graph.to_cpu(), f"{options.folder}/{name}")
+    del graph
+    base = None
+    for workers in (1, 2, 4):
+        if workers > gpus:
+            break
+        rates = []
+        with mgraph.connect(
+            workers=workers, backend="gpu", threaded=True, dashboard=":0"
+        ) as cluster:
+            for _ in range(4):
+                run = mgraph.steiner_many(
+                    f"{options.folder}/{name}", sample=[(k, options.samples)], cluster=cluster,
+                    progress=None,
+                )  # fmt: skip
+                rates.append(options.samples / run.solve_seconds)
+        rate = statistics.median(rates[1:])
+        base = base or rate
+        print(
+            f"{workers} GPUs: {rate:.0f} queries/s, {rate / base / workers:.1%} of linear",
+            flush=True,
+        )
+
+
+def break_even(options):
+    for scale in range(8, 24):
+        model = CopyModel(1 << scale, 8, weights=(1, 99))
+        edges, _ = mgraph.edges(model, backend="cpu")
+        graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+        sizes = [k for k in options.k if k <= model.n // 2]
+        compared(f"{graph.m:,} arcs", graph, graph.to_gpu(), sizes, options.samples, ["auto"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    for verb in (single, many, scaling, break_even):
+        one = verbs.add_parser(verb.__name__)
+        one.set_defaults(run=verb)
+        if verb is not break_even:
+            one.add_argument("maker")
+        if verb is not break_even:
+            one.add_argument("names", nargs="+" if verb is single else 1)
+        if verb is scaling:
+            one.add_argument("folder")
+            one.add_argument("gpus", type=int)
+        one.add_argument("--k", type=lambda text: [int(k) for k in text.split(",")],
+                         default=[8] if verb in (many, scaling) else [2, 4, 8, 16])  # fmt: skip
+        one.add_argument("--samples", type=int, default=1000 if verb in (many, scaling) else 10)
+        one.add_argument("--searches", default="auto")
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    np.seterr(all="ignore")
+    main()

@@ -1,0 +1,85 @@
+"""Plain and slow: exact answers for small graphs, in exact arithmetic."""
+
+from fractions import Fraction
+
+
+def edges(graph):
+    """Each edge once, as (u, v, weight)."""
+    for u in range(graph.n):
+        for arc in range(graph.indptr[u], graph.indptr[u + 1]):
+            if graph.indices[arc] < u:
+                yield u, int(graph.indices[arc]), Fraction(graph.weights[arc].item())
+
+
+def distances(graph):
+    """Floyd and Warshall's: between all pairs; None where there is no way."""
+    vertices = range(graph.n)
+    table = [[Fraction(0) if u == v else None for v in vertices] for u in vertices]
+    for u, v, weight in edges(graph):
+        if table[u][v] is None or weight < table[u][v]:
+            table[u][v] = table[v][u] = weight
+    for middle in vertices:
+        for u in vertices:
+            for v in vertices:
+                if table[u][middle] is not None and table[middle][v] is not None:
+                    way = table[u][middle] + table[middle][v]
+                    if table[u][v] is None or way < table[u][v]:
+                        table[u][v] = way
+    return table
+
+
+def optimum(graph, terminals):
+    """The cost of a cheapest tree, by Dreyfus and Wagner: 3^k n + 2^k n^2 steps."""
+    table = distances(graph)
+    first, *others = (int(t) for t in terminals)
+    reached = [v for v in range(graph.n) if table[first][v] is not None]
+    best = {}  # of a set of terminals and a vertex, the cheapest tree that holds both
+    for part in range(1, 1 << len(others)):
+        members = [t for i, t in enumerate(others) if part >> i & 1]
+        if len(members) == 1:
+            best[part] = {v: table[members[0]][v] for v in reached}
+            continue
+        split = {}
+        for v in reached:
+            low = part & -part  # of two parts one holds the first member
+            ways = []
+            some = (part - 1) & part
+            while some:
+                if some & low:
+                    ways.append(best[some][v] + best[part ^ some][v])
+                some = (some - 1) & part
+            split[v] = min(ways)
+        best[part] = {v: min(split[u] + table[u][v] for u in reached) for v in reached}
+    return best[(1 << len(others)) - 1][first]
+
+
+def spanning_edges(weighted):
+    """Kruskal's minimum spanning forest of (u, v, weight)."""
+    parent = {}
+
+    def root_of(v):
+        while parent.setdefault(v, v) != v:
+            v = parent[v]
+        return v
+
+    kept = []
+    for u, v, weight in sorted(weighted, key=lambda edge: edge[2]):
+        if root_of(u) != root_of(v):
+            parent[root_of(u)] = root_of(v)
+            kept.append((u, v, weight))
+    return kept
+
+
+def pruned(weighted, terminals):
+    """The edges of a tree without its branches that lead to no terminal."""
+    weighted = list(weighted)
+    while True:
+        ends = [v for u, w, _ in weighted for v in (u, w)]
+        needless = {v for v in ends if ends.count(v) == 1} - set(terminals)
+        if not needless:
+            return weighted
+        weighted = [edge for edge in weighted if not needless & set(edge[:2])]
+
+
+def cost(weighted):
+    return sum(edge[2] for edge in weighted)

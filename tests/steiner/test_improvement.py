@@ -1,0 +1,87 @@
+import itertools
+import math
+import time
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mgraph.steiner import improvement, star
+from mgraph.steiner.star_cpu import Searcher
+from tests.steiner import oracles
+from tests.steiner.checks import check, cost_of, csr_of, edges_of, needs_steinlib, steinlib
+from tests.steiner.strategies import problems, trees
+
+
+def searcher(graph):
+    return Searcher(*csr_of(graph), "int64" if graph.weights.dtype.kind == "i" else "float64")
+
+
+def bounded(graph, tree, terminals, deadline=math.inf):
+    return improvement.bounded(searcher(graph), csr_of(graph), tree, terminals, deadline)
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_between_the_bound_and_the_given_tree(data):
+    graph, terminals = data.draw(problems())
+    tree = data.draw(trees(graph, terminals))
+    found = bounded(graph, tree, terminals)
+    optimum = float(oracles.optimum(graph, terminals))  # correctly rounded
+    cost = check(graph, found.tree, terminals)
+    assert found.bound <= optimum
+    assert optimum * (1 - 1e-12) <= cost <= cost_of(tree) * (1 + 1e-12)
+    # So small a graph leaves nothing to chance.
+    assert cost <= optimum * (1 + 1e-8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_always_the_same_tree(data):
+    graph, terminals = data.draw(problems(most=14))
+    tree = data.draw(trees(graph, terminals))
+    one, other = (bounded(graph, tree, terminals) for _ in range(2))
+    assert one.bound == other.bound
+    for column, again in zip(edges_of(one.tree), edges_of(other.tree), strict=True):
+        assert np.array_equal(column, again)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_past_the_deadline_the_given_tree_comes_back(data):
+    graph, terminals = data.draw(problems())
+    tree = data.draw(trees(graph, terminals))
+    found = bounded(graph, tree, terminals, -math.inf)
+    assert found.bound == 0
+    assert found.tree is tree
+
+
+def stars(letters):
+    for name, graph, terminals, optimum in steinlib(letters):
+        search = searcher(graph)
+        ((_, query),) = star.run(search, [terminals])
+        yield name, graph, terminals, optimum, search, query.tree
+
+
+@needs_steinlib
+def test_a_deadline_holds():
+    for _, graph, terminals, optimum, search, tree in itertools.islice(stars("E"), 5):
+        began = time.perf_counter()
+        deadline = began + 0.05
+        found = improvement.bounded(search, csr_of(graph), tree, terminals, deadline)
+        assert time.perf_counter() - began < 1
+        assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
+
+
+@needs_steinlib
+def test_steinlib():
+    gaps, proven = {"B": [], "C": [], "D": []}, 0
+    for name, graph, terminals, optimum, search, tree in stars("BCD"):
+        found = improvement.bounded(search, csr_of(graph), tree, terminals, math.inf)
+        assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
+        gaps[name[0]].append(cost_of(found.tree) / optimum - 1)
+        proven += found.bound == cost_of(found.tree)
+    assert np.mean(gaps["B"]) < 0.001
+    assert np.mean(gaps["C"]) < 0.002
+    assert np.mean(gaps["D"]) < 0.002
+    assert proven >= 50
