@@ -43,7 +43,8 @@ struct search : star_reach {
   }
 
   __device__ void look_next(bool mine, int v, key_t key) {
-    const bool in = near(1 - now.near_read).put(mine, v, true, key, indptr, tile);
+    const long long begin = mine ? indptr[v] : 0, end = mine ? row_end(v, key) : 0;
+    const bool in = near(1 - now.near_read).put(mine, v, true, key, begin, end, tile);
     if (mine && !in) far[atomicAdd(&told->put_off, 1u)] = v;
   }
 
@@ -75,7 +76,7 @@ struct search : star_reach {
     const auto turn = [&]() { now.near_read = 1 - now.near_read; };
     look(turn);
     while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
-      for_each_arc(no_key, [&](bool (&mine)[steps], const int (&v)[steps],
+      for_each_arc({no_key, no_key}, [&](bool (&mine)[steps], const int (&v)[steps],
                                const weight_t (&its_weight)[steps], const label (&there)[steps],
                                int, key_t key) {
         for (int i = 0; i < steps; ++i) {
@@ -110,7 +111,11 @@ struct search : star_reach {
                                      added(from.distance[0], from.distance[1]) == now.seen.best);
       u32 mine = ~0u;
       weight_t mine_weight = 0;
-      for (long long arc = indptr[x] + threadIdx.x; arc < indptr[x + 1]; arc += blockDim.x) {
+      // No arc is heavier than the way that it begins.
+      key_t most = marked ? now.seen.best : key_t(0);
+      if (meets) most = max(most, from.distance[above]);
+      const long long end = row_end(x, most);
+      for (long long arc = indptr[x] + threadIdx.x; arc < end; arc += blockDim.x) {
         const u32 u = indices[arc];
         if (u >= mine) continue;
         const weight_t its_weight = weight(arc);
@@ -144,7 +149,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     __cluster_dims__(MGRAPH_CLUSTER, 1, 1)
 #endif
         star_search(const long long* indptr, const int* indices, const weight_t* weights, int n, int tile,
-                    float mean_degree, const job* jobs, int job_count, u32* next_job,
+                    const weight_t* row_marks, const u32* row_ends, float mean_degree,
+                    const job* jobs, int job_count, u32* next_job,
                     const int* trees, u32* first_of_query, found_path* found, int blocks,
                     u64* arrived, void* told, label* labels, u32* marks, u32* waits_far,
                     int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far,
@@ -158,6 +164,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               weights,
               vertices,
               tile,
+              {row_marks, row_ends},
               labels + index * vertices,
               marks + index * ((vertices + 31) / 32),
               waits_far + index * ((vertices + 15) / 16),
@@ -170,6 +177,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               far + 4 * index * vertices,
               touched + 2 * index * vertices},
              mean_degree}};
+  if (threadIdx.x < marks_a_row && row_ends) now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
     if (it.blocks.leads()) {
       u32 at;

@@ -124,7 +124,8 @@ struct centre_search {
         atomicAnd(&listed[v >> 5], ~(1u << (v & 31)));
       }
       const bool is_large = mine && indptr[v + 1] - indptr[v] > large;
-      if (near(half).put(is_large, v, false, 0, indptr, tile) && is_large) list[i] = ~v;
+      const long long begin = is_large ? indptr[v] : 0, end = is_large ? indptr[v + 1] : 0;
+      if (near(half).put(is_large, v, false, 0, begin, end, tile) && is_large) list[i] = ~v;
     }
   }
 

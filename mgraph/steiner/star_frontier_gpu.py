@@ -27,7 +27,7 @@ class Searcher:
 
     def __init__(self, graph: Graph, csr: tuple[Any, Any, Any], kind: str, *, by_arc: bool) -> None:
         """Take a graph, on the device and on the CPU. by_arc: an arc a thread, else a vertex."""
-        self.graph, self.by_arc = GraphOnDevice(graph), by_arc
+        self.graph, self.by_arc = GraphOnDevice(graph, sort_rows=False), by_arc
         on_device = self.graph.indptr, self.graph.indices, self.graph.weights
         self.as_graph = Graph.unchecked(*on_device, False)
         self.centre_finder = CentreFinder(*csr, kind)

@@ -148,7 +148,8 @@ class Searcher:
             (groups * blocks,),
             (THREADS,),
             (
-                *self.graph.arguments, np.float32(self.graph.mean_degree), at(0),
+                *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
+                at(0),
                 np.int32(jobs_count), at(2) + np.uint64(8 * groups), at(1), at(3), at(4),
                 np.int32(blocks), at(2), work.told, work.labels, work.marks, work.waits_far,
                 *work.near, work.lists, work.touched, pool, np.uint64(room),

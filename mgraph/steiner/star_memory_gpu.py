@@ -21,6 +21,10 @@ _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 22
 _COUNTERS_BYTES = 192  # at least those of either kernel
 _MEMORY_SHARE = 0.6  # of what is free, at most
+_FEW_ARCS = 8  # a vertex: then rows need not be sorted
+_BYTES_SORTED = 40  # an arc
+# Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
+_MARKED_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
 # What kernels are checked for: weights of float32 come as float64.
 LENGTHS = tuple(
     tuple(length_defines(*types).items()) for types in LENGTH_TYPES if "float32" not in types
@@ -52,8 +56,8 @@ def shape(groups: int) -> tuple[int, int]:
 class GraphOnDevice:
     """A graph as the kernels take it, float32 weights as float64. kind: of what is returned."""
 
-    def __init__(self, graph: Graph) -> None:
-        """Convert what must be. graph: on the device."""
+    def __init__(self, graph: Graph, *, sort_rows: bool = True) -> None:
+        """Convert what must be. graph: on the device. sort_rows: by weight, where that pays."""
         self.n, self.m = graph.n, graph.m
         self.indptr, self.weights = graph.indptr, graph.weights
         self.indices = graph.indices.astype(np.int32, copy=False)
@@ -63,15 +67,46 @@ class GraphOnDevice:
         self.kind = np.dtype(np.float64 if self.weight == "float64" else np.int64)
         self.mean_degree = graph.m / max(graph.n, 1)
         self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
-        fitting = (size for size in (4, 8, 16) if self.mean_degree <= 1.5 * size)
-        self.tile = next(fitting, 32)  # lanes
+        fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
+        self.tile = next(fitting, 32)  # lanes to a piece
         every = self.n + self.m // (_STEPS * self.tile)
         largest = graph.max_degree // (_STEPS * self.tile)  # one vertex must fit
         self.pieces = max(min(every, _MOST_PIECES), largest) + 64
+        self.row_marks = self.row_ends = None
+        if sort_rows:
+            self._sort_rows()
         self.arguments = (
             self.indptr, self.indices, 0 if self.weights is None else self.weights,
             np.int32(self.n), np.int32(self.tile),
         )  # fmt: skip
+
+    def _sort_rows(self) -> None:
+        """Order rows by weight, where that spares work and there is room to do it."""
+        import cupy
+
+        few = self.mean_degree <= _FEW_ARCS or self.weights is None
+        if few or _BYTES_SORTED * self.m > _MEMORY_SHARE * free_bytes():
+            return
+        tails = csr_gpu.tails(self.indptr, self.m)
+        by_weight = cupy.argsort(self.weights)  # stable, as the next is
+        order = by_weight[cupy.argsort(tails[by_weight])]
+        del by_weight
+        self.indices, self.weights = self.indices[order], self.weights[order]
+        del order
+        rising = cupy.sort(self.weights)
+        places = [int(share * (self.m - 1)) for share in _MARKED_SHARES]
+        self.row_marks = rising[cupy.asarray(places)]
+        del rising
+        self.row_ends = cupy.empty((self.n, len(places)), np.uint32)
+        counts = cupy.zeros(self.m + 1, np.int64)
+        for i in range(len(places)):
+            cupy.cumsum(self.weights <= self.row_marks[i], out=counts[1:])
+            self.row_ends[:, i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
+
+    @property
+    def sorted_rows(self) -> tuple[Any, Any]:
+        """The marks and ends of rows, as kernels take them."""
+        return (0, 0) if self.row_ends is None else (self.row_marks, self.row_ends)
 
     def defines(self, length: str) -> dict[str, str]:
         """The kernels' macros for lengths of this type."""

@@ -79,11 +79,11 @@ struct arc_queue {
     }
   }
 
-  // Put a vertex a lane in. Returns whether this lane's is.
-  __device__ bool put(bool mine, int v, bool tag, key_t its_key, const long long* indptr,
+  // Put a vertex a lane in, with its arcs from begin to end. Returns whether this lane's is.
+  __device__ bool put(bool mine, int v, bool tag, key_t its_key, long long begin, long long end,
                       int tile) const {
     if (!__any_sync(all_lanes, mine)) return true;
-    const long long begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
+    if (!mine) begin = end = 0;
     const u32 its_pieces = pieces(begin, end, tile), before = prefix_sum(its_pieces);
     u32 place = 0;
     if ((threadIdx.x & 31) == 31) place = atomicAdd(count, before);

@@ -18,7 +18,7 @@ struct star_reach : star_state {
   __device__ void put(const bool (&mine)[some], const int (&v)[some], const key_t (&key)[some],
                       const bool (&reached_now)[some], int side) {
     const int lane = threadIdx.x & 31, near_written = 1 - now.near_read;
-    const key_t high = now.high[side];
+    const key_t high = now.high[side], room = less(now.seen.best, now.radius[1 - side]);
     bool close[some], waits[some];
     long long begin[some], end[some];
     key_t least = no_key;
@@ -27,7 +27,7 @@ struct star_reach : star_state {
       close[i] = mine[i] && key[i] < high;
       waits[i] = mine[i] && !close[i];
       begin[i] = close[i] ? indptr[v[i]] : 0;
-      end[i] = close[i] ? indptr[v[i] + 1] : 0;
+      end[i] = close[i] ? row_end(v[i], less(room, key[i])) : 0;
       if (waits[i]) least = min(least, key[i]);
     }
 #pragma unroll
@@ -179,7 +179,9 @@ struct star_reach : star_state {
     }
   }
 
-  // Relax arcs. both: whether the other side's labels may change meanwhile.
+  // Relax arcs. both: whether the other side's labels may change meanwhile. An arc that leads farther
+  // than the best path, less the other side's radius, is left to the other side: a shortest path that
+  // holds it comes to its head at less than that radius, and that side has looked at it already.
   __device__ void relax(bool (&mine)[steps], const int (&v)[steps], const weight_t (&its_weight)[steps],
                         const label (&there)[steps], int side, key_t from, bool both) {
     key_t key[steps], old[steps], rest[steps];
@@ -189,9 +191,7 @@ struct star_reach : star_state {
     for (int i = 0; i < steps; ++i) {
       key[i] = extended(from, its_weight[i]);
       rest[i] = there[i].distance[1 - side];
-      // What the other side has not reached is farther from it than its radius.
-      mine[i] = mine[i] && key[i] < there[i].distance[side] &&
-                (rest[i] != no_key || added(key[i], other_radius) <= best);
+      mine[i] = mine[i] && key[i] < there[i].distance[side];
       old[i] = mine[i] ? atomicMin(&labels[v[i]].distance[side], key[i]) : 0;
     }
 #pragma unroll
@@ -232,8 +232,9 @@ struct star_reach : star_state {
         }
       } else {
         const bool both = now.goes_on[0] && now.goes_on[1];
-        const key_t limit = min(now.seen.best, now.its.bound - 1);
-        for_each_arc(limit, [&](bool (&mine)[steps], const int (&v)[steps],
+        const key_t most = min(now.seen.best, now.its.bound - 1);
+        const key_t limits[2] = {less(most, now.radius[below]), less(most, now.radius[above])};
+        for_each_arc(limits, [&](bool (&mine)[steps], const int (&v)[steps],
                                 const weight_t (&its_weight)[steps], const label (&there)[steps],
                                 int side, key_t key) {
           relax(mine, v, its_weight, there, side, key, both);

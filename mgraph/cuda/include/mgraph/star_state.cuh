@@ -31,6 +31,14 @@ struct counters {
 
 enum class step { over, fill, expand };
 
+// Rows in ascending order of weight, and where in them the arcs of some weights end: an arc that is
+// too heavy to matter need not be looked at.
+constexpr int marks_a_row = 8;
+struct sorted_rows {
+  const weight_t* marks;   // [marks_a_row] weights, ascending; the last is the largest of all
+  const u32* ends;         // [n][marks_a_row] arcs of no more than that; null: rows are not sorted
+};
+
 // Where a search stands; the same in all blocks of a group, in shared memory.
 struct standing {
   counters seen;  // what was told up to the last barrier
@@ -42,6 +50,7 @@ struct standing {
   int near_read;   // the half of near
   u32 filled[2];   // pieces in the last bucket
   u32 full;        // as told before the bucket
+  length_t marks[marks_a_row];
 };
 
 struct label {
@@ -64,6 +73,11 @@ __device__ __forceinline__ key_t added(key_t a, key_t b) {
   return as_key(sum(as_length(a), as_length(b)));
 }
 
+// a - b, but not below 0.
+__device__ __forceinline__ key_t less(key_t a, key_t b) {
+  return a > b ? as_key(as_length(a) - as_length(b)) : key_t(0);
+}
+
 __device__ __forceinline__ key_t halved(key_t a) {
   if constexpr (length_t(0.5) == 0) {
     return max(a / 2, key_t(1));
@@ -84,6 +98,7 @@ struct star_state {
   const weight_t* weights;  // null: every weight is 1
   size_t n;
   int tile;  // lanes to a piece of arcs
+  sorted_rows sorted;
   label* labels;
   u32* marks;      // a bit a vertex
   u32* waits_far;  // two bits a vertex
@@ -99,6 +114,14 @@ struct star_state {
   const int* tree;  // the query's, in preorder
 
   __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
+
+  // Where a vertex's row ends, for arcs of weights up to a limit.
+  __device__ long long row_end(int v, key_t limit) const {
+    if (!sorted.ends) return indptr[v + 1];
+    int mark = 0;
+    while (mark < marks_a_row - 1 && now.marks[mark] < as_length(limit)) ++mark;
+    return indptr[v] + sorted.ends[size_t(v) * marks_a_row + mark];
+  }
 
   __device__ arc_queue near(int half) const {
     const size_t at = size_t(half) * near_capacity;
@@ -173,8 +196,8 @@ struct star_state {
   }
 
   // Call f(mine, head, weight, label, side, key of the tail) for the arcs of the vertices near,
-  // `steps` a lane, by all lanes of a warp. Heads that are farther than the limit are passed over.
-  template <class F> __device__ void for_each_arc(key_t limit, F f) {
+  // `steps` a lane, by all lanes of a warp. Heads that are farther than a side's limit are passed over.
+  template <class F> __device__ void for_each_arc(const key_t (&limits)[2], F f) {
     const int half = now.near_read;
     const arc_queue from = near(half);
     const u32 count = min(now.seen.near[half], near_capacity);
@@ -200,7 +223,7 @@ struct star_state {
       }
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
-        mine[k] = mine[k] && extended(piece.key, its_weight[k]) <= limit;
+        mine[k] = mine[k] && extended(piece.key, its_weight[k]) <= limits[side];
         there[k] = mine[k] ? load(&labels[head[k]]) : label{{no_key, no_key}};
       }
       f(mine, head, its_weight, there, side, piece.key);
