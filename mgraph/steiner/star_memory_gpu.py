@@ -72,7 +72,8 @@ class GraphOnDevice:
         every = self.n + self.m // (_STEPS * self.tile)
         largest = graph.max_degree // (_STEPS * self.tile)  # one vertex must fit
         self.pieces = max(min(every, _MOST_PIECES), largest) + 64
-        self.row_marks = self.row_ends = None
+        self.row_marks: Any = None
+        self.row_ends: Any = None
         if sort_rows:
             self._sort_rows()
         self.arguments = (

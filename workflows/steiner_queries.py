@@ -1,0 +1,86 @@
+"""Steiner trees of many queries: fan out, write the trees, and table costs, gaps and times by k.
+
+    python workflows/steiner_queries.py GRAPH OUT --sample 2:10,4:10,8:10 [--improve]
+
+Terminals are drawn at random, or read from a file of one query a line (--queries). OUT/trees holds
+the trees as Parquet (query, src, dst, weight) and a table of all queries, OUT/summary.txt what is
+printed.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+import mgraph
+
+
+def pairs(text: str) -> list[tuple[int, int]]:
+    """``K:COUNT,K:COUNT`` as pairs."""
+    return [tuple(map(int, pair.split(":"))) for pair in text.split(",")]
+
+
+def queries_of(file: str) -> list[list[int]]:
+    """A line of terminals each, separated by commas or spaces."""
+    lines = (line.replace(",", " ").split() for line in Path(file).read_text().splitlines())
+    return [[int(word) for word in line] for line in lines if line]
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """By k: queries, those without a tree, mean cost, gap, searches and milliseconds."""
+    seconds = table.filter(like="seconds_").sum(axis=1)
+    table = table.assign(unsolved=table["error"].notna(), milliseconds=1000 * seconds)
+    columns = {"query": "count", "unsolved": "sum"} | dict.fromkeys(
+        ("cost", "gap", "searches", "accepted", "milliseconds"), "mean"
+    )
+    return table.groupby("k").agg(columns).rename(columns={"query": "queries"})
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when every query has a tree."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("graph", help="a dataset or a graph file")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--sample", type=pairs, help="K:COUNT,…: random queries of K terminals")
+    parser.add_argument("--queries", help="a text file, a line of terminals each")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--improve", action="store_true", help="go on from STAR's trees")
+    parser.add_argument("--scheduler", help="address of a running Dask scheduler")
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--overwrite", action="store_true")
+    options = parser.parse_args(argv)
+
+    try:
+        queries = None if options.queries is None else queries_of(options.queries)
+        connected = mgraph.connect(
+            scheduler=options.scheduler, backend=options.backend, threaded=True
+        )
+        with connected as cluster:
+            run = mgraph.steiner_many(
+                options.graph,
+                queries,
+                options.out / "trees",
+                sample=options.sample,
+                seed=options.seed,
+                improve=options.improve,
+                bound=True,
+                resume=options.resume,
+                overwrite=options.overwrite,
+                cluster=cluster,
+            )
+    except (mgraph.MgraphError, OSError, ValueError) as error:
+        print(f"steiner_queries: {error}", file=sys.stderr)
+        return getattr(error, "exit_status", 1)
+    told = summary(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
+    text = told.to_string(float_format=lambda value: f"{value:,.4g}")
+    (options.out / "summary.txt").write_text(f"{text}\n")
+    print(text)
+    failed = sum(answer.error is not None for answer in run.answers)
+    print(f"{len(run.answers)} queries, {failed} without a tree, in {options.out}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
