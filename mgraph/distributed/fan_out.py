@@ -6,27 +6,66 @@ a folder without a manifest.
 
 import os
 import time
-from collections.abc import Callable
-from typing import Any, Protocol, TextIO
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TextIO
+
+import numpy as np
 
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.tasks import follow_parts, run_parts
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
+from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.formats import Identity, identify
 
 
-class Plan(Protocol):
-    """What every task of a run knows. folder: None where nothing is written."""
+class GraphFacts(NamedTuple):
+    """What the client knows of a graph that the workers hold. lengths: the type of its paths'."""
+
+    n: int
+    m: int
+    lengths: str
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """What every task of a run knows; small, since it travels with each.
+
+    holder: the name of the plugin that has the graph. asked: what the rows depend on, the questions
+    by their hash. folder: None where nothing is written. options: of the function that answers.
+    """
+
+    holder: str
+    facts: GraphFacts
+    asked: dict[str, Any]
+    folder: Folder | None
+    compression: str
+    backend: str
+    options: dict[str, Any]
 
     @property
-    def folder(self) -> Folder | None:
-        """Where parts go."""
+    def ids(self) -> np.dtype:
+        """The type of vertices in the rows."""
+        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
 
     def footer(self, index: int) -> dict[str, Any]:
-        """What a part's footer says, but for what was found: whose it is, where it belongs."""
+        """What the part's footer says, but for what was found: whose it is, where it belongs."""
+        return self.asked | {"part": index}
+
+    def record(self, index: int, footer: dict[str, Any], *told: str) -> dict[str, Any]:
+        """The manifest's line for a part that is written. told: what else of its footer."""
+        assert self.folder is not None
+        name = part_name(index)
+        found = {key: footer[key] for key in (*told, "rows", "checksum")}
+        return {"file": name, **found, "bytes": self.folder.size(name)}
+
+
+def total_checksum(footers: Sequence[dict[str, Any]]) -> int:
+    """Of all rows of all parts."""
+    return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
 
 
 def named(location: str | os.PathLike[str]) -> tuple[str, Identity]:
@@ -95,7 +134,7 @@ def run_batches(
     sizes: list[int],
     standing_parts: tuple[list[str], dict[str, dict[str, Any]]],
     *,
-    plan: Plan,
+    plan: BatchPlan,
     verb: str,
     unit: str,
     progress: TextIO | None,

@@ -3,15 +3,14 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster, Survey
+from mgraph.distributed.fan_out import BatchPlan, GraphFacts, total_checksum
 from mgraph.io.dataset import part_name
-from mgraph.io.folder import Folder
 
 FORMAT, VERSION = "mgraph shortest paths", 1
 BATCHES_PER_THREAD = 4
@@ -20,14 +19,6 @@ WRITTEN_TOGETHER, WRITTEN_PER_THREAD = 4, 2  # the same of searches that are wri
 MAX_ROWS = 1 << 27  # in a part
 BYTES_A_ROW = 64  # distances, predecessors and their encoding, on the way
 _ROW_GROUP = 1 << 22  # large, since a worker's threads share one interpreter
-
-
-class GraphFacts(NamedTuple):
-    """What the client knows of a graph that the workers hold."""
-
-    n: int
-    m: int
-    lengths: str
 
 
 class Searched(NamedTuple):
@@ -39,26 +30,8 @@ class Searched(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True)
-class SearchPlan:
-    """What every task of a run knows; small, since it travels with each.
-
-    holder: the name of the plugin that has the graph. asked: what the rows depend on, the sources
-    by their hash. folder: None where nothing is written. options: ``mgraph.sssp``'s.
-    """
-
-    holder: str
-    facts: GraphFacts
-    asked: dict[str, Any]
-    folder: Folder | None
-    compression: str
-    backend: str
-    options: dict[str, Any]
-
-    @property
-    def ids(self) -> np.dtype:
-        """The type of vertices in the rows."""
-        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
+class SearchPlan(BatchPlan):
+    """A plan whose options are ``mgraph.sssp``'s."""
 
     @property
     def columns(self) -> dict[str, np.dtype]:
@@ -66,28 +39,18 @@ class SearchPlan:
         columns = {"source": self.ids, "vertex": self.ids, "distance": np.dtype(self.facts.lengths)}
         return columns | ({"predecessor": self.ids} if self.options["predecessors"] else {})
 
-    def footer(self, index: int) -> dict[str, Any]:
-        """What the part's footer says, but for what was found: whose it is, where it belongs."""
-        return self.asked | {"part": index}
-
-    def record(self, index: int, footer: dict[str, Any]) -> dict[str, Any]:
-        """The manifest's line for a part that is written."""
-        assert self.folder is not None
-        name = part_name(index)
-        found = {key: footer[key] for key in ("searched", "rows", "checksum")}
-        return {"file": name, **found, "bytes": self.folder.size(name)}
-
     def manifest(self, graph: str, footers: Sequence[dict[str, Any]], created_by: str) -> bytes:
         """The manifest as it stands in the file. footers: of all parts, in order."""
-        total = sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
         content = {
             "format": FORMAT,
             "version": VERSION,
             "graph": graph,
             **self.asked,
             "lengths": self.facts.lengths,
-            "checksum": f"{total:016x}",
-            "parts": [self.record(index, footer) for index, footer in enumerate(footers)],
+            "checksum": f"{total_checksum(footers):016x}",
+            "parts": [
+                self.record(index, footer, "searched") for index, footer in enumerate(footers)
+            ],
             "created_by": created_by,
         }
         return (json.dumps(content, indent=1) + "\n").encode()

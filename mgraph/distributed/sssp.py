@@ -25,10 +25,10 @@ import mgraph
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import GraphHolder, holder
 from mgraph.distributed.search_plan import (
     FORMAT,
-    GraphFacts,
     Rows,
     Searched,
     SearchPlan,
@@ -233,7 +233,7 @@ def sssp_many(
         searched=[Searched(*told) for part in results for told in part["searched"]],
         made_parts=len(batches) - kept,
         kept_parts=kept,
-        checksum=sum(int(part["checksum"], 16) for part in results) % (1 << 64),
+        checksum=fan_out.total_checksum(results),
         seconds=now - began,
         search_seconds=now - loaded,
     )

@@ -22,17 +22,16 @@ import mgraph
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import GraphHolder, holder
 from mgraph.distributed.steiner_plan import (
     FORMAT,
     TABLE,
     Answer,
-    GraphFacts,
     SteinerPlan,
     batch_size,
     no_answer,
     queries_hash,
-    total_checksum,
     write_part,
     write_table,
 )
@@ -236,7 +235,7 @@ def steiner_many(
     told = [Answer(*answer) for part in results for answer in part["answers"]]
     answers = sorted(told, key=lambda answer: answer.query)
     if folder is not None:
-        write_table(folder, answers, wanted, facts.costs)
+        write_table(folder, answers, wanted, facts.lengths)
         content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
         folder.write(manifests.NAME, content)
     now = time.monotonic()
@@ -246,7 +245,7 @@ def steiner_many(
         answers=answers,
         made_parts=len(batches) - kept,
         kept_parts=kept,
-        checksum=total_checksum(results),
+        checksum=fan_out.total_checksum(results),
         seconds=now - began,
         solve_seconds=now - loaded,
     )

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster
+from mgraph.distributed.fan_out import BatchPlan, total_checksum
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 
@@ -19,14 +19,6 @@ TABLE = "_queries.parquet"
 MOST_TOGETHER = 1024  # queries of a task
 BATCHES_PER_GPU, BATCHES_PER_THREAD = 2, 8
 SECONDS = ("initial_tree", "searches", "splits_and_merges", "improvement")
-
-
-class GraphFacts(NamedTuple):
-    """What the client knows of a graph that the workers hold."""
-
-    n: int
-    m: int
-    costs: str  # int64 or float64
 
 
 class Answer(NamedTuple):
@@ -61,60 +53,29 @@ def no_answer(query: int, terminals: int, error: str) -> Answer:
     return Answer(query, terminals, 0, None, None, None, None, None, None, {}, error)
 
 
-@dataclass(frozen=True)
-class SteinerPlan:
-    """What every task of a run knows; small, since it travels with each.
-
-    holder: the name of the plugin that has the graph. asked: what the rows depend on, the queries
-    by their hash. folder: None where nothing is written. options: ``mgraph.steiner_trees``'s.
-    """
-
-    holder: str
-    facts: GraphFacts
-    asked: dict[str, Any]
-    folder: Folder | None
-    compression: str
-    backend: str
-    options: dict[str, Any]
+class SteinerPlan(BatchPlan):
+    """A plan whose options are ``mgraph.steiner_trees``'s."""
 
     @property
     def columns(self) -> dict[str, np.dtype]:
         """The types of the rows' columns, by name, in order."""
-        ids = np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
-        return {
-            "query": np.dtype(np.int64), "src": ids, "dst": ids,
-            "weight": np.dtype(self.facts.costs),
-        }  # fmt: skip
-
-    def footer(self, index: int) -> dict[str, Any]:
-        """What the part's footer says, but for what was found: whose it is, where it belongs."""
-        return self.asked | {"part": index}
+        weight = np.dtype(self.facts.lengths)
+        return {"query": np.dtype(np.int64), "src": self.ids, "dst": self.ids, "weight": weight}
 
     def manifest(self, graph: str, footers: Sequence[dict[str, Any]], created_by: str) -> bytes:
         """The manifest as it stands in the file. footers: of all parts, in order."""
-        assert self.folder is not None
-        parts = []
-        for index, footer in enumerate(footers):
-            name = part_name(index)
-            found = {key: footer[key] for key in ("rows", "checksum")}
-            parts.append({"file": name, **found, "bytes": self.folder.size(name)})
         content = {
             "format": FORMAT,
             "version": VERSION,
             "graph": graph,
             **self.asked,
-            "costs": self.facts.costs,
+            "costs": self.facts.lengths,
             "checksum": f"{total_checksum(footers):016x}",
-            "parts": parts,
+            "parts": [self.record(index, footer) for index, footer in enumerate(footers)],
             "table": TABLE,
             "created_by": created_by,
         }
         return (json.dumps(content, indent=1) + "\n").encode()
-
-
-def total_checksum(footers: Sequence[dict[str, Any]]) -> int:
-    """Of all rows of all parts."""
-    return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
 
 
 def queries_hash(queries: Sequence[Any]) -> str:

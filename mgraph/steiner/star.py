@@ -12,7 +12,7 @@ between which it is the shortest.
 import itertools
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -90,6 +90,26 @@ class Query:
         first, last = self.paths.first[found.path], self.paths.last[found.path]
         self._take(*tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight))
         self.seconds["splits_and_merges"] += time.perf_counter() - began
+
+
+def one_by_one(query: Query, search: Callable[[int, Any], Any], kind: Any) -> Replacement:
+    """Try a query's loose paths in turn, until one has a replacement or time is up.
+
+    search(i, below): the ids and weights of a shorter path for path i, empty where there is none.
+    kind: the type of weights.
+    """
+    began, searches = time.perf_counter(), 0
+    vertex, weight = np.empty(0, np.int64), np.empty(0, kind)
+    found = -1
+    for i, below in enumerate(query.bounds):
+        if time.perf_counter() >= query.deadline:
+            break
+        vertex, weight = search(i, below)
+        searches += 1
+        if vertex.size:
+            found = i
+            break
+    return Replacement(found, vertex, weight, searches, time.perf_counter() - began)
 
 
 class Apart(NamedTuple):

@@ -14,7 +14,6 @@ Cost: of a search O((a + s) log s) for s vertices reached and their a arcs, what
 size: labels are put back vertex by vertex.
 """
 
-import time
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from numba import njit
 from mgraph.core import heap_cpu
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
-from mgraph.steiner.star import Centre, Query, Replacement
+from mgraph.steiner.star import Centre, Query, Replacement, one_by_one
 from mgraph.steiner.star_centre_cpu import CentreFinder
 from mgraph.steiner.tree_cpu import Tree
 
@@ -242,18 +241,11 @@ class Searcher:
         return [self._first_shorter(query) for query in ticket]
 
     def _first_shorter(self, query: Query) -> Replacement:
-        began = time.perf_counter()
         self._prepare(query.tree)
-        paths, nothing = query.paths, (self.touched[:0], self.kind[:0])
-        searches = 0
-        for i, below in enumerate(query.bounds):
-            if time.perf_counter() >= query.deadline:
-                break
-            found = self._shortest_path(paths.first[i], paths.last[i], below)
-            searches += 1
-            if found[0].size:
-                return Replacement(i, *found, searches, time.perf_counter() - began)
-        return Replacement(-1, *nothing, searches, time.perf_counter() - began)
+        first, last, _ = query.paths
+        return one_by_one(
+            query, lambda i, below: self._shortest_path(first[i], last[i], below), self.kind.dtype
+        )
 
     def _prepare(self, tree: Tree) -> None:
         """Take a tree for the next searches; no path longer than its cost is of interest."""

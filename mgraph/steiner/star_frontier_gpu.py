@@ -6,7 +6,6 @@ algorithms 3 to 5. A search goes from the partition above until it settles a ver
 search reads all vertices, or all arcs, so that its labels may as well be written anew for each.
 """
 
-import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
 from mgraph.shortest_paths.length_types_gpu import key_dtype
-from mgraph.steiner.star import Centre, Query, Replacement
+from mgraph.steiner.star import Centre, Query, Replacement, one_by_one
 from mgraph.steiner.star_centre_cpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import LENGTHS, GraphOnDevice
 
@@ -46,23 +45,18 @@ class Searcher:
         return [self._first_shorter(query) for query in ticket]
 
     def _first_shorter(self, query: Query) -> Replacement:
-        began = time.perf_counter()
-        length = self.graph.lengths(query.initial_cost)
-        paths, searches = query.paths, 0
-        for i, below in enumerate(query.bounds):
-            if time.perf_counter() >= query.deadline:
-                break
-            ends = paths.first[i], paths.last[i], query.tree.end[paths.last[i]]
-            found = self._shortest_path(query.tree.vertex, *ends, below, np.dtype(length))
-            searches += 1
-            if found is not None:
-                return Replacement(i, *found, searches, time.perf_counter() - began)
-        none = np.empty(0, np.int64), np.empty(0, self.graph.kind)
-        return Replacement(-1, *none, searches, time.perf_counter() - began)
+        length = np.dtype(self.graph.lengths(query.initial_cost))
+        tree, paths = query.tree, query.paths
+
+        def search(i: int, below: Any) -> tuple[Any, Any]:
+            ends = paths.first[i], paths.last[i], tree.end[paths.last[i]]
+            return self._shortest_path(tree.vertex, *ends, below, length)
+
+        return one_by_one(query, search, self.graph.kind)
 
     def _shortest_path(
         self, vertex: Any, first: int, last: int, end: int, below: Any, length: np.dtype
-    ) -> tuple[Any, Any] | None:
+    ) -> tuple[Any, Any]:
         """The shortest path from the partition below to that above, if shorter than ``below``."""
         import cupy
 
@@ -86,7 +80,5 @@ class Searcher:
         )  # fmt: skip
         kernel((1,), (1024,), arguments)
         found = path[: int(size[0]) * steps.itemsize].get().view(steps)
-        if not found.size:
-            return None
         weight = found["weight"][:-1].copy().view(length).astype(self.graph.kind)
         return found["vertex"].astype(np.int64), weight
