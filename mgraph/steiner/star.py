@@ -92,26 +92,6 @@ class Query:
         self.seconds["splits_and_merges"] += time.perf_counter() - began
 
 
-def one_by_one(query: Query, search: Callable[[int, Any], Any], kind: Any) -> Replacement:
-    """Try a query's loose paths in turn, until one has a replacement or time is up.
-
-    search(i, below): the ids and weights of a shorter path for path i, empty where there is none.
-    kind: the type of weights.
-    """
-    began, searches = time.perf_counter(), 0
-    vertex, weight = np.empty(0, np.int64), np.empty(0, kind)
-    found = -1
-    for i, below in enumerate(query.bounds):
-        if time.perf_counter() >= query.deadline:
-            break
-        vertex, weight = search(i, below)
-        searches += 1
-        if vertex.size:
-            found = i
-            break
-    return Replacement(found, vertex, weight, searches, time.perf_counter() - began)
-
-
 class Apart(NamedTuple):
     """No tree holds both the first terminal of a query and this other."""
 
@@ -147,6 +127,45 @@ def _bounds(paths: LoosePaths, epsilon: float) -> Any:
     if epsilon == 0:
         return paths.length
     return np.ceil(paths.length / (1 + epsilon)).astype(np.int64)
+
+
+class InTurn:
+    """A search that tries one loose path after another, of one query after another.
+
+    Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``: the
+    ids and weights of a path shorter than ``below`` for the query's loose path i, or empty arrays.
+    """
+
+    centre_finder: Any
+
+    def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
+        """Make ready for the searches of a query's tree."""
+        raise NotImplementedError
+
+    def centres(self, terminals: list[Any]) -> list[Centre]:
+        """The breadth-first searches."""
+        return [self.centre_finder.run(some) for some in terminals]
+
+    def start(self, queries: list[Query]) -> list[Query]:
+        """Nothing yet: each search is waited for."""
+        return queries
+
+    def replacements(self, ticket: list[Query]) -> list[Replacement]:
+        """Search for all queries, each until a path has a replacement or its time is up."""
+        return [self._first_shorter(query) for query in ticket]
+
+    def _first_shorter(self, query: Query) -> Replacement:
+        began, searches = time.perf_counter(), 0
+        find = self.searcher(query)
+        vertex, weight = np.empty(0, np.int64), query.tree.weight[:0]
+        for i, below in enumerate(query.bounds):
+            if time.perf_counter() >= query.deadline:
+                break
+            vertex, weight = find(i, below)
+            searches += 1
+            if vertex.size:
+                return Replacement(i, vertex, weight, searches, time.perf_counter() - began)
+        return Replacement(-1, vertex, weight, searches, time.perf_counter() - began)
 
 
 def run(

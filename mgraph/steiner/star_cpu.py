@@ -14,6 +14,7 @@ Cost: of a search O((a + s) log s) for s vertices reached and their a arcs, what
 size: labels are put back vertex by vertex.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from numba import njit
 from mgraph.core import heap_cpu
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
-from mgraph.steiner.star import Centre, Query, Replacement, one_by_one
+from mgraph.steiner.star import InTurn, Query
 from mgraph.steiner.star_centre_cpu import CentreFinder
 from mgraph.steiner.tree_cpu import Tree
 
@@ -215,7 +216,7 @@ def _shortest_path(
     return path, weight, heaps
 
 
-class Searcher:
+class Searcher(InTurn):
     """STAR's searches on a graph, for one query at a time; of ``mgraph.steiner.star``."""
 
     def __init__(self, indptr: Any, indices: Any, weights: Any, kind: str) -> None:
@@ -228,24 +229,11 @@ class Searcher:
         self.labels: Any = None
         self.tree: Any = None
 
-    def centres(self, terminals: list[Any]) -> list[Centre]:
-        """The breadth-first searches."""
-        return [self.centre_finder.run(some) for some in terminals]
-
-    def start(self, queries: list[Query]) -> list[Query]:
-        """Nothing yet: each search is waited for."""
-        return queries
-
-    def replacements(self, ticket: list[Query]) -> list[Replacement]:
-        """Try loose paths one after another, query by query."""
-        return [self._first_shorter(query) for query in ticket]
-
-    def _first_shorter(self, query: Query) -> Replacement:
+    def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
+        """Take a query's tree."""
         self._prepare(query.tree)
         first, last, _ = query.paths
-        return one_by_one(
-            query, lambda i, below: self._shortest_path(first[i], last[i], below), self.kind.dtype
-        )
+        return lambda i, below: self._shortest_path(first[i], last[i], below)
 
     def _prepare(self, tree: Tree) -> None:
         """Take a tree for the next searches; no path longer than its cost is of interest."""

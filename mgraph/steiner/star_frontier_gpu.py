@@ -6,6 +6,7 @@ algorithms 3 to 5. A search goes from the partition above until it settles a ver
 search reads all vertices, or all arcs, so that its labels may as well be written anew for each.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,14 @@ from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
 from mgraph.shortest_paths.length_types_gpu import key_dtype
-from mgraph.steiner.star import Centre, Query, Replacement, one_by_one
+from mgraph.steiner.star import InTurn, Query
 from mgraph.steiner.star_centre_cpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import LENGTHS, GraphOnDevice
 
 KERNELS = Source(__package__, "star_frontier.cu", check=LENGTHS)
 
 
-class Searcher:
+class Searcher(InTurn):
     """The searches on one graph, a loose path at a time; of ``mgraph.steiner.star``."""
 
     def __init__(self, graph: Graph, csr: tuple[Any, Any, Any], kind: str, *, by_arc: bool) -> None:
@@ -32,27 +33,16 @@ class Searcher:
         self.centre_finder = CentreFinder(*csr, kind)
         self.searchers: dict[str, frontier_gpu.Searcher] = {}
 
-    def centres(self, terminals: list[Any]) -> list[Centre]:
-        """The breadth-first searches, on the CPU."""
-        return [self.centre_finder.run(some) for some in terminals]
-
-    def start(self, queries: list[Query]) -> list[Query]:
-        """Nothing yet: each search is waited for."""
-        return queries
-
-    def replacements(self, ticket: list[Query]) -> list[Replacement]:
-        """Try loose paths one after another, query by query."""
-        return [self._first_shorter(query) for query in ticket]
-
-    def _first_shorter(self, query: Query) -> Replacement:
+    def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
+        """Take a query's tree."""
         length = np.dtype(self.graph.lengths(query.initial_cost))
         tree, paths = query.tree, query.paths
 
-        def search(i: int, below: Any) -> tuple[Any, Any]:
+        def find(i: int, below: Any) -> tuple[Any, Any]:
             ends = paths.first[i], paths.last[i], tree.end[paths.last[i]]
             return self._shortest_path(tree.vertex, *ends, below, length)
 
-        return one_by_one(query, search, self.graph.kind)
+        return find
 
     def _shortest_path(
         self, vertex: Any, first: int, last: int, end: int, below: Any, length: np.dtype
