@@ -132,8 +132,9 @@ def _bounds(paths: LoosePaths, epsilon: float) -> Any:
 class InTurn:
     """A search that tries one loose path after another, of one query after another.
 
-    Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``: the
-    ids and weights of a path shorter than ``below`` for the query's loose path i, or empty arrays.
+    Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``:
+    the ids and weights of a path shorter than ``below`` for the query's loose path i, or empty
+    arrays.
     """
 
     centre_finder: Any
