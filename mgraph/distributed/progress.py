@@ -27,8 +27,8 @@ def duration(seconds: float) -> str:
 class Progress:
     """A context in which ``add`` moves one line along: ``verb 37 % …``.
 
-    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None draws
-    nothing.
+    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None, or one
+    that was closed since, draws nothing.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Progress:
     ) -> None:
         """Nothing is drawn before the context is entered."""
         self._verb, self._size, self._parts = verb, size, parts
-        self._stream, self._unit = stream, unit
+        self._stream, self._unit = None if stream is None or stream.closed else stream, unit
         self._done_size = self._done_parts = 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")

@@ -154,6 +154,14 @@ def test_without_a_terminal_there_are_lines(monkeypatch):
     assert log.getvalue().startswith("verify   0%")
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_stream_that_was_closed_is_left_alone():
+    closed = io.StringIO()
+    closed.close()
+    with Progress("verify", 100, 1, closed) as progress:
+        progress.add(100)
+
+
 def test_quantities_and_durations():
     assert [quantity(x) for x in (7, 1234, 5.6e6, 2e9, 1e12)] == [
         "7",

