@@ -43,12 +43,16 @@ _HOME = {
     "plot_power_against_set_point": "mgraph.shortest_paths.energy_plots",
     "plot_profile": "mgraph.shortest_paths.trace_plots",
     "plot_speedup_against_power": "mgraph.shortest_paths.energy_plots",
+    "plot_steiner_gaps": "mgraph.steiner.evaluation_plots",
+    "plot_steiner_parts": "mgraph.steiner.evaluation_plots",
+    "plot_steiner_speedups": "mgraph.steiner.evaluation_plots",
     "plot_time": "mgraph.shortest_paths.energy_plots",
     "read_graph": "mgraph.io.formats",
     "read_steinlib": "mgraph.io.steinlib",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.sssp",
     "steiner_many": "mgraph.distributed.steiner",
+    "steiner_speedups": "mgraph.steiner.evaluation_plots",
     "steiner_tree": "mgraph.steiner.steiner_tree",
     "steiner_trees": "mgraph.steiner.steiner_tree",
     "to_networkx": "mgraph.io.networkx_graph",
@@ -100,6 +104,12 @@ if TYPE_CHECKING:
         plot_frontier_against_delta,
         plot_parallelism_against_delta,
         plot_profile,
+    )
+    from mgraph.steiner.evaluation_plots import (
+        plot_steiner_gaps,
+        plot_steiner_parts,
+        plot_steiner_speedups,
+        steiner_speedups,
     )
     from mgraph.steiner.steiner_tree import SteinerTree, steiner_tree, steiner_trees
 

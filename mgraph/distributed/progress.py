@@ -27,8 +27,8 @@ def duration(seconds: float) -> str:
 class Progress:
     """A context in which ``add`` moves one line along: ``verb 37 % …``.
 
-    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None, or one
-    that was closed since, draws nothing.
+    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None, or
+    one that was closed since, draws nothing.
     """
 
     def __init__(

@@ -17,10 +17,11 @@ def _matplotlib() -> Any:
     return figure
 
 
-def new_figure(columns: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes, an array for several columns; UsageError without matplotlib."""
-    figure = _matplotlib().Figure(figsize=(7 * min(columns, 2), 4.5), layout="constrained")
-    return figure, figure.subplots(1, columns, **options)
+def new_figure(columns: int = 1, rows: int = 1, **options: Any) -> tuple[Any, Any]:
+    """A figure and its axes, an array if they are several; UsageError without matplotlib."""
+    size = 7 * min(columns, 2), 4.5 * rows
+    figure = _matplotlib().Figure(figsize=size, layout="constrained")
+    return figure, figure.subplots(rows, columns, **options)
 
 
 def check_figure(file: str | os.PathLike[str]) -> None:

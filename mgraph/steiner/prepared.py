@@ -36,12 +36,10 @@ class Prepared:
         self.contraction: Contraction | None = None
         if graph.m and graph.weights is not None and not graph.weight_range.least > 0:
             self.contraction = contraction.contract(graph.to_cpu())
-            graph = (
-                self.contraction.graph.to_gpu()
-                if graph.backend == "gpu"
-                else (self.contraction.graph)
-            )
-        self.graph = graph
+            contracted = self.contraction.graph
+            graph = contracted.to_gpu() if graph.backend == "gpu" else contracted
+        # Another object, so that the one that was given may be forgotten, and this with it.
+        self.graph = Graph.unchecked(graph.indptr, graph.indices, graph.weights, False)
         self.on_gpu = graph.backend == "gpu"
         self._lock, self._device = threading.Lock(), threading.Lock()
         self._idle: dict[str, list[Search]] = {}

@@ -20,14 +20,17 @@ using namespace mgraph;
 
 namespace {
 
-struct path_step {
-  key_t weight;  // to the next vertex
-  int vertex;
+struct query {
+  long long paths, steps;  // where its own begin
+  int path_count, step_count, root;
+  u64 limit;  // nanoseconds from when it is taken
 };
 
-struct found_path {
-  long long start;  // in the pool; -1: there was no room
-  int size;         // 0: none
+struct outcome {
+  long long start;  // of the tree's steps among the answers; -1: memory did not suffice
+  int size;
+  int searches, accepted, late;  // late: the time was up
+  u64 searching, exchanging;     // nanoseconds
 };
 
 struct search : star_reach {
@@ -137,27 +140,78 @@ struct search : star_reach {
       if (mine == u32(x)) to_next[length] = as_key(length_t(mine_weight));
     }
   }
+
+  // Search for one path after another, until one has a replacement or none is left to be tried. The
+  // path of the winner is then in its group's far lists.
+  __device__ void try_paths(double shrink, u32 group_index, u64 deadline) {
+    team_state* const state = tree.state;
+    u64* const winner = &state->winner;
+    while (true) {
+      if (blocks.leads()) {
+        u32 at = atomicAdd(&state->next, 1u);
+        if (at < fresh(&state->tried) && u32(fresh(winner) >> 32) < at) at = ~0u;
+        told->job = at;
+        if (at < fresh(&state->tried)) restart(bound_of(at, shrink));
+      }
+      look([&]() {
+        const u32 at = now.seen.job;
+        if (at < fresh(&state->tried)) now.its = {tree.order[at], at, bound_of(at, shrink)};
+      });
+      if (now.seen.job >= fresh(&state->tried)) return;
+      begin();
+      reach(winner, deadline);
+      if (now.seen.abandoned) {
+        if (blocks.leads() && !out_of_race(winner)) state->late = 1;
+      } else if (now.seen.best < now.its.bound) {
+        if (blocks.leads()) atomicMin(winner, u64(now.its.order) << 32 | group_index);
+        mark_all();
+        if (blocks.rank == 0) {
+          const u32 size = walk(far_list(above, 0), (key_t*)far_list(below, 0));
+          if (threadIdx.x == 0) told->path_size = size;
+        }
+        blocks.wait();
+      }
+      reset();
+    }
+  }
+
+  // Below which length a replacement counts. shrink: 1 + epsilon, of whole lengths; else what a length
+  // is multiplied by.
+  __device__ key_t bound_of(u32 at, double shrink) const {
+    const key_t length = tree.paths[tree.order[at]].length;
+    if constexpr (length_t(0.5) == 0) {
+      return shrink > 1 ? key_t(ceil(double(length) / shrink)) : length;
+    } else {
+      return as_key(length_t(as_length(length) * shrink));
+    }
+  }
 };
 
 }  // namespace
 
-// A group takes one job after another, in their order; one that comes after a path found for its
-// query is passed over. first_of_query: the least order of a job that found a path, at first the
-// largest number. labels: no_key; marks, waits_far: 0; of each group. pool: for the paths found.
+// A team of groups takes one query after another, and its groups one loose path after another, in
+// their order; those that come after one with a replacement are passed over. Its first block exchanges
+// paths. labels: no_key; marks, waits_far, arrived: 0; of each group. answers: for the trees.
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if MGRAPH_CLUSTER > 1 && __CUDA_ARCH__ >= 900
     __cluster_dims__(MGRAPH_CLUSTER, 1, 1)
 #endif
-        star_search(const long long* indptr, const int* indices, const weight_t* weights, int n, int tile,
-                    const weight_t* row_marks, const u32* row_ends, float mean_degree,
-                    const job* jobs, int job_count, u32* next_job,
-                    const int* trees, u32* first_of_query, found_path* found, int blocks,
-                    u64* arrived, void* told, label* labels, u32* marks, u32* waits_far,
-                    int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far,
-                    int* touched, path_step* pool, u64 pool_size, u64* pool_used) {
+        star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
+                      int tile, const weight_t* row_marks, const u32* row_ends, float mean_degree,
+                      key_t bucket, double shrink, const query* queries, u32 query_count,
+                      const loose_path* given_paths, const path_step* given_steps,
+                      outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
+                      u64* answers_used, int blocks, int groups, u64* arrived, u64* arrived_of_team,
+                      void* told, label* labels, u32* marks, u32* waits_far, int* near_vertex,
+                      u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
+                      team_state* states, loose_path* paths, int* orders, int slots,
+                      path_step* steps, int capacity) {
   __shared__ standing now;
-  const group all = this_group(blocks, arrived);
-  const size_t index = all.index(), vertices = size_t(n), near_at = 2 * index * near_capacity;
+  const group all = this_group<group>(blocks, arrived);
+  team everyone = this_group<team>(blocks * groups, arrived_of_team);
+  const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
+  const size_t near_at = 2 * index * near_capacity;
+  team_state* const state = states + which;
   search it{{{all,
               indptr,
               indices,
@@ -175,44 +229,70 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               near_key + near_at,
               near_capacity,
               far + 4 * index * vertices,
-              touched + 2 * index * vertices},
+              touched + 2 * index * vertices,
+              {state, paths + which * slots, orders + 2 * which * slots,
+               orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity},
+              bucket},
              mean_degree}};
+  star_tree& tree = it.tree;
   if (threadIdx.x < marks_a_row && row_ends) now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
-    if (it.blocks.leads()) {
-      u32 at;
-      do {
-        at = atomicAdd(next_job, 1u);
-      } while (at < job_count && fresh(&first_of_query[jobs[at].query]) < jobs[at].order);
-      it.told->job = at;
-      if (at < job_count) it.restart(jobs[at]);
+    if (everyone.leads()) state->query = atomicAdd(next_query, 1u);
+    everyone.wait();
+    const u32 at = fresh(&state->query);
+    if (at >= query_count) return;
+    const query its = queries[at];
+    u64 last = nanoseconds();
+    const u64 deadline = its.limit < ~last ? last + its.limit : ~0ULL;
+    outcome told_of = {0, 0, 0, 0, 0, 0, 0};
+    bool fits = true, over = false;  // as the first block knows
+    const auto time_since = [&]() {
+      const u64 before = last;
+      last = nanoseconds();
+      return last - before;
+    };
+    if (everyone.rank == 0) {
+      tree.take(given_paths + its.paths, its.path_count, given_steps + its.steps, its.step_count,
+                its.root);
     }
-    it.look([&]() {
-      if (now.seen.job < job_count) now.its = jobs[now.seen.job];
-    });
-    const u32 at = now.seen.job;
-    if (at >= job_count) return;
-    it.tree = trees + now.its.tree;
-    it.begin();
-    it.reach(first_of_query);
-    if (!now.seen.abandoned && now.seen.best < now.its.bound) {
-      if (it.blocks.leads()) atomicMin(&first_of_query[now.its.query], now.its.order);
-      it.mark_all();
-      if (it.blocks.rank == 0) {
-        __shared__ u64 start;
-        int* const vertex = it.far_list(above, 0);
-        key_t* const to_next = (key_t*)it.far_list(below, 0);
-        const u32 size = it.walk(vertex, to_next);
-        if (threadIdx.x == 0) start = atomicAdd(pool_used, u64(size));
-        __syncthreads();
-        const bool fits = start + size <= pool_size;
-        for (u32 i = threadIdx.x; fits && i < size; i += blockDim.x) {
-          pool[start + i] = {i + 1 < size ? to_next[i] : key_t(0), vertex[i]};
+    while (true) {
+      if (everyone.rank == 0) {
+        if (!over) tree.rank();
+        if (threadIdx.x == 0) {
+          if (!over && state->tried && nanoseconds() > deadline) state->late = 1;
+          state->over = over || state->late || !state->tried;
         }
-        if (threadIdx.x == 0) found[at] = {fits ? (long long)start : -1, int(size)};
+        told_of.exchanging += time_since();
       }
-      it.blocks.wait();
+      everyone.wait();
+      if (fresh(&state->over)) break;
+      it.try_paths(shrink, u32(index), deadline);
+      everyone.wait();
+      if (everyone.rank > 0) continue;
+      told_of.searching += time_since();
+      const u64 winner = fresh(&state->winner);
+      over = winner == ~0ULL;
+      told_of.searches += over ? state->tried : u32(winner >> 32) + 1;
+      if (over) continue;
+      const int* const vertex = far + 4 * u32(winner) * vertices;
+      const u32 size = fresh(&((counters*)told + u32(winner))->path_size);
+      fits = tree.exchange(tree.order[winner >> 32], vertex,
+                           (const key_t*)(vertex + 2 * vertices), size);
+      over = !fits;
+      ++told_of.accepted;
     }
-    it.reset();
+    if (everyone.rank > 0) continue;
+    told_of.late = fresh(&state->late);
+    told_of.start = -1;
+    if (fits) {
+      told_of.size = tree.hand_out([&](int size) {
+        const u64 start = atomicAdd(answers_used, u64(size));
+        const bool there = start + size <= answers_size;
+        told_of.start = there ? (long long)start : -1;
+        return there ? answers + start : nullptr;
+      });
+    }
+    told_of.exchanging += time_since();
+    if (threadIdx.x == 0) outcomes[at] = told_of;
   }
 }

@@ -2,14 +2,14 @@
 
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
 algorithms 1 and 2, after G. Kasneci et al., "STAR: Steiner-tree approximation in relationship
-graphs" (2009). The searches alone differ between backends. Trees are cut and spliced on a CPU
-(``tree_cpu``), in time linear in the tree.
+graphs" (2009). The first tree is made here, of the paths that a breadth-first search found. The
+exchanges are the backend's: on a CPU those of ``tree_cpu``, a search after another (``InTurn``), on
+a GPU all of them, and the searches, in one launch (``star_gpu``).
 
 A loose path that was just put in is not tried again in the next round: its partitions are those
 between which it is the shortest.
 """
 
-import itertools
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.tree_cpu import LoosePaths, Tree
+from mgraph.steiner.tree_cpu import Tree
 
 # With fractional weights a path must be shorter by this share: sums differ by their order.
 LEAST_GAIN = 1e-9
@@ -40,56 +40,23 @@ class Centre(NamedTuple):
     seconds: float
 
 
-class Replacement(NamedTuple):
-    """What became of a query's loose paths: a shorter one, if any.
-
-    path: the first that a shorter one can replace, by its place, -1 for none. vertex, weight: the
-    shorter path, from the partition below to that above. searches: how many were made, one after
-    another. seconds: this query's share of the time.
-    """
-
-    path: int
-    vertex: Any
-    weight: Any
-    searches: int
-    seconds: float
-
-
 class Query:
-    """A query on its way: its tree, the loose paths to try next, and what happened so far.
+    """A query on its way: its tree, and what happened so far.
 
-    paths: in the order of trial. bounds: of each, below which a replacement counts. complete:
-    whether none has a replacement. deadline: of ``time.perf_counter``. seconds: of the initial
-    tree, searches, splits and merges.
+    time_left: seconds for the exchanges. complete: whether no loose path has a shorter replacement.
+    seconds: of the initial tree, searches, splits and merges.
     """
 
     def __init__(
-        self, tree: Tree, epsilon: float = 0.0, began: float = 0.0, time_limit: float = math.inf
+        self, tree: Tree, epsilon: float = 0.0, time_left: float = math.inf, spent: float = 0.0
     ) -> None:
-        """Take the first tree. began: when, by ``time.perf_counter``; time_limit: seconds since."""
-        self.epsilon, self.deadline = epsilon, began + time_limit
+        """Take the first tree. spent: seconds, on it."""
+        self.tree, self.paths = tree, tree_cpu.loose_paths(tree)
+        self.epsilon, self.time_left = epsilon, time_left
         self.searches = self.accepted = 0
         self.complete = False
-        self._take(tree, tree_cpu.loose_paths(tree))
         self.initial_cost = self.tree.weight.sum().item()
-        self.seconds = {"initial_tree": 0.0, "searches": 0.0, "splits_and_merges": 0.0}
-
-    def _take(self, tree: Tree, paths: LoosePaths) -> None:
-        self.tree, self.paths = tree, paths
-        self.bounds = _bounds(paths, self.epsilon)
-
-    def advance(self, found: Replacement) -> None:
-        """Splice a shorter path in, or have done."""
-        began = time.perf_counter()
-        self.searches += found.searches
-        self.seconds["searches"] += found.seconds
-        if found.path < 0:
-            self.complete = time.perf_counter() < self.deadline
-            return
-        self.accepted += 1
-        first, last = self.paths.first[found.path], self.paths.last[found.path]
-        self._take(*tree_cpu.exchange(self.tree, first, last, found.vertex, found.weight))
-        self.seconds["splits_and_merges"] += time.perf_counter() - began
+        self.seconds = {"initial_tree": spent, "searches": 0.0, "splits_and_merges": 0.0}
 
 
 class Apart(NamedTuple):
@@ -99,19 +66,22 @@ class Apart(NamedTuple):
 
 
 class Search(Protocol):
-    """What a backend does for STAR, for several queries at once."""
+    """What a backend does for STAR, for several queries at once.
 
-    def centres(self, terminals: list[Any]) -> list[Centre]:
-        """Phase one, of each array of terminals."""
+    Either phase is started, and its end is waited for: one of each may be on its way.
+    """
+
+    def start_centres(self, terminals: list[Any]) -> Any:
+        """Begin phase one, of each array of terminals; returns a ticket."""
+
+    def centres(self, ticket: Any) -> list[Centre]:
+        """What phase one found."""
 
     def start(self, queries: list[Query]) -> Any:
-        """Begin to look for each query's first path that has a replacement.
+        """Begin phase two, the exchanges; returns a ticket."""
 
-        Returns a ticket; two may be out at a time.
-        """
-
-    def replacements(self, ticket: Any) -> list[Replacement]:
-        """What was found, for each query; waits for it."""
+    def finish(self, ticket: Any) -> None:
+        """Wait until each query is complete, or its time is up."""
 
 
 def first_tree(centre: Centre, terminals: Any) -> Tree:
@@ -120,21 +90,26 @@ def first_tree(centre: Centre, terminals: Any) -> Tree:
     return tree_cpu.from_edges(src, dst, weight, terminals)
 
 
-def _bounds(paths: LoosePaths, epsilon: float) -> Any:
+def shrink(kind: np.dtype, epsilon: float) -> float:
+    """What a whole length is divided by, or a fractional one multiplied by, for its bound."""
+    return 1 + epsilon if kind.kind == "i" else (1 - LEAST_GAIN) / (1 + epsilon)
+
+
+def bounds(length: Any, epsilon: float) -> Any:
     """A replacement counts whose length, times 1 + epsilon, is less than its path's."""
-    if paths.length.dtype.kind == "f":
-        return paths.length * ((1 - LEAST_GAIN) / (1 + epsilon))
+    if length.dtype.kind == "f":
+        return length * shrink(length.dtype, epsilon)
     if epsilon == 0:
-        return paths.length
-    return np.ceil(paths.length / (1 + epsilon)).astype(np.int64)
+        return length
+    return np.ceil(length / shrink(length.dtype, epsilon)).astype(np.int64)
 
 
 class InTurn:
     """A search that tries one loose path after another, of one query after another.
 
     Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``:
-    the ids and weights of a path shorter than ``below`` for the query's loose path i, or empty
-    arrays.
+    the ids and weights of a path shorter than ``below`` for the query's loose path i, from the
+    partition below to that above, or empty arrays.
     """
 
     centre_finder: Any
@@ -143,30 +118,48 @@ class InTurn:
         """Make ready for the searches of a query's tree."""
         raise NotImplementedError
 
-    def centres(self, terminals: list[Any]) -> list[Centre]:
+    def start_centres(self, terminals: list[Any]) -> list[Any]:
+        """Nothing yet."""
+        return terminals
+
+    def centres(self, ticket: list[Any]) -> list[Centre]:
         """The breadth-first searches."""
-        return [self.centre_finder.run(some) for some in terminals]
+        return [self.centre_finder.run(some) for some in ticket]
 
     def start(self, queries: list[Query]) -> list[Query]:
-        """Nothing yet: each search is waited for."""
+        """Nothing yet."""
         return queries
 
-    def replacements(self, ticket: list[Query]) -> list[Replacement]:
-        """Search for all queries, each until a path has a replacement or its time is up."""
-        return [self._first_shorter(query) for query in ticket]
+    def finish(self, ticket: list[Query]) -> None:
+        """Search and exchange."""
+        for query in ticket:
+            deadline = time.perf_counter() + query.time_left
+            while not query.complete and time.perf_counter() < deadline:
+                self._exchange_one(query, deadline)
+            if query.accepted:
+                query.tree = tree_cpu.in_order(query.tree)
 
-    def _first_shorter(self, query: Query) -> Replacement:
-        began, searches = time.perf_counter(), 0
+    def _exchange_one(self, query: Query, deadline: float) -> None:
+        """Exchange the first loose path that has a shorter replacement."""
+        began = time.perf_counter()
         find = self.searcher(query)
-        vertex, weight = np.empty(0, np.int64), query.tree.weight[:0]
-        for i, below in enumerate(query.bounds):
-            if time.perf_counter() >= query.deadline:
-                break
+        paths, vertex = query.paths, np.empty(0, np.int64)
+        for i, below in enumerate(bounds(paths.length, query.epsilon)):
+            if time.perf_counter() >= deadline:
+                return
             vertex, weight = find(i, below)
-            searches += 1
+            query.searches += 1
             if vertex.size:
-                return Replacement(i, vertex, weight, searches, time.perf_counter() - began)
-        return Replacement(-1, vertex, weight, searches, time.perf_counter() - began)
+                break
+        found = time.perf_counter()
+        query.seconds["searches"] += found - began
+        if not vertex.size:
+            query.complete = True
+            return
+        query.accepted += 1
+        ends = paths.first[i], paths.last[i]
+        query.tree, query.paths = tree_cpu.exchange(query.tree, *ends, vertex, weight)
+        query.seconds["splits_and_merges"] += time.perf_counter() - found
 
 
 def run(
@@ -180,42 +173,38 @@ def run(
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
     terminals: an array a query, int64, ascending, distinct. time_limit: seconds after which a query
-    comes back as it is. With several together there are two crews of them: while the
-    searches of one are on their way, the other's trees are spliced here.
+    comes back as it is. While the exchanges of some are on their way, the first trees of the next
+    are made here.
     """
-    waiting = iter(range(len(terminals)))
-    places = [together] if together < 4 else [(together + 1) // 2, together // 2]
-    crews: list[dict[int, Query]] = [{} for _ in places]
-    tickets: list[Any] = [None for _ in places]
-    more = True
-    while more or any(crews):
-        for at, crew in enumerate(crews):
-            if tickets[at] is not None:
-                found = search.replacements(tickets[at])
-                for query, replacement in zip(crew.values(), found, strict=True):
-                    query.advance(replacement)
-            now = time.perf_counter()
-            for i in [i for i, one in crew.items() if one.complete or now >= one.deadline]:
-                yield i, crew.pop(i)
-            if 2 * len(crew) <= places[at]:  # seldom, since it is a launch of its own
-                begun = list(itertools.islice(waiting, places[at] - len(crew)))
-                more = bool(begun)
-                centres = search.centres([terminals[i] for i in begun]) if begun else []
-                for i, centre in zip(begun, centres, strict=True):
-                    if centre.levels < 0:
-                        yield i, Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
-                    else:
-                        began = time.perf_counter()
-                        tree = first_tree(centre, terminals[i])
-                        crew[i] = Query(tree, epsilon, began - centre.seconds, time_limit)
-                        its_seconds = time.perf_counter() - began + centre.seconds
-                        crew[i].seconds["initial_tree"] = its_seconds
-            tickets[at] = search.start(list(crew.values())) if crew else None
+    crews = [range(len(terminals))[i : i + together] for i in range(0, len(terminals), together)]
+
+    def start_centres(crew: range) -> Any:
+        return search.start_centres([terminals[i] for i in crew])
+
+    def first_queries(crew: range, ticket: Any) -> dict[int, Query | Apart]:
+        found: dict[int, Query | Apart] = {}
+        for i, centre in zip(crew, search.centres(ticket), strict=True):
+            began = time.perf_counter()
+            if centre.levels < 0:
+                found[i] = Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
+                continue
+            tree = first_tree(centre, terminals[i])
+            spent = time.perf_counter() - began + centre.seconds
+            found[i] = Query(tree, epsilon, time_limit - spent, spent)
+        return found
+
+    ready: dict[int, Query | Apart] = {}
+    for crew in [*crews, None]:
+        ticket = None if crew is None else start_centres(crew)
+        started = search.start([query for query in ready.values() if isinstance(query, Query)])
+        following = {} if crew is None else first_queries(crew, ticket)
+        search.finish(started)
+        yield from ready.items()
+        ready = following
 
 
 def exchanged(search: Search, tree: Tree, deadline: float) -> Tree:
     """A tree of which no loose path can be exchanged for a shorter one, from any tree."""
-    query = Query(tree, time_limit=deadline)
-    while not query.complete and time.perf_counter() < deadline:
-        query.advance(search.replacements(search.start([query]))[0])
+    query = Query(tree, time_left=deadline - time.perf_counter())
+    search.finish(search.start([query]))
     return query.tree

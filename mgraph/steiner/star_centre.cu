@@ -313,8 +313,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                     u32* listed, u32* hub_words, int* near_vertex, u64* near_arcs, key_t* near_key,
                     u32 near_capacity, int* lists) {
   __shared__ counters seen;
-  const group all = this_group(blocks, arrived_blocks);
-  const size_t index = all.index(), vertices = size_t(n), near_at = 2 * index * near_capacity;
+  const group all = this_group<group>(blocks, arrived_blocks);
+  const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
   centre_search it{all,
                    indptr,

@@ -5,7 +5,7 @@ Memory: see ``star_memory_gpu``.
 
 import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,14 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.steiner.star import Centre
 from mgraph.steiner.star_centre_cpu import HUBS
-from mgraph.steiner.star_memory_gpu import THREADS, VARIANTS, GraphOnDevice, Memory, shape
+from mgraph.steiner.star_memory_gpu import (
+    THREADS,
+    VARIANTS,
+    GraphOnDevice,
+    Memory,
+    Workspace,
+    shape,
+)
 
 _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
@@ -23,6 +30,16 @@ KERNELS = Source(__package__, "star_centre.cu", check=VARIANTS)
 
 _QUERY = np.dtype([("terminals", "i8"), ("paths", "i8"), ("count", "i4"), ("room", "i4")])
 _OUTCOME = np.dtype([("levels", "i4"), ("centre", "i4")])
+
+
+class _Ticket(NamedTuple):
+    """What was asked, and what ``_launch`` gave."""
+
+    terminals: list[Any]
+    counts: Any
+    work: Workspace
+    began: float
+    launched: tuple[Any, ...]
 
 
 class CentreFinder:
@@ -35,6 +52,7 @@ class CentreFinder:
         self.graph, self.memory, self.mailbox = graph, memory, Mailbox()
         self.state = cupy.empty((0, 0), np.uint32)
         self.words = self.groups = 0
+        self._stream: Any = None
         wide = graph.mean_degree <= _FEW_ARCS
         self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
         degree = graph.indptr[1:] - graph.indptr[:-1]
@@ -45,22 +63,31 @@ class CentreFinder:
         self.hubs = candidates[order].astype(np.int32)
         self.hub_arcs = int(degree[self.hubs].sum())
 
-    def run(self, terminals: list[Any]) -> list[Centre]:
-        """Find the centres of some arrays of terminals (int64, ascending), and their paths."""
+    def start(self, terminals: list[Any]) -> "_Ticket":
+        """Begin to find the centres of some arrays of terminals (int64, ascending)."""
         began = time.perf_counter()
         length = self.graph.weight  # of a single weight
         work = self.memory.workspace(length, min(len(terminals), multiprocessors()))
         groups = self._states(-(-max(some.size for some in terminals) // 32), work.groups)
-        groups = min(groups, len(terminals))
         counts = np.array([some.size for some in terminals])
-        ends = np.cumsum(counts)
-        while True:
-            found, sizes = self._launch(terminals, counts, ends, work, groups)
-            if found["levels"].max() < self.room:
-                break
+        launched = self._launch(terminals, counts, work, min(groups, len(terminals)))
+        return _Ticket(terminals, counts, work, began, launched)
+
+    def finish(self, ticket: "_Ticket") -> list[Centre]:
+        """The centres, and their paths."""
+        import cupy
+
+        terminals, counts, work, began, (groups, done, found, sizes) = ticket
+        self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
+        done.synchronize()
+        while found["levels"].max() >= self.room:
             self.room = 2 * int(found["levels"].max()) + 16
+            groups, done, found, sizes = self._launch(terminals, counts, work, groups)
+            done.synchronize()
+        ends = np.cumsum(counts)
         used = int(ends[-1]) * self.room * work.steps.itemsize
-        paths = self.memory.pool(used)[:used].get().view(work.steps).reshape(-1, self.room)
+        paths = self.memory.pool(used)[:used].get(stream=self._stream)
+        paths = paths.view(work.steps).reshape(-1, self.room)
         seconds = (time.perf_counter() - began) / len(terminals)
         centres = []
         for end, count, levels in zip(ends, counts, found["levels"].tolist(), strict=True):
@@ -88,12 +115,11 @@ class CentreFinder:
             self.hub_words = cupy.empty((self.groups, self.hubs.size * words), np.uint32)
         return self.groups
 
-    def _launch(
-        self, terminals: list[Any], counts: Any, ends: Any, work: Any, groups: int
-    ) -> tuple[Any, Any]:
-        """Search; returns the outcomes, and the sizes of all paths."""
+    def _launch(self, terminals: list[Any], counts: Any, work: Any, groups: int) -> tuple[Any, ...]:
+        """Search; what comes back is there when the event is: outcomes, sizes of all paths."""
         import cupy
 
+        ends = np.cumsum(counts)
         total = int(ends[-1])
         blocks, cluster = shape(groups)
         queries, ids, state, outcomes, sizes = self.mailbox.lay_out(
@@ -124,5 +150,6 @@ class CentreFinder:
             ),
         )  # fmt: skip
         self.mailbox.fetch(3, 5)
-        cupy.cuda.get_current_stream().synchronize()
-        return outcomes, sizes
+        done = cupy.cuda.Event(disable_timing=True)
+        done.record()
+        return groups, done, outcomes, sizes

@@ -1,8 +1,8 @@
-"""STAR's searches on a GPU: the launches of ``star.cu``.
+"""STAR's exchanges on a GPU: the launches of ``star.cu``.
 
-A launch serves all queries on their way: their trees and loose paths go to the device in one copy,
-and a group of blocks takes one loose path after another. The fewer there are, the more blocks has a
-group. Memory: see ``star_memory_gpu``.
+A launch serves many queries: their trees go to the device in one copy, and come back when no loose
+path has a shorter replacement. A team of blocks takes one query after another; the fewer there are,
+the more blocks has a team. Memory: see ``star_memory_gpu``.
 """
 
 import time
@@ -12,34 +12,36 @@ import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.cuda.mailbox import Mailbox
-from mgraph.cuda.source import Source, multiprocessors
-from mgraph.steiner.star import Centre, Query, Replacement
+from mgraph.cuda.source import Source
+from mgraph.shortest_paths.length_types_gpu import key_dtype
+from mgraph.steiner import tree_cpu
+from mgraph.steiner.star import Centre, Query, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
-    NOTHING,
     THREADS,
     VARIANTS,
     GraphOnDevice,
     Memory,
-    Workspace,
-    shape,
+    Shape,
+    path_dtype,
+    step_dtype,
 )
 
-_LEAST_POOL = 1 << 16  # vertices of all paths of a launch
-_SPECULATION = 4  # loose paths of a query at a time
+_SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
+_LONGEST = 1 << 62  # nanoseconds
 
 KERNELS = Source(__package__, "star.cu", check=VARIANTS)
 
-_FOUND = np.dtype([("start", "i8"), ("size", "i4"), ("_", "i4")])
-
-
-def _job_dtype(key: np.dtype) -> np.dtype:
-    fields: list[Any] = [("tree", "i8")]
-    fields += [(name, "i4") for name in ("size", "first", "last", "end", "query", "order")]
-    return np.dtype([*fields, ("bound", key), ("bucket", key)], align=True)
-
-
-_JOBS = {size: _job_dtype(np.dtype(f"i{size}")) for size in (4, 8)}
+_QUERY = np.dtype(
+    [("paths", "i8"), ("steps", "i8")]
+    + [(name, "i4") for name in ("path_count", "step_count", "root", "_")]
+    + [("limit", "u8")]
+)
+_OUTCOME = np.dtype(
+    [("start", "i8")]
+    + [(name, "i4") for name in ("size", "searches", "accepted", "late")]
+    + [("searching", "u8"), ("exchanging", "u8")]
+)
 
 
 class _Launch:
@@ -47,185 +49,181 @@ class _Launch:
 
     def __init__(self) -> None:
         self.mailbox = Mailbox()
-        self.pool: Any = None
+        self.answers: Any = None
         self.done: Any = None
         self._stream: Any = None
 
-    def stream(self) -> Any:
-        """One beside that on which the next launch runs already."""
+    def room(self, size: int) -> Any:
+        """So many bytes for the answers."""
+        import cupy
+
+        if self.answers is None or self.answers.size < size:
+            self.answers = cupy.empty(size, np.uint8)
+        return self.answers
+
+    def fetched(self, size: int) -> Any:
+        """The first bytes of the answers, on a stream beside that of the next launch."""
         import cupy
 
         self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
-        return self._stream
-
-    def room(self, size: int) -> Any:
-        """So many bytes for the paths that are found."""
-        import cupy
-
-        if self.pool is None or self.pool.size < size:
-            self.pool = cupy.empty(size, np.uint8)
-        return self.pool
+        return self.answers[:size].get(stream=self._stream)
 
 
 class _Ticket(NamedTuple):
-    """Queries, and of each length that they need a launch with its queries' places."""
+    """Queries, and the launches for them, each with the places of its queries."""
 
     queries: list[Query]
     began: float
-    parts: list[Any]
+    launches: list[tuple[list[int], Any]]
 
 
 class Searcher:
-    """STAR's searches on a graph, for many queries at once; of ``mgraph.steiner.star``."""
+    """STAR on a graph, for many queries at once; of ``mgraph.steiner.star``."""
 
-    def __init__(self, graph: Graph, speculation: int = _SPECULATION) -> None:
+    def __init__(self, graph: Graph, shape: Shape | None = None) -> None:
         """Take a graph on the device; memory is allocated when it is needed.
 
-        speculation: how many loose paths of a query to search for at a time.
+        shape: how the device's blocks are shared out, whatever is asked; None: as suits the
+        queries.
         """
         self.graph = GraphOnDevice(graph)
         self.memory = Memory(self.graph)
         self.centre_finder = CentreFinder(self.graph, self.memory)
-        self.speculation = speculation
+        self.shape = shape
         self._free: list[_Launch] = []
 
-    def centres(self, terminals: list[Any]) -> list[Centre]:
-        """The breadth-first searches."""
-        return self.centre_finder.run(terminals)
+    def start_centres(self, terminals: list[Any]) -> Any:
+        """Launch the breadth-first searches."""
+        return self.centre_finder.start(terminals)
+
+    def centres(self, ticket: Any) -> list[Centre]:
+        """What they found."""
+        return self.centre_finder.finish(ticket)
 
     def start(self, queries: list[Query]) -> _Ticket:
-        """Launch searches for loose paths, some at a time, and those of all queries at once."""
+        """Launch the exchanges."""
         kinds = [
             self.graph.lengths(query.initial_cost) if query.paths.first.size else ""
             for query in queries
         ]
-        began, parts = time.perf_counter(), []
+        began, launches = time.perf_counter(), []
         for length in sorted(set(kinds) - {""}):
             some = [i for i, kind in enumerate(kinds) if kind == length]
-            parts.append((some, self._launch([queries[i] for i in some], length)))
-        return _Ticket(queries, began, parts)
+            launches.append((some, self._launch([queries[i] for i in some], length)))
+        return _Ticket(queries, began, launches)
 
-    def replacements(self, ticket: _Ticket) -> list[Replacement]:
-        """What the launches found."""
-        none = np.empty(0, np.int64), np.empty(0, self.graph.kind)
-        found = [Replacement(-1, *none, query.paths.first.size, 0.0) for query in ticket.queries]
-        for some, launched in ticket.parts:
-            told = self._read([ticket.queries[i] for i in some], *launched)
-            for i, replacement in zip(some, told, strict=True):
-                found[i] = replacement or found[i]
-        seconds = (time.perf_counter() - ticket.began) / max(1, len(ticket.queries))
-        return [replacement._replace(seconds=seconds) for replacement in found]
+    def finish(self, ticket: _Ticket) -> None:
+        """Wait, and read the trees."""
+        for query in ticket.queries:
+            query.complete = True  # those without a loose path
+        for some, launched in ticket.launches:
+            self._read([ticket.queries[i] for i in some], *launched)
+        # Of all the time that passed, a query's share; the device's clock says what it was for.
+        each = (time.perf_counter() - ticket.began) / max(1, len(ticket.queries))
+        for query in ticket.queries:
+            told = query.seconds["searches"] + query.seconds["splits_and_merges"]
+            if told:
+                for part in ("searches", "splits_and_merges"):
+                    query.seconds[part] *= each / told
 
-    def _launch(self, queries: list[Query], length: str, speculation: int = 0) -> tuple[Any, ...]:
+    def _launch(self, queries: list[Query], length: str, spare: int = 0) -> tuple[Any, ...]:
+        """Ask for the exchanges. spare: how many times as many steps as now there is room for."""
         import cupy
 
+        spare = spare or _SPARE
         launch = self._free.pop() if self._free else _Launch()
-        counts = [query.paths.first.size for query in queries]
-        jobs_count = sum(counts)
-        at_a_time = (speculation or self.speculation) * len(queries)
-        wanted = min(jobs_count, at_a_time, multiprocessors())
-        work = self.memory.workspace(length, wanted)
-        groups = min(wanted, work.groups)
-        blocks, cluster = shape(groups)
-        jobs, trees, state, firsts, found = launch.mailbox.lay_out(
-            (jobs_count, _JOBS[work.key.itemsize]),
-            (sum(query.tree.vertex.size for query in queries), np.int32),
-            (groups + 2, np.uint64),
-            (len(queries), np.uint32),
-            (jobs_count, _FOUND),
+        key = key_dtype(np.dtype(length))
+        path_counts = [query.paths.first.size for query in queries]
+        step_counts = [query.tree.vertex.size - 1 + query.paths.first.size for query in queries]
+        terminals = max(int(query.tree.terminal.sum()) for query in queries)
+        slots, capacity = 2 * terminals, spare * max(step_counts) + _FEW_STEPS
+        work, teams, shape = self.memory.for_exchanges(
+            length, len(queries), max(path_counts), slots, capacity, self.shape
         )
-        place = self._write_jobs(queries, counts, work, jobs)
-        np.concatenate([query.tree.vertex for query in queries], out=trees, casting="same_kind")
+        step = step_dtype(key)
+        asked, paths, steps, state, outcomes = launch.mailbox.lay_out(
+            (len(queries), _QUERY),
+            (sum(path_counts), path_dtype(key)),
+            (sum(step_counts), step),
+            (shape.teams * (shape.groups + 1) + 2, np.uint64),
+            (len(queries), _OUTCOME),
+        )
+        asked["path_count"], asked["step_count"] = path_counts, step_counts
+        asked["paths"] = np.cumsum(path_counts) - path_counts
+        asked["steps"] = np.cumsum(step_counts) - step_counts
+        _write_queries(queries, asked, paths, steps["vertex"], steps["weight"].view(length))
         state[:] = 0
-        firsts[:] = NOTHING
-        found[:] = 0
-        room = max(self.graph.n, _LEAST_POOL)
-        pool = launch.room(room * work.steps.itemsize)
+        room = spare * sum(step_counts) + _FEW_STEPS
+        answers = launch.room(room * step.itemsize)
         at = launch.mailbox.address
         launch.mailbox.send(5)
-        kernel = KERNELS.kernel("star_search", **self.graph.defines(length), MGRAPH_CLUSTER=cluster)
+        kernel = KERNELS.kernel(
+            "star_exchange", **self.graph.defines(length), MGRAPH_CLUSTER=shape.cluster
+        )
+        counters = at(3) + np.uint64(8 * shape.teams * (shape.groups + 1))
         kernel(
-            (groups * blocks,),
+            (shape.teams * shape.groups * shape.blocks,),
             (THREADS,),
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
-                at(0),
-                np.int32(jobs_count), at(2) + np.uint64(8 * groups), at(1), at(3), at(4),
-                np.int32(blocks), at(2), work.told, work.labels, work.marks, work.waits_far,
-                *work.near, work.lists, work.touched, pool, np.uint64(room),
-                at(2) + np.uint64(8 * groups + 8),
+                self.graph.bucket(length), shrink(self.graph.kind, queries[0].epsilon), at(0),
+                np.uint32(len(queries)), at(1), at(2), at(4), counters, answers, np.uint64(room),
+                counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
+                at(3) + np.uint64(8 * shape.teams * shape.groups), work.told, work.labels,
+                work.marks, work.waits_far, *work.near, work.lists, work.touched, *teams,
             ),
         )  # fmt: skip
-        launch.mailbox.fetch(3, 5)
+        launch.mailbox.fetch(4, 5)
         launch.done = cupy.cuda.Event(disable_timing=True)
         launch.done.record()
-        return launch, firsts, found, place, work
+        return launch, outcomes, step, length, spare
 
     def _read(
         self,
         queries: list[Query],
         launch: _Launch,
-        firsts: Any,
-        found: Any,
-        place: Any,
-        work: Workspace,
-    ) -> list[Replacement | None]:
-        """The paths found. place: of all loose paths, query by query, where they stand in found."""
+        outcomes: Any,
+        step: Any,
+        length: str,
+        spare: int,
+    ) -> None:
+        """Give the queries their trees."""
         launch.done.synchronize()
-        starts, sizes = found["start"][place].tolist(), found["size"][place].tolist()
-        replacements: list[Replacement | None] = []
-        best, begin = [], 0
-        for query, first in zip(queries, firsts.tolist(), strict=True):
-            best.append(-1 if first == NOTHING else begin + first)
-            begin += query.paths.first.size
-        if min([starts[i] for i in best if i >= 0], default=0) < 0:  # no room: all again, apart
-            self._free.append(launch)
-            length = str(work.length)
-            return [self._read([one], *self._launch([one], length, 1))[0] for one in queries]
-        used = max([starts[i] + sizes[i] for i in best if i >= 0], default=0)
-        steps: Any = None
-        if used:
-            stream = launch.stream()
-            steps = launch.pool[: used * work.steps.itemsize].get(stream=stream).view(work.steps)
+        told = outcomes.copy()
+        used = int((told["start"] + told["size"]).max(initial=0))
+        steps = launch.fetched(used * step.itemsize).view(step)
         self._free.append(launch)
-        begin = 0
-        for query, i in zip(queries, best, strict=True):
-            if i < 0:
-                replacements.append(None)
-            else:
-                path = steps[starts[i] : starts[i] + sizes[i]]
-                weight = path["weight"][:-1].copy().view(work.length).astype(self.graph.kind)
-                vertex = path["vertex"].astype(np.int64)
-                replacements.append(Replacement(i - begin, vertex, weight, i - begin + 1, 0.0))
-            begin += query.paths.first.size
-        return replacements
+        for query, its in zip(queries, told, strict=True):
+            if its["start"] < 0:  # again, with more memory
+                self._read([query], *self._launch([query], length, 4 * spare))
+                continue
+            if its["accepted"]:
+                found = steps[its["start"] : its["start"] + its["size"]]
+                query.tree = self._tree(found, length, query.tree)
+            query.searches, query.accepted = int(its["searches"]), int(its["accepted"])
+            query.complete = not its["late"]
+            query.seconds["searches"] = float(its["searching"])
+            query.seconds["splits_and_merges"] = float(its["exchanging"])
 
-    def _write_jobs(
-        self, queries: list[Query], counts: list[int], work: Workspace, jobs: Any
-    ) -> Any:
-        """All loose paths, those that each query tries first coming first; returns their places."""
-        graph, length = self.graph, work.length
-        of = np.repeat(np.arange(len(queries)), counts)
-        begins = np.cumsum(counts) - counts
-        order = np.arange(of.size) - begins[of]
-        by_order = np.argsort(order, kind="stable") if len(queries) > 1 else slice(None)
-        sizes = np.array([query.tree.vertex.size for query in queries])
+    def _tree(self, steps: Any, length: str, before: tree_cpu.Tree) -> tree_cpu.Tree:
+        """The tree of some paths. before: one of the same terminals."""
+        edge = steps["weight"][:-1] != np.iinfo(steps["weight"].dtype).max
+        vertex = steps["vertex"].astype(np.int64)
+        weight = steps["weight"][:-1][edge].view(length).astype(self.graph.kind)
+        terminals = np.sort(before.vertex[before.terminal])
+        return tree_cpu.from_edges(vertex[:-1][edge], vertex[1:][edge], weight, terminals)
 
-        def column(arrays: list[Any]) -> Any:
-            return np.concatenate(arrays)[by_order] if len(arrays) > 1 else arrays[0]
 
-        of = of[by_order]
-        jobs["query"], jobs["order"] = of, order[by_order]
-        jobs["tree"], jobs["size"] = (np.cumsum(sizes) - sizes)[of], sizes[of]
-        jobs["first"] = column([query.paths.first for query in queries])
-        jobs["last"] = column([query.paths.last for query in queries])
-        jobs["end"] = column([query.tree.end[query.paths.last] for query in queries])
-        jobs["bound"] = column([query.bounds for query in queries]).astype(length).view(work.key)
-        bucket = graph.mean_weight / max(graph.mean_degree, 1.0)
-        bucket = max(1.0, bucket) if length.kind == "i" else bucket
-        jobs["bucket"] = np.array(bucket).astype(length).view(work.key)
-        if len(queries) == 1:
-            return order
-        place = np.empty(of.size, np.int64)
-        place[by_order] = np.arange(of.size)
-        return place
+def _write_queries(
+    queries: list[Query], asked: Any, paths: Any, step_vertex: Any, step_weight: Any
+) -> None:
+    """Write trees down as the kernel takes them. asked: says already where each one's paths are."""
+    asked["root"] = [query.tree.vertex[0] for query in queries]
+    asked["limit"] = [max(0, int(min(1e9 * query.time_left, _LONGEST))) for query in queries]
+    paths["length"] = -1  # the device adds it up
+    columns = [paths[name] for name in ("vertex", "up", "start", "size", "terminal")]
+    for query, path, step in zip(queries, asked["paths"], asked["steps"], strict=True):
+        its_columns = (column[path:] for column in columns)
+        tree_cpu.write_paths(
+            query.tree, query.paths, *its_columns, step_vertex[step:], step_weight[step:]
+        )

@@ -1,10 +1,11 @@
 """The device memory of STAR's searches: what a group of blocks works in, and how many there are.
 
 Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^22
-pieces of 24 + 2·b; the breadth-first search takes 12·n more for each 32 terminals.
+pieces of 24 + 2·b; the breadth-first search takes 12·n more for each 32 terminals. A team of groups
+also has its query's tree, four times.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +16,12 @@ from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
 THREADS = 1024  # a block, one to a multiprocessor
-NOTHING = np.uint32(0xFFFFFFFF)
 _CLUSTERS = (8, 4, 2)  # blocks of a group that are a cluster
+_SPECULATION = 4  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 22
 _COUNTERS_BYTES = 192  # at least those of either kernel
+_STATE_BYTES = 64  # of a team
 _MEMORY_SHARE = 0.6  # of what is free, at most
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
@@ -42,6 +44,39 @@ def fits(graph: Graph) -> bool:
     group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 12 * graph.n
     there = 0 if graph.backend == "gpu" else arcs
     return graph.n <= csr_gpu.MOST_VERTICES and there + 4 * group < _MEMORY_SHARE * free_bytes()
+
+
+def step_dtype(key: np.dtype) -> np.dtype:
+    """A step of a path: a vertex, and the key of the weight to the next, or from the last one."""
+    return np.dtype([("weight", key), ("vertex", "i4")], align=True)
+
+
+def path_dtype(key: np.dtype) -> np.dtype:
+    """A loose path, as ``star_tree.cuh`` has it."""
+    names = ("vertex", "up", "start", "size", "terminal")
+    return np.dtype([("length", key), *((name, "i4") for name in names)], align=True)
+
+
+class Shape(NamedTuple):
+    """Teams of a launch, groups of a team, blocks of a group; and of a cluster."""
+
+    teams: int
+    groups: int
+    blocks: int
+    cluster: int
+
+
+def shape_for(queries: int, paths: int, most: int) -> Shape:
+    """How the device is shared out among queries of at most so many loose paths.
+
+    most: groups for which there is memory.
+    """
+    teams = min(queries, multiprocessors(), most)
+    blocks = multiprocessors() // teams
+    groups = min(paths, _SPECULATION, blocks, most // teams)
+    if groups > 1:  # whose blocks wait for one another: they must all be resident, unlike clusters
+        return Shape(teams, groups, blocks // groups, 1)
+    return Shape(teams, 1, *shape(teams))
 
 
 def shape(groups: int) -> tuple[int, int]:
@@ -109,6 +144,13 @@ class GraphOnDevice:
         """The marks and ends of rows, as kernels take them."""
         return (0, 0) if self.row_ends is None else (self.row_marks, self.row_ends)
 
+    def bucket(self, length: str) -> Any:
+        """The key of the range of distances with which a search begins."""
+        begin = self.mean_weight / max(self.mean_degree, 1.0)
+        kind = np.dtype(length)
+        begin = max(1.0, begin) if kind.kind == "i" else begin
+        return np.array([begin]).astype(kind).view(key_dtype(kind))[0]
+
     def defines(self, length: str) -> dict[str, str]:
         """The kernels' macros for lengths of this type."""
         return length_defines(self.weight, length)
@@ -145,7 +187,7 @@ class Workspace:
         self.lists = cupy.empty((groups, 4, n), np.int32)
         self.touched = cupy.empty((groups, 2, n), np.int32)
         self.told = cupy.zeros((groups, _COUNTERS_BYTES), np.uint8)
-        self.steps = np.dtype([("weight", key), ("vertex", "i4")], align=True)  # of a path
+        self.steps = step_dtype(key)
 
 
 class Memory:
@@ -156,6 +198,8 @@ class Memory:
         self.graph = graph
         self._workspaces: dict[str, Workspace] = {}
         self._pool: Any = None
+        self._teams: tuple[int, ...] = ()
+        self._trees: tuple[Any, ...] = ()
 
     def workspace(self, length: str, groups: int) -> Workspace:
         """One of so many groups, or as many as there is room for."""
@@ -174,3 +218,31 @@ class Memory:
         if self._pool is None or self._pool.size < size:
             self._pool = cupy.empty(size, np.uint8)
         return self._pool
+
+    def for_exchanges(
+        self, length: str, queries: int, paths: int, slots: int, capacity: int, shape: Shape | None
+    ) -> tuple[Workspace, tuple[Any, ...], Shape]:
+        """What a launch works in: its groups' memory, its teams' as the kernel takes it, its shape.
+
+        paths, slots, capacity: of a query at most, of paths now and ever, and of their steps.
+        """
+        import cupy
+
+        taken = shape or shape_for(queries, paths, multiprocessors())
+        work = self.workspace(length, taken.teams * taken.groups)
+        if work.groups < taken.teams * taken.groups:
+            taken = shape_for(queries, paths, work.groups)
+        key = work.key
+        wanted = taken.teams, slots, capacity * step_dtype(key).itemsize
+        if not self._teams or any(a > b for a, b in zip(wanted, self._teams, strict=True)):
+            self._trees = ()
+            self._teams = teams, most, size = tuple(map(max, wanted, self._teams or wanted))
+            self._trees = (
+                cupy.empty(teams * _STATE_BYTES, np.uint8),
+                cupy.empty(teams * most * path_dtype(np.dtype("i8")).itemsize, np.uint8),
+                cupy.empty(teams * most * 2, np.int32),
+                cupy.empty(teams * 2 * size, np.uint8),
+            )
+        states, table, orders, steps = self._trees
+        given = states, table, orders, np.int32(slots), steps, np.int32(capacity)
+        return work, given, taken

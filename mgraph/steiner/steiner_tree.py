@@ -263,7 +263,7 @@ def _answer(
     if isinstance(query, Apart):
         return ready.disconnected(terminals, query.other)
     began = time.perf_counter()
-    deadline = began + how.time_limit if query is None else query.deadline
+    deadline = began + how.time_limit - (sum(query.seconds.values()) if query else 0)
     if query is None:
         tree = _heuristic(ready, inside, how.method)
         initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True

@@ -31,8 +31,8 @@ class Tree(NamedTuple):
 class LoosePaths(NamedTuple):
     """Loose paths in the order in which STAR tries them: the longest first; int64, and lengths.
 
-    A path's positions are first to last; its upper end is the parent of first. Paths of one length
-    stand in the tree's order.
+    A path's positions are first to last; its upper end is the parent of first. Of paths of one
+    length that with the least lower end comes first.
     """
 
     first: Any
@@ -51,6 +51,12 @@ def from_edges(src: Any, dst: Any, weight: Any, terminals: Any) -> Tree:
     terminal[np.searchsorted(ids, terminals)] = True
     root = np.searchsorted(ids, terminals[0])
     return _from_edges(ids, *ends, weight, terminal, root)
+
+
+def in_order(tree: Tree) -> Tree:
+    """The tree with every vertex's children in ascending order, as ``from_edges`` has them."""
+    upper = tree.vertex[tree.parent[1:]]
+    return from_edges(tree.vertex[1:], upper, tree.weight[1:], np.sort(tree.vertex[tree.terminal]))
 
 
 @njit(cache=True, nogil=True)
@@ -175,8 +181,33 @@ def loose_paths(tree, but=-1):
                 first[count], last[count], length[count] = begin, at, total
                 count += 1
             begin, total = at + 1, tree.weight[0]
-    order = np.argsort(-length[:count], kind="mergesort")
-    return LoosePaths(first[:count][order], last[:count][order], length[:count][order])
+    by_id = np.argsort(tree.vertex[last[:count]])
+    order = by_id[np.argsort(-length[by_id], kind="mergesort")]
+    return LoosePaths(first[order], last[order], length[order])
+
+
+@njit(cache=True, nogil=True)
+def write_paths(tree, paths, vertex, up, start, size, terminal, step_vertex, step_weight):
+    """Write loose paths down apart from the tree: each one's vertices from its lower end up.
+
+    vertex, up, start, size, terminal: filled for each path: its lower end, the path whose lower end
+    its upper end is (-1: the root's), where its steps are and how many, and whether its lower end
+    is a terminal. step_vertex, step_weight: filled for each step; the weight to the next one.
+    """
+    path_of = np.full(tree.vertex.size, -1)
+    for i in range(paths.last.size):
+        path_of[paths.last[i]] = i
+    to = 0
+    for i in range(paths.last.size):
+        first, last = paths.first[i], paths.last[i]
+        upper = tree.parent[first]
+        vertex[i], up[i], terminal[i] = tree.vertex[last], path_of[upper], tree.terminal[last]
+        start[i], size[i] = to, last - first + 2
+        for at in range(last, first - 1, -1):
+            step_vertex[to], step_weight[to] = tree.vertex[at], tree.weight[at]
+            to += 1
+        step_vertex[to], step_weight[to] = tree.vertex[upper], 0
+        to += 1
 
 
 @njit(cache=True, nogil=True)

@@ -8,6 +8,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.steiner import star, star_memory_gpu
 from mgraph.steiner.prepared import Prepared
+from mgraph.steiner.star_memory_gpu import Shape
 from tests.steiner import checks
 
 pytestmark = pytest.mark.gpu
@@ -121,12 +122,19 @@ def test_many_queries_at_once(together):
         same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
 
 
-def searched(graph, terminals, **options):
-    """STAR by a searcher of its own, whatever room it has."""
+def searched(graph, terminals, shape=None):
+    """STAR by a searcher of its own, whatever room it has, for all queries at once."""
     from mgraph.steiner import star_gpu
 
-    search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), **options)
-    return search, [query for _, query in star.run(search, terminals, together=len(terminals))]
+    search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), shape)
+    found = dict(star.run(search, terminals, together=len(terminals)))
+    for i, some in enumerate(terminals):
+        expected = mgraph.steiner_tree(graph, some, backend="cpu")
+        query = found[i]
+        told = query.tree.weight.sum(), query.searches, query.accepted
+        assert told == (expected.cost, expected.searches, expected.accepted)
+        assert query.complete
+    return search
 
 
 def assert_clean(search):
@@ -138,52 +146,61 @@ def assert_clean(search):
     assert not bool(search.centre_finder.state.any())
 
 
-@pytest.mark.parametrize("speculation", [1, 3, 100])
+@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (1, 3, 1, 1), (1, 1, 4, 1), (1, 2, 2, 1)])
 @pytest.mark.parametrize("pieces", [40, 300, 1 << 22])
-def test_small_queues_lose_nothing(monkeypatch, speculation, pieces):
+def test_small_queues_lose_nothing(monkeypatch, shape, pieces):
     monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", pieces)
     graph = CASES["hub"] if pieces > 40 else CASES["grid"]
-    terminals = np.unique(draw(graph, 30, 4))
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    search, (query,) = searched(graph, [terminals], speculation=speculation)
-    assert query.tree.weight.sum() == expected.cost
-    assert query.searches == expected.searches
-    assert_clean(search)
+    assert_clean(searched(graph, [np.unique(draw(graph, 30, 4))], Shape(*shape)))
 
 
-def test_paths_for_which_there_is_no_room_come_again(monkeypatch):
+@pytest.mark.parametrize("room", [1, 60, 400])
+def test_trees_for_which_there_is_no_room_come_again(monkeypatch, room):
     from mgraph.steiner import star_gpu
 
-    monkeypatch.setattr(star_gpu, "_LEAST_POOL", 1)
+    monkeypatch.setattr(star_gpu, "_SPARE", 1)
+    monkeypatch.setattr(star_gpu, "_FEW_STEPS", room)
     graph = CASES["plain grid"]
-    terminals = [np.unique(draw(graph, 4, i)) for i in range(200)]
-    search, queries = searched(graph, terminals)
-    for query in queries:
-        expected = mgraph.steiner_tree(graph, query.terminals, backend="cpu")
-        assert query.tree.weight.sum() == expected.cost
-    assert_clean(search)
+    assert_clean(searched(graph, [np.unique(draw(graph, 4 + i, i)) for i in range(20)]))
 
 
-@pytest.mark.parametrize("groups", [1, 2, 5, 16, 40, 132])
-def test_groups_of_any_size(groups):
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1, 1, 2, 1),
+        (2, 1, 1, 1),
+        (3, 1, 1, 1),
+        (2, 2, 1, 1),
+        (2, 1, 2, 2),
+        (1, 1, 8, 8),
+        (2, 1, 4, 4),
+    ],
+)
+@pytest.mark.parametrize("queries", [1, 2, 7])
+def test_teams_of_any_shape(shape, queries):
     graph = CASES["plain grid"]
-    terminals = [np.unique(draw(graph, 10, i)) for i in range(groups)]
-    search, queries = searched(graph, terminals, speculation=1)
-    for some, query in zip(
-        terminals, sorted(queries, key=lambda q: q.terminals.tolist()), strict=True
-    ):
-        del some
-        expected = mgraph.steiner_tree(graph, query.terminals, backend="cpu")
-        assert query.tree.weight.sum() == expected.cost
-    assert_clean(search)
+    terminals = [np.unique(draw(graph, 10, i)) for i in range(queries)]
+    assert_clean(searched(graph, terminals, Shape(*shape)))
 
 
-def test_terminals_by_the_hundred_share_words():
+@pytest.mark.parametrize("queries", [1, 2, 5, 16, 40, 132, 300])
+def test_any_number_of_queries(queries):
+    graph = CASES["ties"]
+    assert_clean(searched(graph, [np.unique(draw(graph, 2 + i % 9, i)) for i in range(queries)]))
+
+
+def test_groups_for_which_there_is_no_memory(monkeypatch):
+    monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 1 << 22)
+    graph = CASES["ties"]
+    assert_clean(searched(graph, [np.unique(draw(graph, 5, i)) for i in range(9)]))
+
+
+@pytest.mark.parametrize("k", [31, 32, 33, 64, 65, 1000, 2000])
+def test_terminals_by_the_hundred_share_words(k):
     graph = CASES["sparse"]
-    for k in (31, 32, 33, 64, 65, 1000, 2000):
-        terminals = draw(graph, k, k)
-        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-        assert mgraph.steiner_tree(graph, terminals, backend="gpu").cost == expected.cost
+    terminals = draw(graph, k, k)
+    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    same(mgraph.steiner_tree(graph, terminals, backend="gpu"), expected)
 
 
 def test_a_time_limit():

@@ -1,7 +1,9 @@
 """The front door: right trees whatever the method, clear errors, what comes with a tree."""
 
+import gc
 import math
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -199,3 +201,14 @@ def test_threads_share_a_graph():
     for thread in threads:
         thread.join()
     assert [cost for _, cost in sorted(costs)] == expected
+
+
+@pytest.mark.parametrize("least", [0, 1])
+def test_what_is_prepared_goes_with_the_graph(least):
+    edges = EdgeList(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([least, 2, 3]))
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    assert mgraph.steiner_tree(graph, [0, 3]).cost == least + 5
+    gone = weakref.ref(graph)
+    del graph
+    gc.collect()
+    assert gone() is None

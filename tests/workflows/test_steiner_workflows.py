@@ -1,9 +1,14 @@
 """The workflows on Steiner trees do what their first lines say."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
 import pandas as pd
 import pytest
 
 import mgraph
+from mgraph.steiner.steiner_tree import steiner_tree
 from tests.workflows.test_sssp_workflows import load
 
 
@@ -32,3 +37,210 @@ def test_queries(graph, tmp_path, capsys):
     assert run([*other, "--queries", str(tmp_path / "queries.txt")]) == 1
     assert "2 queries, 1 without a tree" in capsys.readouterr().out
     assert run([*other, "--queries", str(tmp_path / "none.txt")]) == 1
+
+
+SMALL = ["--sizes", "200,400", "--k", "2,4", "--samples", "2"]
+PARTS = ["initial_tree", "searches", "splits_and_merges"]
+INSTANCE = """33D32945 STP File, STP Format Version 1.0
+
+SECTION Graph
+Nodes 4
+Edges 5
+E 1 2 3
+E 2 3 3
+E 1 3 5
+E 1 4 2
+E 3 4 2
+END
+
+SECTION Terminals
+Terminals 3
+T 1
+T 2
+T 3
+END
+
+EOF
+"""
+
+
+@pytest.fixture
+def steinlib(tmp_path):
+    folder = tmp_path / "steinlib"
+    for name in ("X/x1", "X/x2", "Y/y1"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.stp").write_text(INSTANCE)
+    (folder / "optima.csv").write_text("instance,optimum\nX/x1.stp,6\nX/x2.stp,6\nY/y1.stp,5\n")
+    return folder
+
+
+def is_png(file):
+    content = file.read_bytes()
+    return content[:4] == b"\x89PNG" and len(content) > 10_000
+
+
+def test_evaluation_without_a_gpu(graph, steinlib, tmp_path, capsys):
+    out = tmp_path / "out"
+    arguments = [str(out), str(graph), *SMALL, "--backend", "cpu", "--steinlib", str(steinlib)]
+    assert load("steiner_evaluation").main([*arguments, "--improve"]) == 0
+    told = capsys.readouterr().out
+    assert "without a GPU the reference is measured alone" in told
+    assert "BA of 400 vertices, k = 4: dijkstra" in told
+    runs = pd.read_csv(out / "runs.csv")
+    sizes = runs[["graph", "n", "m", "k", "sample"]]
+    assert sizes[:8].to_numpy().tolist() == [
+        ["BA", n, m, k, i] for n, m in ((200, 794), (400, 1594)) for k in (2, 4) for i in (0, 1)
+    ]
+    assert runs["graph"][8:].unique().tolist() == ["grid.mtx"]
+    assert len(runs) == 12
+    assert (runs["search"] == "dijkstra").all()
+    assert (runs["cost"] > 0).all()
+    parts = sum(runs[f"milliseconds_{part}"] for part in PARTS)
+    assert ((parts > 0) & (parts < runs["milliseconds"])).all()
+    answers = pd.read_csv(out / "steinlib.csv").set_index(["instance", "search"])
+    assert answers["class"].tolist() == ["X"] * 4 + ["Y"] * 2
+    best = answers.xs("improved", level="search")
+    assert best["cost"].tolist() == best["lower_bound"].tolist() == [6, 6, 6]
+    assert best["gap"].tolist() == pytest.approx([0, 0, 0.2])
+    assert best["proven"].astype(bool).all()
+    written = (out / "summary.txt").read_text()
+    assert written in told
+    (row,) = (line for line in written.splitlines() if line.startswith("X"))
+    assert row.split()[:5] == ["X", "dijkstra", "2", "2", "-"]
+    assert all(is_png(out / name) for name in ("parts.png", "steinlib.png"))
+    assert not (out / "speedups.png").exists()
+
+
+@pytest.fixture
+def with_gpu(monkeypatch):
+    """The workflow on a machine whose GPU is the CPU; ``answer`` may change what it finds."""
+    workflow = load("steiner_evaluation")
+    gpu = SimpleNamespace(main=workflow.main, answer=lambda tree, search: tree)
+
+    def solve(graph, terminals, *, search, backend, **others):
+        assert (backend == "cpu") == (search == "dijkstra")
+        tree = steiner_tree(graph, terminals, search="dijkstra", backend="cpu", **others)
+        return gpu.answer(tree, search)
+
+    monkeypatch.setattr(workflow, "backends", SimpleNamespace(resolve=lambda backend: "gpu"))
+    monkeypatch.setattr(mgraph.Graph, "to_gpu", lambda graph: graph)
+    monkeypatch.setattr(workflow, "mgraph", SimpleNamespace(**{**names(), "steiner_tree": solve}))
+    return gpu
+
+
+def names():
+    return {name: getattr(mgraph, name) for name in mgraph.__all__}
+
+
+def test_evaluation_with_a_gpu(with_gpu, steinlib, tmp_path):
+    out = tmp_path / "out"
+    assert with_gpu.main([str(out), *SMALL, "--steinlib", str(steinlib)]) == 0
+    runs = pd.read_csv(out / "runs.csv")
+    assert runs["search"].value_counts().to_dict() == dict.fromkeys(
+        ("dijkstra", "auto", "node", "edge"), 8
+    )
+    assert runs.groupby(["n", "k", "sample"])["cost"].nunique().eq(1).all()
+    assert "edge over node" in (out / "summary.txt").read_text()
+    assert is_png(out / "speedups.png")
+    assert len(pd.read_csv(out / "steinlib.csv")) == 12
+
+
+def test_evaluation_stops_where_costs_differ(with_gpu, tmp_path, capsys):
+    with_gpu.answer = lambda tree, search: replace(tree, cost=tree.cost + (search == "edge"))
+    assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 1
+    told = capsys.readouterr().err
+    assert "all searches must find trees of one cost, and for BA of 200 vertices, k = 2" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_evaluation_leaves_out_what_memory_cannot_hold(with_gpu, tmp_path, capsys):
+    def answer(tree, search):
+        if search == "node" and len(tree.terminals) == 4:
+            raise mgraph.OutOfMemoryError("there is no room")
+        return tree
+
+    with_gpu.answer = answer
+    assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 0
+    runs = pd.read_csv(tmp_path / "out" / "runs.csv")
+    assert runs["k"].unique().tolist() == [2]
+    assert runs["n"].unique().tolist() == [200, 400]
+    assert "BA of 400 vertices: no more, since there is no room" in capsys.readouterr().out
+
+
+def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_path, capsys):
+    run, out = load("steiner_evaluation").main, tmp_path / "out"
+
+    def refused(status, message, *arguments):
+        assert run([str(out), *SMALL, "--backend", "cpu", *map(str, arguments)]) == status
+        told = capsys.readouterr().err
+        assert told.startswith("steiner_evaluation: ")
+        assert message in told
+        assert told.count("\n") == 1
+        assert not out.exists()
+
+    refused(2, "--samples must be 1", "--samples", 0)
+    refused(2, "K at least 1", "--k", "0,2")
+    refused(2, "201 terminals were asked for", "--k", 201)
+    refused(2, "n must be above d", "--sizes", 2)
+    refused(2, "--searches are some of auto, node, edge", "--searches", "auto,fast")
+    refused(2, "backend must be one of", "--backend", "tpu")
+    refused(2, "nothing to measure", "--sizes", "")
+    refused(2, "two graphs have the same name", graph, graph)
+    refused(2, "--improve is for", "--improve")
+    refused(1, "none.mtx does not exist", tmp_path / "none.mtx")
+    refused(1, "must hold optima.csv", "--steinlib", tmp_path)
+    (steinlib / "Y" / "y2.stp").write_text(INSTANCE)
+    refused(1, "no optimum of Y/y2.stp", "--steinlib", steinlib)
+    (steinlib / "optima.csv").write_text("instance\nX/x1.stp\n")
+    refused(1, "columns instance and optimum", "--steinlib", steinlib)
+    assert run([str(graph), *SMALL]) == 1  # is a file
+    with pytest.raises(SystemExit):
+        run([str(out), "--k", "two"])
+
+
+def made_up_runs():
+    """A row a search and sample: node takes a tenth of the reference's time, edge a twentieth."""
+    speed = {"dijkstra": 1, "node": 10, "edge": 20}
+    rows = [
+        {"graph": graph, "n": n, "m": 4 * n, "k": k, "sample": i, "search": search}
+        | {"milliseconds": n * k * (1 + i) / speed[search]}
+        | {f"milliseconds_{part}": n * k * (1 + i) / speed[search] / 4 for part in PARTS}
+        for graph, n in (("BA", 100), ("BA", 1000), ("road", 500))
+        for k in (2, 4, 8)
+        for i in range(2)
+        for search in speed
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_speedups():
+    runs = made_up_runs()
+    one = runs["search"].eq("edge") & runs["sample"].eq(1) & runs["k"].eq(2) & runs["n"].eq(100)
+    runs.loc[one, "milliseconds"] /= 4
+    found = mgraph.steiner_speedups(runs)
+    assert list(found.columns) == ["node over reference", "edge over reference", "edge over node"]
+    assert found.index.names == ["graph", "n", "m", "k"]
+    assert found.loc["BA", 100, 400, 2].tolist() == pytest.approx([10, 40, 4])  # of 20 and 80
+    assert np.allclose(found.iloc[1:], [10, 20, 2])
+    two = mgraph.steiner_speedups(runs[runs["search"] != "node"])
+    assert list(two.columns) == ["edge over reference"]
+    for names in (["dijkstra"], ["node", "edge"]):
+        with pytest.raises(mgraph.UsageError, match="a speed-up needs runs of search dijkstra"):
+            mgraph.steiner_speedups(runs[runs["search"].isin(names)])
+
+
+def test_plots(tmp_path):
+    runs = made_up_runs()
+    mgraph.plot_steiner_speedups(runs, tmp_path / "speedups.svg", title="made up")
+    drawn = (tmp_path / "speedups.svg").read_text()
+    told = ("made up", "edge over reference", "edge over node", "k = 8", "BA 1,000", "road 500")
+    assert all(f"<!-- {label} -->" in drawn for label in told)
+    mgraph.plot_steiner_parts(runs, tmp_path / "parts.svg", sizes=[4, 8])
+    drawn = (tmp_path / "parts.svg").read_text()
+    told = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms a query", "vertices")
+    assert all(f"<!-- {label} -->" in drawn for label in told)
+    alone = runs[(runs["graph"] == "road") & (runs["k"] == 2) & (runs["search"] != "node")]
+    mgraph.plot_steiner_speedups(alone, tmp_path / "a.png")
+    mgraph.plot_steiner_parts(alone, tmp_path / "b.png")
+    assert is_png(tmp_path / "a.png")
+    assert is_png(tmp_path / "b.png")

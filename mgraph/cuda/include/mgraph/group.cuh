@@ -1,7 +1,7 @@
 // A group of blocks that work on one thing, and their barrier.
 //
-// MGRAPH_CLUSTER is the number of blocks in a cluster: then a group is a cluster, whose blocks are
-// resident together and whose barrier is the hardware's (compute capability 9). With 1, a group is as
+// MGRAPH_CLUSTER is the number of blocks in a cluster: then a group may be a cluster, whose blocks are
+// resident together and whose barrier is the hardware's (compute capability 9). Else a group is as
 // many neighbouring blocks as the launch says, all of which must be resident: at most one a
 // multiprocessor, and no other launch that waits like this at the same time, see grid_barrier.cuh.
 #pragma once
@@ -10,20 +10,17 @@
 
 namespace mgraph {
 
-constexpr int cluster_blocks = MGRAPH_CLUSTER;
-
-struct group {
+template <bool is_cluster> struct group_of {
   int blocks, rank;             // how many, and which of them this is
   unsigned long long* arrived;  // 0 at the launch; of groups of several blocks without a cluster
   unsigned long long awaited;
 
-  __device__ int index() const { return blockIdx.x / blocks; }
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
   __device__ unsigned threads() const { return blocks * blockDim.x; }
   __device__ bool leads() const { return rank == 0 && threadIdx.x == 0; }
 
   __device__ void wait() {
-    if constexpr (cluster_blocks > 1) {
+    if constexpr (is_cluster) {
 #if __CUDA_ARCH__ >= 900
       __syncwarp();
       asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
@@ -44,7 +41,11 @@ struct group {
   }
 };
 
-__device__ __forceinline__ group this_group(int blocks, unsigned long long* arrived) {
+using group = group_of<(MGRAPH_CLUSTER > 1)>;
+using team = group_of<false>;  // of groups
+
+// The launch's groups are so many blocks each. arrived: of each group.
+template <class Group> __device__ __forceinline__ Group this_group(int blocks, unsigned long long* arrived) {
   return {blocks, int(blockIdx.x) % blocks, arrived + blockIdx.x / blocks, 0};
 }
 

@@ -1,6 +1,7 @@
 // The barrier of a near-far search: what blocks tell one another, and what they decide from it.
 #pragma once
 
+#include "mgraph/clock.cuh"
 #include "mgraph/near_far_advance.cuh"
 
 namespace mgraph {
@@ -22,12 +23,6 @@ struct manner {
 };
 
 constexpr u32 control_warp = warps - 1;
-
-__device__ __forceinline__ u64 nanoseconds() {
-  u64 now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
 
 struct rounds : advance {
   question asked;

@@ -2,6 +2,7 @@
 // vertices wait, or from both.
 #pragma once
 
+#include "mgraph/clock.cuh"
 #include "mgraph/star_state.cuh"
 
 namespace mgraph {
@@ -144,7 +145,7 @@ struct star_reach : star_state {
       if (4 * count < wanted && count <= 2 * now.filled[side]) {
         bucket = min(added(bucket, bucket), now.seen.best);
       } else if (count > wanted) {
-        bucket = max(halved(bucket), now.its.bucket);
+        bucket = max(halved(bucket), this->bucket);
       }
       now.filled[side] = max(count, 1u);
       now.started[side] = true;
@@ -155,7 +156,7 @@ struct star_reach : star_state {
   __device__ void fill(int side) {
     const int half = 1 - now.written[side];
     const bool seeds = !now.started[side];
-    const u32 count = seeds ? now.its.size : now.seen.far[side][half];
+    const u32 count = seeds ? now.seeds : now.seen.far[side][half];
     if (blocks.leads()) {  // all know already what is told of the half that is read
       told->far[side][half] = 0;
       told->least_far[side][half] = no_key;
@@ -166,8 +167,8 @@ struct star_reach : star_state {
       int v[1] = {0};
       key_t key[1] = {0};
       if (mine[0] && seeds) {
-        v[0] = tree[i];
-        mine[0] = side_of(i) == side;
+        v[0] = fresh(&touched[i]);
+        mine[0] = load(&labels[v[0]]).distance[side] == 0;
       } else if (mine[0]) {
         v[0] = fresh(&far_list(side, half)[i]);
         atomicAnd(&waits_far[v[0] >> 4], ~(1u << (2 * (v[0] & 15) + side)));
@@ -220,12 +221,20 @@ struct star_reach : star_state {
     put(mine, v, key, reached_now, side);
   }
 
+  // Whether an earlier path has a replacement.
+  __device__ bool out_of_race(const u64* winner) const {
+    return u32(fresh(winner) >> 32) < now.its.order;
+  }
+
   // Label what lies within the radii, until the length of a shortest path is known.
-  __device__ void reach(const u32* first_of_query) {
+  __device__ void reach(const u64* winner, u64 deadline) {
     if (threadIdx.x == 0) now.next = step::over;
-    look([&]() { decide(); });
+    look([&]() {
+      now.seeds = now.seen.touched[above];
+      decide();
+    });
     while (now.next != step::over) {
-      if (blocks.leads()) told->abandoned = fresh(&first_of_query[now.its.query]) < now.its.order;
+      if (blocks.leads()) told->abandoned = out_of_race(winner) || nanoseconds() > deadline;
       if (now.next == step::fill) {
         for (int side = 0; side < 2; ++side) {
           if (now.goes_on[side]) fill(side);

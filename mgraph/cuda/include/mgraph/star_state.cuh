@@ -1,29 +1,29 @@
 // What a group of blocks keeps of one of STAR's searches, and how its blocks agree on the next step.
 #pragma once
 
-#include "mgraph/arc_queue.cuh"
+#include "mgraph/star_tree.cuh"
 
 namespace mgraph {
 
 constexpr int above = 0, below = 1;  // the sides
 
 struct job {
-  long long tree;               // where its vertices begin
-  int size, first, last, end;   // of the tree, and the positions of the loose path and what is below
-  int query, order;
+  int slot;      // of the loose path
+  u32 order;     // when it is tried
   key_t bound;   // shorter paths count
-  key_t bucket;  // so large a range of distances is searched first
 };
 
-// What a group's blocks tell each other. A far list has two halves: one is read, one is written.
+// What a group's blocks tell each other of a search. A far list has two halves, one
+// to be read and one to be written.
 struct counters {
   u32 near[2];
   u32 far[2][2];
-  u32 touched[2];
+  u32 touched[2];  // the partitions' vertices first, on the side above
   u32 full;    // how often a bucket was too large
   u32 put_off, taken;  // vertices to be marked from, for which there was no room
   u32 target;  // the least vertex of the partition below that a shortest path ends at
   u32 job, abandoned;
+  u32 path_size;  // of the path found
   u64 arcs[2];  // of the partitions
   key_t least_far[2][2];
   key_t best;
@@ -45,6 +45,7 @@ struct standing {
   job its;
   step next;
   key_t radius[2], high[2], bucket[2];
+  u32 seeds;       // the partitions' vertices
   bool started[2], goes_on[2];
   int written[2];  // the half of each far list
   int near_read;   // the half of near
@@ -111,7 +112,8 @@ struct star_state {
   u32 near_capacity;
   int* far;
   int* touched;
-  const int* tree;  // the query's, in preorder
+  star_tree tree;  // the query's
+  key_t bucket;    // so large a range of distances is searched first
 
   __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
 
@@ -129,9 +131,10 @@ struct star_state {
   }
   __device__ int* far_list(int side, int half) const { return far + size_t(2 * side + half) * n; }
 
-  __device__ int side_of(int at) const {
-    const job& its = now.its;
-    return at >= its.last && at < its.end ? below : at < its.first || at >= its.end ? above : -1;
+  // The partition that a path and its lower end are in, when the job's path is left out.
+  __device__ int side_of(int slot) const {
+    while (slot >= 0 && slot != now.its.slot) slot = tree.paths[slot].up;
+    return slot < 0 ? above : below;
   }
 
   // A barrier, at which all see what all have told, and one thread of each block decides on it.
@@ -148,38 +151,61 @@ struct star_state {
   }
 
   // What is told at the beginning of a search. By one thread, before the others begin.
-  __device__ void restart(const job& its) {
+  __device__ void restart(key_t bound) {
     for (int i = 0; i < 2; ++i) {
-      told->near[i] = told->far[0][i] = told->far[1][i] = 0;
+      told->near[i] = told->far[0][i] = told->far[1][i] = told->touched[i] = 0;
       told->least_far[0][i] = told->least_far[1][i] = no_key;
       told->arcs[i] = 0;
     }
-    told->touched[above] = its.size - (its.last - its.first);  // both partitions
-    told->touched[below] = 0;
     told->full = told->abandoned = told->put_off = told->taken = 0;
     told->target = ~0u;
-    told->best = its.bound;
+    told->best = bound;
   }
 
+  // The partitions' vertices have distance 0: those of each path, a warp a path, and the root.
   __device__ void begin() {
-    const job& its = now.its;
-    for (int at = blocks.thread(); at < its.size; at += blocks.threads()) {
-      const int side = side_of(at), v = tree[at];
-      if (side < 0) continue;
-      touched[at < its.first ? at : at - (its.last - its.first)] = v;
-      labels[v].distance[side] = 0;
-      atomicAdd(&told->arcs[side], u64(indptr[v + 1] - indptr[v]));
+    const path_step* const steps = tree.steps();
+    const int lane = threadIdx.x & 31;
+    for (int slot = int(blocks.thread() / 32) - 1; slot < tree.slots; slot += blocks.threads() / 32) {
+      if (slot < 0) {
+        seed(lane == 0, tree.state->root, above);
+        continue;
+      }
+      const loose_path path = tree.paths[slot];
+      if (path.vertex < 0) continue;
+      const bool removed = slot == now.its.slot;
+      const int size = removed ? 1 : path.size - 1, side = side_of(slot);
+      const int first = tree.upward(path) || removed ? path.start : path.start + 1;
+      for (int base = 0; base < size; base += 32) {
+        const int i = base + lane;
+        seed(i < size, removed ? path.vertex : i < size ? steps[first + i].vertex : 0, side);
+      }
     }
     if (threadIdx.x > 0) return;
     now.near_read = 0;
     now.full = 0;
     for (int side = 0; side < 2; ++side) {
       now.radius[side] = 0;
-      now.bucket[side] = its.bucket;
+      now.bucket[side] = bucket;
       now.filled[side] = 1;
       now.started[side] = now.goes_on[side] = false;
       now.written[side] = 0;
     }
+  }
+
+  // A vertex a lane belongs to a partition. By all lanes of a warp.
+  __device__ void seed(bool mine, int v, int side) {
+    const u32 mask = __ballot_sync(all_lanes, mine), lane = threadIdx.x & 31;
+    const u32 arcs = __reduce_add_sync(all_lanes, mine ? u32(indptr[v + 1] - indptr[v]) : 0);
+    u32 place = 0;
+    if (lane == 0) {
+      place = atomicAdd(&told->touched[above], __popc(mask));
+      atomicAdd(&told->arcs[side], u64(arcs));
+    }
+    place = __shfl_sync(all_lanes, place, 0) + __popc(mask & ((1u << lane) - 1));
+    if (!mine) return;
+    touched[place] = v;
+    labels[v].distance[side] = 0;
   }
 
   // Labels as they were before the search.

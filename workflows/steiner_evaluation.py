@@ -1,0 +1,235 @@
+"""The evaluation of the paper on STAR on GPUs, again: speed-ups, times of parts, SteinLib's gaps.
+
+    python workflows/steiner_evaluation.py OUT [GRAPH ...] [--k 2,4,8,16] [--steinlib FOLDER]
+
+Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA", section
+4. Graphs are Barabási and Albert's (BA) of growing size, and those given. For each k it draws
+terminals at random, and measures by the same queries the reference (dijkstra, on a core) and the
+searches on a GPU; without one the reference alone. A k for which memory runs out is left out, and
+those above it. OUT/runs.csv has a row a run (n vertices, m arcs), speedups.png shows what figure 5
+of the paper shows, parts.png figure 6, summary.txt what is printed at the end.
+
+--steinlib: a folder of instances, in it a folder a class (C/c01.stp), and optima.csv with columns
+instance and optimum. OUT/steinlib.csv has a row a tree, steinlib.png gaps and times.
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import mgraph
+from mgraph.core import backend as backends
+from mgraph.io.figure import check_figure
+from mgraph.io.folder import writing_file
+from mgraph.steiner.sampling import sample
+
+REFERENCE, IMPROVED = "dijkstra", "improved"
+ON_GPU = ("auto", "node", "edge")
+WARM_UP = 1.0  # seconds at most
+
+Case = tuple[str, mgraph.Graph, dict[int, list[Any]]]  # a graph's name, itself, its queries by k
+
+
+def words(text: str) -> list[str]:
+    """``a,b`` as words, each once."""
+    return list(dict.fromkeys(word for word in text.split(",") if word))
+
+
+def numbers(text: str) -> list[int]:
+    """``1,10_000`` as numbers, ascending, each once."""
+    return sorted({int(word) for word in words(text)})
+
+
+def check(options: argparse.Namespace) -> None:
+    """Raise MgraphError where options are wrong, or nothing can be written."""
+    check_figure(options.out / "parts.png")
+    if options.samples < 1 or not options.k:
+        raise mgraph.UsageError("--samples must be 1 at least, and --k name a number")
+    if not set(options.searches) <= set(ON_GPU):
+        raise mgraph.UsageError(f"--searches are some of {', '.join(ON_GPU)}, and one is not")
+    if not (options.graphs or options.sizes or options.steinlib):
+        raise mgraph.UsageError("there is nothing to measure: give --sizes, graphs or --steinlib")
+    if options.improve and not options.steinlib:
+        raise mgraph.UsageError("--improve is for the instances of --steinlib")
+
+
+def cases(options: argparse.Namespace) -> list[Case]:
+    """The graphs, with terminals at random."""
+    graphs = []
+    for n in options.sizes:
+        model = mgraph.CopyModel(n, d=2, seed=options.seed, weights=(1, 99))
+        edges = mgraph.edges(model, backend="cpu").edges
+        graphs.append(("BA", mgraph.from_edges(edges, n, directed=False, backend="cpu")))
+    names = ["BA", *(Path(file).name for file in options.graphs)]
+    if len(set(names)) < len(names):
+        raise mgraph.UsageError("two graphs have the same name, or one is BA; rename a file")
+    for name, file in zip(names[1:], options.graphs, strict=True):
+        graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="cpu")
+        graphs.append((name, graph))
+    return [
+        (name, graph, {k: sample(graph, [(k, options.samples)], options.seed) for k in options.k})
+        for name, graph in graphs
+    ]
+
+
+def instances(folder: Path) -> tuple[list[Case], pd.Series]:
+    """SteinLib's instances, of one query each, and their optima."""
+    try:
+        optima = pd.read_csv(folder / "optima.csv").set_index("instance")["optimum"]
+    except (OSError, KeyError, ValueError) as error:
+        raise mgraph.DatasetError(
+            f"{folder} must hold optima.csv with columns instance and optimum: {error}"
+        ) from error
+    found: list[Case] = []
+    for file in sorted(folder.rglob("*.stp")):
+        graph, terminals, _ = mgraph.read_steinlib(file, backend="cpu")
+        found.append((file.relative_to(folder).as_posix(), graph, {terminals.size: [terminals]}))
+    without = next((name for name, _, _ in found if name not in optima), None)
+    if without or not found:
+        what = f"no optimum of {without} in optima.csv" if without else "no file that ends in .stp"
+        raise mgraph.DatasetError(f"{folder} must hold instances and their optima, and has {what}")
+    return found, optima
+
+
+def ask(graph: mgraph.Graph, terminals: Any, search: str, **limit: float) -> dict[str, Any]:
+    """Time a query; returns what a row says of it."""
+    how: dict[str, Any] = {"search": search, "backend": "gpu"}
+    if search not in ON_GPU:
+        how = {"search": REFERENCE, "backend": "cpu", "improve": search == IMPROVED}
+    began = time.perf_counter()
+    tree = mgraph.steiner_tree(graph, terminals, **how, **limit)
+    seconds = {"": time.perf_counter() - began}
+    seconds |= {f"_{part}": its for part, its in tree.seconds.items()}
+    row = {"search": search, "cost": tree.cost}
+    row |= {f"milliseconds{part}": round(1000 * its, 4) for part, its in seconds.items()}
+    row |= {"searches": tree.searches, "accepted": tree.accepted}
+    if search == IMPROVED:
+        row |= {"lower_bound": tree.lower_bound, "proven": tree.optimal}
+    return row
+
+
+def measure(where: dict[str, mgraph.Graph], queries: list[Any], what: str) -> list[dict[str, Any]]:
+    """A row a search and query. where: the searches, each with its graph; what: for messages."""
+    rows: list[dict[str, Any]] = []
+    for search, graph in where.items():
+        ask(graph, queries[0], search, time_limit=WARM_UP)  # prepares the graph, too
+        for i, terminals in enumerate(queries):
+            rows.append({"sample": i, **ask(graph, terminals, search)})
+            cost, first = rows[-1]["cost"], rows[i]["cost"]
+            if search != IMPROVED and cost != first and isinstance(cost, int):
+                raise mgraph.MgraphError(
+                    f"all searches must find trees of one cost, and for {what}, sample {i}, "
+                    f"{REFERENCE} found {first:,} and {search} {cost:,}"
+                )
+    mean = pd.DataFrame(rows).groupby("search", sort=False)["milliseconds"].mean()
+    print(f"{what}:", ", ".join(f"{s} {ms:,.4g} ms" for s, ms in mean.items()), flush=True)
+    return rows
+
+
+def evaluate(case: Case, searches: list[str]) -> list[dict[str, Any]]:
+    """A row a run, up to the k for which there is no memory."""
+    (name, graph, queries), rows = case, []
+    try:
+        on_gpu = graph.to_gpu() if set(searches) & set(ON_GPU) else graph
+        where = {search: on_gpu if search in ON_GPU else graph for search in searches}
+        for k, some in queries.items():
+            found = measure(where, some, f"{name} of {graph.n:,} vertices, k = {k}")
+            known = {"graph": name, "n": graph.n, "m": graph.m, "k": k}
+            rows += [known | row for row in found]
+    except mgraph.OutOfMemoryError as error:
+        print(f"{name} of {graph.n:,} vertices: no more, since {error}", flush=True)
+    return rows
+
+
+def write(text: str, file: Path) -> None:
+    """Write a file, whole or not at all."""
+    with writing_file(file) as stream:
+        stream.write(text.encode())
+
+
+def shown(title: str, table: pd.DataFrame) -> str:
+    """A table to read."""
+    return f"{title}\n{table.to_string(float_format=lambda x: f'{x:,.4g}', na_rep='-')}\n"
+
+
+def show_runs(runs: pd.DataFrame, out: Path) -> str:
+    """Draw what the paper's figures 5 and 6 show; returns it as tables."""
+    mgraph.plot_steiner_parts(runs, out / "parts.png")
+    groups = runs.drop(columns="sample").groupby(["graph", "n", "m", "k", "search"], sort=False)
+    means = groups.mean().rename(columns=lambda name: name.replace("milliseconds", "ms"))
+    told = shown("means of the samples", means)
+    if runs["search"].nunique() > 1:
+        mgraph.plot_steiner_speedups(runs, out / "speedups.png")
+        told += "\n" + shown("speed-ups, geometric means", mgraph.steiner_speedups(runs))
+    return told
+
+
+def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
+    """Write and draw SteinLib's gaps and times; returns them by class."""
+    table = answers.rename(columns={"graph": "instance"}).drop(columns="sample")
+    table.insert(1, "class", [Path(name).parent.name for name in table["instance"]])
+    table.insert(5, "optimum", table["instance"].map(optima))
+    table["gap"] = table["cost"] / table["optimum"] - 1
+    write(table.to_csv(index=False), out / "steinlib.csv")
+    mgraph.plot_steiner_gaps(table, out / "steinlib.png")
+    table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
+    groups = table.groupby(["class", "search"], sort=False)
+    told = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
+    told.columns = ["instances", "optimal", "mean gap, %", "largest"]
+    told["mean ms"] = groups["milliseconds"].mean()
+    if "proven" in table:
+        told.insert(2, "proven", groups["proven"].sum(min_count=1).astype(float))
+    return shown("SteinLib", told)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when all is measured and drawn."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("graphs", nargs="*", metavar="GRAPH", help="a dataset or a graph file")
+    sizes = [10**3, 10**4, 10**5, 10**6]
+    parser.add_argument("--sizes", type=numbers, default=sizes, help="vertices of BA graphs")
+    parser.add_argument("--k", type=numbers, default=[2, 4, 8, 16, 32, 64, 128], help="terminals")
+    parser.add_argument("--samples", type=int, default=10, help="queries for each k")
+    parser.add_argument("--searches", type=words, default=list(ON_GPU), help="on a GPU")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--symmetrise", action="store_true")
+    parser.add_argument("--steinlib", type=Path, metavar="FOLDER")
+    parser.add_argument("--improve", action="store_true", help="SteinLib's trees, with bounds")
+    options = parser.parse_intermixed_args(argv)
+
+    told = []
+    try:
+        check(options)
+        searches = [REFERENCE]
+        if backends.resolve(options.backend) == "gpu":
+            searches += options.searches
+        else:
+            print("without a GPU the reference is measured alone, and there are no speed-ups")
+        graphs = cases(options)
+        problems, optima = instances(options.steinlib) if options.steinlib else ([], None)
+        rows: list[dict[str, Any]] = []
+        for case in graphs:
+            rows += evaluate(case, searches)
+            write(pd.DataFrame(rows).to_csv(index=False), options.out / "runs.csv")
+        if rows:
+            told.append(show_runs(pd.DataFrame(rows), options.out))
+        searches += [IMPROVED] * options.improve
+        answers = [row for case in problems for row in evaluate(case, searches)]
+        if answers:
+            told.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
+        write("\n".join(told), options.out / "summary.txt")
+    except mgraph.MgraphError as error:
+        print(f"steiner_evaluation: {error}", file=sys.stderr)
+        return error.exit_status
+    print("", *told, f"tables and plots in {options.out}", sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
