@@ -20,6 +20,8 @@ using namespace mgraph;
 
 namespace {
 
+static_assert(sizeof(counters) <= 192 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+
 struct query {
   long long paths, steps;  // where its own begin
   int path_count, step_count, root;
@@ -34,6 +36,8 @@ struct outcome {
 };
 
 struct search : star_reach {
+  u32* path_size;  // of the path found
+
   // Mark vertices, and have their arcs looked at next. key: the distance below. What does not fit
   // waits in the far lists, which are not needed any more.
   __device__ void mark(bool mine, int v, key_t key) {
@@ -167,7 +171,7 @@ struct search : star_reach {
         mark_all();
         if (blocks.rank == 0) {
           const u32 size = walk(far_list(above, 0), (key_t*)far_list(below, 0));
-          if (threadIdx.x == 0) told->path_size = size;
+          if (threadIdx.x == 0) *path_size = size;
         }
         blocks.wait();
       }
@@ -202,11 +206,12 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
                       u64* answers_used, int blocks, int groups, u64* arrived, u64* arrived_of_team,
-                      void* told, label* labels, u32* marks, u32* waits_far, int* near_vertex,
-                      u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
+                      u32* path_sizes, counters* told, label* labels, u32* marks, u32* waits_far,
+                      int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
                       path_step* steps, int capacity) {
   __shared__ standing now;
+  __shared__ counters told_here;
   const group all = this_group<group>(blocks, arrived);
   team everyone = this_group<team>(blocks * groups, arrived_of_team);
   const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
@@ -222,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               labels + index * vertices,
               marks + index * ((vertices + 31) / 32),
               waits_far + index * ((vertices + 15) / 16),
-              (counters*)told + index,
+              blocks > 1 ? told + index : &told_here,
               now,
               near_vertex + near_at,
               near_arcs + near_at,
@@ -233,7 +238,8 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               {state, paths + which * slots, orders + 2 * which * slots,
                orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity},
               bucket},
-             mean_degree}};
+             mean_degree},
+            path_sizes + index};
   star_tree& tree = it.tree;
   if (threadIdx.x < marks_a_row && row_ends) now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
@@ -275,7 +281,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
       told_of.searches += over ? state->tried : u32(winner >> 32) + 1;
       if (over) continue;
       const int* const vertex = far + 4 * u32(winner) * vertices;
-      const u32 size = fresh(&((counters*)told + u32(winner))->path_size);
+      const u32 size = fresh(&path_sizes[u32(winner)]);
       fits = tree.exchange(tree.order[winner >> 32], vertex,
                            (const key_t*)(vertex + 2 * vertices), size);
       over = !fits;

@@ -41,6 +41,8 @@ struct counters {
   u64 best;  // the arcs of the best vertex reached by all, and the complement of its id
 };
 
+static_assert(sizeof(counters) <= 192, "as star_memory_gpu.py has it");
+
 struct centre_search {
   group blocks;
   const long long* indptr;
@@ -72,8 +74,8 @@ struct centre_search {
     return fresh(words_of(v, low) + word) | fresh(words_of(v, high) + word);
   }
   __device__ u32 all_of(int word) const {
-    const int rest = count - 32 * word;
-    return rest >= 32 ? ~0u : (1u << rest) - 1;
+    const int rest = min(max(count - 32 * word, 0), 32);
+    return rest == 32 ? ~0u : (1u << rest) - 1;
   }
   __device__ arc_queue near(int which) const {
     const size_t at = size_t(which) * near_capacity;

@@ -18,7 +18,6 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, Query, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
-    THREADS,
     VARIANTS,
     GraphOnDevice,
     Memory,
@@ -156,21 +155,22 @@ class Searcher:
         room = spare * sum(step_counts) + _FEW_STEPS
         answers = launch.room(room * step.itemsize)
         at = launch.mailbox.address
-        launch.mailbox.send(5)
+        launch.mailbox.send(4)
         kernel = KERNELS.kernel(
             "star_exchange", **self.graph.defines(length), MGRAPH_CLUSTER=shape.cluster
         )
         counters = at(3) + np.uint64(8 * shape.teams * (shape.groups + 1))
         kernel(
             (shape.teams * shape.groups * shape.blocks,),
-            (THREADS,),
+            (shape.threads,),
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
                 self.graph.bucket(length), shrink(self.graph.kind, queries[0].epsilon), at(0),
                 np.uint32(len(queries)), at(1), at(2), at(4), counters, answers, np.uint64(room),
                 counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
-                at(3) + np.uint64(8 * shape.teams * shape.groups), work.told, work.labels,
-                work.marks, work.waits_far, *work.near, work.lists, work.touched, *teams,
+                at(3) + np.uint64(8 * shape.teams * shape.groups), work.path_sizes, work.told,
+                work.labels, work.marks, work.waits_far, *work.near, work.lists, work.touched,
+                *teams,
             ),
         )  # fmt: skip
         launch.mailbox.fetch(4, 5)

@@ -1,6 +1,6 @@
 """The device memory of STAR's searches: what a group of blocks works in, and how many there are.
 
-Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^22
+Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^20
 pieces of 24 + 2·b; the breadth-first search takes 12·n more for each 32 terminals. A team of groups
 also has its query's tree, four times.
 """
@@ -15,11 +15,12 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
-THREADS = 1024  # a block, one to a multiprocessor
+THREADS = 1024  # on a multiprocessor
 _CLUSTERS = (8, 4, 2)  # blocks of a group that are a cluster
 _SPECULATION = 4  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
-_MOST_PIECES = 1 << 22
+_MOST_PIECES = 1 << 20
+_MOST_BLOCKS = 4  # on a multiprocessor
 _COUNTERS_BYTES = 192  # at least those of either kernel
 _STATE_BYTES = 64  # of a team
 _MEMORY_SHARE = 0.6  # of what is free, at most
@@ -58,12 +59,13 @@ def path_dtype(key: np.dtype) -> np.dtype:
 
 
 class Shape(NamedTuple):
-    """Teams of a launch, groups of a team, blocks of a group; and of a cluster."""
+    """Teams of a launch, groups of a team, blocks of a group and of a cluster, and threads."""
 
     teams: int
     groups: int
     blocks: int
-    cluster: int
+    cluster: int = 1
+    threads: int = THREADS
 
 
 def shape_for(queries: int, paths: int, most: int) -> Shape:
@@ -71,11 +73,15 @@ def shape_for(queries: int, paths: int, most: int) -> Shape:
 
     most: groups for which there is memory.
     """
+    if queries > multiprocessors():  # blocks that are small hide one another's waiting
+        most_each = min(_MOST_BLOCKS, queries // multiprocessors(), most // multiprocessors())
+        each = 1 << max(most_each.bit_length() - 1, 0)
+        return Shape(min(queries, each * multiprocessors(), most), 1, 1, 1, THREADS // each)
     teams = min(queries, multiprocessors(), most)
     blocks = multiprocessors() // teams
     groups = min(paths, _SPECULATION, blocks, most // teams)
     if groups > 1:  # whose blocks wait for one another: they must all be resident, unlike clusters
-        return Shape(teams, groups, blocks // groups, 1)
+        return Shape(teams, groups, blocks // groups)
     return Shape(teams, 1, *shape(teams))
 
 
@@ -187,6 +193,7 @@ class Workspace:
         self.lists = cupy.empty((groups, 4, n), np.int32)
         self.touched = cupy.empty((groups, 2, n), np.int32)
         self.told = cupy.zeros((groups, _COUNTERS_BYTES), np.uint8)
+        self.path_sizes = cupy.empty(groups, np.uint32)
         self.steps = step_dtype(key)
 
 
@@ -228,7 +235,7 @@ class Memory:
         """
         import cupy
 
-        taken = shape or shape_for(queries, paths, multiprocessors())
+        taken = shape or shape_for(queries, paths, _MOST_BLOCKS * multiprocessors())
         work = self.workspace(length, taken.teams * taken.groups)
         if work.groups < taken.teams * taken.groups:
             taken = shape_for(queries, paths, work.groups)

@@ -189,6 +189,11 @@ def test_any_number_of_queries(queries):
     assert_clean(searched(graph, [np.unique(draw(graph, 2 + i % 9, i)) for i in range(queries)]))
 
 
+def test_queries_of_all_sizes_at_once():
+    graph = CASES["hub"]
+    assert_clean(searched(graph, [np.unique(draw(graph, k, k)) for k in (1, 2, 3, 31, 32, 70)]))
+
+
 def test_groups_for_which_there_is_no_memory(monkeypatch):
     monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 1 << 22)
     graph = CASES["ties"]

@@ -23,7 +23,6 @@ struct counters {
   u32 put_off, taken;  // vertices to be marked from, for which there was no room
   u32 target;  // the least vertex of the partition below that a shortest path ends at
   u32 job, abandoned;
-  u32 path_size;  // of the path found
   u64 arcs[2];  // of the partitions
   key_t least_far[2][2];
   key_t best;
@@ -103,7 +102,7 @@ struct star_state {
   label* labels;
   u32* marks;      // a bit a vertex
   u32* waits_far;  // two bits a vertex
-  counters* told;
+  counters* told;  // in shared memory where the group is one block
   standing& now;
   // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
   int* near_vertex;
@@ -142,7 +141,7 @@ struct star_state {
     blocks.wait();
     if (threadIdx.x < 32) {
       for (int i = threadIdx.x; i < int(sizeof(counters) / 4); i += 32) {
-        ((u32*)&now.seen)[i] = fresh((const u32*)told + i);
+        ((u32*)&now.seen)[i] = ((const volatile u32*)told)[i];
       }
       __syncwarp();
       if (threadIdx.x == 0) decide();
