@@ -8,7 +8,7 @@
 //   fill     the vertices of the next bucket, from those that wait farther away (the far list)
 //   expand   relax the arcs of the vertices in the bucket, until no more come into it
 //   mark     all shortest paths' vertices on the side of the partition below
-//   walk     along one of them; by the group's first block
+//   walk     along one of them
 //   reset    the labels of what was touched
 //
 // A place in a bucket counts only while the distance there is still the vertex's. What does not fit
@@ -68,8 +68,8 @@ struct search : star_reach {
     if (lane == 0) told->taken = first + count;
   }
 
-  // Mark all shortest paths' vertices from where the two sides meet to the partition below.
-  __device__ void mark_all() {
+  // Mark where the two sides meet on shortest paths.
+  __device__ void mark_meetings() {
     const u32 count = now.seen.touched[above];
     const key_t best = now.seen.best;
     for (u32 base = 0; base < count; base += blocks.threads()) {
@@ -80,8 +80,12 @@ struct search : star_reach {
                          added(there.distance[0], there.distance[1]) == best;
       if (__any_sync(all_lanes, meets)) mark(meets, v, there.distance[below]);
     }
-    const auto turn = [&]() { now.near_read = 1 - now.near_read; };
-    look(turn);
+    look([&]() { now.near_read = 1 - now.near_read; });
+  }
+
+  // Mark all shortest paths' vertices from there to the partition below: few, but step by step, so that
+  // the group's first block does it alone.
+  __device__ void mark_below() {
     while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
       for_each_arc({no_key, no_key}, [&](bool (&mine)[steps], const int (&v)[steps],
                                const weight_t (&its_weight)[steps], const label (&there)[steps],
@@ -93,8 +97,8 @@ struct search : star_reach {
         }
       });
       const bool idle = now.seen.near[now.near_read] == 0;
-      if (idle && blocks.rank == 0 && threadIdx.x < 32) take_few();
-      look(turn);
+      if (idle && threadIdx.x < 32) take_few();
+      look([&]() { now.near_read = 1 - now.near_read; });
     }
   }
 
@@ -168,10 +172,14 @@ struct search : star_reach {
         if (blocks.leads() && !out_of_race(winner)) state->late = 1;
       } else if (now.seen.best < now.its.bound) {
         if (blocks.leads()) atomicMin(winner, u64(now.its.order) << 32 | group_index);
-        mark_all();
+        mark_meetings();
         if (blocks.rank == 0) {
+          const int all = blocks.blocks;
+          blocks.blocks = 1;
+          mark_below();
           const u32 size = walk(far_list(above, 0), (key_t*)far_list(below, 0));
           if (threadIdx.x == 0) *path_size = size;
+          blocks.blocks = all;
         }
         blocks.wait();
       }

@@ -20,14 +20,15 @@ template <bool is_cluster> struct group_of {
   __device__ bool leads() const { return rank == 0 && threadIdx.x == 0; }
 
   __device__ void wait() {
-    if constexpr (is_cluster) {
+    if (blocks == 1) {
+      __syncthreads();
+    } else if constexpr (is_cluster) {
 #if __CUDA_ARCH__ >= 900
       __syncwarp();
       asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 #endif
     } else {
       __syncthreads();
-      if (blocks == 1) return;
       if (threadIdx.x == 0) {
         awaited += blocks;
         fence();

@@ -124,6 +124,14 @@ struct star_state {
     return indptr[v] + sorted.ends[size_t(v) * marks_a_row + mark];
   }
 
+  // What ``row_end`` and the row's begin will be read from, so that it is nearer by then.
+  __device__ void prefetch_row(int v) const {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(indptr + v));
+    if (sorted.ends) {
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(sorted.ends + size_t(v) * marks_a_row));
+    }
+  }
+
   __device__ arc_queue near(int half) const {
     const size_t at = size_t(half) * near_capacity;
     return {near_vertex + at, near_arcs + at, near_key + at, near_capacity, &told->near[half]};
@@ -231,10 +239,10 @@ struct star_state {
     for (u32 base = blocks.thread() / 32 * (32 / tile); base < count;
          base += blocks.threads() / tile) {
       const u32 i = base + lane / tile;
-      arc_piece piece = i < count ? from.at(i) : arc_piece{0, 0, 0, 0};
+      const arc_piece piece = i < count ? from.at(i) : arc_piece{0, 0, 0, 0};
       const int side = piece.vertex < 0 ? below : above;
       const int tail = piece.vertex < 0 ? ~piece.vertex : piece.vertex;
-      if (piece.count && load(&labels[tail]).distance[side] != piece.key) piece.count = 0;
+      const key_t now_there = piece.count ? load(&labels[tail]).distance[side] : piece.key;
       bool mine[steps];
       int head[steps];
       weight_t its_weight[steps];
@@ -248,8 +256,10 @@ struct star_state {
       }
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
-        mine[k] = mine[k] && extended(piece.key, its_weight[k]) <= limits[side];
+        mine[k] = mine[k] && now_there == piece.key &&
+                  extended(piece.key, its_weight[k]) <= limits[side];
         there[k] = mine[k] ? load(&labels[head[k]]) : label{{no_key, no_key}};
+        if (mine[k]) prefetch_row(head[k]);
       }
       f(mine, head, its_weight, there, side, piece.key);
     }
