@@ -7,7 +7,6 @@
 
 namespace mgraph {
 
-constexpr u32 wanted = 1024;      // pieces in a bucket
 constexpr float both_within = 4;  // both sides go on where no more than so many times as many wait
 
 struct star_reach : star_state {
@@ -135,6 +134,10 @@ struct star_reach : star_state {
     }
   }
 
+  // How many pieces a bucket should have: enough to keep a group busy, but in a wide one many vertices
+  // are reached by long ways first.
+  __device__ u32 wanted() const { return min(max(blocks.threads() / 8, 1024u), 4096u); }
+
   // Larger ranges where the last one held few vertices, and hardly more than the one before: on graphs
   // of small diameter they soon are too many.
   __device__ void resize_buckets() {
@@ -142,9 +145,9 @@ struct star_reach : star_state {
     for (int side = 0; side < 2; ++side) {
       if (!now.goes_on[side]) continue;
       key_t& bucket = now.bucket[side];
-      if (4 * count < wanted && count <= 2 * now.filled[side]) {
+      if (4 * count < wanted() && count <= 2 * now.filled[side]) {
         bucket = min(added(bucket, bucket), now.seen.best);
-      } else if (count > wanted) {
+      } else if (count > wanted()) {
         bucket = max(halved(bucket), this->bucket);
       }
       now.filled[side] = max(count, 1u);
