@@ -85,7 +85,7 @@ _CLUSTER_OPTIONS = (
     click.option(
         "--workers",
         type=NUMBER,
-        help="Workers to start here; by default one a GPU, or one a core (sssp: one in all).",
+        help="Workers to start here; by default one a GPU, or one a core (one for sssp, steiner).",
     ),
     click.option(
         "--dashboard",

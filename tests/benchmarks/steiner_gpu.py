@@ -1,7 +1,8 @@
 """Figures of Steiner trees on GPUs, as they stand in steiner/BENCHMARKS.md.
 
     python -m tests.benchmarks.steiner_gpu single MAKER NAME … [--k 2,4] [--samples 10]
-        [--searches auto,edge]      the reference on one core, and a GPU, a query at a time or all
+        [--searches auto,edge] [--at-once 512]  the reference on one core, and a GPU, a query at a
+        time or many at once
     python -m tests.benchmarks.steiner_gpu many MAKER NAME [--k 8] [--samples 1000]
         how many queries at a time are how fast
     python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
@@ -51,40 +52,45 @@ def all_seconds(graph, queries, repeats=GPU_REPEATS, **options):
     return statistics.median(seconds for seconds, _ in found), found[0][1]
 
 
-def compared(name, on_cpu, on_gpu, sizes, samples, searches):
-    """Print a row for each size and search: the reference, one at a time, all at once."""
+def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0):
+    """Print a row for each size and search: the reference, one at a time, many at once.
+
+    The reference and one at a time answer the same queries, which are the first of those at once.
+    """
     print(
-        "| graph | k | search | reference, ms | one at a time, ms | times | all at once | times |"
+        "| graph | k | search | reference, ms | one at a time, ms | times | at once, ms | times |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for k in sizes:
-        queries = sample(on_cpu, [(k, samples)], seed=1)
-        mgraph.steiner_tree(on_cpu, queries[0], backend="cpu")
-        reference = [query_seconds(on_cpu, some, 1, backend="cpu") for some in queries]
+        queries = sample(on_cpu, [(k, max(samples, at_once))], seed=1)
+        some = queries[:samples]
+        mgraph.steiner_tree(on_cpu, some[0], backend="cpu")
+        reference = [query_seconds(on_cpu, one, 1, backend="cpu") for one in some]
         mean = 1000 * statistics.mean(seconds for seconds, _ in reference)
         for search in searches:
             asked = {"backend": "gpu", "search": search}
-            mgraph.steiner_tree(on_gpu, queries[0], **asked)
+            mgraph.steiner_tree(on_gpu, some[0], **asked)
             repeats = GPU_REPEATS if search == "auto" else 1
-            alone = [query_seconds(on_gpu, some, repeats, **asked) for some in queries]
-            one = 1000 * statistics.mean(seconds for seconds, _ in alone)
-            costs = [tree.cost for _, tree in alone]
-            assert costs == [tree.cost for _, tree in reference], (costs, reference)
-            row = f"| {name} | {k} | {search} | {mean:.4g} | {one:.3g} | {mean / one:.3g} |"
-            if search == "auto":
+            alone = [query_seconds(on_gpu, one, repeats, **asked) for one in some]
+            each = 1000 * statistics.mean(seconds for seconds, _ in alone)
+            costs = [tree.cost for _, tree in reference]
+            assert costs == [tree.cost for _, tree in alone], (name, k, search)
+            row = f"| {name} | {k} | {search} | {mean:.4g} | {each:.3g} | {mean / each:.3g} |"
+            if search == "auto" and at_once:
+                all_seconds(on_gpu, queries, 1, **asked)
                 seconds, found = all_seconds(on_gpu, queries, **asked)
-                assert [found[i].cost for i in range(samples)] == costs
-                each = 1000 * seconds / samples
-                row += f" {each:.3g} | {mean / each:.3g} |"
+                assert costs == [found[i].cost for i in range(samples)], (name, k, "at once")
+                each = 1000 * seconds / len(queries)
+                row += f" {each:.3g} | {mean / each:.4g} |"
             print(row, flush=True)
 
 
 def single(options):
     for name in options.names:
         on_gpu, _ = made(options.maker, name, "gpu")
-        compared(
-            name, on_gpu.to_cpu(), on_gpu, options.k, options.samples, options.searches.split(",")
-        )
+        searches = options.searches.split(",")
+        on_cpu = on_gpu.to_cpu()
+        compared(name, on_cpu, on_gpu, options.k, options.samples, searches, options.at_once)
 
 
 def many(options):
@@ -99,7 +105,7 @@ def many(options):
             ]
         )
         print(f"{name}, k = {k}, one at a time: {100 / one:.0f} queries/s", flush=True)
-        for together in (4, 16, 64, 128, 256, 512):
+        for together in (1, 16, 64, 132, 264, 528, 1024):
             asked = {"backend": "gpu", "together": together}
             list(mgraph.steiner_trees(graph, queries[: 2 * together], **asked))
             seconds, _ = all_seconds(graph, queries, **asked)
@@ -160,6 +166,7 @@ def main():
                          default=[8] if verb in (many, scaling) else [2, 4, 8, 16])  # fmt: skip
         one.add_argument("--samples", type=int, default=1000 if verb in (many, scaling) else 10)
         one.add_argument("--searches", default="auto")
+        one.add_argument("--at-once", type=int, default=512)
     options = parser.parse_args()
     options.run(options)
 
