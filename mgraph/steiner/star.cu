@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               labels + index * vertices,
               marks + index * ((vertices + 31) / 32),
               waits_far + index * ((vertices + 15) / 16),
-              blocks > 1 ? told + index : &told_here,
+              MGRAPH_CLUSTER == 1 && blocks > 1 ? told + index : of_first_block(&told_here),
               now,
               near_vertex + near_at,
               near_arcs + near_at,
@@ -249,10 +249,17 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
              mean_degree},
             path_sizes + index};
   star_tree& tree = it.tree;
+  const auto wait_for_team = [&]() {
+    if (groups == 1) {
+      it.blocks.wait();
+    } else {
+      everyone.wait();
+    }
+  };
   if (threadIdx.x < marks_a_row && row_ends) now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
     if (everyone.leads()) state->query = atomicAdd(next_query, 1u);
-    everyone.wait();
+    wait_for_team();
     const u32 at = fresh(&state->query);
     if (at >= query_count) return;
     const query its = queries[at];
@@ -278,10 +285,10 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
         }
         told_of.exchanging += time_since();
       }
-      everyone.wait();
+      wait_for_team();
       if (fresh(&state->over)) break;
       it.try_paths(shrink, u32(index), deadline);
-      everyone.wait();
+      wait_for_team();
       if (everyone.rank > 0) continue;
       told_of.searching += time_since();
       const u64 winner = fresh(&state->winner);

@@ -42,6 +42,15 @@ template <bool is_cluster> struct group_of {
   }
 };
 
+// The first block's copy of a variable in shared memory, for all blocks of a cluster.
+template <class T> __device__ __forceinline__ T* of_first_block(T* mine) {
+  T* its = mine;
+#if __CUDA_ARCH__ >= 900
+  asm("mapa.u64 %0, %1, 0;" : "=l"(its) : "l"(mine));
+#endif
+  return its;
+}
+
 using group = group_of<(MGRAPH_CLUSTER > 1)>;
 using team = group_of<false>;  // of groups
 

@@ -102,7 +102,7 @@ struct star_state {
   label* labels;
   u32* marks;      // a bit a vertex
   u32* waits_far;  // two bits a vertex
-  counters* told;  // in shared memory where the group is one block
+  counters* told;  // in the first block's shared memory where the group is one block or a cluster
   standing& now;
   // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
   int* near_vertex;
