@@ -24,6 +24,8 @@ from mgraph.steiner.star_memory_gpu import (
 )
 
 _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
+_OUTSTANDING = 8  # times the mean degree: a hub
+_WORDS = 4  # a vertex and 32 terminals, as in star_centre.cu
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
 
 KERNELS = Source(__package__, "star_centre.cu", check=VARIANTS)
@@ -55,13 +57,15 @@ class CentreFinder:
         self._stream: Any = None
         wide = graph.mean_degree <= _FEW_ARCS
         self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
+        self.hubs, self.hub_arcs = cupy.empty(0, np.int32), 0
         degree = graph.indptr[1:] - graph.indptr[:-1]
-        count = min(HUBS, graph.n)
-        least = cupy.partition(degree, graph.n - count)[graph.n - count]
-        candidates = cupy.flatnonzero(degree >= least)
-        order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
-        self.hubs = candidates[order].astype(np.int32)
-        self.hub_arcs = int(degree[self.hubs].sum())
+        if graph.max_degree > _OUTSTANDING * graph.mean_degree:
+            count = min(HUBS, graph.n)
+            least = cupy.partition(degree, graph.n - count)[graph.n - count]
+            candidates = cupy.flatnonzero(degree >= least)
+            order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
+            self.hubs = candidates[order].astype(np.int32)
+            self.hub_arcs = int(degree[self.hubs].sum())
 
     def start(self, terminals: list[Any]) -> "_Ticket":
         """Begin to find the centres of some arrays of terminals (int64, ascending)."""
@@ -108,10 +112,10 @@ class CentreFinder:
 
         if self.words != words or self.groups < groups:
             self.state = None
-            each = 12 * words * self.graph.n + 4 * HUBS * words
+            each = 4 * words * (_WORDS * self.graph.n + HUBS)
             self.groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
             self.words = words
-            self.state = cupy.zeros((self.groups, self.graph.n * 3 * words), np.uint32)
+            self.state = cupy.zeros((self.groups, self.graph.n * _WORDS * words), np.uint32)
             self.hub_words = cupy.empty((self.groups, self.hubs.size * words), np.uint32)
         return self.groups
 
@@ -144,9 +148,10 @@ class CentreFinder:
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
                 at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,
-                np.int32(self.hubs.size), np.int64(self.hub_arcs), at(3), at(4),
+                np.int32(self.hubs.size), np.int64(self.hub_arcs),
+                np.float32(self.graph.mean_degree), at(3), at(4),
                 self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),
-                work.told, self.state, work.marks, self.hub_words, *work.near, work.lists,
+                work.told, self.state, work.waits_far, self.hub_words, *work.near, work.lists,
             ),
         )  # fmt: skip
         self.mailbox.fetch(3, 5)

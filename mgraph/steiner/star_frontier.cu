@@ -7,11 +7,6 @@ using u32 = unsigned int;
 
 namespace {
 
-struct path_step {
-  key_t weight;  // to the next vertex
-  int vertex;
-};
-
 // The least of a block's values, in all its threads.
 template <class T> __device__ T block_min(T value, T* shared) {
   for (int apart = 16; apart; apart /= 2) {

@@ -1,7 +1,7 @@
 """The device memory of STAR's searches: what a group of blocks works in, and how many there are.
 
 Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^20
-pieces of 24 + 2·b; the breadth-first search takes 12·n more for each 32 terminals. A team of groups
+pieces of 24 + 2·b; the breadth-first search takes 16·n more for each 32 terminals. A team of groups
 also has its query's tree, four times.
 """
 
@@ -42,7 +42,7 @@ def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
 def fits(graph: Graph) -> bool:
     """Whether the current device has room for the graph and a few groups."""
     arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
-    group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 12 * graph.n
+    group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 16 * graph.n
     there = 0 if graph.backend == "gpu" else arcs
     return graph.n <= csr_gpu.MOST_VERTICES and there + 4 * group < _MEMORY_SHARE * free_bytes()
 
@@ -111,7 +111,8 @@ class GraphOnDevice:
         fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
         self.tile = next(fitting, 32)  # lanes to a piece
         every = self.n + self.m // (_STEPS * self.tile)
-        largest = graph.max_degree // (_STEPS * self.tile)  # one vertex must fit
+        self.max_degree = graph.max_degree
+        largest = self.max_degree // (_STEPS * self.tile)  # one vertex must fit
         self.pieces = max(min(every, _MOST_PIECES), largest) + 64
         self.row_marks: Any = None
         self.row_ends: Any = None

@@ -49,6 +49,11 @@ __device__ __forceinline__ key_t extended(key_t key, weight_t weight) {
 // The largest key: above every length, infinity included.
 constexpr key_t no_key = sizeof(key_t) == 4 ? key_t(0x7FFFFFFF) : key_t(0x7FFFFFFFFFFFFFFFLL);
 
+struct path_step {
+  key_t weight;  // to the next vertex, or from the one before
+  int vertex;
+};
+
 // A length as a double, rounded up. These conversions, too, keep subnormals.
 __device__ __forceinline__ double double_of(key_t key) {
   if constexpr (static_cast<length_t>(0.5) == 0) {

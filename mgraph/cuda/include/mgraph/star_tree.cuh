@@ -12,11 +12,6 @@
 
 namespace mgraph {
 
-struct path_step {
-  key_t weight;  // to the next vertex
-  int vertex;
-};
-
 struct loose_path {
   key_t length;    // below 0: not known yet
   int vertex;      // the lower end; -1: the slot is free
