@@ -13,14 +13,14 @@
 //
 // A place in a bucket counts only while the distance there is still the vertex's. What does not fit
 // into a bucket waits far, where each vertex stands once at most.
-// Cost: an arc of an expanded vertex 8 to 16 bytes and a label; two barriers a step.
+// Cost: an arc of an expanded vertex 8 to 16 bytes and a label; a barrier a step, two in a cluster.
 #include "mgraph/star_reach.cuh"
 
 using namespace mgraph;
 
 namespace {
 
-static_assert(sizeof(counters) <= 192 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+static_assert(sizeof(counters) * 3 <= 384 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
 
 struct query {
   long long paths, steps;  // where its own begin
@@ -203,7 +203,7 @@ struct search : star_reach {
 
 // A team of groups takes one query after another, and its groups one loose path after another, in
 // their order; those that come after one with a replacement are passed over. Its first block exchanges
-// paths. labels: no_key; marks, waits_far, arrived: 0; of each group. answers: for the trees.
+// paths. labels: no_key; marks, waits_far, counts: 0; of each group. answers: for the trees.
 extern "C" __global__ void __launch_bounds__(1024, 1)
 #if MGRAPH_CLUSTER > 1 && __CUDA_ARCH__ >= 900
     __cluster_dims__(MGRAPH_CLUSTER, 1, 1)
@@ -213,15 +213,15 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                       key_t bucket, double shrink, const query* queries, u32 query_count,
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
-                      u64* answers_used, int blocks, int groups, u64* arrived, u64* arrived_of_team,
+                      u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
                       u32* path_sizes, counters* told, label* labels, u32* marks, u32* waits_far,
                       int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
                       path_step* steps, int capacity) {
   __shared__ standing now;
   __shared__ counters told_here;
-  const group all = this_group<group>(blocks, arrived);
-  team everyone = this_group<team>(blocks * groups, arrived_of_team);
+  const group all = this_group<group>(blocks, counts);
+  team everyone = this_group<team>(blocks * groups, counts_of_team);
   const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
   const size_t near_at = 2 * index * near_capacity;
   team_state* const state = states + which;
@@ -235,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
               labels + index * vertices,
               marks + index * ((vertices + 31) / 32),
               waits_far + index * ((vertices + 15) / 16),
-              MGRAPH_CLUSTER == 1 && blocks > 1 ? told + index : of_first_block(&told_here),
+              MGRAPH_CLUSTER == 1 && blocks > 1 ? told + 3 * index : of_first_block(&told_here),
               now,
               near_vertex + near_at,
               near_arcs + near_at,

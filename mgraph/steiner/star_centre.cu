@@ -10,7 +10,7 @@
 //
 // After the last one the paths are walked, a terminal a block, and the state of what was touched is reset.
 //
-// Cost: two barriers a level, and two where vertices are put off; an arc its head's state once a level
+// Cost: a step a level, and one where vertices are put off; an arc its head's state once a level
 // and 32 terminals.
 #include "mgraph/arc_queue.cuh"
 
@@ -39,7 +39,7 @@ struct counters {
   u64 best;  // the arcs of the best vertex reached by all, and the complement of its id
 };
 
-static_assert(sizeof(counters) <= 192, "as star_memory_gpu.py has it");
+static_assert(sizeof(counters) * 3 <= 384, "as star_memory_gpu.py has it");
 
 struct centre_search {
   group blocks;
@@ -90,11 +90,8 @@ struct centre_search {
   __device__ static u32 listed_bit(int v, int level) { return 1u << (2 * (v & 15) + (level & 1)); }
 
   __device__ void look() {
-    blocks.wait();
-    if (threadIdx.x < sizeof(counters) / 4) {
-      ((u32*)&seen)[threadIdx.x] = ((const volatile u32*)told)[threadIdx.x];
-    }
-    blocks.wait();
+    blocks.see(told, seen);
+    blocks.resume();
   }
 
   // A vertex reached by all stands for the centre.
@@ -347,11 +344,11 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                     int tile, const query* queries, int query_count, u32* next_query,
                     const int* terminals, int words, const int* hubs, int hub_count,
                     long long hub_arcs, float mean_degree, outcome* outcomes, int* sizes,
-                    path_step* pool, int blocks, u64* arrived_blocks, counters* told, u32* state,
+                    path_step* pool, int blocks, u64* counts, counters* told, u32* state,
                     u32* listed, u32* hub_words, int* near_vertex, u64* near_arcs, key_t* near_key,
                     u32 near_capacity, int* lists) {
   __shared__ counters seen, told_here;
-  const group all = this_group<group>(blocks, arrived_blocks);
+  const group all = this_group<group>(blocks, counts);
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
   centre_search it{all,
@@ -360,7 +357,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                    weights,
                    state + index * vertices * words_a_vertex * words,
                    listed + index * ((vertices + 15) / 16),
-                   MGRAPH_CLUSTER == 1 && blocks > 1 ? told + index : of_first_block(&told_here),
+                   MGRAPH_CLUSTER == 1 && blocks > 1 ? told + 3 * index : of_first_block(&told_here),
                    seen,
                    tile,
                    near_vertex + near_at,

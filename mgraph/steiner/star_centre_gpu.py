@@ -129,7 +129,7 @@ class CentreFinder:
         queries, ids, state, outcomes, sizes = self.mailbox.lay_out(
             (len(terminals), _QUERY),
             (total, np.int32),
-            (groups + 1, np.uint64),
+            (2 * groups + 1, np.uint64),
             (len(terminals), _OUTCOME),
             (total, np.int32),
         )
@@ -147,7 +147,7 @@ class CentreFinder:
             (THREADS,),
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
-                at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,
+                at(2) + np.uint64(16 * groups), at(1), np.int32(self.words), self.hubs,
                 np.int32(self.hubs.size), np.int64(self.hub_arcs),
                 np.float32(self.graph.mean_degree), at(3), at(4),
                 self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),

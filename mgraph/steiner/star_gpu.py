@@ -144,7 +144,7 @@ class Searcher:
             (len(queries), _QUERY),
             (sum(path_counts), path_dtype(key)),
             (sum(step_counts), step),
-            (shape.teams * (shape.groups + 1) + 2, np.uint64),
+            (2 * shape.teams * (shape.groups + 1) + 2, np.uint64),
             (len(queries), _OUTCOME),
         )
         asked["path_count"], asked["step_count"] = path_counts, step_counts
@@ -159,7 +159,7 @@ class Searcher:
         kernel = KERNELS.kernel(
             "star_exchange", **self.graph.defines(length), MGRAPH_CLUSTER=shape.cluster
         )
-        counters = at(3) + np.uint64(8 * shape.teams * (shape.groups + 1))
+        counters = at(3) + np.uint64(16 * shape.teams * (shape.groups + 1))
         kernel(
             (shape.teams * shape.groups * shape.blocks,),
             (shape.threads,),
@@ -168,7 +168,7 @@ class Searcher:
                 self.graph.bucket(length), shrink(self.graph.kind, queries[0].epsilon), at(0),
                 np.uint32(len(queries)), at(1), at(2), at(4), counters, answers, np.uint64(room),
                 counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
-                at(3) + np.uint64(8 * shape.teams * shape.groups), work.path_sizes, work.told,
+                at(3) + np.uint64(16 * shape.teams * shape.groups), work.path_sizes, work.told,
                 work.labels, work.marks, work.waits_far, *work.near, work.lists, work.touched,
                 *teams,
             ),

@@ -11,8 +11,10 @@
 namespace mgraph {
 
 template <bool is_cluster> struct group_of {
-  int blocks, rank;             // how many, and which of them this is
-  unsigned long long* arrived;  // 0 at the launch; of groups of several blocks without a cluster
+  int blocks, rank;              // how many, and which of them this is
+  // How many have arrived at barriers, and for how many arrivals what was told is published; both 0 at
+  // the launch. Of groups of several blocks without a cluster.
+  unsigned long long* counts;
   unsigned long long awaited;
 
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
@@ -32,15 +34,77 @@ template <bool is_cluster> struct group_of {
       if (threadIdx.x == 0) {
         awaited += blocks;
         fence();
-        atomicAdd(arrived, 1ULL);
-        while (*(volatile unsigned long long*)arrived < awaited) {
+        atomicAdd(counts, 1ULL);
+        while (*(volatile unsigned long long*)counts < awaited) {
         }
         fence();
       }
       __syncthreads();
     }
   }
+
+  // Wait for all, and copy what they told; it is for the first warp, until all resume. told: the thing
+  // itself, and two copies of it in memory: the last block to arrive publishes one, so that others need
+  // not wait before they tell something new.
+  template <class T> __device__ void see(T* told, T& seen) {
+    const T* from = told;
+    if (is_cluster || blocks == 1) {
+      wait();
+    } else {
+      __syncthreads();
+      if (threadIdx.x < 32) from = published(told);
+    }
+    if (threadIdx.x < 32) {
+      copy((unsigned*)&seen, (const unsigned*)from, sizeof(T) / 4);
+      __syncwarp();
+    }
+  }
+
+  __device__ void resume() {
+    if constexpr (is_cluster) {
+      wait();
+    } else {
+      __syncthreads();
+    }
+  }
+
+ private:
+  // The copy of what was told, when all have arrived. By one warp.
+  template <class T> __device__ const T* published(T* told) {
+    const bool leads = threadIdx.x == 0;
+    bool last = false;
+    if (leads) {
+      awaited += blocks;
+      fence();
+      last = atomicAdd(counts, 1ULL) + 1 == awaited;
+      fence();
+    }
+    T* const to = told + 1 + __shfl_sync(~0u, int(awaited / blocks & 1), 0);
+    if (__any_sync(~0u, last)) {
+      copy((unsigned*)to, (const unsigned*)told, sizeof(T) / 4);
+      __syncwarp();
+      if (leads) {
+        fence();
+        *(volatile unsigned long long*)(counts + 1) = awaited;
+      }
+    } else if (leads) {
+      while (*(volatile unsigned long long*)(counts + 1) < awaited) {
+      }
+      fence();
+    }
+    __syncwarp();
+    return to;
+  }
+
+  __device__ static void copy(unsigned* to, const unsigned* from, int words) {
+    for (int i = threadIdx.x; i < words; i += 32) to[i] = ((const volatile unsigned*)from)[i];
+  }
 };
+
+template <class Group>
+__device__ __forceinline__ Group this_group(int blocks, unsigned long long* counts) {
+  return {blocks, int(blockIdx.x) % blocks, counts + 2 * (blockIdx.x / blocks), 0};
+}
 
 // The first block's copy of a variable in shared memory, for all blocks of a cluster.
 template <class T> __device__ __forceinline__ T* of_first_block(T* mine) {
@@ -55,8 +119,5 @@ using group = group_of<(MGRAPH_CLUSTER > 1)>;
 using team = group_of<false>;  // of groups
 
 // The launch's groups are so many blocks each. arrived: of each group.
-template <class Group> __device__ __forceinline__ Group this_group(int blocks, unsigned long long* arrived) {
-  return {blocks, int(blockIdx.x) % blocks, arrived + blockIdx.x / blocks, 0};
-}
 
 }  // namespace mgraph

@@ -146,15 +146,9 @@ struct star_state {
 
   // A barrier, at which all see what all have told, and one thread of each block decides on it.
   template <class Decide> __device__ void look(Decide decide) {
-    blocks.wait();
-    if (threadIdx.x < 32) {
-      for (int i = threadIdx.x; i < int(sizeof(counters) / 4); i += 32) {
-        ((u32*)&now.seen)[i] = ((const volatile u32*)told)[i];
-      }
-      __syncwarp();
-      if (threadIdx.x == 0) decide();
-    }
-    blocks.wait();
+    blocks.see(told, now.seen);
+    if (threadIdx.x == 0) decide();
+    blocks.resume();
   }
 
   // What is told at the beginning of a search. By one thread, before the others begin.
