@@ -105,23 +105,27 @@ struct search : star_reach {
   __device__ bool is_marked(int v) const { return fresh(&marks[v >> 5]) >> (v & 31) & 1; }
 
   // Follow a shortest path from the partition below to that above. Its vertices and weights go into
-  // the far lists, which are not needed any more. By the group's first block. Returns how many vertices.
+  // the far lists, which are not needed any more. By one block. Returns how many vertices.
   __device__ u32 walk(int* vertex, key_t* to_next) {
     __shared__ u32 least[2];
+    __shared__ label next_label;
+    __shared__ bool next_marked;
     int x = now.seen.target;
+    label from = load(&labels[x]);
+    bool marked = is_marked(x);
     for (u32 length = 0;; ++length) {
-      const label from = load(&labels[x]);
       if (threadIdx.x == 0) {
         vertex[length] = x;
         least[length & 1] = ~0u;
       }
       if (from.distance[above] == 0) return length + 1;
       __syncthreads();
-      const bool marked = is_marked(x);
       const bool meets = !marked || (from.distance[above] != no_key &&
                                      added(from.distance[0], from.distance[1]) == now.seen.best);
       u32 mine = ~0u;
       weight_t mine_weight = 0;
+      label mine_label = from;
+      bool mine_marked = false;
       // No arc is heavier than the way that it begins.
       key_t most = marked ? now.seen.best : key_t(0);
       if (meets) most = max(most, from.distance[above]);
@@ -131,21 +135,31 @@ struct search : star_reach {
         if (u >= mine) continue;
         const weight_t its_weight = weight(arc);
         const label to = load(&labels[u]);
-        const bool down = marked && to.distance[below] != no_key &&
-                          to.distance[below] == extended(from.distance[below], its_weight) &&
-                          is_marked(u);
+        const bool its_marked = is_marked(u);
+        prefetch_row(u);
+        const bool down = marked && its_marked && to.distance[below] != no_key &&
+                          to.distance[below] == extended(from.distance[below], its_weight);
         const bool up = meets && to.distance[above] < from.distance[above] &&
                         extended(to.distance[above], its_weight) == from.distance[above];
         if (down || up) {
           mine = u;
           mine_weight = its_weight;
+          mine_label = to;
+          mine_marked = its_marked;
         }
       }
       const u32 best = __reduce_min_sync(all_lanes, mine);
       if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
       __syncthreads();
       x = least[length & 1];
-      if (mine == u32(x)) to_next[length] = as_key(length_t(mine_weight));
+      if (mine == u32(x)) {
+        to_next[length] = as_key(length_t(mine_weight));
+        next_label = mine_label;
+        next_marked = mine_marked;
+      }
+      __syncthreads();
+      from = next_label;
+      marked = next_marked;
     }
   }
 

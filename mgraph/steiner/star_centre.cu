@@ -287,7 +287,7 @@ struct centre_search {
   // The path from the centre to a terminal; by a block. Returns how many vertices it has.
   __device__ int walk(int centre, int terminal, path_step* path) {
     __shared__ u32 least[2];
-    int x = centre;
+    int x = centre, nearer = code(x, terminal);
     for (int length = 0;; ++length) {
       if (threadIdx.x == 0) {
         path[length].vertex = x;
@@ -299,7 +299,7 @@ struct centre_search {
         path[length + 1].weight = no_key;
       }
       __syncthreads();
-      const int nearer = (code(x, terminal) + 1) % 3 + 1;
+      nearer = (nearer + 1) % 3 + 1;  // the level before
       u32 mine = ~0u;
       weight_t its = 0;
       for (long long arc = indptr[x] + threadIdx.x; arc < indptr[x + 1]; arc += blockDim.x) {
