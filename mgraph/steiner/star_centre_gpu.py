@@ -53,7 +53,7 @@ class CentreFinder:
 
         self.graph, self.memory, self.mailbox = graph, memory, Mailbox()
         self.state = cupy.empty((0, 0), np.uint32)
-        self.words = self.groups = 0
+        self.words = self.groups = self.asked = 0
         self._stream: Any = None
         wide = graph.mean_degree <= _FEW_ARCS
         self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
@@ -110,13 +110,13 @@ class CentreFinder:
         """Have states of so many words for some groups; returns for how many."""
         import cupy
 
-        if self.words != words or self.groups < groups:
-            self.state = None
+        if self.words != words or self.asked < groups:
+            self.state, self.words = None, 0
             each = 4 * words * (_WORDS * self.graph.n + HUBS)
             self.groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
-            self.words = words
             self.state = cupy.zeros((self.groups, self.graph.n * _WORDS * words), np.uint32)
             self.hub_words = cupy.empty((self.groups, self.hubs.size * words), np.uint32)
+            self.words, self.asked = words, groups
         return self.groups
 
     def _launch(self, terminals: list[Any], counts: Any, work: Any, groups: int) -> tuple[Any, ...]:

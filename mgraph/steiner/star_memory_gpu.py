@@ -23,6 +23,7 @@ _MOST_PIECES = 1 << 20
 _MOST_BLOCKS = 4  # on a multiprocessor
 _COUNTERS_BYTES = 384  # at least those of either kernel, three times
 _STATE_BYTES = 64  # of a team
+_TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of what is free, at most
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
@@ -171,7 +172,7 @@ class GraphOnDevice:
 
 
 class Workspace:
-    """The memory of some groups, for lengths of one type."""
+    """The memory of some groups, for lengths of one type. asked: for how many it was wanted."""
 
     def __init__(self, graph: GraphOnDevice, length: str, groups: int) -> None:
         """Allocate for so many groups, or as many as there is room for."""
@@ -180,6 +181,7 @@ class Workspace:
         n, pieces = graph.n, graph.pieces
         key = key_dtype(np.dtype(length))
         each = _group_bytes(n, pieces, key)
+        self.asked = groups
         groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
         self.groups, self.key, self.length = groups, key, np.dtype(length)
         self.labels = cupy.full((groups, n, 2), np.iinfo(key).max, key)
@@ -212,8 +214,7 @@ class Memory:
     def workspace(self, length: str, groups: int) -> Workspace:
         """One of so many groups, or as many as there is room for."""
         found = self._workspaces.get(length)
-        if found is None or found.groups < groups:
-            groups = max(groups, 0 if found is None else found.groups)
+        if found is None or found.asked < groups:
             del found
             self._workspaces.pop(length, None)
             self._workspaces[length] = found = Workspace(self.graph, length, groups)
@@ -236,21 +237,24 @@ class Memory:
         """
         import cupy
 
-        taken = shape or shape_for(queries, paths, _MOST_BLOCKS * multiprocessors())
+        each = 2 * capacity * step_dtype(np.dtype("i8")).itemsize
+        most = max(1, min(_MOST_BLOCKS * multiprocessors(), _TREES_BYTES // each))
+        taken = shape or shape_for(queries, paths, most)
         work = self.workspace(length, taken.teams * taken.groups)
         if work.groups < taken.teams * taken.groups:
-            taken = shape_for(queries, paths, work.groups)
+            taken = shape_for(queries, paths, min(most, work.groups))
         key = work.key
         wanted = taken.teams, slots, capacity * step_dtype(key).itemsize
         if not self._teams or any(a > b for a, b in zip(wanted, self._teams, strict=True)):
-            self._trees = ()
-            self._teams = teams, most, size = tuple(map(max, wanted, self._teams or wanted))
+            teams, slots_each, size = wanted = tuple(map(max, wanted, self._teams or wanted))
+            self._trees = self._teams = ()
             self._trees = (
                 cupy.empty(teams * _STATE_BYTES, np.uint8),
-                cupy.empty(teams * most * path_dtype(np.dtype("i8")).itemsize, np.uint8),
-                cupy.empty(teams * most * 2, np.int32),
+                cupy.empty(teams * slots_each * path_dtype(np.dtype("i8")).itemsize, np.uint8),
+                cupy.empty(teams * slots_each * 2, np.int32),
                 cupy.empty(teams * 2 * size, np.uint8),
             )
+            self._teams = wanted
         states, table, orders, steps = self._trees
         given = states, table, orders, np.int32(slots), steps, np.int32(capacity)
         return work, given, taken
