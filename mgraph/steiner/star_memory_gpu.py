@@ -246,7 +246,8 @@ class Memory:
         key = work.key
         wanted = taken.teams, slots, capacity * step_dtype(key).itemsize
         if not self._teams or any(a > b for a, b in zip(wanted, self._teams, strict=True)):
-            teams, slots_each, size = wanted = tuple(map(max, wanted, self._teams or wanted))
+            largest = tuple(map(max, wanted, self._teams or wanted))
+            teams, slots_each, size = largest
             self._trees = self._teams = ()
             self._trees = (
                 cupy.empty(teams * _STATE_BYTES, np.uint8),
@@ -254,7 +255,7 @@ class Memory:
                 cupy.empty(teams * slots_each * 2, np.int32),
                 cupy.empty(teams * 2 * size, np.uint8),
             )
-            self._teams = wanted
+            self._teams = largest
         states, table, orders, steps = self._trees
         given = states, table, orders, np.int32(slots), steps, np.int32(capacity)
         return work, given, taken
