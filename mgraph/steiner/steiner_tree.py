@@ -105,7 +105,7 @@ def steiner_tree(
     takahashi_matsuyama and mehlhorn (on a CPU). search: star's. ``dijkstra``, from both sides with
     heaps, on a CPU; ``node`` and ``edge``, the paper's frontier searches on a GPU, a vertex or an
     arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in
-    buckets, for several loose paths at once. All find the same tree where weights are whole.
+    buckets, and all exchanges in one launch. All find the same tree where weights are whole.
     backend: cpu, gpu, or auto: where the graph is, from the CPU to a GPU if it is large enough.
     epsilon: a path is exchanged only for one that is shorter by this share (the epsilon-improvement
     rule). improve: go on from STAR's local optimum with exchanges of Steiner and key vertices, from

@@ -148,7 +148,31 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
     ends = zip(paths.first, paths.last, strict=True)
     of_paths = [at for first, last in ends for at in range(first, last + 1)]
     assert sorted(of_paths) == list(range(1, tree.vertex.size))
-    assert (np.diff(paths.length) <= 0).all()
+    ends = paths.length.tolist(), tree.vertex[paths.last].tolist()
+    assert list(zip(*ends, strict=True)) == sorted(
+        zip(*ends, strict=True), key=lambda path: (-path[0], path[1])
+    )
+
+
+@given(st.data())
+@settings(deadline=None, max_examples=50)
+def test_paths_written_apart_are_the_tree(data):
+    graph, terminals = data.draw(strategies.problems(most=14))
+    tree = data.draw(strategies.trees(graph, terminals))
+    paths = tree_cpu.loose_paths(tree)
+    count, steps = paths.last.size, tree.vertex.size - 1 + paths.last.size
+    vertex, up, start, size, terminal = (np.full(count, -9) for _ in range(5))
+    step, weight = np.full(steps, -9), np.full(steps, -9, tree.weight.dtype)
+    tree_cpu.write_paths(tree, paths, vertex, up, start, size, terminal, step, weight)
+    edges = []
+    for i in range(count):
+        its = slice(start[i], start[i] + size[i])
+        assert step[its][0] == vertex[i]
+        assert step[its][-1] == (tree.vertex[0] if up[i] < 0 else vertex[up[i]])
+        edges += zip(step[its][:-1], step[its][1:], weight[its][:-1], strict=True)
+        assert bool(terminal[i]) == (vertex[i] in terminals)
+    upper = tree.vertex[tree.parent[1:]]
+    assert sorted(edges) == sorted(zip(tree.vertex[1:], upper, tree.weight[1:], strict=True))
 
 
 def ancestors(tree, at):
