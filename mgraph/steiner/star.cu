@@ -13,7 +13,7 @@
 //
 // A place in a bucket counts only while the distance there is still the vertex's. What does not fit
 // into a bucket waits far, where each vertex stands once at most.
-// Cost: an arc of an expanded vertex 8 to 16 bytes and a label; a barrier a step, two in a cluster.
+// Cost: an arc of an expanded vertex 8 to 16 bytes and a label; a barrier a step.
 #include "mgraph/star_reach.cuh"
 
 using namespace mgraph;
@@ -35,23 +35,39 @@ struct outcome {
   u64 searching, exchanging;     // nanoseconds
 };
 
+// What happened to a query so far; as the first block of its team knows. By one thread.
+struct course {
+  outcome told;
+  u64 last, deadline;  // last: when the time was taken
+  bool over, short_of_memory;
+
+  __device__ void begin(u64 limit) {
+    last = nanoseconds();
+    deadline = limit < ~last ? last + limit : ~0ULL;
+    told = {-1, 0, 0, 0, 0, 0, 0};
+    over = short_of_memory = false;
+  }
+  __device__ u64 lap() {
+    const u64 before = last;
+    last = nanoseconds();
+    return last - before;
+  }
+};
+
 struct search : star_reach {
   u32* path_size;  // of the path found
 
   // Mark vertices, and have their arcs looked at next. key: the distance below. What does not fit
   // waits in the far lists, which are not needed any more.
   __device__ void mark(bool mine, int v, key_t key) {
-    if (mine) {
-      const u32 bit = 1u << (v & 31);
-      mine = !(atomicOr(&marks[v >> 5], bit) & bit);
-    }
+    mine = mine && !(atomicOr(&labels[v].flags, is_marked) & is_marked);
     if (mine && key == 0) atomicMin(&told->target, u32(v));
     look_next(mine && key > 0, v, key);
   }
 
   __device__ void look_next(bool mine, int v, key_t key) {
-    const long long begin = mine ? indptr[v] : 0, end = mine ? row_end(v, key) : 0;
-    const bool in = near(1 - now.near_read).put(mine, v, true, key, begin, end, tile);
+    const arc_range its = mine ? row(v, key) : arc_range{0, 0};
+    const bool in = near(1 - now.near_read).put(mine, v, true, key, its);
     if (mine && !in) far[atomicAdd(&told->put_off, 1u)] = v;
   }
 
@@ -75,7 +91,7 @@ struct search : star_reach {
     for (u32 base = 0; base < count; base += blocks.threads()) {
       const u32 i = base + blocks.thread();
       const int v = i < count ? fresh(&touched[i]) : 0;
-      const label there = i < count ? load(&labels[v]) : label{{no_key, no_key}};
+      const distances there = i < count ? load(&labels[v]) : distances{{no_key, no_key}};
       const bool meets = there.distance[0] != no_key && there.distance[1] != no_key &&
                          added(there.distance[0], there.distance[1]) == best;
       if (__any_sync(all_lanes, meets)) mark(meets, v, there.distance[below]);
@@ -87,9 +103,10 @@ struct search : star_reach {
   // the group's first block does it alone.
   __device__ void mark_below() {
     while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
-      for_each_arc({no_key, no_key}, [&](bool (&mine)[steps], const int (&v)[steps],
-                               const weight_t (&its_weight)[steps], const label (&there)[steps],
+      for_each_arc({{no_key, no_key}}, [&](bool (&mine)[steps], const int (&v)[steps],
+                               const weight_t (&its_weight)[steps], const distances (&there)[steps],
                                int, key_t key) {
+#pragma unroll
         for (int i = 0; i < steps; ++i) {
           const key_t rest = there[i].distance[below];
           const bool tight = mine[i] && rest < key && extended(rest, its_weight[i]) == key;
@@ -102,17 +119,17 @@ struct search : star_reach {
     }
   }
 
-  __device__ bool is_marked(int v) const { return fresh(&marks[v >> 5]) >> (v & 31) & 1; }
+  __device__ bool marked_at(int v) const { return fresh(&labels[v].flags) & is_marked; }
 
   // Follow a shortest path from the partition below to that above. Its vertices and weights go into
   // the far lists, which are not needed any more. By one block. Returns how many vertices.
   __device__ u32 walk(int* vertex, key_t* to_next) {
     __shared__ u32 least[2];
-    __shared__ label next_label;
+    __shared__ distances next_there;
     __shared__ bool next_marked;
     int x = now.seen.target;
-    label from = load(&labels[x]);
-    bool marked = is_marked(x);
+    distances from = load(&labels[x]);
+    bool marked = marked_at(x);
     for (u32 length = 0;; ++length) {
       if (threadIdx.x == 0) {
         vertex[length] = x;
@@ -124,27 +141,27 @@ struct search : star_reach {
                                      added(from.distance[0], from.distance[1]) == now.seen.best);
       u32 mine = ~0u;
       weight_t mine_weight = 0;
-      label mine_label = from;
+      distances mine_there = from;
       bool mine_marked = false;
       // No arc is heavier than the way that it begins.
       key_t most = marked ? now.seen.best : key_t(0);
       if (meets) most = max(most, from.distance[above]);
-      const long long end = row_end(x, most);
-      for (long long arc = indptr[x] + threadIdx.x; arc < end; arc += blockDim.x) {
+      const arc_range its = row(x, most);
+      for (long long arc = its.begin + threadIdx.x; arc < its.begin + its.count; arc += blockDim.x) {
         const u32 u = indices[arc];
         if (u >= mine) continue;
         const weight_t its_weight = weight(arc);
-        const label to = load(&labels[u]);
-        const bool its_marked = is_marked(u);
-        prefetch_row(u);
+        const distances to = load(&labels[u]);
+        const bool its_marked = marked_at(u);
         const bool down = marked && its_marked && to.distance[below] != no_key &&
                           to.distance[below] == extended(from.distance[below], its_weight);
         const bool up = meets && to.distance[above] < from.distance[above] &&
                         extended(to.distance[above], its_weight) == from.distance[above];
         if (down || up) {
+          prefetch_row(u);
           mine = u;
           mine_weight = its_weight;
-          mine_label = to;
+          mine_there = to;
           mine_marked = its_marked;
         }
       }
@@ -154,11 +171,11 @@ struct search : star_reach {
       x = least[length & 1];
       if (mine == u32(x)) {
         to_next[length] = as_key(length_t(mine_weight));
-        next_label = mine_label;
+        next_there = mine_there;
         next_marked = mine_marked;
       }
       __syncthreads();
-      from = next_label;
+      from = next_there;
       marked = next_marked;
     }
   }
@@ -187,15 +204,11 @@ struct search : star_reach {
       } else if (now.seen.best < now.its.bound) {
         if (blocks.leads()) atomicMin(winner, u64(now.its.order) << 32 | group_index);
         mark_meetings();
-        if (blocks.rank == 0) {
-          const int all = blocks.blocks;
-          blocks.blocks = 1;
+        blocks.first_alone([&]() {
           mark_below();
           const u32 size = walk(far_list(above, 0), (key_t*)far_list(below, 0));
           if (threadIdx.x == 0) *path_size = size;
-          blocks.blocks = all;
-        }
-        blocks.wait();
+        });
       }
       reset();
     }
@@ -217,52 +230,51 @@ struct search : star_reach {
 
 // A team of groups takes one query after another, and its groups one loose path after another, in
 // their order; those that come after one with a replacement are passed over. Its first block exchanges
-// paths. labels: no_key; marks, waits_far, counts: 0; of each group. answers: for the trees.
-extern "C" __global__ void __launch_bounds__(1024, 1)
-#if MGRAPH_CLUSTER > 1 && __CUDA_ARCH__ >= 900
-    __cluster_dims__(MGRAPH_CLUSTER, 1, 1)
-#endif
+// paths. labels: no_key and no flags; counts: 0; of each group. answers: for the trees.
+extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
         star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
-                      int tile, const weight_t* row_marks, const u32* row_ends, float mean_degree,
+                      int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
                       key_t bucket, double shrink, const query* queries, u32 query_count,
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
                       u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
-                      u32* path_sizes, counters* told, label* labels, u32* marks, u32* waits_far,
+                      u32* path_sizes, counters* told, label* labels,
                       int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
                       path_step* steps, int capacity) {
-  __shared__ standing now;
+  // What a block's threads share of it, they read where it stands: registers are scarce.
+  __shared__ search it;
+  __shared__ group everyone;
+  __shared__ course progress;
   __shared__ counters told_here;
-  const group all = this_group<group>(blocks, counts);
-  team everyone = this_group<team>(blocks * groups, counts_of_team);
   const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
-  const size_t near_at = 2 * index * near_capacity;
-  team_state* const state = states + which;
-  search it{{{all,
-              indptr,
-              indices,
-              weights,
-              vertices,
-              tile,
-              {row_marks, row_ends},
-              labels + index * vertices,
-              marks + index * ((vertices + 31) / 32),
-              waits_far + index * ((vertices + 15) / 16),
-              MGRAPH_CLUSTER == 1 && blocks > 1 ? told + 3 * index : of_first_block(&told_here),
-              now,
-              near_vertex + near_at,
-              near_arcs + near_at,
-              near_key + near_at,
-              near_capacity,
-              far + 4 * index * vertices,
-              touched + 2 * index * vertices,
-              {state, paths + which * slots, orders + 2 * which * slots,
-               orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity},
-              bucket},
-             mean_degree},
-            path_sizes + index};
+  if (threadIdx.x == 0) {
+    const size_t near_at = 2 * index * near_capacity;
+    everyone = this_group(blocks * groups, counts_of_team);
+    it.blocks = this_group(blocks, counts);
+    it.indptr = indptr;
+    it.indices = indices;
+    it.weights = weights;
+    it.n = vertices;
+    it.tile = tile;
+    it.rows = rows;
+    it.labels = labels + index * vertices;
+    it.told = blocks > 1 ? told + 3 * index : &told_here;
+    it.near_vertex = near_vertex + near_at;
+    it.near_arcs = near_arcs + near_at;
+    it.near_key = near_key + near_at;
+    it.near_capacity = near_capacity;
+    it.far = far + 4 * index * vertices;
+    it.touched = touched + 2 * index * vertices;
+    it.tree = {states + which, paths + which * slots, orders + 2 * which * slots,
+               orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity};
+    it.bucket = bucket;
+    it.mean_degree = mean_degree;
+    it.path_size = path_sizes + index;
+  }
+  __syncthreads();
   star_tree& tree = it.tree;
+  team_state* const state = states + which;
   const auto wait_for_team = [&]() {
     if (groups == 1) {
       it.blocks.wait();
@@ -270,64 +282,61 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
       everyone.wait();
     }
   };
-  if (threadIdx.x < marks_a_row && row_ends) now.marks[threadIdx.x] = row_marks[threadIdx.x];
+  if (threadIdx.x < marks_a_row && rows) it.now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
     if (everyone.leads()) state->query = atomicAdd(next_query, 1u);
     wait_for_team();
     const u32 at = fresh(&state->query);
     if (at >= query_count) return;
     const query its = queries[at];
-    u64 last = nanoseconds();
-    const u64 deadline = its.limit < ~last ? last + its.limit : ~0ULL;
-    outcome told_of = {0, 0, 0, 0, 0, 0, 0};
-    bool fits = true, over = false;  // as the first block knows
-    const auto time_since = [&]() {
-      const u64 before = last;
-      last = nanoseconds();
-      return last - before;
-    };
+    if (threadIdx.x == 0) progress.begin(its.limit);
+    __syncthreads();
     if (everyone.rank == 0) {
       tree.take(given_paths + its.paths, its.path_count, given_steps + its.steps, its.step_count,
                 its.root);
     }
     while (true) {
       if (everyone.rank == 0) {
-        if (!over) tree.rank();
+        if (!progress.over) tree.rank();
         if (threadIdx.x == 0) {
-          if (!over && state->tried && nanoseconds() > deadline) state->late = 1;
-          state->over = over || state->late || !state->tried;
+          if (!progress.over && state->tried && nanoseconds() > progress.deadline) state->late = 1;
+          state->over = progress.over || state->late || !state->tried;
+          progress.told.exchanging += progress.lap();
         }
-        told_of.exchanging += time_since();
       }
       wait_for_team();
       if (fresh(&state->over)) break;
-      it.try_paths(shrink, u32(index), deadline);
+      it.try_paths(shrink, u32(index), progress.deadline);
       wait_for_team();
       if (everyone.rank > 0) continue;
-      told_of.searching += time_since();
       const u64 winner = fresh(&state->winner);
-      over = winner == ~0ULL;
-      told_of.searches += over ? state->tried : u32(winner >> 32) + 1;
-      if (over) continue;
+      if (threadIdx.x == 0) {
+        progress.told.searching += progress.lap();
+        progress.told.searches += winner == ~0ULL ? state->tried : u32(winner >> 32) + 1;
+        progress.told.accepted += winner != ~0ULL;
+        progress.over = winner == ~0ULL;
+      }
+      __syncthreads();
+      if (winner == ~0ULL) continue;
       const int* const vertex = far + 4 * u32(winner) * vertices;
       const u32 size = fresh(&path_sizes[u32(winner)]);
-      fits = tree.exchange(tree.order[winner >> 32], vertex,
-                           (const key_t*)(vertex + 2 * vertices), size);
-      over = !fits;
-      ++told_of.accepted;
+      const bool fits = tree.exchange(tree.order[winner >> 32], vertex,
+                                      (const key_t*)(vertex + 2 * vertices), size);
+      if (threadIdx.x == 0 && !fits) progress.over = progress.short_of_memory = true;
+      __syncthreads();
     }
     if (everyone.rank > 0) continue;
-    told_of.late = fresh(&state->late);
-    told_of.start = -1;
-    if (fits) {
-      told_of.size = tree.hand_out([&](int size) {
-        const u64 start = atomicAdd(answers_used, u64(size));
-        const bool there = start + size <= answers_size;
-        told_of.start = there ? (long long)start : -1;
-        return there ? answers + start : nullptr;
-      });
+    const int size = progress.short_of_memory ? 0 : tree.hand_out([&](int size) {
+      const u64 start = atomicAdd(answers_used, u64(size));
+      const bool there = start + size <= answers_size;
+      if (there) progress.told.start = (long long)start;
+      return there ? answers + start : nullptr;
+    });
+    if (threadIdx.x == 0) {
+      progress.told.size = size;
+      progress.told.late = fresh(&state->late);
+      progress.told.exchanging += progress.lap();
+      outcomes[at] = progress.told;
     }
-    told_of.exchanging += time_since();
-    if (threadIdx.x == 0) outcomes[at] = told_of;
   }
 }

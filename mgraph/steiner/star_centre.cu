@@ -5,10 +5,12 @@
 //
 //   take     what arrived at a vertex becomes part of its state
 //   spread   and arrives at its neighbours, for the next level; vertices of many arcs are put off
-//   hubs     whether that would reach one of the vertices of most arcs from all terminals
-//   expand   the vertices of many arcs; and all of them, where they are so many that hubs come first
+//   expand   the vertices of many arcs
 //
-// After the last one the paths are walked, a terminal a block, and the state of what was touched is reset.
+// Hubs, the vertices of most arcs, are not searched for: every vertex knows which are within how many
+// levels of it, so that the level is known at which the first one is reached from all terminals. The
+// search stops before that level, which would be the largest. Then the paths are walked, a terminal a
+// block, and the state of what was touched is reset.
 //
 // Cost: a step a level, and one where vertices are put off; an arc its head's state once a level
 // and 32 terminals.
@@ -33,6 +35,14 @@ struct outcome {
   int levels, centre;  // -1: no vertex is reached by all
 };
 
+// Which hubs are within so many levels of a vertex, a bit a hub; in a memory sector.
+constexpr int hub_levels = 4;
+struct near_hubs {
+  u64 bits[hub_levels];  // by the number of levels modulo hub_levels: 1 first, 4 last
+
+  __device__ u64& within(int levels) { return bits[levels % hub_levels]; }
+};
+
 struct counters {
   u32 near[3], arrived[3];  // of a level, the next, and the one before
   u32 touched, job;
@@ -55,14 +65,11 @@ struct centre_search {
   u64* near_arcs;
   key_t* near_key;
   u32 near_capacity;
-  int* arrived;  // [2][n]; vertices that are put off to be expanded in pieces stand as complements
+  int* arrived;  // [2][n]
   int* touched;  // [n]
   size_t n;
-  const int* hubs;
-  u32* hub_words;  // [hubs][words]
-  int hub_count;
-  long long hub_arcs;
-  float mean_degree;
+  const int* hubs;   // those of most arcs first
+  const near_hubs* within;  // [n]; null: no hubs
   // the query
   const int* terminals;
   int count, words;
@@ -84,7 +91,8 @@ struct centre_search {
     return (code & 1 ? is_low : ~is_low) & (code & 2 ? is_high : ~is_high);
   }
   __device__ arc_queue near(int level) const {
-    return {near_vertex, near_arcs, near_key, near_capacity, &told->near[level % 3]};
+    return {near_vertex, near_arcs, near_key, near_capacity, &told->near[level % 3],
+            tile};
   }
   __device__ int* list(int level) const { return arrived + (level & 1) * n; }
   __device__ static u32 listed_bit(int v, int level) { return 1u << (2 * (v & 15) + (level & 1)); }
@@ -124,8 +132,8 @@ struct centre_search {
     if (first) touched[atomicAdd(&told->touched, 1u)] = v;
   }
 
-  // The vertices of a level take what arrived, and spread it or, if later, wait until it is asked for.
-  __device__ void advance(int level, bool later) {
+  // The vertices of a level take what arrived, and may spread it.
+  __device__ void advance(int level, bool spreads) {
     const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
     const u32 tiles = 32 / tile, all = blocks.threads() / tile;
     const u32 size = seen.arrived[level % 3];
@@ -135,13 +143,13 @@ struct centre_search {
       const bool mine = i < size;
       const int v = mine ? fresh(&list(level)[i]) : 0;
       take(mine, v, level);
+      if (mine && in_tile == 0) atomicAnd(&listed[v >> 4], ~listed_bit(v, level));
+      if (!spreads) continue;
       const long long begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
-      const bool first = mine && in_tile == 0, put_off = first && end - begin > large;
-      if (first) atomicAnd(&listed[v >> 4], ~listed_bit(v, level));
-      const bool fits = near(level).put(put_off, v, false, 0, begin, end, tile);
-      if (put_off && fits) list(level)[i] = ~v;
+      const bool put_off = mine && in_tile == 0 && end - begin > large;
+      const bool fits = near(level).put(put_off, v, false, 0, {begin, u32(end - begin)});
       const bool in_pieces = __shfl_sync(all_lanes, put_off && fits, lane & ~(tile - 1));
-      if (!later) spread_row(v, begin, mine && !in_pieces ? end : begin, level);
+      spread_row(v, begin, mine && !in_pieces ? end : begin, level);
     }
   }
 
@@ -178,12 +186,12 @@ struct centre_search {
     if (any) list(level + 1)[place] = v;
   }
 
-  // Spread what was put off: the pieces of large vertices, and if all waited, the others.
-  __device__ void expand(int level, bool all_waited) {
+  // Spread what was put off: the pieces of large vertices.
+  __device__ void expand(int level) {
     const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
-    const u32 first = blocks.thread() / 32 * (32 / tile), all = blocks.threads() / tile;
     const u32 pieces = min(seen.near[level % 3], near_capacity);
-    for (u32 base = first; base < pieces; base += all) {
+    for (u32 base = blocks.thread() / 32 * (32 / tile); base < pieces;
+         base += blocks.threads() / tile) {
       const u32 i = base + lane / tile;
       const arc_piece piece = i < pieces ? near(level).at(i) : arc_piece{0, 0, 0, 0};
       for (int step = 0; step < steps; ++step) {
@@ -191,42 +199,25 @@ struct centre_search {
         spread(arc < piece.count, piece.vertex, piece.begin + arc, level);
       }
     }
-    const u32 size = all_waited ? seen.arrived[level % 3] : 0;
-    for (u32 base = first; base < size; base += all) {
-      const u32 i = base + lane / tile;
-      const int u = i < size ? fresh(&list(level)[i]) : -1;
-      spread_row(u, u < 0 ? 0 : indptr[u], u < 0 ? 0 : indptr[u + 1], level);
-    }
   }
 
-  // Propose the hubs that the next level would reach from all terminals; what arrives there does so.
-  __device__ void try_hubs() {
-    for (u32 i = blocks.thread(); i < hub_count * words; i += blocks.threads()) {
-      hub_words[i] = reached(hubs[i / words], i % words);
+  // The first level at which a hub is reached from all terminals, and which hub.
+  __device__ outcome first_hub() const {
+    __shared__ near_hubs common;
+    if (!within) return {0x7FFFFFFF, -1};
+    __syncthreads();
+    if (threadIdx.x < hub_levels) common.bits[threadIdx.x] = ~0ULL;
+    __syncthreads();
+    for (int i = threadIdx.x; i < count * hub_levels; i += blockDim.x) {
+      const u64 its = within[terminals[i / hub_levels]].bits[i % hub_levels];
+      if (~its) atomicAnd(&common.bits[i % hub_levels], its);
     }
-    look();
-    const u32 warps = blocks.threads() / 32, warp = blocks.thread() / 32;
-    for (int hub = 0; hub < hub_count; ++hub) {
-      const long long end = indptr[hubs[hub] + 1];
-      for (long long base = indptr[hubs[hub]] + 32 * warp; base < end; base += 32 * warps) {
-        const long long arc = base + (threadIdx.x & 31);
-        for (int word = 0; word < words; ++word) {
-          const u32 mine = arc < end ? reached(indices[arc], word) : 0;
-          const u32 bits = __reduce_or_sync(all_lanes, mine);
-          u32* const to = hub_words + hub * words + word;
-          if ((threadIdx.x & 31) == 0 && (bits & ~fresh(to))) atomicOr(to, bits);
-        }
-      }
+    __syncthreads();
+    for (int level = 1; level <= hub_levels; ++level) {
+      const u64 reached = common.within(level);
+      if (reached) return {level, hubs[__ffsll(reached) - 1]};
     }
-    look();
-    for (u32 hub = blocks.thread(); hub < hub_count; hub += blocks.threads()) {
-      bool all = true;
-      for (int word = 0; word < words; ++word) {
-        all = all && fresh(hub_words + hub * words + word) == all_of(word);
-      }
-      if (all) propose(hubs[hub]);
-    }
-    look();
+    return {0x7FFFFFFF, -1};
   }
 
   // Search; the outcome is the same in all threads.
@@ -241,25 +232,20 @@ struct centre_search {
       words_of(terminals[i], arriving)[i / 32] = 1u << (i % 32);
       arrived[i] = terminals[i];
     }
+    const outcome at_hub = first_hub();
     look();
     for (int level = 0;; ++level) {
       last = level;
-      const u32 size = seen.arrived[level % 3];
-      if (size == 0) return {-1, -1};
-      const bool later = hub_count && mean_degree * size > hub_arcs;
-      advance(level, later);
+      if (seen.arrived[level % 3] == 0) return {-1, -1};
+      advance(level, level + 1 < at_hub.levels);
       look();
       if (seen.best) return {level, int(~u32(seen.best))};
-      const u64 put_off = u64(seen.near[level % 3]) * steps * tile;
-      if (hub_count && (later || put_off > hub_arcs)) {
-        try_hubs();
-        if (seen.best) {
-          settle(int(~u32(seen.best)), level + 1);
-          return {level + 1, int(~u32(seen.best))};
-        }
+      if (level + 1 == at_hub.levels) {
+        settle(at_hub.centre, level + 1);
+        return at_hub;
       }
-      if (later || put_off) {
-        expand(level, later);
+      if (seen.near[level % 3]) {
+        expand(level);
         look();
       }
     }
@@ -284,36 +270,60 @@ struct centre_search {
            2 * (fresh(words_of(v, high) + word) >> bit & 1);
   }
 
-  // The path from the centre to a terminal; by a block. Returns how many vertices it has.
+  // Paths begin at the centre, and go on to the least neighbour that is a level nearer; the first step
+  // is found for all terminals at once, since centres have many arcs.
+  __device__ void leave(int centre, path_step* paths, int room) {
+    for (u32 i = blocks.thread(); i < count; i += blocks.threads()) {
+      paths[size_t(i) * room] = {0, centre};
+      paths[size_t(i) * room + 1].vertex = 0x7FFFFFFF;
+    }
+    look();
+    for (long long arc = indptr[centre] + blocks.thread(); arc < indptr[centre + 1];
+         arc += blocks.threads()) {
+      const int u = indices[arc];
+      for (int word = 0; word < words; ++word) {
+        const u32 is_low = fresh(words_of(centre, low) + word);
+        const u32 is_high = fresh(words_of(centre, high) + word);
+        // The level before 1 is 3, that before 2 is 1, that before 3 is 2.
+        const u32 differs = (fresh(words_of(u, low) + word) ^ ~(is_low & is_high)) |
+                            (fresh(words_of(u, high) + word) ^ is_low);
+        for (u32 bits = ~differs & all_of(word); bits; bits &= bits - 1) {
+          int* const least = &paths[size_t(32 * word + __ffs(bits) - 1) * room + 1].vertex;
+          if (u < fresh(least)) atomicMin(least, u);
+        }
+      }
+    }
+    look();
+  }
+
+  // The path from the centre to a terminal, after its first step; by a block. Returns how many vertices
+  // it has.
   __device__ int walk(int centre, int terminal, path_step* path) {
     __shared__ u32 least[2];
-    int x = centre, nearer = code(x, terminal);
-    for (int length = 0;; ++length) {
+    if (centre == terminals[terminal]) return 1;
+    int before = centre, x = fresh(&path[1].vertex), nearer = code(x, terminal);
+    for (int length = 1;; ++length) {
+      const bool ends = x == terminals[terminal];
+      nearer = (nearer + 1) % 3 + 1;  // the level before
       if (threadIdx.x == 0) {
-        path[length].vertex = x;
-        if (length == 0) path[0].weight = 0;
-      }
-      if (x == terminals[terminal]) return length + 1;
-      if (threadIdx.x == 0) {
+        path[length] = {no_key, x};
         least[length & 1] = ~0u;
-        path[length + 1].weight = no_key;
       }
       __syncthreads();
-      nearer = (nearer + 1) % 3 + 1;  // the level before
       u32 mine = ~0u;
-      weight_t its = 0;
+      key_t weight = no_key;
       for (long long arc = indptr[x] + threadIdx.x; arc < indptr[x + 1]; arc += blockDim.x) {
         const u32 u = indices[arc];
-        if (u > mine || code(u, terminal) != nearer) continue;
-        const weight_t w = weights ? weights[arc] : weight_t(1);
-        if (u < mine || w < its) its = w;
-        mine = u;
+        if (u == before) weight = min(weight, as_key(length_t(weights ? weights[arc] : weight_t(1))));
+        if (u < mine && !ends && code(u, terminal) == nearer) mine = u;
       }
+      if (weight < no_key) atomicMin(&path[length].weight, weight);
       const u32 best = __reduce_min_sync(all_lanes, mine);
       if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
       __syncthreads();
+      if (ends) return length + 1;
+      before = x;
       x = least[length & 1];
-      if (mine == u32(x)) atomicMin(&path[length + 1].weight, as_key(length_t(its)));
     }
   }
 
@@ -333,31 +343,41 @@ struct centre_search {
 
 }  // namespace
 
+// Which hubs are within so many levels, where it is known for one level less. By a warp a vertex.
+extern "C" __global__ void star_hubs(const long long* indptr, const int* indices, int n, int level,
+                                     near_hubs* hubs) {
+  const int lane = threadIdx.x & 31, warps = gridDim.x * blockDim.x / 32;
+  for (int v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < n; v += warps) {
+    u64 mine = hubs[v].within(level - 1);
+    for (long long arc = indptr[v] + lane; arc < indptr[v + 1]; arc += 32) {
+      mine |= hubs[indices[arc]].within(level - 1);
+    }
+    const u32 least = __reduce_or_sync(all_lanes, u32(mine));
+    const u32 most = __reduce_or_sync(all_lanes, u32(mine >> 32));
+    if (lane == 0) hubs[v].within(level) = u64(most) << 32 | least;
+  }
+}
+
 // state, listed: 0; of each group. sizes: of each terminal how many vertices its
 // path has; or -1 where there is no room for them; or, where no centre is, whether the first terminal
 // reaches it.
 extern "C" __global__ void __launch_bounds__(1024, 1)
-#if MGRAPH_CLUSTER > 1 && __CUDA_ARCH__ >= 900
-    __cluster_dims__(MGRAPH_CLUSTER, 1, 1)
-#endif
-        star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
-                    int tile, const query* queries, int query_count, u32* next_query,
-                    const int* terminals, int words, const int* hubs, int hub_count,
-                    long long hub_arcs, float mean_degree, outcome* outcomes, int* sizes,
-                    path_step* pool, int blocks, u64* counts, counters* told, u32* state,
-                    u32* listed, u32* hub_words, int* near_vertex, u64* near_arcs, key_t* near_key,
-                    u32 near_capacity, int* lists) {
+    star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
+                int tile, const query* queries, int query_count, u32* next_query,
+                const int* terminals, int words, const int* hubs, const near_hubs* within,
+                outcome* outcomes, int* sizes, path_step* pool, int blocks, u64* counts,
+                counters* told, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
+                key_t* near_key, u32 near_capacity, int* lists) {
   __shared__ counters seen, told_here;
-  const group all = this_group<group>(blocks, counts);
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
-  centre_search it{all,
+  centre_search it{this_group(blocks, counts),
                    indptr,
                    indices,
                    weights,
                    state + index * vertices * words_a_vertex * words,
                    listed + index * ((vertices + 15) / 16),
-                   MGRAPH_CLUSTER == 1 && blocks > 1 ? told + 3 * index : of_first_block(&told_here),
+                   blocks > 1 ? told + 3 * index : &told_here,
                    seen,
                    tile,
                    near_vertex + near_at,
@@ -368,10 +388,7 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                    mine + 2 * vertices,
                    vertices,
                    hubs,
-                   hub_words + index * hub_count * words,
-                   hub_count,
-                   hub_arcs,
-                   mean_degree};
+                   within};
   it.words = words;
   while (true) {
     if (it.blocks.leads()) it.told->job = atomicAdd(next_query, 1u);
@@ -383,13 +400,14 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
     it.count = its.count;
     const outcome found = it.meet();
     if (it.blocks.leads()) outcomes[at] = found;
+    const bool there = found.levels >= 0, fits = found.levels < its.room;
+    if (there && fits) it.leave(found.centre, pool + its.paths, its.room);
     for (int i = it.blocks.rank; i < its.count; i += blocks) {
-      const long long path = its.paths + (long long)i * its.room;
       int size = -1;
-      if (found.levels < 0) {
+      if (!there) {
         size = it.reached(it.terminals[i], 0) & 1;
-      } else if (found.levels < its.room) {
-        size = it.walk(found.centre, i, pool + path);
+      } else if (fits) {
+        size = it.walk(found.centre, i, pool + its.paths + (long long)i * its.room);
       }
       if (threadIdx.x == 0) sizes[its.terminals + i] = size;
       __syncthreads();

@@ -15,20 +15,20 @@ from mgraph.cuda.source import Source, multiprocessors
 from mgraph.steiner.star import Centre
 from mgraph.steiner.star_centre_cpu import HUBS
 from mgraph.steiner.star_memory_gpu import (
-    THREADS,
-    VARIANTS,
+    LENGTHS,
     GraphOnDevice,
     Memory,
     Workspace,
-    shape,
+    groups_for,
 )
 
 _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
 _OUTSTANDING = 8  # times the mean degree: a hub
-_WORDS = 4  # a vertex and 32 terminals, as in star_centre.cu
+_WORDS, _HUB_LEVELS = 4, 4  # as in star_centre.cu
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
+_THREADS = 1024  # of a block, one on a multiprocessor
 
-KERNELS = Source(__package__, "star_centre.cu", check=VARIANTS)
+KERNELS = Source(__package__, "star_centre.cu", check=LENGTHS)
 
 _QUERY = np.dtype([("terminals", "i8"), ("paths", "i8"), ("count", "i4"), ("room", "i4")])
 _OUTCOME = np.dtype([("levels", "i4"), ("centre", "i4")])
@@ -57,24 +57,39 @@ class CentreFinder:
         self._stream: Any = None
         wide = graph.mean_degree <= _FEW_ARCS
         self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
-        self.hubs, self.hub_arcs = cupy.empty(0, np.int32), 0
-        degree = graph.indptr[1:] - graph.indptr[:-1]
-        if graph.max_degree > _OUTSTANDING * graph.mean_degree:
-            count = min(HUBS, graph.n)
-            least = cupy.partition(degree, graph.n - count)[graph.n - count]
-            candidates = cupy.flatnonzero(degree >= least)
-            order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
-            self.hubs = candidates[order].astype(np.int32)
-            self.hub_arcs = int(degree[self.hubs].sum())
+        self.hubs: Any = 0
+        self.near_hubs: Any = 0  # of each vertex, as the kernel takes them
+        size = 8 * _HUB_LEVELS * graph.n
+        outstanding = graph.max_degree > _OUTSTANDING * graph.mean_degree
+        if outstanding and size < _MEMORY_SHARE * free_bytes():
+            self._find_hubs()
+
+    def _find_hubs(self) -> None:
+        """The vertices of most arcs, and near which vertices they are."""
+        import cupy
+
+        n, (indptr, indices) = self.graph.n, self.graph.arguments[:2]
+        degree = indptr[1:] - indptr[:-1]
+        count = min(HUBS, n)
+        least = cupy.partition(degree, n - count)[n - count]
+        candidates = cupy.flatnonzero(degree >= least)
+        order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
+        self.hubs = candidates[order].astype(np.int32)
+        self.near_hubs = cupy.zeros((n, _HUB_LEVELS), np.uint64)
+        self.near_hubs[self.hubs, 0] = np.uint64(1) << cupy.arange(count, dtype=np.uint64)
+        for level in range(1, _HUB_LEVELS + 1):
+            arguments = (indptr, indices, np.int32(n), np.int32(level), self.near_hubs)
+            KERNELS.launch("star_hubs", arguments, **self.graph.defines(self.graph.weight))
 
     def start(self, terminals: list[Any]) -> "_Ticket":
         """Begin to find the centres of some arrays of terminals (int64, ascending)."""
         began = time.perf_counter()
         length = self.graph.weight  # of a single weight
-        work = self.memory.workspace(length, min(len(terminals), multiprocessors()))
-        groups = self._states(-(-max(some.size for some in terminals) // 32), work.groups)
+        work = self.memory.workspace(length, groups_for(len(terminals)))
+        wanted = min(work.groups, len(terminals), multiprocessors())
         counts = np.array([some.size for some in terminals])
-        launched = self._launch(terminals, counts, work, min(groups, len(terminals)))
+        groups = self._states(-(-int(counts.max()) // 32), wanted)
+        launched = self._launch(terminals, counts, work, min(groups, wanted))
         return _Ticket(terminals, counts, work, began, launched)
 
     def finish(self, ticket: "_Ticket") -> list[Centre]:
@@ -112,10 +127,10 @@ class CentreFinder:
 
         if self.words != words or self.asked < groups:
             self.state, self.words = None, 0
-            each = 4 * words * (_WORDS * self.graph.n + HUBS)
+            each = 4 * words * _WORDS * self.graph.n + self.graph.n // 4
             self.groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
             self.state = cupy.zeros((self.groups, self.graph.n * _WORDS * words), np.uint32)
-            self.hub_words = cupy.empty((self.groups, self.hubs.size * words), np.uint32)
+            self.listed = cupy.zeros((self.groups, (self.graph.n + 15) // 16), np.uint32)
             self.words, self.asked = words, groups
         return self.groups
 
@@ -125,7 +140,7 @@ class CentreFinder:
 
         ends = np.cumsum(counts)
         total = int(ends[-1])
-        blocks, cluster = shape(groups)
+        blocks = multiprocessors() // groups
         queries, ids, state, outcomes, sizes = self.mailbox.lay_out(
             (len(terminals), _QUERY),
             (total, np.int32),
@@ -139,19 +154,16 @@ class CentreFinder:
         state[:] = 0
         at = self.mailbox.address
         self.mailbox.send(3)
-        kernel = KERNELS.kernel(
-            "star_centre", **self.graph.defines(str(work.length)), MGRAPH_CLUSTER=cluster
-        )
+        kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
         kernel(
             (groups * blocks,),
-            (THREADS,),
+            (_THREADS,),
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
                 at(2) + np.uint64(16 * groups), at(1), np.int32(self.words), self.hubs,
-                np.int32(self.hubs.size), np.int64(self.hub_arcs),
-                np.float32(self.graph.mean_degree), at(3), at(4),
+                self.near_hubs, at(3), at(4),
                 self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),
-                work.told, self.state, work.waits_far, self.hub_words, *work.near, work.lists,
+                work.told, self.state, self.listed, *work.near, work.lists,
             ),
         )  # fmt: skip
         self.mailbox.fetch(3, 5)

@@ -18,7 +18,7 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, Query, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
-    VARIANTS,
+    LENGTHS,
     GraphOnDevice,
     Memory,
     Shape,
@@ -29,7 +29,16 @@ from mgraph.steiner.star_memory_gpu import (
 _SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
 _LONGEST = 1 << 62  # nanoseconds
 
-KERNELS = Source(__package__, "star.cu", check=VARIANTS)
+_SHAPES = Shape(1, 1, 1), Shape(1, 1, 1, threads=256)
+KERNELS = Source(
+    __package__,
+    "star.cu",
+    check=tuple(
+        (*types, *((name, str(value)) for name, value in shape.defines.items()))
+        for types in LENGTHS
+        for shape in _SHAPES
+    ),
+)
 
 _QUERY = np.dtype(
     [("paths", "i8"), ("steps", "i8")]
@@ -157,7 +166,7 @@ class Searcher:
         at = launch.mailbox.address
         launch.mailbox.send(4)
         kernel = KERNELS.kernel(
-            "star_exchange", **self.graph.defines(length), MGRAPH_CLUSTER=shape.cluster
+            "star_exchange", **self.graph.defines(length), **shape.defines
         )
         counters = at(3) + np.uint64(16 * shape.teams * (shape.groups + 1))
         kernel(
@@ -169,7 +178,7 @@ class Searcher:
                 np.uint32(len(queries)), at(1), at(2), at(4), counters, answers, np.uint64(room),
                 counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
                 at(3) + np.uint64(16 * shape.teams * shape.groups), work.path_sizes, work.told,
-                work.labels, work.marks, work.waits_far, *work.near, work.lists, work.touched,
+                work.labels, *work.near, work.lists, work.touched,
                 *teams,
             ),
         )  # fmt: skip

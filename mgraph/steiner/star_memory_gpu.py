@@ -1,8 +1,7 @@
 """The device memory of STAR's searches: what a group of blocks works in, and how many there are.
 
-Bytes of a group, of n vertices and lengths of b bytes: (2·b + 24.4)·n and a queue of at most 2^20
-pieces of 24 + 2·b; the breadth-first search takes 16·n more for each 32 terminals. A team of groups
-also has its query's tree, four times.
+Bytes of a group, of n vertices and lengths of b bytes: (4·b + 24)·n and a queue of at most 2^20
+pieces of 24 + 2·b. A team of groups also has its query's tree, four times.
 """
 
 from typing import Any, NamedTuple
@@ -15,12 +14,11 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
-THREADS = 1024  # on a multiprocessor
-_CLUSTERS = (8, 4, 2)  # blocks of a group that are a cluster
-_SPECULATION = 4  # loose paths of a query that are searched for at a time
+_THREADS = 512  # of a block that has a multiprocessor to itself, and more registers
+_FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and of how many do
+_SPECULATION = 8  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 20
-_MOST_BLOCKS = 4  # on a multiprocessor
 _COUNTERS_BYTES = 384  # at least those of either kernel, three times
 _STATE_BYTES = 64  # of a team
 _TREES_BYTES = 1 << 32  # of all teams, at most
@@ -28,16 +26,17 @@ _MEMORY_SHARE = 0.6  # of what is free, at most
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
 # Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
-_MARKED_SHARES = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
+_MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
+_ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as in star_state.cuh
 # What kernels are checked for: weights of float32 come as float64.
 LENGTHS = tuple(
     tuple(length_defines(*types).items()) for types in LENGTH_TYPES if "float32" not in types
 )
-VARIANTS = tuple((*types, ("MGRAPH_CLUSTER", size)) for types in LENGTHS for size in ("1", "8"))
+
 
 
 def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
-    return n * (2 * key.itemsize + 25) + 2 * pieces * (12 + key.itemsize) + 4096
+    return n * (4 * key.itemsize + 24) + 2 * pieces * (12 + key.itemsize) + 4096
 
 
 def fits(graph: Graph) -> bool:
@@ -60,13 +59,25 @@ def path_dtype(key: np.dtype) -> np.dtype:
 
 
 class Shape(NamedTuple):
-    """Teams of a launch, groups of a team, blocks of a group and of a cluster, and threads."""
+    """Teams of a launch, groups of a team, blocks of a group, and threads of a block."""
 
     teams: int
     groups: int
     blocks: int
-    cluster: int = 1
-    threads: int = THREADS
+    threads: int = _THREADS
+
+    @property
+    def defines(self) -> dict[str, int]:
+        """The kernels' macros: how much of a multiprocessor's registers a block may have."""
+        together = _MOST_BLOCKS if self.threads <= _FEW_THREADS else 1
+        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": together}
+
+
+def groups_for(queries: int) -> int:
+    """For how many groups at most ``shape_for`` asks."""
+    if queries > multiprocessors():
+        return min(queries, _MOST_BLOCKS * multiprocessors())
+    return min(queries * _SPECULATION, multiprocessors())
 
 
 def shape_for(queries: int, paths: int, most: int) -> Shape:
@@ -77,22 +88,12 @@ def shape_for(queries: int, paths: int, most: int) -> Shape:
     if queries > multiprocessors():  # blocks that are small hide one another's waiting
         most_each = min(_MOST_BLOCKS, queries // multiprocessors(), most // multiprocessors())
         each = 1 << max(most_each.bit_length() - 1, 0)
-        return Shape(min(queries, each * multiprocessors(), most), 1, 1, 1, THREADS // each)
+        threads = _THREADS if each == 1 else _FEW_THREADS
+        return Shape(min(queries, each * multiprocessors(), most), 1, 1, threads)
     teams = min(queries, multiprocessors(), most)
     blocks = multiprocessors() // teams
     groups = min(paths, _SPECULATION, blocks, most // teams)
-    if groups > 1:  # whose blocks wait for one another: they must all be resident, unlike clusters
-        return Shape(teams, groups, blocks // groups)
-    return Shape(teams, 1, *shape(teams))
-
-
-def shape(groups: int) -> tuple[int, int]:
-    """Blocks of a group, and of a cluster, where so many groups share the device."""
-    blocks = max(1, multiprocessors() // groups)
-    if blocks > _CLUSTERS[0]:
-        return blocks, 1
-    blocks = next((size for size in _CLUSTERS if size <= blocks), 1)
-    return blocks, blocks
+    return Shape(teams, groups, blocks // groups)
 
 
 class GraphOnDevice:
@@ -115,8 +116,7 @@ class GraphOnDevice:
         self.max_degree = graph.max_degree
         largest = self.max_degree // (_STEPS * self.tile)  # one vertex must fit
         self.pieces = max(min(every, _MOST_PIECES), largest) + 64
-        self.row_marks: Any = None
-        self.row_ends: Any = None
+        self.sorted_rows: tuple[Any, Any] = (0, 0)  # marks, and rows, as kernels take them
         if sort_rows:
             self._sort_rows()
         self.arguments = (
@@ -139,18 +139,15 @@ class GraphOnDevice:
         del order
         rising = cupy.sort(self.weights)
         places = [int(share * (self.m - 1)) for share in _MARKED_SHARES]
-        self.row_marks = rising[cupy.asarray(places)]
+        marks = rising[cupy.asarray(places)]
         del rising
-        self.row_ends = cupy.empty((self.n, len(places)), np.uint32)
+        rows = cupy.empty((self.n, _ROW.itemsize // 4), np.uint32)
+        rows[:, :2] = self.indptr[:-1].view(np.uint32).reshape(-1, 2)
         counts = cupy.zeros(self.m + 1, np.int64)
         for i in range(len(places)):
-            cupy.cumsum(self.weights <= self.row_marks[i], out=counts[1:])
-            self.row_ends[:, i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
-
-    @property
-    def sorted_rows(self) -> tuple[Any, Any]:
-        """The marks and ends of rows, as kernels take them."""
-        return (0, 0) if self.row_ends is None else (self.row_marks, self.row_ends)
+            cupy.cumsum(self.weights <= marks[i], out=counts[1:])
+            rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
+        self.sorted_rows = marks, rows
 
     def bucket(self, length: str) -> Any:
         """The key of the range of distances with which a search begins."""
@@ -184,9 +181,9 @@ class Workspace:
         self.asked = groups
         groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
         self.groups, self.key, self.length = groups, key, np.dtype(length)
-        self.labels = cupy.full((groups, n, 2), np.iinfo(key).max, key)
-        self.marks = cupy.zeros((groups, (n + 31) // 32), np.uint32)
-        self.waits_far = cupy.zeros((groups, (n + 15) // 16), np.uint32)
+        self.labels = cupy.zeros((groups, n, 4), key)
+        for its in self.labels:  # not more than CuPy's kernels can count
+            its[:, :2] = np.iinfo(key).max
         self.near = (
             cupy.empty((groups, 2, pieces), np.int32),
             cupy.empty((groups, 2, pieces), np.uint64),

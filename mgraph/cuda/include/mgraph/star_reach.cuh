@@ -20,14 +20,13 @@ struct star_reach : star_state {
     const int lane = threadIdx.x & 31, near_written = 1 - now.near_read;
     const key_t high = now.high[side], room = less(now.seen.best, now.radius[1 - side]);
     bool close[some], waits[some];
-    long long begin[some], end[some];
+    arc_range arcs[some];
     key_t least = no_key;
 #pragma unroll
     for (int i = 0; i < some; ++i) {
       close[i] = mine[i] && key[i] < high;
       waits[i] = mine[i] && !close[i];
-      begin[i] = close[i] ? indptr[v[i]] : 0;
-      end[i] = close[i] ? row_end(v[i], less(room, key[i])) : 0;
+      arcs[i] = close[i] ? row(v[i], less(room, key[i])) : arc_range{0, 0};
       if (waits[i]) least = min(least, key[i]);
     }
 #pragma unroll
@@ -35,7 +34,7 @@ struct star_reach : star_state {
     u32 pieces = 0, counts = 0;  // counts: of those that wait far, and above bit 16 of those touched
 #pragma unroll
     for (int i = 0; i < some; ++i) {
-      pieces += arc_queue::pieces(begin[i], end[i], tile);
+      pieces += arc_queue::pieces(arcs[i].count, tile);
       counts += waits[i] + (reached_now[i] << 16);
     }
     // Places in all lists at once, a lane a list: near, far and touched of either side.
@@ -62,8 +61,8 @@ struct star_reach : star_state {
       if (waits[i]) waiting[far_place++] = v[i];
       if (reached_now[i]) touched[side * n + touched_place++] = v[i];
       if (!__any_sync(all_lanes, close[i])) continue;
-      queue.write(close[i], near_place, v[i], side == below, key[i], begin[i], end[i], tile);
-      near_place += arc_queue::pieces(begin[i], end[i], tile);
+      queue.write(close[i], near_place, v[i], side == below, key[i], arcs[i]);
+      near_place += arc_queue::pieces(arcs[i].count, tile);
       if (close[i] && near_place > near_capacity) {
         put_off(v[i], side);
         least = min(least, key[i]);
@@ -77,8 +76,8 @@ struct star_reach : star_state {
 
   // Whether a vertex was not yet among those that wait far; it is then.
   __device__ bool begins_to_wait(int v, int side) const {
-    const u32 bit = 1u << (2 * (v & 15) + side);
-    return !(atomicOr(&waits_far[v >> 4], bit) & bit);
+    const u32 bit = side == above ? waits_above : waits_below;
+    return !(atomicOr(&labels[v].flags, bit) & bit);
   }
 
   // What does not fit into a bucket waits far.
@@ -171,11 +170,11 @@ struct star_reach : star_state {
       key_t key[1] = {0};
       if (mine[0] && seeds) {
         v[0] = fresh(&touched[i]);
-        mine[0] = load(&labels[v[0]]).distance[side] == 0;
+        mine[0] = load(&labels[v[0]]).of(side) == 0;
       } else if (mine[0]) {
         v[0] = fresh(&far_list(side, half)[i]);
-        atomicAnd(&waits_far[v[0] >> 4], ~(1u << (2 * (v[0] & 15) + side)));
-        key[0] = load(&labels[v[0]]).distance[side];
+        atomicAnd(&labels[v[0]].flags, ~(side == above ? waits_above : waits_below));
+        key[0] = load(&labels[v[0]]).of(side);
         // Nearer ones came into an earlier bucket by another arc.
         mine[0] = key[0] >= now.radius[side] && added(key[0], now.radius[1 - side]) < now.seen.best;
       }
@@ -187,15 +186,16 @@ struct star_reach : star_state {
   // than the best path, less the other side's radius, is left to the other side: a shortest path that
   // holds it comes to its head at less than that radius, and that side has looked at it already.
   __device__ void relax(bool (&mine)[steps], const int (&v)[steps], const weight_t (&its_weight)[steps],
-                        const label (&there)[steps], int side, key_t from, bool both) {
+                        const distances (&there)[steps], int side, key_t from, bool both) {
     key_t key[steps], old[steps], rest[steps];
     bool reached_now[steps], any = false;
     const key_t best = now.seen.best, other_radius = now.radius[1 - side];
 #pragma unroll
     for (int i = 0; i < steps; ++i) {
       key[i] = extended(from, its_weight[i]);
-      rest[i] = there[i].distance[1 - side];
-      mine[i] = mine[i] && key[i] < there[i].distance[side];
+      rest[i] = there[i].of(1 - side);
+      mine[i] = mine[i] && key[i] < there[i].of(side);
+      if (mine[i] && key[i] < now.high[side]) prefetch_row(v[i]);
       old[i] = mine[i] ? atomicMin(&labels[v[i]].distance[side], key[i]) : 0;
     }
 #pragma unroll
@@ -205,10 +205,10 @@ struct star_reach : star_state {
     }
     if (!__any_sync(all_lanes, any)) return;
     if (both) {  // of two sides that come at once, one sees the other
-      fence();
+      blocks.fence_both();
 #pragma unroll
       for (int i = 0; i < steps; ++i) {
-        if (mine[i]) rest[i] = load(&labels[v[i]]).distance[1 - side];
+        if (mine[i]) rest[i] = load(&labels[v[i]]).of(1 - side);
       }
     }
 #pragma unroll
@@ -245,9 +245,9 @@ struct star_reach : star_state {
       } else {
         const bool both = now.goes_on[0] && now.goes_on[1];
         const key_t most = min(now.seen.best, now.its.bound - 1);
-        const key_t limits[2] = {less(most, now.radius[below]), less(most, now.radius[above])};
+        const distances limits = {{less(most, now.radius[below]), less(most, now.radius[above])}};
         for_each_arc(limits, [&](bool (&mine)[steps], const int (&v)[steps],
-                                const weight_t (&its_weight)[steps], const label (&there)[steps],
+                                const weight_t (&its_weight)[steps], const distances (&there)[steps],
                                 int side, key_t key) {
           relax(mine, v, its_weight, there, side, key, both);
         });

@@ -30,12 +30,13 @@ struct counters {
 
 enum class step { over, fill, expand };
 
-// Rows in ascending order of weight, and where in them the arcs of some weights end: an arc that is
-// too heavy to matter need not be looked at.
-constexpr int marks_a_row = 8;
-struct sorted_rows {
-  const weight_t* marks;   // [marks_a_row] weights, ascending; the last is the largest of all
-  const u32* ends;         // [n][marks_a_row] arcs of no more than that; null: rows are not sorted
+// A row in ascending order of weight, and how many of its arcs weigh no more than some marks, of which
+// the last is the largest weight of all: an arc that is too heavy to matter need not be looked at. It
+// fills a memory sector.
+constexpr int marks_a_row = 6;
+struct sorted_row {
+  long long begin;
+  u32 counts[marks_a_row];
 };
 
 // Where a search stands; the same in all blocks of a group, in shared memory.
@@ -53,12 +54,21 @@ struct standing {
   length_t marks[marks_a_row];
 };
 
-struct label {
+struct distances {
   key_t distance[2];  // from the partition above and from that below
+
+  // What is read by a variable's index would stand in memory.
+  __device__ key_t of(int side) const { return side == above ? distance[above] : distance[below]; }
 };
 
-__device__ __forceinline__ label load(const label* at) {
-  label it;
+// What a search knows of a vertex, in a memory sector, since most of these are far apart.
+struct alignas(4 * sizeof(key_t)) label : distances {
+  u32 flags, unused[sizeof(key_t) / 2 - 1];
+};
+constexpr u32 waits_above = 1, waits_below = 2, is_marked = 4;  // waits: in a side's far list
+
+__device__ __forceinline__ distances load(const label* at) {
+  distances it;
   if constexpr (sizeof(key_t) == 4) {
     const int2 both = __ldcg((const int2*)at);
     it.distance[0] = both.x, it.distance[1] = both.y;
@@ -98,12 +108,10 @@ struct star_state {
   const weight_t* weights;  // null: every weight is 1
   size_t n;
   int tile;  // lanes to a piece of arcs
-  sorted_rows sorted;
-  label* labels;
-  u32* marks;      // a bit a vertex
-  u32* waits_far;  // two bits a vertex
-  counters* told;  // in the first block's shared memory where the group is one block or a cluster
-  standing& now;
+  const sorted_row* rows;  // [n]; null: not sorted
+  label* labels;   // [n]
+  counters* told;  // in shared memory where the group is one block
+  standing now;
   // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
   int* near_vertex;
   u64* near_arcs;
@@ -116,25 +124,25 @@ struct star_state {
 
   __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
 
-  // Where a vertex's row ends, for arcs of weights up to a limit.
-  __device__ long long row_end(int v, key_t limit) const {
-    if (!sorted.ends) return indptr[v + 1];
+  // A vertex's arcs of weights up to a limit, and perhaps some more.
+  __device__ arc_range row(int v, key_t limit) const {
+    if (!rows) return {indptr[v], u32(indptr[v + 1] - indptr[v])};
     int mark = 0;
     while (mark < marks_a_row - 1 && now.marks[mark] < as_length(limit)) ++mark;
-    return indptr[v] + sorted.ends[size_t(v) * marks_a_row + mark];
+    const sorted_row& its = rows[v];
+    return {its.begin, its.counts[mark]};
   }
 
-  // What ``row_end`` and the row's begin will be read from, so that it is nearer by then.
+  // What ``row`` will read, so that it is nearer by then.
   __device__ void prefetch_row(int v) const {
-    asm volatile("prefetch.global.L2 [%0];" ::"l"(indptr + v));
-    if (sorted.ends) {
-      asm volatile("prefetch.global.L2 [%0];" ::"l"(sorted.ends + size_t(v) * marks_a_row));
-    }
+    const void* const at = rows ? (const void*)(rows + v) : (const void*)(indptr + v);
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
   }
 
   __device__ arc_queue near(int half) const {
     const size_t at = size_t(half) * near_capacity;
-    return {near_vertex + at, near_arcs + at, near_key + at, near_capacity, &told->near[half]};
+    return {near_vertex + at, near_arcs + at, near_key + at, near_capacity, &told->near[half],
+            tile};
   }
   __device__ int* far_list(int side, int half) const { return far + size_t(2 * side + half) * n; }
 
@@ -215,16 +223,14 @@ struct star_state {
       const u32 count = now.seen.touched[side];
       for (u32 i = blocks.thread(); i < count; i += blocks.threads()) {
         const int v = fresh(&touched[side * n + i]);
-        labels[v] = {{no_key, no_key}};
-        marks[v >> 5] = 0;
-        waits_far[v >> 4] = 0;
+        labels[v] = {{{no_key, no_key}}};
       }
     }
   }
 
   // Call f(mine, head, weight, label, side, key of the tail) for the arcs of the vertices near,
   // `steps` a lane, by all lanes of a warp. Heads that are farther than a side's limit are passed over.
-  template <class F> __device__ void for_each_arc(const key_t (&limits)[2], F f) {
+  template <class F> __device__ void for_each_arc(const distances& limits, F f) {
     const int half = now.near_read;
     const arc_queue from = near(half);
     const u32 count = min(now.seen.near[half], near_capacity);
@@ -236,11 +242,11 @@ struct star_state {
       const arc_piece piece = i < count ? from.at(i) : arc_piece{0, 0, 0, 0};
       const int side = piece.vertex < 0 ? below : above;
       const int tail = piece.vertex < 0 ? ~piece.vertex : piece.vertex;
-      const key_t now_there = piece.count ? load(&labels[tail]).distance[side] : piece.key;
+      const key_t now_there = piece.count ? load(&labels[tail]).of(side) : piece.key;
       bool mine[steps];
       int head[steps];
       weight_t its_weight[steps];
-      label there[steps];
+      distances there[steps];
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
         const int arc = k * tile + in_tile;
@@ -251,9 +257,8 @@ struct star_state {
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
         mine[k] = mine[k] && now_there == piece.key &&
-                  extended(piece.key, its_weight[k]) <= limits[side];
-        there[k] = mine[k] ? load(&labels[head[k]]) : label{{no_key, no_key}};
-        if (mine[k]) prefetch_row(head[k]);
+                  extended(piece.key, its_weight[k]) <= limits.of(side);
+        there[k] = mine[k] ? load(&labels[head[k]]) : distances{{no_key, no_key}};
       }
       f(mine, head, its_weight, there, side, piece.key);
     }
