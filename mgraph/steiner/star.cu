@@ -20,7 +20,7 @@ using namespace mgraph;
 
 namespace {
 
-static_assert(sizeof(counters) * 3 <= 384 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+static_assert(sizeof(board<counters>) == 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
 
 struct query {
   long long paths, steps;  // where its own begin
@@ -230,7 +230,7 @@ struct search : star_reach {
 
 // A team of groups takes one query after another, and its groups one loose path after another, in
 // their order; those that come after one with a replacement are passed over. Its first block exchanges
-// paths. labels: no_key and no flags; counts: 0; of each group. answers: for the trees.
+// paths. labels: no_key and no flags; counts, boards: 0; of each group. answers: for the trees.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
         star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
                       int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
@@ -238,7 +238,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
                       u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
-                      u32* path_sizes, counters* told, label* labels,
+                      u32* path_sizes, board<counters>* boards, label* labels,
                       int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
                       path_step* steps, int capacity) {
@@ -246,7 +246,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
   __shared__ search it;
   __shared__ group everyone;
   __shared__ course progress;
-  __shared__ counters told_here;
+  __shared__ board<counters> board_here;
   const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
   if (threadIdx.x == 0) {
     const size_t near_at = 2 * index * near_capacity;
@@ -259,7 +259,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
     it.tile = tile;
     it.rows = rows;
     it.labels = labels + index * vertices;
-    it.told = blocks > 1 ? told + 3 * index : &told_here;
+    it.board_of_group = blocks > 1 ? boards + index : &board_here;
+    it.told = &it.board_of_group->now;
     it.near_vertex = near_vertex + near_at;
     it.near_arcs = near_arcs + near_at;
     it.near_key = near_key + near_at;

@@ -49,7 +49,7 @@ struct counters {
   u64 best;  // the arcs of the best vertex reached by all, and the complement of its id
 };
 
-static_assert(sizeof(counters) * 3 <= 384, "as star_memory_gpu.py has it");
+static_assert(sizeof(board<counters>) == 640, "as star_memory_gpu.py has it");
 
 struct centre_search {
   group blocks;
@@ -58,7 +58,8 @@ struct centre_search {
   const weight_t* weights;
   u32* state;   // [n][words_a_vertex][words]
   u32* listed;  // two bits a vertex: it is among those of a level, of even and of odd ones
-  counters* told;
+  board<counters>* board_of_group;  // in shared memory where the group is one block
+  counters* told;                   // what stands there
   counters& seen;  // what was told up to the last barrier; in shared memory
   int tile;
   int* near_vertex;  // pieces of large vertices, [capacity]
@@ -98,7 +99,7 @@ struct centre_search {
   __device__ static u32 listed_bit(int v, int level) { return 1u << (2 * (v & 15) + (level & 1)); }
 
   __device__ void look() {
-    blocks.see(told, seen);
+    blocks.see(board_of_group, seen);
     blocks.resume();
   }
 
@@ -108,14 +109,17 @@ struct centre_search {
     atomicMax(&told->best, degree << 32 | u32(~v));
   }
 
-  // What arrived at a vertex is its state now; by the lanes of a tile together.
-  __device__ void take(bool mine, int v, int level) const {
+  // What arrived at a vertex is its state now; by the lanes of a tile together, of which each returns what
+  // arrived in the first word that it looks at.
+  __device__ u32 take(bool mine, int v, int level) const {
     const int code = level % 3 + 1, in_tile = threadIdx.x & (tile - 1);
     bool first = true, all = true;
+    u32 first_bits = 0;
     for (int word = in_tile; mine && word < words; word += tile) {
       u32* const coming = words_of(v, arriving + (level & 1)) + word;
       const u32 is_low = fresh(words_of(v, low) + word), is_high = fresh(words_of(v, high) + word);
       const u32 bits = fresh(coming) & ~(is_low | is_high);
+      if (word == in_tile) first_bits = bits;
       first = first && !(is_low | is_high);
       all = all && (is_low | is_high | bits) == all_of(word);
       if (code & 1) words_of(v, low)[word] = is_low | bits;
@@ -127,9 +131,11 @@ struct centre_search {
       all = __shfl_xor_sync(all_lanes, all, apart) && all;
     }
     __syncwarp();
-    if (!mine || in_tile > 0) return;
-    if (all) propose(v);
-    if (first) touched[atomicAdd(&told->touched, 1u)] = v;
+    if (mine && in_tile == 0) {
+      if (all) propose(v);
+      if (first) touched[atomicAdd(&told->touched, 1u)] = v;
+    }
+    return first_bits;
   }
 
   // The vertices of a level take what arrived, and may spread it.
@@ -142,41 +148,44 @@ struct centre_search {
       const u32 i = base + lane / tile;
       const bool mine = i < size;
       const int v = mine ? fresh(&list(level)[i]) : 0;
-      take(mine, v, level);
-      if (mine && in_tile == 0) atomicAnd(&listed[v >> 4], ~listed_bit(v, level));
+      const u32 taken = take(mine, v, level);
+      if (words > 1 && mine && in_tile == 0) atomicAnd(&listed[v >> 4], ~listed_bit(v, level));
       if (!spreads) continue;
       const long long begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
       const bool put_off = mine && in_tile == 0 && end - begin > large;
       const bool fits = near(level).put(put_off, v, false, 0, {begin, u32(end - begin)});
       const bool in_pieces = __shfl_sync(all_lanes, put_off && fits, lane & ~(tile - 1));
-      spread_row(v, begin, mine && !in_pieces ? end : begin, level);
+      const u32 first_word = __shfl_sync(all_lanes, taken, lane & ~(tile - 1));
+      spread_row(v, begin, mine && !in_pieces ? end : begin, level, first_word);
     }
   }
 
-  // What is new at u arrives at the heads of its arcs; by the lanes of a tile together.
-  __device__ void spread_row(int u, long long begin, long long end, int level) {
+  // What is new at u arrives at the heads of its arcs; by the lanes of a tile together. first_word: of
+  // what is new.
+  __device__ void spread_row(int u, long long begin, long long end, int level, u32 first_word) {
     for (long long arc = begin + (threadIdx.x & (tile - 1)); __any_sync(all_lanes, arc < end);
          arc += tile) {
-      spread(arc < end, u, arc, level);
+      spread(arc < end, u, arc, level, first_word);
     }
   }
 
   // The same for one arc. By all lanes of a warp.
-  __device__ void spread(bool mine, int u, long long arc, int level) {
+  __device__ void spread(bool mine, int u, long long arc, int level, u32 first_word) {
     int v = 0;
     bool any = false;
     if (mine) {
       v = indices[arc];
       for (int word = 0; word < words; ++word) {
         u32* const coming = words_of(v, arriving + (level + 1 & 1)) + word;
-        const u32 bits = news(u, word, level) & ~reached(v, word);
-        if (!bits || !(bits & ~fresh(coming))) continue;
-        atomicOr(coming, bits);
-        any = true;
+        const u32 known = reached(v, word) | fresh(coming);
+        const u32 bits = (word == 0 ? first_word : news(u, word, level)) & ~known;
+        if (bits) any = atomicOr(coming, bits) == 0 || words > 1;
       }
     }
-    const u32 bit = listed_bit(v, level + 1);
-    if (any) any = !(atomicOr(&listed[v >> 4], bit) & bit);
+    if (words > 1 && any) {  // else who brought the first bit lists the vertex
+      const u32 bit = listed_bit(v, level + 1);
+      any = !(atomicOr(&listed[v >> 4], bit) & bit);
+    }
     const u32 mask = __ballot_sync(all_lanes, any);
     if (!mask) return;
     const int lane = threadIdx.x & 31, leader = __ffs(mask) - 1;
@@ -196,7 +205,9 @@ struct centre_search {
       const arc_piece piece = i < pieces ? near(level).at(i) : arc_piece{0, 0, 0, 0};
       for (int step = 0; step < steps; ++step) {
         const int arc = step * tile + in_tile;
-        spread(arc < piece.count, piece.vertex, piece.begin + arc, level);
+        const bool mine = arc < piece.count;
+        spread(mine, piece.vertex, piece.begin + arc, level,
+               mine ? news(piece.vertex, 0, level) : 0);
       }
     }
   }
@@ -358,7 +369,7 @@ extern "C" __global__ void star_hubs(const long long* indptr, const int* indices
   }
 }
 
-// state, listed: 0; of each group. sizes: of each terminal how many vertices its
+// state, listed, counts, boards: 0; of each group. sizes: of each terminal how many vertices its
 // path has; or -1 where there is no room for them; or, where no centre is, whether the first terminal
 // reaches it.
 extern "C" __global__ void __launch_bounds__(1024, 1)
@@ -366,18 +377,21 @@ extern "C" __global__ void __launch_bounds__(1024, 1)
                 int tile, const query* queries, int query_count, u32* next_query,
                 const int* terminals, int words, const int* hubs, const near_hubs* within,
                 outcome* outcomes, int* sizes, path_step* pool, int blocks, u64* counts,
-                counters* told, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
+                board<counters>* boards, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
                 key_t* near_key, u32 near_capacity, int* lists) {
-  __shared__ counters seen, told_here;
+  __shared__ counters seen;
+  __shared__ board<counters> board_here;
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
+  board<counters>* const board_of_group = blocks > 1 ? boards + index : &board_here;
   centre_search it{this_group(blocks, counts),
                    indptr,
                    indices,
                    weights,
                    state + index * vertices * words_a_vertex * words,
                    listed + index * ((vertices + 15) / 16),
-                   blocks > 1 ? told + 3 * index : &told_here,
+                   board_of_group,
+                   &board_of_group->now,
                    seen,
                    tile,
                    near_vertex + near_at,

@@ -15,6 +15,7 @@ from mgraph.cuda.source import Source, multiprocessors
 from mgraph.steiner.star import Centre
 from mgraph.steiner.star_centre_cpu import HUBS
 from mgraph.steiner.star_memory_gpu import (
+    BOARD_BYTES,
     LENGTHS,
     GraphOnDevice,
     Memory,
@@ -141,32 +142,33 @@ class CentreFinder:
         ends = np.cumsum(counts)
         total = int(ends[-1])
         blocks = multiprocessors() // groups
-        queries, ids, state, outcomes, sizes = self.mailbox.lay_out(
+        queries, ids, counters, boards, outcomes, sizes = self.mailbox.lay_out(
             (len(terminals), _QUERY),
             (total, np.int32),
-            (2 * groups + 1, np.uint64),
+            (groups + 1, np.uint64),
+            (BOARD_BYTES // 8 * groups * (blocks > 1), np.uint64),
             (len(terminals), _OUTCOME),
             (total, np.int32),
         )
         queries["terminals"], queries["count"] = ends - counts, counts
         queries["paths"], queries["room"] = (ends - counts) * self.room, self.room
         np.concatenate(terminals, out=ids, casting="same_kind")
-        state[:] = 0
+        counters[:] = boards[:] = 0
         at = self.mailbox.address
-        self.mailbox.send(3)
+        self.mailbox.send(4)
         kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
         kernel(
             (groups * blocks,),
             (_THREADS,),
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
-                at(2) + np.uint64(16 * groups), at(1), np.int32(self.words), self.hubs,
-                self.near_hubs, at(3), at(4),
+                at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,
+                self.near_hubs, at(4), at(5),
                 self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),
-                work.told, self.state, self.listed, *work.near, work.lists,
+                at(3), self.state, self.listed, *work.near, work.lists,
             ),
         )  # fmt: skip
-        self.mailbox.fetch(3, 5)
+        self.mailbox.fetch(4, 6)
         done = cupy.cuda.Event(disable_timing=True)
         done.record()
         return groups, done, outcomes, sizes

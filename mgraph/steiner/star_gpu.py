@@ -18,6 +18,7 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, Query, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
+    BOARD_BYTES,
     LENGTHS,
     GraphOnDevice,
     Memory,
@@ -149,40 +150,40 @@ class Searcher:
             length, len(queries), max(path_counts), slots, capacity, self.shape
         )
         step = step_dtype(key)
-        asked, paths, steps, state, outcomes = launch.mailbox.lay_out(
+        groups = shape.teams * shape.groups
+        asked, paths, steps, counts, boards, outcomes = launch.mailbox.lay_out(
             (len(queries), _QUERY),
             (sum(path_counts), path_dtype(key)),
             (sum(step_counts), step),
-            (2 * shape.teams * (shape.groups + 1) + 2, np.uint64),
+            (groups + shape.teams + 2, np.uint64),  # counts, and those of all teams
+            (BOARD_BYTES // 8 * groups * (shape.blocks > 1), np.uint64),
             (len(queries), _OUTCOME),
         )
         asked["path_count"], asked["step_count"] = path_counts, step_counts
         asked["paths"] = np.cumsum(path_counts) - path_counts
         asked["steps"] = np.cumsum(step_counts) - step_counts
         _write_queries(queries, asked, paths, steps["vertex"], steps["weight"].view(length))
-        state[:] = 0
+        counts[:] = boards[:] = 0
         room = spare * sum(step_counts) + _FEW_STEPS
         answers = launch.room(room * step.itemsize)
         at = launch.mailbox.address
-        launch.mailbox.send(4)
-        kernel = KERNELS.kernel(
-            "star_exchange", **self.graph.defines(length), **shape.defines
-        )
-        counters = at(3) + np.uint64(16 * shape.teams * (shape.groups + 1))
+        launch.mailbox.send(5)
+        kernel = KERNELS.kernel("star_exchange", **self.graph.defines(length), **shape.defines)
+        counters = at(3) + np.uint64(8 * (groups + shape.teams))
         kernel(
-            (shape.teams * shape.groups * shape.blocks,),
+            (groups * shape.blocks,),
             (shape.threads,),
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
                 self.graph.bucket(length), shrink(self.graph.kind, queries[0].epsilon), at(0),
-                np.uint32(len(queries)), at(1), at(2), at(4), counters, answers, np.uint64(room),
+                np.uint32(len(queries)), at(1), at(2), at(5), counters, answers, np.uint64(room),
                 counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
-                at(3) + np.uint64(16 * shape.teams * shape.groups), work.path_sizes, work.told,
-                work.labels, *work.near, work.lists, work.touched,
+                at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels,
+                *work.near, work.lists, work.touched,
                 *teams,
             ),
         )  # fmt: skip
-        launch.mailbox.fetch(4, 5)
+        launch.mailbox.fetch(5, 6)
         launch.done = cupy.cuda.Event(disable_timing=True)
         launch.done.record()
         return launch, outcomes, step, length, spare

@@ -19,12 +19,13 @@ _FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and of how ma
 _SPECULATION = 8  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 20
-_COUNTERS_BYTES = 384  # at least those of either kernel, three times
+BOARD_BYTES = 640  # on which the blocks of a group tell each other what they do
 _STATE_BYTES = 64  # of a team
 _TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of what is free, at most
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
+_WIDE = 4  # mean weights in the first bucket, on a graph of few arcs a vertex
 # Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
 _MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
 _ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as in star_state.cuh
@@ -32,7 +33,6 @@ _ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as 
 LENGTHS = tuple(
     tuple(length_defines(*types).items()) for types in LENGTH_TYPES if "float32" not in types
 )
-
 
 
 def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
@@ -151,7 +151,8 @@ class GraphOnDevice:
 
     def bucket(self, length: str) -> Any:
         """The key of the range of distances with which a search begins."""
-        begin = self.mean_weight / max(self.mean_degree, 1.0)
+        wide = self.mean_degree <= _FEW_ARCS
+        begin = self.mean_weight * _WIDE if wide else self.mean_weight / self.mean_degree
         kind = np.dtype(length)
         begin = max(1.0, begin) if kind.kind == "i" else begin
         return np.array([begin]).astype(kind).view(key_dtype(kind))[0]
@@ -192,7 +193,6 @@ class Workspace:
         )
         self.lists = cupy.empty((groups, 4, n), np.int32)
         self.touched = cupy.empty((groups, 2, n), np.int32)
-        self.told = cupy.zeros((groups, _COUNTERS_BYTES), np.uint8)
         self.path_sizes = cupy.empty(groups, np.uint32)
         self.steps = step_dtype(key)
 

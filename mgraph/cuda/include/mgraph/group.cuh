@@ -7,11 +7,19 @@
 
 namespace mgraph {
 
+// What a group's blocks tell each other, and copies of it as at the last two barriers, for groups of
+// several blocks. T: of up to 32 words. 0 at the launch.
+template <class T> struct board {
+  union {
+    T now;
+    unsigned words[32];
+  };
+  unsigned long long published[2][32];
+};
+
 struct group {
-  int blocks, rank;  // how many, and which of them this is
-  // How many have arrived at barriers, and for how many arrivals what was told is published; both 0 at
-  // the launch. Of groups of several blocks.
-  unsigned long long* counts;
+  int blocks, rank;            // how many, and which of them this is
+  unsigned long long* count;   // how many have arrived at barriers; 0 at the launch
   unsigned long long awaited;  // as a block's first thread knows
 
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
@@ -24,8 +32,8 @@ struct group {
     if (threadIdx.x == 0) {
       awaited += blocks;
       fence();
-      atomicAdd(counts, 1ULL);
-      while (*(volatile unsigned long long*)counts < awaited) {
+      atomicAdd(count, 1ULL);
+      while (*(volatile unsigned long long*)count < awaited) {
       }
       fence();
     }
@@ -57,56 +65,53 @@ struct group {
     wait();
   }
 
-  // Wait for all, and copy what they told; it is for the first warp, until all resume. told: the thing
-  // itself, and two copies of it in memory: the last block to arrive publishes one, so that others need
-  // not wait before they tell something new.
-  template <class T> __device__ void see(T* told, T& seen) {
+  // Wait for all, and copy what they told; it is for the first warp, until all resume. The last block
+  // to arrive publishes it, so that others need not wait before they tell something new.
+  template <class T> __device__ void see(board<T>* told, T& seen) {
+    constexpr int words = sizeof(T) / 4;
+    static_assert(words <= 32, "a word a lane");
     __syncthreads();
-    if (threadIdx.x < 32) {
-      copy((unsigned*)&seen, (const unsigned*)(blocks == 1 ? told : published(told)), sizeof(T) / 4);
-      __syncwarp();
+    if (threadIdx.x >= 32) return;
+    const bool mine = threadIdx.x < words;
+    unsigned word = 0;
+    if (blocks == 1) {
+      if (mine) word = ((const volatile unsigned*)told->words)[threadIdx.x];
+    } else {
+      bool last = false;
+      fence();
+      if (threadIdx.x == 0) {
+        awaited += blocks;
+        last = atomicAdd(count, 1ULL) + 1 == awaited;
+      }
+      last = __any_sync(~0u, last);
+      // A word goes with the number of the barrier, so that who finds it knows that it is new.
+      const unsigned tag = __shfl_sync(~0u, unsigned(awaited / blocks), 0);
+      volatile unsigned long long* const at = &told->published[tag & 1][threadIdx.x];
+      if (last) {
+        fence();
+        if (mine) {
+          word = ((const volatile unsigned*)told->words)[threadIdx.x];
+          *at = (unsigned long long)tag << 32 | word;
+        }
+      } else if (mine) {
+        unsigned long long found;
+        do {
+          found = *at;
+        } while (unsigned(found >> 32) != tag);
+        word = unsigned(found);
+      }
+      fence();
     }
+    if (mine) ((unsigned*)&seen)[threadIdx.x] = word;
+    __syncwarp();
   }
 
   __device__ void resume() { __syncthreads(); }
-
- private:
-  // The copy of what was told, when all have arrived. By one warp.
-  template <class T> __device__ const T* published(T* told) {
-    const bool leads = threadIdx.x == 0;
-    bool last = false;
-    if (leads) {
-      awaited += blocks;
-      fence();
-      last = atomicAdd(counts, 1ULL) + 1 == awaited;
-      fence();
-    }
-    __syncwarp();
-    T* const to = told + 1 + int(awaited / blocks & 1);
-    if (__any_sync(~0u, last)) {
-      copy((unsigned*)to, (const unsigned*)told, sizeof(T) / 4);
-      __syncwarp();
-      if (leads) {
-        fence();
-        *(volatile unsigned long long*)(counts + 1) = awaited;
-      }
-    } else if (leads) {
-      while (*(volatile unsigned long long*)(counts + 1) < awaited) {
-      }
-      fence();
-    }
-    __syncwarp();
-    return to;
-  }
-
-  __device__ static void copy(unsigned* to, const unsigned* from, int words) {
-    for (int i = threadIdx.x; i < words; i += 32) to[i] = ((const volatile unsigned*)from)[i];
-  }
 };
 
-// counts: two of each group.
+// counts: of each group.
 __device__ __forceinline__ group this_group(int blocks, unsigned long long* counts) {
-  return {blocks, int(blockIdx.x) % blocks, counts + 2 * (blockIdx.x / blocks), 0};
+  return {blocks, int(blockIdx.x) % blocks, counts + blockIdx.x / blocks, 0};
 }
 
 }  // namespace mgraph
