@@ -66,7 +66,7 @@ struct search : star_reach {
   }
 
   __device__ void look_next(bool mine, int v, key_t key) {
-    const arc_range its = mine ? row(v, key) : arc_range{0, 0};
+    const arc_range its = row(mine, v, key);
     const bool in = near(1 - now.near_read).put(mine, v, true, key, its);
     if (mine && !in) far[atomicAdd(&told->put_off, 1u)] = v;
   }
@@ -146,7 +146,7 @@ struct search : star_reach {
       // No arc is heavier than the way that it begins.
       key_t most = marked ? now.seen.best : key_t(0);
       if (meets) most = max(most, from.distance[above]);
-      const arc_range its = row(x, most);
+      const arc_range its = row(true, x, most);
       for (long long arc = its.begin + threadIdx.x; arc < its.begin + its.count; arc += blockDim.x) {
         const u32 u = indices[arc];
         if (u >= mine) continue;

@@ -67,10 +67,12 @@ struct arc_queue {
       key[to] = with;
       arcs[to] = u64(all.begin + first) | u64(min(u32(steps * tile), all.count - first)) << 48;
     };
+    if (fits && count > 0) put_one(place, 0, tagged, its_key, its);
+    if (!__any_sync(all_lanes, !fits || count > 1)) return;
     if (!fits) {  // what stands beyond these places is lost; these must not be read
       for (u32 to = place; to < capacity; ++to) arcs[to] = 0;
     } else if (count <= 4) {
-      for (u32 i = 0; i < count; ++i) put_one(place + i, i, tagged, its_key, its);
+      for (u32 i = 1; i < count; ++i) put_one(place + i, i, tagged, its_key, its);
     }
     for (u32 large = __ballot_sync(all_lanes, fits && count > 4); large; large &= large - 1) {
       const int from = __ffs(large) - 1;
@@ -80,7 +82,9 @@ struct arc_queue {
       const key_t with = __shfl_sync(all_lanes, its_key, from);
       const arc_range all = {__shfl_sync(all_lanes, its.begin, from),
                              __shfl_sync(all_lanes, its.count, from)};
-      for (u32 i = threadIdx.x & 31; i < many; i += 32) put_one(first_place + i, i, of, with, all);
+      for (u32 i = 1 + (threadIdx.x & 31); i < many; i += 32) {
+        put_one(first_place + i, i, of, with, all);
+      }
     }
   }
 

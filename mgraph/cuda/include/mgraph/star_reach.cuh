@@ -21,14 +21,15 @@ struct star_reach : star_state {
     const key_t high = now.high[side], room = less(now.seen.best, now.radius[1 - side]);
     bool close[some], waits[some];
     arc_range arcs[some];
-    key_t least = no_key;
+    key_t least = no_key, limit[some];
 #pragma unroll
     for (int i = 0; i < some; ++i) {
       close[i] = mine[i] && key[i] < high;
       waits[i] = mine[i] && !close[i];
-      arcs[i] = close[i] ? row(v[i], less(room, key[i])) : arc_range{0, 0};
+      limit[i] = less(room, key[i]);
       if (waits[i]) least = min(least, key[i]);
     }
+    rows_of(close, v, limit, arcs);
 #pragma unroll
     for (int i = 0; i < some; ++i) waits[i] = waits[i] && begins_to_wait(v[i], side);
     u32 pieces = 0, counts = 0;  // counts: of those that wait far, and above bit 16 of those touched

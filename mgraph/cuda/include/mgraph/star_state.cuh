@@ -125,16 +125,42 @@ struct star_state {
 
   __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
 
-  // A vertex's arcs of weights up to a limit, and perhaps some more.
-  __device__ arc_range row(int v, key_t limit) const {
-    if (!rows) return {indptr[v], u32(indptr[v + 1] - indptr[v])};
-    int mark = 0;
-    while (mark < marks_a_row - 1 && now.marks[mark] < as_length(limit)) ++mark;
-    const sorted_row& its = rows[v];
-    return {its.begin, its.counts[mark]};
+  // Some vertices' arcs of weights up to a limit each, and perhaps some more; none of those that are not
+  // mine. No load waits for another.
+  template <int some>
+  __device__ void rows_of(const bool (&mine)[some], const int (&v)[some], const key_t (&limit)[some],
+                          arc_range (&its)[some]) const {
+    if (rows) {
+#pragma unroll
+      for (int i = 0; i < some; ++i) {
+        const sorted_row& row = rows[mine[i] ? v[i] : 0];
+        int mark = 0;
+        for (int k = 0; k < marks_a_row - 1; ++k) mark += now.marks[k] < as_length(limit[i]);
+        its[i] = {row.begin, row.counts[mark]};
+      }
+    } else {
+      long long end[some];
+#pragma unroll
+      for (int i = 0; i < some; ++i) {
+        const long long* const at = indptr + (mine[i] ? v[i] : 0);
+        its[i].begin = at[0];
+        end[i] = at[1];
+      }
+#pragma unroll
+      for (int i = 0; i < some; ++i) its[i].count = u32(end[i] - its[i].begin);
+    }
+#pragma unroll
+    for (int i = 0; i < some; ++i) {
+      if (!mine[i]) its[i].count = 0;
+    }
+  }
+  __device__ arc_range row(bool mine, int v, key_t limit) const {
+    arc_range its[1];
+    rows_of<1>({mine}, {v}, {limit}, its);
+    return its[0];
   }
 
-  // What ``row`` will read, so that it is nearer by then.
+  // What ``rows_of`` will read, so that it is nearer by then.
   __device__ void prefetch_row(int v) const {
     const void* const at = rows ? (const void*)(rows + v) : (const void*)(indptr + v);
     asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
