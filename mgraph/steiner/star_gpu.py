@@ -30,7 +30,7 @@ from mgraph.steiner.star_memory_gpu import (
 _SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
 _LONGEST = 1 << 62  # nanoseconds
 
-_SHAPES = Shape(1, 1, 1), Shape(1, 1, 1, threads=256)
+_SHAPES = Shape(1, 1, 1), Shape(1, 1, 1, threads=256, together=4)
 KERNELS = Source(
     __package__,
     "star.cu",

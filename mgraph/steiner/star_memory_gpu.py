@@ -15,7 +15,7 @@ from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
 _THREADS = 512  # of a block that has a multiprocessor to itself, and more registers
-_FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and of how many do
+_FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and blocks that do
 _SPECULATION = 8  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 20
@@ -59,18 +59,21 @@ def path_dtype(key: np.dtype) -> np.dtype:
 
 
 class Shape(NamedTuple):
-    """Teams of a launch, groups of a team, blocks of a group, and threads of a block."""
+    """Teams of a launch, groups of a team, blocks of a group, and threads of a block.
+
+    together: blocks on a multiprocessor, which share its registers.
+    """
 
     teams: int
     groups: int
     blocks: int
     threads: int = _THREADS
+    together: int = 1
 
     @property
     def defines(self) -> dict[str, int]:
-        """The kernels' macros: how much of a multiprocessor's registers a block may have."""
-        together = _MOST_BLOCKS if self.threads <= _FEW_THREADS else 1
-        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": together}
+        """The kernels' macros."""
+        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": self.together}
 
 
 def groups_for(queries: int) -> int:
@@ -86,10 +89,10 @@ def shape_for(queries: int, paths: int, most: int) -> Shape:
     most: groups for which there is memory.
     """
     if queries > multiprocessors():  # blocks that are small hide one another's waiting
-        most_each = min(_MOST_BLOCKS, queries // multiprocessors(), most // multiprocessors())
-        each = 1 << max(most_each.bit_length() - 1, 0)
-        threads = _THREADS if each == 1 else _FEW_THREADS
-        return Shape(min(queries, each * multiprocessors(), most), 1, 1, threads)
+        teams = min(queries, _MOST_BLOCKS * multiprocessors(), most)
+        if teams > multiprocessors():
+            return Shape(teams, 1, 1, _FEW_THREADS, _MOST_BLOCKS)
+        return Shape(teams, 1, 1)
     teams = min(queries, multiprocessors(), most)
     blocks = multiprocessors() // teams
     groups = min(paths, _SPECULATION, blocks, most // teams)

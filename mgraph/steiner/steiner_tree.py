@@ -23,7 +23,7 @@ from mgraph.steiner.tree_cpu import Tree
 METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
 SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 21  # below so many a query is faster on a CPU: see BENCHMARKS.md
-TOGETHER = 256  # queries on a GPU
+TOGETHER = 512  # queries on a GPU
 
 
 @dataclass(frozen=True)
