@@ -68,7 +68,8 @@ class Apart(NamedTuple):
 class Search(Protocol):
     """What a backend does for STAR, for several queries at once.
 
-    Either phase is started, and its end is waited for: one of each may be on its way.
+    Either phase is started, and its end is waited for: one of each may be on its way. A caller may
+    go away without waiting.
     """
 
     def start_centres(self, terminals: list[Any]) -> Any:
@@ -173,8 +174,8 @@ def run(
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
     terminals: an array a query, int64, ascending, distinct. time_limit: seconds after which a query
-    comes back as it is. While the exchanges of some are on their way, the first trees of the next
-    are made here.
+    comes back as it is. While the exchanges of some are on their way, those before are handed out,
+    and the first trees of the next are made.
     """
     crews = [range(len(terminals))[i : i + together] for i in range(0, len(terminals), together)]
 
@@ -193,14 +194,16 @@ def run(
             found[i] = Query(tree, epsilon, time_limit - spent, spent)
         return found
 
+    done: dict[int, Query | Apart] = {}
     ready: dict[int, Query | Apart] = {}
     for crew in [*crews, None]:
         ticket = None if crew is None else start_centres(crew)
         started = search.start([query for query in ready.values() if isinstance(query, Query)])
+        yield from done.items()
         following = {} if crew is None else first_queries(crew, ticket)
         search.finish(started)
-        yield from ready.items()
-        ready = following
+        done, ready = ready, following
+    yield from done.items()
 
 
 def exchanged(search: Search, tree: Tree, deadline: float) -> Tree:

@@ -41,7 +41,7 @@ class _Ticket(NamedTuple):
     terminals: list[Any]
     counts: Any
     work: Workspace
-    began: float
+    spent: float  # seconds, on the launching
     launched: tuple[Any, ...]
 
 
@@ -56,6 +56,7 @@ class CentreFinder:
         self.state = cupy.empty((0, 0), np.uint32)
         self.words = self.groups = self.asked = 0
         self._stream: Any = None
+        self._done: Any = None
         wide = graph.mean_degree <= _FEW_ARCS
         self.room = 2 * math.isqrt(graph.n) + 16 if wide else 64  # vertices of a path
         self.hubs: Any = 0
@@ -91,24 +92,26 @@ class CentreFinder:
         counts = np.array([some.size for some in terminals])
         groups = self._states(-(-int(counts.max()) // 32), wanted)
         launched = self._launch(terminals, counts, work, min(groups, wanted))
-        return _Ticket(terminals, counts, work, began, launched)
+        return _Ticket(terminals, counts, work, time.perf_counter() - began, launched)
 
     def finish(self, ticket: "_Ticket") -> list[Centre]:
         """The centres, and their paths."""
         import cupy
 
-        terminals, counts, work, began, (groups, done, found, sizes) = ticket
+        terminals, counts, work, seconds, (groups, begun, done, found, sizes) = ticket
         self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
         done.synchronize()
+        began = time.perf_counter()
+        seconds += cupy.cuda.get_elapsed_time(begun, done) / 1000
         while found["levels"].max() >= self.room:
             self.room = 2 * int(found["levels"].max()) + 16
-            groups, done, found, sizes = self._launch(terminals, counts, work, groups)
+            groups, begun, done, found, sizes = self._launch(terminals, counts, work, groups)
             done.synchronize()
         ends = np.cumsum(counts)
         used = int(ends[-1]) * self.room * work.steps.itemsize
         paths = self.memory.pool(used)[:used].get(stream=self._stream)
         paths = paths.view(work.steps).reshape(-1, self.room)
-        seconds = (time.perf_counter() - began) / len(terminals)
+        seconds = (seconds + time.perf_counter() - began) / len(terminals)
         centres = []
         for end, count, levels in zip(ends, counts, found["levels"].tolist(), strict=True):
             its = sizes[end - count : end]
@@ -141,6 +144,8 @@ class CentreFinder:
 
         ends = np.cumsum(counts)
         total = int(ends[-1])
+        if self._done is not None:  # the last caller may have gone away without waiting
+            self._done.synchronize()
         blocks = multiprocessors() // groups
         queries, ids, counters, boards, outcomes, sizes = self.mailbox.lay_out(
             (len(terminals), _QUERY),
@@ -155,6 +160,8 @@ class CentreFinder:
         np.concatenate(terminals, out=ids, casting="same_kind")
         counters[:] = boards[:] = 0
         at = self.mailbox.address
+        begun, done = cupy.cuda.Event(), cupy.cuda.Event()
+        begun.record()
         self.mailbox.send(4)
         kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
         kernel(
@@ -169,6 +176,6 @@ class CentreFinder:
             ),
         )  # fmt: skip
         self.mailbox.fetch(4, 6)
-        done = cupy.cuda.Event(disable_timing=True)
         done.record()
-        return groups, done, outcomes, sizes
+        self._done = done
+        return groups, begun, done, outcomes, sizes

@@ -57,9 +57,12 @@ class _Launch:
     """A launch on its way: what was asked, and where the answer will be."""
 
     def __init__(self) -> None:
+        import cupy
+
         self.mailbox = Mailbox()
         self.answers: Any = None
-        self.done: Any = None
+        self.begun, self.done = cupy.cuda.Event(), cupy.cuda.Event()
+        self.free = True
         self._stream: Any = None
 
     def room(self, size: int) -> Any:
@@ -77,12 +80,22 @@ class _Launch:
         self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
         return self.answers[:size].get(stream=self._stream)
 
+    @property
+    def seconds(self) -> float:
+        """How long it took the device."""
+        import cupy
+
+        return float(cupy.cuda.get_elapsed_time(self.begun, self.done) / 1000)
+
 
 class _Ticket(NamedTuple):
-    """Queries, and the launches for them, each with the places of its queries."""
+    """Queries, and the launches for them, each with the places of its queries.
+
+    spent: seconds, on the launching.
+    """
 
     queries: list[Query]
-    began: float
+    spent: float
     launches: list[tuple[list[int], Any]]
 
 
@@ -99,7 +112,7 @@ class Searcher:
         self.memory = Memory(self.graph)
         self.centre_finder = CentreFinder(self.graph, self.memory)
         self.shape = shape
-        self._free: list[_Launch] = []
+        self._launches: list[_Launch] = []  # of which some may be for a caller who went away
 
     def start_centres(self, terminals: list[Any]) -> Any:
         """Launch the breadth-first searches."""
@@ -119,16 +132,17 @@ class Searcher:
         for length in sorted(set(kinds) - {""}):
             some = [i for i, kind in enumerate(kinds) if kind == length]
             launches.append((some, self._launch([queries[i] for i in some], length)))
-        return _Ticket(queries, began, launches)
+        return _Ticket(queries, time.perf_counter() - began, launches)
 
     def finish(self, ticket: _Ticket) -> None:
         """Wait, and read the trees."""
         for query in ticket.queries:
             query.complete = True  # those without a loose path
+        seconds = ticket.spent
         for some, launched in ticket.launches:
-            self._read([ticket.queries[i] for i in some], *launched)
-        # Of all the time that passed, a query's share; the device's clock says what it was for.
-        each = (time.perf_counter() - ticket.began) / max(1, len(ticket.queries))
+            seconds += self._read([ticket.queries[i] for i in some], *launched)
+        # Of all the time that it took, a query's share; the device's clock says what it was for.
+        each = seconds / max(1, len(ticket.queries))
         for query in ticket.queries:
             told = query.seconds["searches"] + query.seconds["splits_and_merges"]
             if told:
@@ -137,10 +151,13 @@ class Searcher:
 
     def _launch(self, queries: list[Query], length: str, spare: int = 0) -> tuple[Any, ...]:
         """Ask for the exchanges. spare: how many times as many steps as now there is room for."""
-        import cupy
 
         spare = spare or _SPARE
-        launch = self._free.pop() if self._free else _Launch()
+        launch = next((launch for launch in self._launches if launch.free), None)
+        if launch is None:
+            launch = _Launch()
+            self._launches.append(launch)
+        launch.free = False
         key = key_dtype(np.dtype(length))
         path_counts = [query.paths.first.size for query in queries]
         step_counts = [query.tree.vertex.size - 1 + query.paths.first.size for query in queries]
@@ -167,6 +184,7 @@ class Searcher:
         room = spare * sum(step_counts) + _FEW_STEPS
         answers = launch.room(room * step.itemsize)
         at = launch.mailbox.address
+        launch.begun.record()
         launch.mailbox.send(5)
         kernel = KERNELS.kernel("star_exchange", **self.graph.defines(length), **shape.defines)
         counters = at(3) + np.uint64(8 * (groups + shape.teams))
@@ -184,7 +202,6 @@ class Searcher:
             ),
         )  # fmt: skip
         launch.mailbox.fetch(5, 6)
-        launch.done = cupy.cuda.Event(disable_timing=True)
         launch.done.record()
         return launch, outcomes, step, length, spare
 
@@ -196,16 +213,17 @@ class Searcher:
         step: Any,
         length: str,
         spare: int,
-    ) -> None:
-        """Give the queries their trees."""
+    ) -> float:
+        """Give the queries their trees. Returns seconds: the launch's, and those spent here."""
         launch.done.synchronize()
+        began, seconds = time.perf_counter(), launch.seconds
         told = outcomes.copy()
         used = int((told["start"] + told["size"]).max(initial=0))
         steps = launch.fetched(used * step.itemsize).view(step)
-        self._free.append(launch)
+        launch.free = True
         for query, its in zip(queries, told, strict=True):
             if its["start"] < 0:  # again, with more memory
-                self._read([query], *self._launch([query], length, 4 * spare))
+                seconds += self._read([query], *self._launch([query], length, 4 * spare))
                 continue
             if its["accepted"]:
                 found = steps[its["start"] : its["start"] + its["size"]]
@@ -214,6 +232,7 @@ class Searcher:
             query.complete = not its["late"]
             query.seconds["searches"] = float(its["searching"])
             query.seconds["splits_and_merges"] = float(its["exchanging"])
+        return seconds + time.perf_counter() - began
 
     def _tree(self, steps: Any, length: str, before: tree_cpu.Tree) -> tree_cpu.Tree:
         """The tree of some paths. before: one of the same terminals."""

@@ -122,6 +122,19 @@ def test_many_queries_at_once(together):
         same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
 
 
+def test_a_caller_who_goes_away():
+    graph = CASES["hub"]
+    queries = [draw(graph, 2 + i % 7, i) for i in range(30)]
+    expected = dict(mgraph.steiner_trees(graph, queries, backend="cpu"))
+    for _ in range(3):
+        some = mgraph.steiner_trees(graph, queries, backend="gpu", together=4)
+        i, tree = next(some)
+        same(tree, expected[i])
+        some.close()
+    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", together=4):
+        same(tree, expected[i])
+
+
 def searched(graph, terminals, shape=None):
     """STAR by a searcher of its own, whatever room it has, for all queries at once."""
     from mgraph.steiner import star_gpu
@@ -166,7 +179,16 @@ def test_trees_for_which_there_is_no_room_come_again(monkeypatch, room):
 
 @pytest.mark.parametrize(
     "shape",
-    [(1, 1, 2), (2, 1, 1), (3, 1, 1), (2, 2, 1), (2, 1, 2), (1, 1, 8), (2, 3, 4), (3, 1, 1, 256, 4)],
+    [
+        (1, 1, 2),
+        (2, 1, 1),
+        (3, 1, 1),
+        (2, 2, 1),
+        (2, 1, 2),
+        (1, 1, 8),
+        (2, 3, 4),
+        (3, 1, 1, 256, 4),
+    ],
 )
 @pytest.mark.parametrize("queries", [1, 2, 7])
 def test_teams_of_any_shape(shape, queries):
