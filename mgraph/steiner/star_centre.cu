@@ -110,11 +110,12 @@ struct centre_search {
   }
 
   // What arrived at a vertex is its state now; by the lanes of a tile together, of which each returns what
-  // arrived in the first word that it looks at.
-  __device__ u32 take(bool mine, int v, int level) const {
+  // arrived in the first word that it looks at. first: whether nothing had arrived before.
+  __device__ u32 take(bool mine, int v, int level, bool& first) const {
     const int code = level % 3 + 1, in_tile = threadIdx.x & (tile - 1);
-    bool first = true, all = true;
+    bool all = mine;
     u32 first_bits = 0;
+    first = mine;
     for (int word = in_tile; mine && word < words; word += tile) {
       u32* const coming = words_of(v, arriving + (level & 1)) + word;
       const u32 is_low = fresh(words_of(v, low) + word), is_high = fresh(words_of(v, high) + word);
@@ -131,16 +132,13 @@ struct centre_search {
       all = __shfl_xor_sync(all_lanes, all, apart) && all;
     }
     __syncwarp();
-    if (mine && in_tile == 0) {
-      if (all) propose(v);
-      if (first) touched[atomicAdd(&told->touched, 1u)] = v;
-    }
+    if (all && in_tile == 0) propose(v);
     return first_bits;
   }
 
   // The vertices of a level take what arrived, and may spread it.
   __device__ void advance(int level, bool spreads) {
-    const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
+    const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1), leader = lane & ~(tile - 1);
     const u32 tiles = 32 / tile, all = blocks.threads() / tile;
     const u32 size = seen.arrived[level % 3];
     if (blocks.leads()) told->near[(level + 2) % 3] = told->arrived[(level + 2) % 3] = 0;
@@ -148,67 +146,92 @@ struct centre_search {
       const u32 i = base + lane / tile;
       const bool mine = i < size;
       const int v = mine ? fresh(&list(level)[i]) : 0;
-      const u32 taken = take(mine, v, level);
+      const long long begin = indptr[v], end = indptr[v + 1];
+      bool first;
+      const u32 taken = take(mine, v, level, first);
       if (words > 1 && mine && in_tile == 0) atomicAnd(&listed[v >> 4], ~listed_bit(v, level));
-      if (!spreads) continue;
-      const long long begin = mine ? indptr[v] : 0, end = mine ? indptr[v + 1] : 0;
-      const bool put_off = mine && in_tile == 0 && end - begin > large;
+      const bool put_off = spreads && mine && in_tile == 0 && end - begin > large;
       const bool fits = near(level).put(put_off, v, false, 0, {begin, u32(end - begin)});
-      const bool in_pieces = __shfl_sync(all_lanes, put_off && fits, lane & ~(tile - 1));
-      const u32 first_word = __shfl_sync(all_lanes, taken, lane & ~(tile - 1));
-      spread_row(v, begin, mine && !in_pieces ? end : begin, level, first_word);
-    }
-  }
-
-  // What is new at u arrives at the heads of its arcs; by the lanes of a tile together. first_word: of
-  // what is new.
-  __device__ void spread_row(int u, long long begin, long long end, int level, u32 first_word) {
-    for (long long arc = begin + (threadIdx.x & (tile - 1)); __any_sync(all_lanes, arc < end);
-         arc += tile) {
-      spread(arc < end, u, arc, level, first_word);
-    }
-  }
-
-  // The same for one arc. By all lanes of a warp.
-  __device__ void spread(bool mine, int u, long long arc, int level, u32 first_word) {
-    int v = 0;
-    bool any = false;
-    if (mine) {
-      v = indices[arc];
-      for (int word = 0; word < words; ++word) {
-        u32* const coming = words_of(v, arriving + (level + 1 & 1)) + word;
-        const u32 known = reached(v, word) | fresh(coming);
-        const u32 bits = (word == 0 ? first_word : news(u, word, level)) & ~known;
-        if (bits) any = atomicOr(coming, bits) == 0 || words > 1;
+      const bool in_pieces = __shfl_sync(all_lanes, put_off && fits, leader);
+      const u32 first_word = __shfl_sync(all_lanes, taken, leader);
+      const long long count = spreads && mine && !in_pieces ? end - begin : 0;
+      spread(v, begin, count, level, first_word, first && in_tile == 0);
+      for (long long at = steps * tile; __any_sync(all_lanes, at < count); at += steps * tile) {
+        spread(v, begin + at, count - at, level, first_word, false);
       }
     }
-    if (words > 1 && any) {  // else who brought the first bit lists the vertex
-      const u32 bit = listed_bit(v, level + 1);
-      any = !(atomicOr(&listed[v >> 4], bit) & bit);
+  }
+
+  // What is new at u arrives at the heads of its next arcs, `steps` a lane; by the lanes of a tile
+  // together, in a warp. No load waits for another. first_word: of what is new. first: whether u is
+  // touched for the first time.
+  __device__ void spread(int u, long long begin, long long count, int level, u32 first_word,
+                         bool first) {
+    const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
+    bool mine[steps], comes[steps];
+    int v[steps];
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      const int arc = i * tile + in_tile;
+      mine[i] = arc < count;
+      comes[i] = false;
+      v[i] = mine[i] ? indices[begin + arc] : 0;
     }
-    const u32 mask = __ballot_sync(all_lanes, any);
-    if (!mask) return;
-    const int lane = threadIdx.x & 31, leader = __ffs(mask) - 1;
+    for (int word = 0; word < words; ++word) {
+      const u32 new_here = word == 0 ? first_word : news(u, word, level);
+      u32 is_low[steps], is_high[steps], is_coming[steps], before[steps];
+#pragma unroll
+      for (int i = 0; i < steps; ++i) {
+        is_low[i] = fresh(words_of(v[i], low) + word);
+        is_high[i] = fresh(words_of(v[i], high) + word);
+        is_coming[i] = fresh(words_of(v[i], arriving + (level + 1 & 1)) + word);
+      }
+#pragma unroll
+      for (int i = 0; i < steps; ++i) {
+        const u32 bits = mine[i] ? new_here & ~(is_low[i] | is_high[i] | is_coming[i]) : 0;
+        before[i] = ~0u;
+        if (bits) before[i] = atomicOr(words_of(v[i], arriving + (level + 1 & 1)) + word, bits);
+        if (bits && words > 1) comes[i] = true;
+      }
+#pragma unroll
+      for (int i = 0; i < steps; ++i) comes[i] = comes[i] || before[i] == 0;
+    }
+    if (words > 1) {  // else who brought the first bit lists the vertex
+#pragma unroll
+      for (int i = 0; i < steps; ++i) {
+        const u32 bit = listed_bit(v[i], level + 1);
+        if (comes[i]) comes[i] = !(atomicOr(&listed[v[i] >> 4], bit) & bit);
+      }
+    }
+    u32 counts = first << 16;  // of those that are touched, and below of those that arrive
+#pragma unroll
+    for (int i = 0; i < steps; ++i) counts += comes[i];
+    if (!__any_sync(all_lanes, counts)) return;
+    const u32 sums = prefix_sum(counts), total = __shfl_sync(all_lanes, sums, 31);
     u32 place = 0;
-    if (lane == leader) place = atomicAdd(&told->arrived[(level + 1) % 3], __popc(mask));
-    place = __shfl_sync(all_lanes, place, leader) + __popc(mask & ((1u << lane) - 1));
-    if (any) list(level + 1)[place] = v;
+    if (lane < 2) {
+      const u32 amount = lane == 0 ? total & 0xFFFF : total >> 16;
+      u32* const to = lane == 0 ? &told->arrived[(level + 1) % 3] : &told->touched;
+      if (amount) place = atomicAdd(to, amount);
+    }
+    u32 at = __shfl_sync(all_lanes, place, 0) + (sums & 0xFFFF) - (counts & 0xFFFF);
+    const u32 touched_at = __shfl_sync(all_lanes, place, 1) + (sums >> 16) - (counts >> 16);
+    if (first) touched[touched_at] = u;
+#pragma unroll
+    for (int i = 0; i < steps; ++i) {
+      if (comes[i]) list(level + 1)[at++] = v[i];
+    }
   }
 
   // Spread what was put off: the pieces of large vertices.
   __device__ void expand(int level) {
-    const int lane = threadIdx.x & 31, in_tile = lane & (tile - 1);
+    const int lane = threadIdx.x & 31;
     const u32 pieces = min(seen.near[level % 3], near_capacity);
     for (u32 base = blocks.thread() / 32 * (32 / tile); base < pieces;
          base += blocks.threads() / tile) {
       const u32 i = base + lane / tile;
       const arc_piece piece = i < pieces ? near(level).at(i) : arc_piece{0, 0, 0, 0};
-      for (int step = 0; step < steps; ++step) {
-        const int arc = step * tile + in_tile;
-        const bool mine = arc < piece.count;
-        spread(mine, piece.vertex, piece.begin + arc, level,
-               mine ? news(piece.vertex, 0, level) : 0);
-      }
+      spread(piece.vertex, piece.begin, piece.count, level, news(piece.vertex, 0, level), false);
     }
   }
 
@@ -372,7 +395,7 @@ extern "C" __global__ void star_hubs(const long long* indptr, const int* indices
 // state, listed, counts, boards: 0; of each group. sizes: of each terminal how many vertices its
 // path has; or -1 where there is no room for them; or, where no centre is, whether the first terminal
 // reaches it.
-extern "C" __global__ void __launch_bounds__(1024, 1)
+extern "C" __global__ void __launch_bounds__(512, 1)
     star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
                 int tile, const query* queries, int query_count, u32* next_query,
                 const int* terminals, int words, const int* hubs, const near_hubs* within,

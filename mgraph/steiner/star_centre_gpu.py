@@ -17,6 +17,7 @@ from mgraph.steiner.star_centre_cpu import HUBS
 from mgraph.steiner.star_memory_gpu import (
     BOARD_BYTES,
     LENGTHS,
+    THREADS,
     GraphOnDevice,
     Memory,
     Workspace,
@@ -27,7 +28,6 @@ _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
 _OUTSTANDING = 8  # times the mean degree: a hub
 _WORDS, _HUB_LEVELS = 4, 4  # as in star_centre.cu
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
-_THREADS = 1024  # of a block, one on a multiprocessor
 
 KERNELS = Source(__package__, "star_centre.cu", check=LENGTHS)
 
@@ -166,7 +166,7 @@ class CentreFinder:
         kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
         kernel(
             (groups * blocks,),
-            (_THREADS,),
+            (THREADS,),
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
                 at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,

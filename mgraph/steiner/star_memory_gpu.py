@@ -14,7 +14,7 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
-_THREADS = 512  # of a block that has a multiprocessor to itself, and more registers
+THREADS = 512  # of a block that has a multiprocessor to itself, and so more registers
 _FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and blocks that do
 _SPECULATION = 8  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
@@ -67,13 +67,13 @@ class Shape(NamedTuple):
     teams: int
     groups: int
     blocks: int
-    threads: int = _THREADS
+    threads: int = THREADS
     together: int = 1
 
     @property
     def defines(self) -> dict[str, int]:
         """The kernels' macros."""
-        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": self.together}
+        return {"MGRAPHTHREADS": self.threads, "MGRAPH_TOGETHER": self.together}
 
 
 def groups_for(queries: int) -> int:
