@@ -73,7 +73,7 @@ class Shape(NamedTuple):
     @property
     def defines(self) -> dict[str, int]:
         """The kernels' macros."""
-        return {"MGRAPHTHREADS": self.threads, "MGRAPH_TOGETHER": self.together}
+        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": self.together}
 
 
 def groups_for(queries: int) -> int:

@@ -19,35 +19,37 @@ struct star_reach : star_state {
                       const bool (&reached_now)[some], int side) {
     const int lane = threadIdx.x & 31, near_written = 1 - now.near_read;
     const key_t high = now.high[side], room = less(now.seen.best, now.radius[1 - side]);
+    const u32 bit = waits_bit(side);
     bool close[some], waits[some];
     arc_range arcs[some];
     key_t least = no_key, limit[some];
+    u32 flags[some], pieces = 0, counts = 0;
+    // What is asked of memory is waited for as late as can be.
 #pragma unroll
     for (int i = 0; i < some; ++i) {
       close[i] = mine[i] && key[i] < high;
       waits[i] = mine[i] && !close[i];
       limit[i] = less(room, key[i]);
       if (waits[i]) least = min(least, key[i]);
+      flags[i] = waits[i] ? atomicOr(&labels[v[i]].flags, bit) : 0;
     }
     rows_of(close, v, limit, arcs);
 #pragma unroll
-    for (int i = 0; i < some; ++i) waits[i] = waits[i] && begins_to_wait(v[i], side);
-    u32 pieces = 0, counts = 0;  // counts: of those that wait far, and above bit 16 of those touched
+    for (int i = 0; i < some; ++i) pieces += arc_queue::pieces(arcs[i].count, tile);
+    const u32 near_sum = prefix_sum(pieces), all_near = __shfl_sync(all_lanes, near_sum, 31);
+    u32 place = 0;
+    if (lane == 0 && all_near) place = atomicAdd(&told->near[near_written], all_near);
 #pragma unroll
-    for (int i = 0; i < some; ++i) {
-      pieces += arc_queue::pieces(arcs[i].count, tile);
+    for (int i = 0; i < some; ++i) {  // counts: of those that begin to wait, and above bit 16 touched
+      waits[i] = waits[i] && !(flags[i] & bit);
       counts += waits[i] + (reached_now[i] << 16);
     }
-    // Places in all lists at once, a lane a list: near, far and touched of either side.
-    const u32 near_sum = prefix_sum(pieces), sums = prefix_sum(counts << 8 * side);
-    const u32 all_near = __shfl_sync(all_lanes, near_sum, 31);
-    const u32 all_sums = __shfl_sync(all_lanes, sums, 31);
-    u32 place = 0;
-    if (lane < 5) {
-      const u32 amount = lane == 0 ? all_near : all_sums >> 8 * (lane - 1) & 0xFF;
-      u32* const list = lane == 0   ? &told->near[near_written]
-                        : lane <= 2 ? &told->far[lane - 1][now.written[lane - 1]]
-                                    : &told->touched[lane - 3];
+    // Places in the lists of either side, a lane a list.
+    const u32 sums = prefix_sum(counts << 8 * side), all_sums = __shfl_sync(all_lanes, sums, 31);
+    if (lane > 0 && lane < 5) {
+      const u32 amount = all_sums >> 8 * (lane - 1) & 0xFF;
+      u32* const list = lane <= 2 ? &told->far[lane - 1][now.written[lane - 1]]
+                                  : &told->touched[lane - 3];
       if (amount) place = atomicAdd(list, amount);
     }
     u32 near_place = __shfl_sync(all_lanes, place, 0) + near_sum - pieces;
@@ -75,16 +77,13 @@ struct star_reach : star_state {
     }
   }
 
-  // Whether a vertex was not yet among those that wait far; it is then.
-  __device__ bool begins_to_wait(int v, int side) const {
-    const u32 bit = side == above ? waits_above : waits_below;
-    return !(atomicOr(&labels[v].flags, bit) & bit);
-  }
+  // Set where a vertex is among those that wait far.
+  __device__ static u32 waits_bit(int side) { return side == above ? waits_above : waits_below; }
 
   // What does not fit into a bucket waits far.
   __device__ void put_off(int v, int side) const {
     atomicAdd(&told->full, 1u);
-    if (begins_to_wait(v, side)) {
+    if (!(atomicOr(&labels[v].flags, waits_bit(side)) & waits_bit(side))) {
       const int half = now.written[side];
       far_list(side, half)[atomicAdd(&told->far[side][half], 1u)] = v;
     }
@@ -174,7 +173,7 @@ struct star_reach : star_state {
         mine[0] = load(&labels[v[0]]).of(side) == 0;
       } else if (mine[0]) {
         v[0] = fresh(&far_list(side, half)[i]);
-        atomicAnd(&labels[v[0]].flags, ~(side == above ? waits_above : waits_below));
+        atomicAnd(&labels[v[0]].flags, ~waits_bit(side));
         key[0] = load(&labels[v[0]]).of(side);
         // Nearer ones came into an earlier bucket by another arc.
         mine[0] = key[0] >= now.radius[side] && added(key[0], now.radius[1 - side]) < now.seen.best;

@@ -97,6 +97,7 @@ __device__ __forceinline__ key_t halved(key_t a) {
 }
 
 __device__ __forceinline__ key_t warp_min(key_t key) {
+  if constexpr (sizeof(key_t) == 4) return __reduce_min_sync(all_lanes, u32(key));
   for (int apart = 16; apart; apart /= 2) key = min(key, __shfl_xor_sync(all_lanes, key, apart));
   return key;
 }
