@@ -1,8 +1,10 @@
 """Figures of Steiner trees on GPUs, as they stand in steiner/BENCHMARKS.md.
 
     python -m tests.benchmarks.steiner_gpu single MAKER NAME … [--k 2,4] [--samples 10]
-        [--searches auto,edge] [--at-once 512]  the reference on one core, and a GPU, a query at a
-        time or many at once
+        [--searches auto,edge] [--at-once 512] [--kept FILE]  the reference on one core, and a GPU,
+        a query at a time or many at once
+    python -m tests.benchmarks.steiner_gpu reference MAKER NAME … --kept FILE [--k 8] [--samples 1]
+        the reference alone, where it takes minutes; ``single`` then finds it in FILE
     python -m tests.benchmarks.steiner_gpu many MAKER NAME [--k 8] [--samples 1000]
         how many queries at a time are how fast
     python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
@@ -15,6 +17,8 @@ and one on a core, where it takes seconds.
 """
 
 import argparse
+import json
+import pathlib
 import statistics
 import time
 
@@ -52,7 +56,21 @@ def all_seconds(graph, queries, repeats=GPU_REPEATS, **options):
     return statistics.median(seconds for seconds, _ in found), found[0][1]
 
 
-def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0):
+def reference(name, graph, k, queries, kept=None):
+    """Seconds and costs of the reference, from the file where it was kept, or kept there."""
+    key = f"{name} {k} {len(queries)}"
+    file = pathlib.Path(kept) if kept else None
+    known = json.loads(file.read_text()) if file and file.exists() else {}
+    if key not in known:
+        mgraph.steiner_tree(graph, queries[0][:2], backend="cpu")
+        found = [query_seconds(graph, one, 1, backend="cpu") for one in queries]
+        known[key] = [seconds for seconds, _ in found], [tree.cost for _, tree in found]
+        if file:
+            file.write_text(json.dumps(known))
+    return known[key]
+
+
+def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0, kept=None):
     """Print a row for each size and search: the reference, one at a time, many at once.
 
     The reference and one at a time answer the same queries, which are the first of those at once.
@@ -64,16 +82,14 @@ def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0):
     for k in sizes:
         queries = sample(on_cpu, [(k, max(samples, at_once))], seed=1)
         some = queries[:samples]
-        mgraph.steiner_tree(on_cpu, some[0], backend="cpu")
-        reference = [query_seconds(on_cpu, one, 1, backend="cpu") for one in some]
-        mean = 1000 * statistics.mean(seconds for seconds, _ in reference)
+        seconds, costs = reference(name, on_cpu, k, some, kept)
+        mean = 1000 * statistics.mean(seconds)
         for search in searches:
             asked = {"backend": "gpu", "search": search}
             mgraph.steiner_tree(on_gpu, some[0], **asked)
             repeats = GPU_REPEATS if search == "auto" else 1
             alone = [query_seconds(on_gpu, one, repeats, **asked) for one in some]
             each = 1000 * statistics.mean(seconds for seconds, _ in alone)
-            costs = [tree.cost for _, tree in reference]
             assert costs == [tree.cost for _, tree in alone], (name, k, search)
             row = f"| {name} | {k} | {search} | {mean:.4g} | {each:.3g} | {mean / each:.3g} |"
             if search == "auto" and at_once:
@@ -90,7 +106,19 @@ def single(options):
         on_gpu, _ = made(options.maker, name, "gpu")
         searches = options.searches.split(",")
         on_cpu = on_gpu.to_cpu()
-        compared(name, on_cpu, on_gpu, options.k, options.samples, searches, options.at_once)
+        compared(
+            name, on_cpu, on_gpu, options.k, options.samples, searches, options.at_once,
+            options.kept,
+        )  # fmt: skip
+
+
+def keep_reference(options):
+    for name in options.names:
+        graph, _ = made(options.maker, name, "cpu")
+        for k in options.k:
+            some = sample(graph, [(k, options.samples)], seed=1)
+            seconds, costs = reference(name, graph, k, some, options.kept)
+            print(f"{name}, k = {k}: {seconds} s, costs {costs}", flush=True)
 
 
 def many(options):
@@ -152,13 +180,13 @@ def break_even(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True)
-    for verb in (single, many, scaling, break_even):
-        one = verbs.add_parser(verb.__name__)
+    for verb in (single, keep_reference, many, scaling, break_even):
+        one = verbs.add_parser("reference" if verb is keep_reference else verb.__name__)
         one.set_defaults(run=verb)
         if verb is not break_even:
             one.add_argument("maker")
         if verb is not break_even:
-            one.add_argument("names", nargs="+" if verb is single else 1)
+            one.add_argument("names", nargs="+" if verb in (single, keep_reference) else 1)
         if verb is scaling:
             one.add_argument("folder")
             one.add_argument("gpus", type=int)
@@ -167,6 +195,7 @@ def main():
         one.add_argument("--samples", type=int, default=1000 if verb in (many, scaling) else 10)
         one.add_argument("--searches", default="auto")
         one.add_argument("--at-once", type=int, default=512)
+        one.add_argument("--kept", help="a file for the reference's times")
     options = parser.parse_args()
     options.run(options)
 
