@@ -20,7 +20,7 @@ using namespace mgraph;
 
 namespace {
 
-static_assert(sizeof(board<counters>) == 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+static_assert(sizeof(board<counters>) <= 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
 
 struct query {
   long long paths, steps;  // where its own begin
@@ -259,8 +259,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
     it.tile = tile;
     it.rows = rows;
     it.labels = labels + index * vertices;
-    it.board_of_group = blocks > 1 ? boards + index : &board_here;
-    it.told = &it.board_of_group->now;
+    it.told = blocks > 1 ? boards + index : &board_here;
     it.near_vertex = near_vertex + near_at;
     it.near_arcs = near_arcs + near_at;
     it.near_key = near_key + near_at;

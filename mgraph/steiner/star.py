@@ -12,6 +12,7 @@ between which it is the shortest.
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
@@ -105,7 +106,7 @@ def bounds(length: Any, epsilon: float) -> Any:
     return np.ceil(length / shrink(length.dtype, epsilon)).astype(np.int64)
 
 
-class InTurn:
+class InTurn(ABC):
     """A search that tries one loose path after another, of one query after another.
 
     Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``:
@@ -115,9 +116,9 @@ class InTurn:
 
     centre_finder: Any
 
+    @abstractmethod
     def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
         """Make ready for the searches of a query's tree."""
-        raise NotImplementedError
 
     def start_centres(self, terminals: list[Any]) -> list[Any]:
         """Nothing yet."""

@@ -19,18 +19,18 @@ from numba import njit
 
 from mgraph.steiner.star import Centre
 
-HUBS = 64
+HUBS = 64  # as many as a word of star_centre.cu has bits
 _1 = np.uint64(1)
 _LOW, _HIGH, _ARRIVING = 0, 1, 2  # of a vertex's words: the two bits, and what comes at this level
 
 
-def hubs_of(indptr: Any) -> Any:
-    """The vertices of most arcs, of as many arcs the least first; int64."""
+def hubs_of(indptr: Any, xp: Any = np) -> Any:
+    """The vertices of most arcs, of as many arcs the least first; int64. xp: numpy or cupy."""
     degree = indptr[1:] - indptr[:-1]
     count = min(HUBS, degree.size)
-    least = np.partition(degree, degree.size - count)[degree.size - count] if count else 0
-    candidates = np.flatnonzero(degree >= least)
-    order = np.lexsort((candidates, -degree[candidates]))
+    least = xp.partition(degree, degree.size - count)[degree.size - count] if count else 0
+    candidates = xp.flatnonzero(degree >= least)
+    order = xp.lexsort(xp.stack([candidates, -degree[candidates]]))
     return candidates[order[:count]]
 
 

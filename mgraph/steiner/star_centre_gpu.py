@@ -13,7 +13,7 @@ from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.steiner.star import Centre
-from mgraph.steiner.star_centre_cpu import HUBS
+from mgraph.steiner.star_centre_cpu import hubs_of
 from mgraph.steiner.star_memory_gpu import (
     BOARD_BYTES,
     LENGTHS,
@@ -71,14 +71,10 @@ class CentreFinder:
         import cupy
 
         n, (indptr, indices) = self.graph.n, self.graph.arguments[:2]
-        degree = indptr[1:] - indptr[:-1]
-        count = min(HUBS, n)
-        least = cupy.partition(degree, n - count)[n - count]
-        candidates = cupy.flatnonzero(degree >= least)
-        order = cupy.lexsort(cupy.stack([candidates, -degree[candidates]]))[:count]
-        self.hubs = candidates[order].astype(np.int32)
+        self.hubs = hubs_of(indptr, cupy).astype(np.int32)
         self.near_hubs = cupy.zeros((n, _HUB_LEVELS), np.uint64)
-        self.near_hubs[self.hubs, 0] = np.uint64(1) << cupy.arange(count, dtype=np.uint64)
+        bits = np.uint64(1) << cupy.arange(self.hubs.size, dtype=np.uint64)
+        self.near_hubs[self.hubs, 0] = bits
         for level in range(1, _HUB_LEVELS + 1):
             arguments = (indptr, indices, np.int32(n), np.int32(level), self.near_hubs)
             KERNELS.launch("star_hubs", arguments, **self.graph.defines(self.graph.weight))

@@ -19,7 +19,7 @@ _FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and blocks th
 _SPECULATION = 8  # loose paths of a query that are searched for at a time
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 20
-BOARD_BYTES = 640  # on which the blocks of a group tell each other what they do
+BOARD_BYTES = 640  # at most, on which the blocks of a group tell each other what they do
 _STATE_BYTES = 64  # of a team
 _TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of what is free, at most
@@ -186,8 +186,7 @@ class Workspace:
         groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
         self.groups, self.key, self.length = groups, key, np.dtype(length)
         self.labels = cupy.zeros((groups, n, 4), key)
-        for its in self.labels:  # not more than CuPy's kernels can count
-            its[:, :2] = np.iinfo(key).max
+        self.labels[..., :2] = np.iinfo(key).max
         self.near = (
             cupy.empty((groups, 2, pieces), np.int32),
             cupy.empty((groups, 2, pieces), np.uint64),

@@ -9,11 +9,7 @@ namespace mgraph {
 
 // What a group's blocks tell each other, and copies of it as at the last two barriers, for groups of
 // several blocks. T: of up to 32 words. 0 at the launch.
-template <class T> struct board {
-  union {
-    T now;
-    unsigned words[32];
-  };
+template <class T> struct board : T {
   unsigned long long published[2][32];
 };
 
@@ -65,17 +61,18 @@ struct group {
     wait();
   }
 
-  // Wait for all, and copy what they told; it is for the first warp, until all resume. The last block
-  // to arrive publishes it, so that others need not wait before they tell something new.
+  // Wait for all, and copy what they told; it is for the first warp, until the block is in step again.
+  // The last block to arrive publishes it, so that others need not wait before they tell something new.
   template <class T> __device__ void see(board<T>* told, T& seen) {
     constexpr int words = sizeof(T) / 4;
     static_assert(words <= 32, "a word a lane");
+    const volatile unsigned* const now = (const volatile unsigned*)static_cast<T*>(told);
     __syncthreads();
     if (threadIdx.x >= 32) return;
     const bool mine = threadIdx.x < words;
     unsigned word = 0;
     if (blocks == 1) {
-      if (mine) word = ((const volatile unsigned*)told->words)[threadIdx.x];
+      if (mine) word = now[threadIdx.x];
     } else {
       bool last = false;
       fence();
@@ -90,7 +87,7 @@ struct group {
       if (last) {
         fence();
         if (mine) {
-          word = ((const volatile unsigned*)told->words)[threadIdx.x];
+          word = now[threadIdx.x];
           *at = (unsigned long long)tag << 32 | word;
         }
       } else if (mine) {
@@ -105,8 +102,6 @@ struct group {
     if (mine) ((unsigned*)&seen)[threadIdx.x] = word;
     __syncwarp();
   }
-
-  __device__ void resume() { __syncthreads(); }
 };
 
 // counts: of each group.

@@ -111,8 +111,7 @@ struct star_state {
   int tile;  // lanes to a piece of arcs
   const sorted_row* rows;  // [n]; null: not sorted
   label* labels;   // [n]
-  board<counters>* board_of_group;  // in shared memory where the group is one block
-  counters* told;                   // what stands there
+  board<counters>* told;  // in shared memory where the group is one block
   standing now;
   // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
   int* near_vertex;
@@ -182,9 +181,9 @@ struct star_state {
 
   // A barrier, at which all see what all have told, and one thread of each block decides on it.
   template <class Decide> __device__ void look(Decide decide) {
-    blocks.see(board_of_group, now.seen);
+    blocks.see(told, now.seen);
     if (threadIdx.x == 0) decide();
-    blocks.resume();
+    __syncthreads();
   }
 
   // What is told at the beginning of a search. By one thread, before the others begin.
