@@ -231,7 +231,7 @@ struct search : star_reach {
 // A team of groups takes one query after another, and its groups one loose path after another, in
 // their order; those that come after one with a replacement are passed over. Its first block exchanges
 // paths. labels: no_key and no flags; counts, boards: 0; of each group. answers: for the trees.
-extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_TOGETHER)
+extern "C" __global__ void __launch_bounds__(512, 1)
         star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
                       int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
                       key_t bucket, double shrink, const query* queries, u32 query_count,

@@ -20,6 +20,7 @@ from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
     BOARD_BYTES,
     LENGTHS,
+    THREADS,
     GraphOnDevice,
     Memory,
     Shape,
@@ -30,16 +31,7 @@ from mgraph.steiner.star_memory_gpu import (
 _SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
 _LONGEST = 1 << 62  # nanoseconds
 
-_SHAPES = Shape(1, 1, 1), Shape(1, 1, 1, threads=256, together=4)
-KERNELS = Source(
-    __package__,
-    "star.cu",
-    check=tuple(
-        (*types, *((name, str(value)) for name, value in shape.defines.items()))
-        for types in LENGTHS
-        for shape in _SHAPES
-    ),
-)
+KERNELS = Source(__package__, "star.cu", check=LENGTHS)
 
 _QUERY = np.dtype(
     [("paths", "i8"), ("steps", "i8")]
@@ -186,19 +178,19 @@ class Searcher:
         at = launch.mailbox.address
         launch.begun.record()
         launch.mailbox.send(5)
-        kernel = KERNELS.kernel("star_exchange", **self.graph.defines(length), **shape.defines)
+        kernel = KERNELS.kernel("star_exchange", **self.graph.defines(length))
         counters = at(3) + np.uint64(8 * (groups + shape.teams))
         kernel(
             (groups * shape.blocks,),
-            (shape.threads,),
+            (THREADS,),
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
-                self.graph.bucket(length), shrink(self.graph.kind, queries[0].epsilon), at(0),
-                np.uint32(len(queries)), at(1), at(2), at(5), counters, answers, np.uint64(room),
-                counters + np.uint64(8), np.int32(shape.blocks), np.int32(shape.groups), at(3),
-                at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels,
-                *work.near, work.lists, work.touched,
-                *teams,
+                self.graph.bucket(length, shape.blocks),
+                shrink(self.graph.kind, queries[0].epsilon), at(0), np.uint32(len(queries)), at(1),
+                at(2), at(5), counters, answers, np.uint64(room), counters + np.uint64(8),
+                np.int32(shape.blocks), np.int32(shape.groups), at(3),
+                at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels, *work.near,
+                work.lists, work.touched, *teams,
             ),
         )  # fmt: skip
         launch.mailbox.fetch(5, 6)

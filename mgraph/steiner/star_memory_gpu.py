@@ -14,9 +14,9 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 
-THREADS = 512  # of a block that has a multiprocessor to itself, and so more registers
-_FEW_THREADS, _MOST_BLOCKS = 256, 4  # of a block that shares one, and blocks that do
-_SPECULATION = 8  # loose paths of a query that are searched for at a time
+THREADS = 512  # of a block, which has a multiprocessor to itself, and so more registers
+_SPECULATION = 16  # loose paths of a query that are searched for at a time, at most,
+_PATHS_OF_A_GROUP = 3  # and so many times fewer than there are
 _STEPS = 4  # as in arc_queue.cuh
 _MOST_PIECES = 1 << 20
 BOARD_BYTES = 640  # at most, on which the blocks of a group tell each other what they do
@@ -25,7 +25,8 @@ _TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of what is free, at most
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
-_WIDE = 4  # mean weights in the first bucket, on a graph of few arcs a vertex
+# Mean weights in the first bucket, on a graph of few arcs a vertex: of one block, and of more.
+_WIDE, _WIDER = 4, 16
 # Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
 _MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
 _ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as in star_state.cuh
@@ -59,27 +60,15 @@ def path_dtype(key: np.dtype) -> np.dtype:
 
 
 class Shape(NamedTuple):
-    """Teams of a launch, groups of a team, blocks of a group, and threads of a block.
-
-    together: blocks on a multiprocessor, which share its registers.
-    """
+    """Teams of a launch, groups of a team, and blocks of a group."""
 
     teams: int
     groups: int
     blocks: int
-    threads: int = THREADS
-    together: int = 1
-
-    @property
-    def defines(self) -> dict[str, int]:
-        """The kernels' macros."""
-        return {"MGRAPH_THREADS": self.threads, "MGRAPH_TOGETHER": self.together}
 
 
 def groups_for(queries: int) -> int:
     """For how many groups at most ``shape_for`` asks."""
-    if queries > multiprocessors():
-        return min(queries, _MOST_BLOCKS * multiprocessors())
     return min(queries * _SPECULATION, multiprocessors())
 
 
@@ -88,14 +77,9 @@ def shape_for(queries: int, paths: int, most: int) -> Shape:
 
     most: groups for which there is memory.
     """
-    if queries > multiprocessors():  # blocks that are small hide one another's waiting
-        teams = min(queries, _MOST_BLOCKS * multiprocessors(), most)
-        if teams > multiprocessors():
-            return Shape(teams, 1, 1, _FEW_THREADS, _MOST_BLOCKS)
-        return Shape(teams, 1, 1)
     teams = min(queries, multiprocessors(), most)
     blocks = multiprocessors() // teams
-    groups = min(paths, _SPECULATION, blocks, most // teams)
+    groups = min(-(-paths // _PATHS_OF_A_GROUP), _SPECULATION, blocks, most // teams)
     return Shape(teams, groups, blocks // groups)
 
 
@@ -152,10 +136,12 @@ class GraphOnDevice:
             rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
         self.sorted_rows = marks, rows
 
-    def bucket(self, length: str) -> Any:
-        """The key of the range of distances with which a search begins."""
-        wide = self.mean_degree <= _FEW_ARCS
-        begin = self.mean_weight * _WIDE if wide else self.mean_weight / self.mean_degree
+    def bucket(self, length: str, blocks: int) -> Any:
+        """The key of the range of distances with which a search by so many blocks begins."""
+        if self.mean_degree <= _FEW_ARCS:
+            begin = self.mean_weight * (_WIDE if blocks == 1 else _WIDER)
+        else:
+            begin = self.mean_weight / self.mean_degree
         kind = np.dtype(length)
         begin = max(1.0, begin) if kind.kind == "i" else begin
         return np.array([begin]).astype(kind).view(key_dtype(kind))[0]
@@ -237,7 +223,7 @@ class Memory:
         import cupy
 
         each = 2 * capacity * step_dtype(np.dtype("i8")).itemsize
-        most = max(1, min(_MOST_BLOCKS * multiprocessors(), _TREES_BYTES // each))
+        most = max(1, min(multiprocessors(), _TREES_BYTES // each))
         taken = shape or shape_for(queries, paths, most)
         work = self.workspace(length, taken.teams * taken.groups)
         if work.groups < taken.teams * taken.groups:
