@@ -221,8 +221,7 @@ struct star_tree {
     __syncthreads();
     for (int i = threadIdx.x; i < slots; i += blockDim.x) {
       if (paths[i].vertex >= 0 && paths[i].up == slot) {
-        atomicAdd(&children, 1);
-        child = i;
+        if (atomicAdd(&children, 1) == 0) child = i;
       }
     }
     __syncthreads();
