@@ -16,7 +16,14 @@ def multiprocessors() -> int:
     """The number of streaming multiprocessors of the current device."""
     import cupy
 
-    return int(cupy.cuda.Device().attributes["MultiProcessorCount"])
+    return _multiprocessors_of(cupy.cuda.runtime.getDevice())
+
+
+@functools.cache
+def _multiprocessors_of(device: int) -> int:
+    import cupy
+
+    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])  # asks for them all
 
 
 @functools.cache
