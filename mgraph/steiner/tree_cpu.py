@@ -40,17 +40,19 @@ class LoosePaths(NamedTuple):
     length: Any
 
 
-def from_edges(src: Any, dst: Any, weight: Any, terminals: Any) -> Tree:
+@njit(cache=True, nogil=True)
+def from_edges(src, dst, weight, terminals):
     """The tree of these edges without its branches that lead to no terminal.
 
     src, dst: ids; weight: int64 or float64. terminals: ids, ascending, all of them in the tree.
     """
-    ids = np.unique(np.concatenate([src, dst, terminals]).astype(np.int64))
-    ends = np.searchsorted(ids, src), np.searchsorted(ids, dst)
+    ids = np.unique(np.concatenate((src, dst, terminals)))
     terminal = np.zeros(ids.size, np.bool_)
     terminal[np.searchsorted(ids, terminals)] = True
     root = np.searchsorted(ids, terminals[0])
-    return _from_edges(ids, *ends, weight, terminal, root)
+    return _of_places(
+        ids, np.searchsorted(ids, src), np.searchsorted(ids, dst), weight, terminal, root
+    )
 
 
 def in_order(tree: Tree) -> Tree:
@@ -82,7 +84,7 @@ def without_cycles(vertex, weight, start):
 
 
 @njit(cache=True, nogil=True)
-def _from_edges(ids, src, dst, weight, terminal, root):
+def _of_places(ids, src, dst, weight, terminal, root):
     size = ids.size
     start = np.zeros(size + 1, np.int64)
     for edge in range(src.size):

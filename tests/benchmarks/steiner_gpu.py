@@ -8,7 +8,6 @@
     python -m tests.benchmarks.steiner_gpu many MAKER NAME [--k 8] [--samples 1000]
         how many queries at a time are how fast
     python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
-    python -m tests.benchmarks.steiner_gpu break_even [--k 2,4]     from where on a GPU is faster
 
 MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
 undirected graph. Queries are drawn as the paper on STAR draws them. Times are the host's, from the
@@ -25,7 +24,6 @@ import time
 import numpy as np
 
 import mgraph
-from mgraph import CopyModel
 from mgraph.steiner.sampling import sample
 from tests.benchmarks.makers import made
 
@@ -170,25 +168,14 @@ def scaling(options):
         )
 
 
-def break_even(options):
-    for scale in range(8, 24):
-        model = CopyModel(1 << scale, 8, weights=(1, 99))
-        edges, _ = mgraph.edges(model, backend="cpu")
-        graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
-        sizes = [k for k in options.k if k <= model.n // 2]
-        compared(f"{graph.m:,} arcs", graph, graph.to_gpu(), sizes, options.samples, ["auto"])
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True)
-    for verb in (single, keep_reference, many, scaling, break_even):
+    for verb in (single, keep_reference, many, scaling):
         one = verbs.add_parser("reference" if verb is keep_reference else verb.__name__)
         one.set_defaults(run=verb)
-        if verb is not break_even:
-            one.add_argument("maker")
-        if verb is not break_even:
-            one.add_argument("names", nargs="+" if verb in (single, keep_reference) else 1)
+        one.add_argument("maker")
+        one.add_argument("names", nargs="+" if verb in (single, keep_reference) else 1)
         if verb is scaling:
             one.add_argument("folder")
             one.add_argument("gpus", type=int)
