@@ -14,6 +14,7 @@ class Mailbox:
         """Allocate nothing yet."""
         self._host: Any = np.empty(0, np.uint8)
         self._device: Any = None
+        self._addresses = 0, 0  # of either memory
 
     def lay_out(self, *parts: tuple[int, Any]) -> list[np.ndarray]:
         """Arrays of so many elements of these types, one behind another, to be filled."""
@@ -28,6 +29,7 @@ class Mailbox:
             size = 2 * self._starts[-1]
             self._host = cupyx.empty_pinned(size, np.uint8)
             self._device = cupy.empty(size, np.uint8)
+            self._addresses = self._host.ctypes.data, self._device.data.ptr
         return [
             self._host[start : start + count * np.dtype(dtype).itemsize].view(dtype)
             for start, (count, dtype) in zip(self._starts, parts, strict=False)
@@ -35,7 +37,7 @@ class Mailbox:
 
     def address(self, part: int) -> np.uint64:
         """Where a part is on the device."""
-        return np.uint64(self._device.data.ptr + self._starts[part])
+        return np.uint64(self._addresses[1] + self._starts[part])
 
     def send(self, parts: int) -> None:
         """Copy the first parts to the device, on the current stream."""
@@ -49,7 +51,7 @@ class Mailbox:
         import cupy
         from cupy.cuda import runtime
 
-        device, host = self._device.data.ptr + start, self._host.ctypes.data + start
+        host, device = (address + start for address in self._addresses)
         kind = runtime.memcpyHostToDevice if to_device else runtime.memcpyDeviceToHost
         target, source = (device, host) if to_device else (host, device)
         stream = cupy.cuda.get_current_stream().ptr

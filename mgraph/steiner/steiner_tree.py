@@ -22,7 +22,7 @@ from mgraph.steiner.tree_cpu import Tree
 
 METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
 SEARCHES = ("auto", "dijkstra", "node", "edge")
-BREAK_EVEN_ARCS = 1 << 21  # below so many a query is faster on a CPU: see BENCHMARKS.md
+BREAK_EVEN_ARCS = 1 << 20  # below so many a query is faster on a CPU: see BENCHMARKS.md
 TOGETHER = 512  # queries on a GPU
 
 
