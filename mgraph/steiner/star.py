@@ -26,17 +26,14 @@ LEAST_GAIN = 1e-9
 
 
 class Centre(NamedTuple):
-    """Paths from a vertex to each terminal, one after another.
+    """The first tree: of paths from the centre, a vertex, to each terminal.
 
-    vertex, weight: int64 or float64, of all paths; a path's weights begin with a 0. start:
-    ``(k + 1,)``. levels: of the breadth-first search; -1 where no vertex is reached by all, and
-    then ``start`` says for each terminal whether the first one reaches it. seconds: this query's
-    share of the time.
+    tree: None where no vertex is reached by all; then there is no path from the first terminal to
+    ``other``. levels: of the breadth-first search. seconds: this query's share of the time.
     """
 
-    vertex: Any
-    weight: Any
-    start: Any
+    tree: Tree | None
+    other: int
     levels: int
     seconds: float
 
@@ -84,12 +81,6 @@ class Search(Protocol):
 
     def finish(self, ticket: Any) -> None:
         """Wait until each query is complete, or its time is up."""
-
-
-def first_tree(centre: Centre, terminals: Any) -> Tree:
-    """The tree of a centre's paths: each is followed from where it leaves those before it."""
-    src, dst, weight = tree_cpu.without_cycles(*centre[:3])
-    return tree_cpu.from_edges(src, dst, weight, terminals)
 
 
 def shrink(kind: np.dtype, epsilon: float) -> float:
@@ -186,13 +177,11 @@ def run(
     def first_queries(crew: range, ticket: Any) -> dict[int, Query | Apart]:
         found: dict[int, Query | Apart] = {}
         for i, centre in zip(crew, search.centres(ticket), strict=True):
-            began = time.perf_counter()
-            if centre.levels < 0:
-                found[i] = Apart(int(terminals[i][np.flatnonzero(centre.start == 0)[0]]))
-                continue
-            tree = first_tree(centre, terminals[i])
-            spent = time.perf_counter() - began + centre.seconds
-            found[i] = Query(tree, epsilon, time_limit - spent, spent)
+            if centre.tree is None:
+                found[i] = Apart(centre.other)
+            else:
+                left = time_limit - centre.seconds
+                found[i] = Query(centre.tree, epsilon, left, centre.seconds)
         return found
 
     done: dict[int, Query | Apart] = {}

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre
 
 HUBS = 64  # as many as a word of star_centre.cu has bits
@@ -147,10 +148,10 @@ def _code(state, vertex, terminal):
 def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
     vertex = np.empty(1 + terminals.size * (levels + 1), np.int64)
     weight = np.zeros(vertex.size, kind.dtype)
-    start = np.zeros(terminals.size + 1, np.int64)
+    begin = np.empty(terminals.size, np.int64)
     at = np.int64(0)
     for i in range(terminals.size):
-        x = centre
+        x, begin[i] = centre, at
         vertex[at] = x
         at += 1
         while x != terminals[i]:
@@ -166,8 +167,7 @@ def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
             x = least
             vertex[at], weight[at] = x, lightest
             at += 1
-        start[i + 1] = at
-    return vertex[:at], weight[:at], start
+    return vertex, weight, begin, np.append(begin[1:], at) - begin
 
 
 class CentreFinder:
@@ -182,7 +182,7 @@ class CentreFinder:
         self.state = np.zeros((0, 3, 0), np.uint64)
 
     def run(self, terminals: Any) -> Centre:
-        """Find the centre of terminals (int64, ascending, distinct) and its paths to them."""
+        """The tree of the paths from the centre of terminals (int64, ascending, distinct)."""
         began = time.perf_counter()
         n, words = self.touched.size, -(-terminals.size // 64)
         if self.state.shape[2] != words:
@@ -193,10 +193,13 @@ class CentreFinder:
         centre, levels, count = _meet(
             *self.csr[:2], terminals, self.hubs, self.state, self.touched, full
         )
+        tree, other = None, -1
         if levels < 0:
             seen = self.state[terminals]
-            paths = terminals[:0], self.kind[:0], (seen[:, _LOW] | seen[:, _HIGH])[:, 0] & _1
+            reached = (seen[:, _LOW] | seen[:, _HIGH])[:, 0] & _1
+            other = int(terminals[np.flatnonzero(reached == 0)[0]])
         else:
             paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
+            tree = tree_cpu.from_paths(*paths, terminals, self.kind[0])
         self.state[self.touched[:count]] = 0
-        return Centre(*paths, int(levels), time.perf_counter() - began)
+        return Centre(tree, other, int(levels), time.perf_counter() - began)

@@ -12,6 +12,7 @@ import numpy as np
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
+from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre
 from mgraph.steiner.star_centre_cpu import hubs_of
 from mgraph.steiner.star_memory_gpu import (
@@ -91,7 +92,7 @@ class CentreFinder:
         return _Ticket(terminals, counts, work, time.perf_counter() - began, launched)
 
     def finish(self, ticket: "_Ticket") -> list[Centre]:
-        """The centres, and their paths."""
+        """The trees of the centres' paths."""
         import cupy
 
         terminals, counts, work, seconds, (groups, begun, done, found, sizes) = ticket
@@ -105,21 +106,19 @@ class CentreFinder:
             done.synchronize()
         ends = np.cumsum(counts)
         used = int(ends[-1]) * self.room * work.steps.itemsize
-        paths = self.memory.pool(used)[:used].get(stream=self._stream)
-        paths = paths.view(work.steps).reshape(-1, self.room)
-        seconds = (seconds + time.perf_counter() - began) / len(terminals)
-        centres = []
-        for end, count, levels in zip(ends, counts, found["levels"].tolist(), strict=True):
-            its = sizes[end - count : end]
+        paths = self.memory.pool(used)[:used].get(stream=self._stream).view(work.steps)
+        vertex, weight = paths["vertex"], paths["weight"].view(work.length)
+        begin, zero = np.arange(ends[-1]) * self.room, self.graph.kind.type(0)
+        told: list[tuple[Any, int, int]] = []
+        for some, end, levels in zip(terminals, ends, found["levels"].tolist(), strict=True):
+            its = slice(end - some.size, end)
             if levels < 0:
-                centres.append(Centre(None, None, its.copy(), -1, seconds))
-                continue
-            steps = paths[end - count : end][np.arange(self.room) < its[:, None]]
-            weight = steps["weight"].copy().view(work.length).astype(self.graph.kind)
-            start = np.zeros(count + 1, np.int64)
-            np.cumsum(its, out=start[1:])
-            centres.append(Centre(steps["vertex"].astype(np.int64), weight, start, levels, seconds))
-        return centres
+                told.append((None, int(some[np.flatnonzero(sizes[its] == 0)[0]]), -1))
+            else:
+                tree = tree_cpu.from_paths(vertex, weight, begin[its], sizes[its], some, zero)
+                told.append((tree, -1, levels))
+        seconds = (seconds + time.perf_counter() - began) / len(terminals)
+        return [Centre(*what, seconds) for what in told]
 
     def _states(self, words: int, groups: int) -> int:
         """Have states of so many words for some groups; returns for how many."""

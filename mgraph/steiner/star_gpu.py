@@ -212,27 +212,22 @@ class Searcher:
         told = outcomes.copy()
         used = int((told["start"] + told["size"]).max(initial=0))
         steps = launch.fetched(used * step.itemsize).view(step)
+        vertex, key = steps["vertex"], steps["weight"]
+        weight, last = key.view(length), key == np.iinfo(key.dtype).max
         launch.free = True
         for query, its in zip(queries, told, strict=True):
             if its["start"] < 0:  # again, with more memory
                 seconds += self._read([query], *self._launch([query], length, 4 * spare))
                 continue
             if its["accepted"]:
-                found = steps[its["start"] : its["start"] + its["size"]]
-                query.tree = self._tree(found, length, query.tree)
+                its_steps = slice(its["start"], its["start"] + its["size"])
+                found = vertex[its_steps], weight[its_steps], last[its_steps]
+                query.tree = tree_cpu.from_steps(*found, query.tree)
             query.searches, query.accepted = int(its["searches"]), int(its["accepted"])
             query.complete = not its["late"]
             query.seconds["searches"] = float(its["searching"])
             query.seconds["splits_and_merges"] = float(its["exchanging"])
         return seconds + time.perf_counter() - began
-
-    def _tree(self, steps: Any, length: str, before: tree_cpu.Tree) -> tree_cpu.Tree:
-        """The tree of some paths. before: one of the same terminals."""
-        edge = steps["weight"][:-1] != np.iinfo(steps["weight"].dtype).max
-        vertex = steps["vertex"].astype(np.int64)
-        weight = steps["weight"][:-1][edge].view(length).astype(self.graph.kind)
-        terminals = np.sort(before.vertex[before.terminal])
-        return tree_cpu.from_edges(vertex[:-1][edge], vertex[1:][edge], weight, terminals)
 
 
 def _write_queries(

@@ -62,25 +62,43 @@ def in_order(tree: Tree) -> Tree:
 
 
 @njit(cache=True, nogil=True)
-def without_cycles(vertex, weight, start):
-    """The edges of a tree that holds the ends of paths from one vertex: src, dst and weight.
+def from_paths(vertex, weight, begin, size, terminals, zero):
+    """The tree of paths from one vertex to each terminal; returns it.
 
-    Path i is ``vertex[start[i] : start[i + 1]]``, with the weights to the vertices before. Each is
-    followed from the last of its vertices that an earlier path has.
+    Path i is ``vertex[begin[i] : begin[i] + size[i]]``, with the weights to the vertices before;
+    integers of any size. Each is followed from the last of its vertices that an earlier path has.
+    zero: of the tree's weights, int64 or float64.
     """
-    known = {vertex[0]}
-    src, dst = np.empty(vertex.size, np.int64), np.empty(vertex.size, np.int64)
-    to = np.empty(vertex.size, weight.dtype)
+    known = {np.int64(vertex[begin[0]])}
+    total = size.sum()
+    src, dst = np.empty(total, np.int64), np.empty(total, np.int64)
+    to = np.full(total, zero)
     count = 0
-    for i in range(start.size - 1):
-        at = start[i + 1] - 1
-        while vertex[at] not in known:
+    for i in range(begin.size):
+        end = begin[i] + size[i]
+        at = end - 1
+        while np.int64(vertex[at]) not in known:
             at -= 1
-        for step in range(at + 1, start[i + 1]):
+        for step in range(at + 1, end):
             src[count], dst[count], to[count] = vertex[step - 1], vertex[step], weight[step]
-            known.add(vertex[step])
+            known.add(dst[count])
             count += 1
-    return src[:count], dst[:count], to[:count]
+    return from_edges(src[:count], dst[:count], to[:count], terminals)
+
+
+@njit(cache=True, nogil=True)
+def from_steps(vertex, weight, last, before):
+    """The tree of some loose paths, one after another. before: a tree of the same terminals.
+
+    vertex: integers of any size. weight: to the next vertex; but where ``last`` says that a vertex
+    is its path's last one.
+    """
+    edges = np.flatnonzero(~last)
+    src, dst = np.empty(edges.size, np.int64), np.empty(edges.size, np.int64)
+    to = np.empty(edges.size, before.weight.dtype)
+    for i, step in enumerate(edges):
+        src[i], dst[i], to[i] = vertex[step], vertex[step + 1], weight[step]
+    return from_edges(src, dst, to, np.sort(before.vertex[before.terminal]))
 
 
 @njit(cache=True, nogil=True)

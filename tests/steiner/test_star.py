@@ -78,6 +78,22 @@ def hops_from(graph, source):
     return hops
 
 
+def first_edges(graph, centre, hops):
+    """Of the paths from the centre by the least nearer neighbours, each from where it is new."""
+    known, edges = {centre}, []
+    for reached in hops:
+        path = [centre]
+        while reached[path[-1]]:
+            nearer = [x for x, _ in neighbours(graph, path[-1]) if reached[x] < reached[path[-1]]]
+            path.append(min(nearer))
+        last = max(i for i, v in enumerate(path) if v in known)
+        edges += pairwise(path[last:])
+        known.update(path)
+    weights = [min(w for x, w in neighbours(graph, u) if x == v) for u, v in edges]
+    src, dst = np.array(edges, np.int64).reshape(-1, 2).T.copy()
+    return src, dst, np.array(weights, kind_of(graph))
+
+
 @given(strategies.problems(most=20, terminals=8))
 @settings(deadline=None, max_examples=100)
 def test_the_centre_is_where_all_terminals_meet_first(problem):
@@ -93,14 +109,9 @@ def test_the_centre_is_where_all_terminals_meet_first(problem):
         search.centre_finder.hubs = hubs  # whether they are looked at first or not
         (found,) = search.centres([terminals])
         assert found.levels == levels
-        for i, reached in enumerate(hops):
-            path = found.vertex[found.start[i] : found.start[i + 1]].tolist()
-            assert path[0] == centre
-            assert path[-1] == terminals[i]
-            assert [reached[v] for v in path] == list(range(reached[centre], -1, -1))
-            for u, v in pairwise(path):
-                nearer = [x for x, _ in neighbours(graph, u) if reached[x] == reached[v]]
-                assert v == min(nearer)
+        expected = tree_cpu.from_edges(*first_edges(graph, centre, hops), terminals)
+        for there, wanted in zip(found.tree, expected, strict=True):
+            assert (there == wanted).all()
     assert not search.centre_finder.state.any()
 
 
