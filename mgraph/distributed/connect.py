@@ -15,8 +15,9 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.deadline import interrupted_later
 from mgraph.distributed.dashboard import LazyDashboard
-from mgraph.distributed.interrupts import ignore_interrupts, interrupted_later, interrupts_blocked
+from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
 DASHBOARD = "127.0.0.1:8787"

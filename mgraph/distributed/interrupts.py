@@ -1,14 +1,11 @@
 """What ctrl-C does to the processes of a cluster that was started here.
 
-A terminal sends it to all of them. The client ends them, so workers ignore it; and what Dask cannot
-close, since it is half started, is started first.
+A terminal sends it to all of them. The client ends them, so workers ignore it.
 """
 
 import contextlib
 import signal
-import threading
 from collections.abc import Iterator
-from typing import Any
 
 
 def ignore_interrupts() -> None:
@@ -24,34 +21,3 @@ def interrupts_blocked() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
-def interrupted_later() -> Iterator[None]:
-    """Hold ctrl-C back until the block is over, for what must not be left half done.
-
-    That is what Dask starts, since it cannot close it half started, and imports: extension modules
-    lose a KeyboardInterrupt. Where ctrl-C is ignored, or in a thread that does not get it, as is.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or before in (signal.SIG_IGN, None):
-        yield
-        return
-    held: list[int] = []
-
-    def hold(number: int, frame: Any) -> None:
-        if held:  # a second one comes through
-            raise KeyboardInterrupt
-        held.append(number)
-
-    signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    except Exception:  # perhaps of a worker that was interrupted, too
-        if not held:
-            raise
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if held:
-        raise KeyboardInterrupt

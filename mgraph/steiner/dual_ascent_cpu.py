@@ -23,13 +23,13 @@ sees a few times the arcs of its last one. Memory: 8 bytes an arc, 18 a vertex.
 
 import heapq
 import math
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from mgraph.core import csr_cpu, heap_cpu
+from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths import dijkstra_cpu
@@ -116,11 +116,11 @@ def _turn(indptr, indices, reduced, terminal, root, active, most, radius, inside
     return now, done, into, heap
 
 
-def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: float = math.inf) -> Ascent:
+def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: Deadline = NEVER) -> Ascent:
     """The bound of a dual ascent away from a root, one of the terminals.
 
     csr: indptr, indices and weights, of both arcs of every edge. terminals: two or more, int64,
-    ascending, of one component. deadline: of ``time.perf_counter``; the bound is then what it is.
+    ascending, of one component. deadline: the bound is then what it is.
     """
     indptr, indices, weights = csr
     n = indptr.size - 1
@@ -133,7 +133,7 @@ def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: float = 
     total = 0
     queue = [(int(indptr[t + 1] - indptr[t]), t) for t in terminals.tolist() if t != root]
     heapq.heapify(queue)
-    while queue and time.perf_counter() < deadline:
+    while queue and not deadline.over:
         into, t = heapq.heappop(queue)
         most = max(into, int(SLACK * queue[0][0])) if queue else _FAR
         rise, done, into, heap = _turn(

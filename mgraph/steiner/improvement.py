@@ -17,12 +17,12 @@ E. Uchoa, R. F. Werneck, "A robust and scalable algorithm for the Steiner proble
 """
 
 import math
-import time
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.deadline import Deadline
 from mgraph.steiner import (
     dual_ascent_cpu,
     mehlhorn_cpu,
@@ -54,7 +54,7 @@ class Improved(NamedTuple):
 class _LocalSearch:
     """The three local searches in a part of a graph, on trees of the whole graph's ids."""
 
-    def __init__(self, part: Part, search: star.Search, deadline: float) -> None:
+    def __init__(self, part: Part, search: star.Search, deadline: Deadline) -> None:
         self.part, self.search, self.deadline = part, search, deadline
         self.eliminator = Eliminator(part.csr)
 
@@ -62,7 +62,7 @@ class _LocalSearch:
         """A local optimum, or what there is at the deadline. eliminating: key vertices, too."""
         tree = _inside(self.part, tree)
         steps, idle, at = (self._insert, self._exchange, self._eliminate)[: 2 + eliminating], 0, 0
-        while idle < len(steps) and time.perf_counter() < self.deadline:
+        while idle < len(steps) and not self.deadline.over:
             better = steps[at % len(steps)](tree)
             idle = 1 if cost_of(better) < cost_of(tree) else idle + 1
             tree, at = better, at + 1
@@ -78,7 +78,7 @@ class _LocalSearch:
         return self.eliminator.improved(tree, self.deadline)
 
 
-def _on_cpu(part: Part, deadline: float) -> _LocalSearch:
+def _on_cpu(part: Part, deadline: Deadline) -> _LocalSearch:
     return _LocalSearch(part, Searcher(*part.csr, length_kind(part.csr[2]).name), deadline)
 
 
@@ -87,17 +87,18 @@ def cost_of(tree: Tree) -> Any:
     return (math.fsum if tree.weight.dtype.kind == "f" else sum)(tree.weight.tolist())
 
 
-def improved(search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: float) -> Tree:
+def improved(search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Tree:
     """The tree of ``bounded``."""
     return bounded(search, csr, tree, terminals, deadline).tree
 
 
-def bounded(search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: float) -> Improved:
+def bounded(
+    search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: Deadline
+) -> Improved:
     """The best tree that was found, no dearer than the given one, and the best lower bound.
 
     search: STAR's in this graph. csr: NumPy's indptr, indices and weights, all above 0. terminals:
-    two or more, int64, ascending. deadline: of ``time.perf_counter``; then the best so far comes
-    back.
+    two or more, int64, ascending. deadline: then the best so far comes back.
     """
     part = Part(csr, np.arange(csr[0].size - 1), terminals)
     local, pool = _LocalSearch(part, search, deadline), [tree]
@@ -116,9 +117,9 @@ def _rounds(local: _LocalSearch, pool: list[Tree], rounds: int, rng: np.random.G
     """
     whole, bound, deadline = local.part, 0, local.deadline
     for i in range(rounds):
-        part, now = local.part, time.perf_counter()
+        part, half = local.part, deadline.within(deadline.left / 2)
         root = rng.choice(part.terminals)
-        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, now + (deadline - now) / 2)
+        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half)
         bound = max(bound, min(ascent.bound, cost_of(pool[0])))
         if not ascent.complete or _done(pool, bound, deadline):
             break
@@ -163,11 +164,11 @@ def _add(pool: list[Tree], tree: Tree) -> None:
     pool.insert(0 if cost_of(tree) < cost_of(pool[0]) else len(pool), tree)
 
 
-def _done(pool: list[Tree], bound: Any, deadline: float) -> bool:
+def _done(pool: list[Tree], bound: Any, deadline: Deadline) -> bool:
     """Whether time is up, or no tree is cheaper than the first, but for fractions' rounding."""
     cost = cost_of(pool[0])
     least = cost if isinstance(cost, int) else cost * (1 - LEAST_GAIN)
-    return bound >= least or time.perf_counter() >= deadline
+    return bound >= least or deadline.over
 
 
 def _start(guide: Part, part: Part, rng: np.random.Generator) -> Tree:

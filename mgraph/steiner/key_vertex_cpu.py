@@ -16,13 +16,12 @@ more than that search; and each key vertex a look at the crossings shorter than 
 After a gain all that begins anew. Memory: 33 bytes a vertex, 16 more where it was reached.
 """
 
-import math
-import time
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.mehlhorn_cpu import Crossings, join, new_heaps, new_regions, paths, seeded
@@ -142,16 +141,16 @@ class Eliminator:
         n, m = csr[0].size - 1, csr[1].size
         self.regions, self.heaps = new_regions(n, length_kind(csr[2])), new_heaps(n, m)
 
-    def improved(self, tree: Tree, deadline: float = math.inf) -> Tree:
+    def improved(self, tree: Tree, deadline: Deadline = NEVER) -> Tree:
         """The tree after one pass over its key vertices; the same object if none can go.
 
-        deadline: of ``time.perf_counter``; no vertex is tried past it.
+        deadline: no vertex is tried past it.
         """
         tried = -1
         while True:
             keys = np.flatnonzero((tree_cpu.degrees(tree) > 2) & ~tree.terminal)
             keys = keys[tree.vertex[keys] > tried]
-            if not keys.size or time.perf_counter() >= deadline:
+            if not keys.size or deadline.over:
                 return tree
             keys = keys[np.argsort(tree.vertex[keys])]
             better, tried = self._without_one(tree, keys, deadline)
@@ -159,7 +158,7 @@ class Eliminator:
                 return tree
             tree = better
 
-    def _without_one(self, tree: Tree, keys: Any, deadline: float) -> tuple[Tree | None, int]:
+    def _without_one(self, tree: Tree, keys: Any, deadline: Deadline) -> tuple[Tree | None, int]:
         """A cheaper tree without the first of some key vertices that can go, or None; and that."""
         csr, regions, (heap, arc_heap) = self.csr, self.regions, self.heaps
         infinity, kind = regions.distance[-1], regions.distance.dtype
@@ -174,7 +173,7 @@ class Eliminator:
         known = _crossings(*csr, regions, cells, start, dearest)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():
-            if time.perf_counter() >= deadline:
+            if deadline.over:
                 break
             parent[:] = 0
             parent[loose.first[loose.last == at][0] : tree.end[at]] = -1

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mgraph.core.deadline import NEVER, Deadline
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
 
@@ -41,16 +42,23 @@ class Centre(NamedTuple):
 class Query:
     """A query on its way: its tree, and what happened so far.
 
-    time_left: seconds for the exchanges. complete: whether no loose path has a shorter replacement.
-    seconds: of the initial tree, searches, splits and merges.
+    time_left: seconds for the exchanges. until: when they must end, too, on a CPU. complete:
+    whether no loose path has a shorter replacement. seconds: of the initial tree, searches, splits
+    and merges.
     """
 
     def __init__(
-        self, tree: Tree, epsilon: float = 0.0, time_left: float = math.inf, spent: float = 0.0
+        self,
+        tree: Tree,
+        *,
+        epsilon: float = 0.0,
+        time_left: float = math.inf,
+        until: Deadline = NEVER,
+        spent: float = 0.0,
     ) -> None:
         """Take the first tree. spent: seconds, on it."""
         self.tree, self.paths = tree, tree_cpu.loose_paths(tree)
-        self.epsilon, self.time_left = epsilon, time_left
+        self.epsilon, self.time_left, self.until = epsilon, time_left, until
         self.searches = self.accepted = 0
         self.complete = False
         self.initial_cost = self.tree.weight.sum().item()
@@ -126,19 +134,19 @@ class InTurn(ABC):
     def finish(self, ticket: list[Query]) -> None:
         """Search and exchange."""
         for query in ticket:
-            deadline = time.perf_counter() + query.time_left
-            while not query.complete and time.perf_counter() < deadline:
+            deadline = query.until.within(query.time_left)
+            while not query.complete and not deadline.over:
                 self._exchange_one(query, deadline)
             if query.accepted:
                 query.tree = tree_cpu.in_order(query.tree)
 
-    def _exchange_one(self, query: Query, deadline: float) -> None:
+    def _exchange_one(self, query: Query, deadline: Deadline) -> None:
         """Exchange the first loose path that has a shorter replacement."""
         began = time.perf_counter()
         find = self.searcher(query)
         paths, vertex = query.paths, np.empty(0, np.int64)
         for i, below in enumerate(bounds(paths.length, query.epsilon)):
-            if time.perf_counter() >= deadline:
+            if deadline.over:
                 return
             vertex, weight = find(i, below)
             query.searches += 1
@@ -161,13 +169,14 @@ def run(
     *,
     epsilon: float = 0.0,
     time_limit: float = math.inf,
+    until: Deadline = NEVER,
     together: int = 1,
 ) -> Iterator[tuple[int, Query | Apart]]:
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
     terminals: an array a query, int64, ascending, distinct. time_limit: seconds after which a query
-    comes back as it is. While the exchanges of some are on their way, those before are handed out,
-    and the first trees of the next are made.
+    comes back as it is. until: when all must end, on a CPU. While the exchanges of some are on
+    their way, those before are handed out, and the first trees of the next are made.
     """
     crews = [range(len(terminals))[i : i + together] for i in range(0, len(terminals), together)]
 
@@ -180,8 +189,13 @@ def run(
             if centre.tree is None:
                 found[i] = Apart(centre.other)
             else:
-                left = time_limit - centre.seconds
-                found[i] = Query(centre.tree, epsilon, left, centre.seconds)
+                found[i] = Query(
+                    centre.tree,
+                    epsilon=epsilon,
+                    time_left=time_limit - centre.seconds,
+                    until=until,
+                    spent=centre.seconds,
+                )
         return found
 
     done: dict[int, Query | Apart] = {}
@@ -196,8 +210,8 @@ def run(
     yield from done.items()
 
 
-def exchanged(search: Search, tree: Tree, deadline: float) -> Tree:
+def exchanged(search: Search, tree: Tree, deadline: Deadline) -> Tree:
     """A tree of which no loose path can be exchanged for a shorter one, from any tree."""
-    query = Query(tree, time_left=deadline - time.perf_counter())
+    query = Query(tree, time_left=deadline.left, until=deadline)
     search.finish(search.start([query]))
     return query.tree

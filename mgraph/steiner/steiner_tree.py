@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.deadline import Deadline, interrupted_later
 from mgraph.core.graph import Graph
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import DisconnectedError, UsageError
@@ -85,6 +86,7 @@ class _Manner:
     improve: bool
     bound: bool
     time_limit: float
+    until: Deadline  # stopped when the caller goes away
 
 
 def steiner_tree(
@@ -160,7 +162,7 @@ def steiner_trees(
             raise UsageError("terminals must name a vertex at least, and a query has none")
     where = _backend_for(ready, wanted, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
-    how = _Manner(method, search, where, epsilon, improve, bound, limit)
+    how = _Manner(method, search, where, epsilon, improve, bound, limit, Deadline())
     return _answers(ready, wanted, how, together)
 
 
@@ -223,6 +225,7 @@ def _answers(
             inside,
             epsilon=how.epsilon,
             time_limit=how.time_limit,
+            until=how.until,
             together=together or TOGETHER,
         )
         threads = min(len(wanted), _cores()) if how.improve or how.bound else 1
@@ -238,15 +241,30 @@ def _side_by_side(
 ) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
     """What is left to do on a CPU, by some threads. jobs: indices, with STAR's part if done."""
     if threads <= 1:
-        for i, query in jobs:
-            yield i, _answer(ready, wanted[i], inside[i], query, how)
+        answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
+        yield from _unbroken(answers, how.until)
         return
-    with ThreadPoolExecutor(threads) as pool:
+    pool = ThreadPoolExecutor(threads)
+    try:
         futures = {
-            pool.submit(_answer, ready, wanted[i], inside[i], query, how): i for i, query in jobs
+            pool.submit(_answer, ready, wanted[i], inside[i], query, how): i
+            for i, query in _unbroken(jobs, how.until)
         }
         for future in as_completed(futures):
             yield futures[future], future.result()
+    finally:
+        how.until.stop()
+        pool.shutdown(cancel_futures=True)
+
+
+def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
+    """The items, none of which ctrl-C breaks off: it stops what would take long, and comes then."""
+    while True:
+        with interrupted_later(until.stop):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
 
 
 def _answer(
@@ -256,14 +274,17 @@ def _answer(
     seconds: dict[str, float] = {}
     if query is None and how.method == "star":
         with ready.searcher("cpu") as search:
-            asked: Any = {"epsilon": how.epsilon, "time_limit": how.time_limit}
+            asked: Any = {
+                "epsilon": how.epsilon, "time_limit": how.time_limit, "until": how.until
+            }  # fmt: skip
             ((_, query),) = star.run(search, [inside], **asked)
     if query is None:
         query = ready.apart(inside)
     if isinstance(query, Apart):
         return ready.disconnected(terminals, query.other)
     began = time.perf_counter()
-    deadline = began + how.time_limit - (sum(query.seconds.values()) if query else 0)
+    spent = sum(query.seconds.values()) if query else 0
+    deadline = how.until.within(how.time_limit - spent)
     if query is None:
         tree = _heuristic(ready, inside, how.method)
         initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
@@ -298,7 +319,7 @@ def _answer(
         method=how.method,
         search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
         backend=how.backend,
-        complete=complete and time.perf_counter() < deadline,
+        complete=complete and not deadline.over,
         lower_bound=lower_bound,
     )
 
@@ -316,7 +337,7 @@ def _heuristic(ready: Prepared, terminals: Any, method: str) -> Tree:
 
 
 def _bounded(
-    ready: Prepared, terminals: Any, tree: Tree, improve: bool, deadline: float
+    ready: Prepared, terminals: Any, tree: Tree, improve: bool, deadline: Deadline
 ) -> tuple[Tree, Any]:
     """A tree that is no dearer, and a lower bound."""
     from mgraph.steiner import dual_ascent_cpu, improvement

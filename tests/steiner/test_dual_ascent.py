@@ -1,4 +1,3 @@
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -6,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mgraph.core.deadline import Deadline
 from mgraph.steiner import dual_ascent_cpu
 from mgraph.steiner.dual_ascent_cpu import Part
 from tests.steiner import oracles
@@ -105,7 +105,7 @@ def test_a_bound_is_never_rounded_up():
 def test_past_the_deadline_a_bound_of_0_stands():
     indptr, indices = np.array([0, 1, 2]), np.array([1, 0], np.int32)
     weights = np.array([3, 3], np.int32)
-    ascent = dual_ascent_cpu.run((indptr, indices, weights), np.array([0, 1]), 0, -math.inf)
+    ascent = dual_ascent_cpu.run((indptr, indices, weights), np.array([0, 1]), 0, Deadline(0))
     assert (ascent.bound, ascent.complete) == (0, False)
     assert ascent.reduced.tolist() == [3, 3]
 

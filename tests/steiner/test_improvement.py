@@ -1,11 +1,11 @@
 import itertools
-import math
 import time
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mgraph.core.deadline import NEVER, Deadline
 from mgraph.steiner import improvement, star
 from mgraph.steiner.star_cpu import Searcher
 from tests.steiner import oracles
@@ -17,7 +17,7 @@ def searcher(graph):
     return Searcher(*csr_of(graph), "int64" if graph.weights.dtype.kind == "i" else "float64")
 
 
-def bounded(graph, tree, terminals, deadline=math.inf):
+def bounded(graph, tree, terminals, deadline=NEVER):
     return improvement.bounded(searcher(graph), csr_of(graph), tree, terminals, deadline)
 
 
@@ -51,7 +51,7 @@ def test_always_the_same_tree(data):
 def test_past_the_deadline_the_given_tree_comes_back(data):
     graph, terminals = data.draw(problems())
     tree = data.draw(trees(graph, terminals))
-    found = bounded(graph, tree, terminals, -math.inf)
+    found = bounded(graph, tree, terminals, Deadline(0))
     assert found.bound == 0
     assert found.tree is tree
 
@@ -67,11 +67,10 @@ def stars(letters):
 def test_a_deadline_holds():
     five = list(itertools.islice(stars("E"), 5))
     for _, graph, terminals, _, search, tree in five:  # Compiles what is timed below.
-        improvement.bounded(search, csr_of(graph), tree, terminals, math.inf)
+        improvement.bounded(search, csr_of(graph), tree, terminals, NEVER)
     for _, graph, terminals, optimum, search, tree in five:
         began = time.perf_counter()
-        deadline = began + 0.05
-        found = improvement.bounded(search, csr_of(graph), tree, terminals, deadline)
+        found = improvement.bounded(search, csr_of(graph), tree, terminals, Deadline(0.05))
         assert time.perf_counter() - began < 1
         assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
 
@@ -80,7 +79,7 @@ def test_a_deadline_holds():
 def test_steinlib():
     gaps, proven = {"B": [], "C": [], "D": []}, 0
     for name, graph, terminals, optimum, search, tree in stars("BCD"):
-        found = improvement.bounded(search, csr_of(graph), tree, terminals, math.inf)
+        found = improvement.bounded(search, csr_of(graph), tree, terminals, NEVER)
         assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
         gaps[name[0]].append(cost_of(found.tree) / optimum - 1)
         proven += found.bound == cost_of(found.tree)

@@ -1,10 +1,9 @@
-import math
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph.core import csr_cpu
+from mgraph.core.deadline import Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.steiner import mehlhorn_cpu, tree_cpu
 from mgraph.steiner.key_vertex_cpu import Eliminator
@@ -97,7 +96,7 @@ def test_a_star_becomes_a_path():
 def test_nothing_past_the_deadline():
     graph, terminals = star_of_paths(), np.arange(4)
     tree = tree_cpu.from_edges(np.arange(4), np.full(4, 4), np.full(4, 2), terminals)
-    assert Eliminator(csr_of(graph)).improved(tree, -math.inf) is tree
+    assert Eliminator(csr_of(graph)).improved(tree, Deadline(0)) is tree
 
 
 @needs_steinlib

@@ -2,7 +2,10 @@
 
 import gc
 import math
+import os
+import signal
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -212,3 +215,29 @@ def test_what_is_prepared_goes_with_the_graph(least):
     del graph
     gc.collect()
     assert gone() is None
+
+
+def large(k):
+    edges, _ = mgraph.edges(mgraph.CopyModel(30_000, 4, weights=(1, 1000)), backend="cpu")
+    graph = mgraph.from_edges(edges, 30_000, directed=False, backend="cpu")
+    return graph, [np.random.default_rng(i).choice(graph.n, k, replace=False) for i in range(500)]
+
+
+def test_ctrl_c_ends_a_query_soon():
+    graph, queries = large(2000)
+    mgraph.steiner_tree(graph, queries[0][:5], improve=True, backend="cpu")  # compiles
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    began = time.perf_counter()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        mgraph.steiner_tree(graph, queries[0], improve=True, backend="cpu")
+    assert time.perf_counter() - began < 5
+
+
+def test_a_caller_who_goes_away_does_not_wait_for_all():
+    graph, queries = large(50)
+    trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", together=2)
+    next(trees)
+    began = time.perf_counter()
+    trees.close()
+    assert time.perf_counter() - began < 5
