@@ -14,17 +14,17 @@ from pathlib import Path
 import pandas as pd
 
 import mgraph
+from mgraph.cli.options import read_lines
+from mgraph.io.folder import check_file, writing_file
 
 
 def pairs(text: str) -> list[tuple[int, int]]:
     """``K:COUNT,K:COUNT`` as pairs."""
-    return [tuple(map(int, pair.split(":"))) for pair in text.split(",")]
-
-
-def queries_of(file: str) -> list[list[int]]:
-    """A line of terminals each, separated by commas or spaces."""
-    lines = (line.replace(",", " ").split() for line in Path(file).read_text().splitlines())
-    return [[int(word) for word in line] for line in lines if line]
+    try:
+        return [(int(k), int(count)) for k, count in (pair.split(":") for pair in text.split(","))]
+    except ValueError:
+        message = f"{text!r} is not K:COUNT,K:COUNT; 2:10,4:10 is"
+        raise argparse.ArgumentTypeError(message) from None
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -42,8 +42,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", help="a dataset or a graph file")
     parser.add_argument("out", type=Path)
-    parser.add_argument("--sample", type=pairs, help="K:COUNT,…: random queries of K terminals")
-    parser.add_argument("--queries", help="a text file, a line of terminals each")
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--sample", type=pairs, help="K:COUNT,…: random queries of K terminals")
+    which.add_argument("--queries", help="a text file, a line of terminals each")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--improve", action="store_true", help="go on from STAR's trees")
     parser.add_argument("--scheduler", help="address of a running Dask scheduler")
@@ -53,7 +54,8 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     try:
-        queries = None if options.queries is None else queries_of(options.queries)
+        check_file(options.out / "summary.txt", overwrite=True)
+        queries = None if options.queries is None else read_lines(options.queries, "queries")
         connected = mgraph.connect(
             scheduler=options.scheduler, backend=options.backend, threaded=True
         )
@@ -70,12 +72,16 @@ def main(argv: list[str] | None = None) -> int:
                 overwrite=options.overwrite,
                 cluster=cluster,
             )
-    except (mgraph.MgraphError, OSError, ValueError) as error:
+    except mgraph.MgraphError as error:
         print(f"steiner_queries: {error}", file=sys.stderr)
-        return getattr(error, "exit_status", 1)
+        return error.exit_status
+    except KeyboardInterrupt:
+        print("steiner_queries: interrupted; --resume goes on from here", file=sys.stderr)
+        return 130
     told = summary(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
     text = told.to_string(float_format=lambda value: f"{value:,.4g}")
-    (options.out / "summary.txt").write_text(f"{text}\n")
+    with writing_file(options.out / "summary.txt") as file:
+        file.write(f"{text}\n".encode())
     print(text)
     failed = sum(answer.error is not None for answer in run.answers)
     print(f"{len(run.answers)} queries, {failed} without a tree, in {options.out}")

@@ -20,7 +20,8 @@ from mgraph.cli.options import (
     refuse,
 )
 from mgraph.errors import UsageError
-from mgraph.io.folder import check_file
+from mgraph.io.formats import check_target
+from mgraph.steiner.steiner_tree import check_options
 
 
 class Sample(click.ParamType):
@@ -72,12 +73,13 @@ class Vertices(click.ParamType):
 @click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
 @click.option("--overwrite", is_flag=True, help="Replace the results in DIR, or the file.")
 @cluster_options
-def steiner(graph: str, **options: Any) -> None:
+def steiner(graph: str, **options: Any) -> int:
     """A tree of small cost that holds all terminals, in GRAPH, undirected, of weights from 0.
 
     GRAPH is a dataset or a graph file; a SteinLib (.stp) or PACE (.gr) file has terminals of its
-    own. Give --terminals for one query, whose tree --out writes as a graph file or dataset; many,
-    of --queries or --sample, fan out over a cluster, each worker with its own copy of the graph.
+    own. Vertices count from 0, whatever the file counts from. Give --terminals for one query, whose
+    tree --out writes as a graph file or dataset; many, of --queries or --sample, fan out over a
+    cluster, each worker with its own copy of the graph.
     """
     given = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
     if len(given) > 1:
@@ -85,10 +87,12 @@ def steiner(graph: str, **options: Any) -> None:
     where_not = options["method"] != "star" or options["search"] == "dijkstra"
     if where_not and options["backend"] == "auto":
         options["backend"] = "cpu"
+    names = ("method", "search", "backend", "epsilon", "time_limit")
+    check_options(**{name: options[name] for name in names})
     if given and given[0] != "terminals":
-        _many(graph, options)
-    else:
-        _one(graph, options)
+        return _many(graph, options)
+    _one(graph, options)
+    return 0
 
 
 _ALIKE = ("method", "search", "backend", "epsilon", "improve", "bound", "time_limit")
@@ -106,7 +110,7 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
-        check_file(out, options["overwrite"])
+        check_target(out, options["overwrite"], "lz4")
     if terminals is None:
         if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(graph).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
@@ -149,7 +153,7 @@ def _write(tree: mgraph.SteinerTree, n: int, out: str, overwrite: bool) -> None:
     mgraph.write_graph(graph, out, overwrite=overwrite)
 
 
-def _many(graph: str, options: dict[str, Any]) -> None:
+def _many(graph: str, options: dict[str, Any]) -> int:
     from mgraph.distributed.progress import quantity
 
     queries = None
@@ -186,7 +190,12 @@ def _many(graph: str, options: dict[str, Any]) -> None:
         finite = [gap for gap in gaps if math.isfinite(gap)]
         mean = f", mean gap {sum(finite) / len(finite):.2%}" if finite else ""
         click.echo(f"{proven:,} proven optimal{mean}")
+    late = sum(not answer.complete for answer in solved)
+    if late:
+        click.echo(f"{late:,} stopped at the time limit")
     for answer in failed[:10]:
         click.echo(f"query {answer.query}: {answer.error}", err=True)
     if len(failed) > 10:
-        click.echo(f"and {len(failed) - 10:,} more queries; the table names them", err=True)
+        named = "; the table names them" if run.location else ""
+        click.echo(f"and {len(failed) - 10:,} more queries{named}", err=True)
+    return 1 if failed else 0

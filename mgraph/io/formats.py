@@ -110,7 +110,7 @@ def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{text} is cut short or damaged: {error}") from error
     except (ValueError, OverflowError) as error:
-        raise DatasetError(f"{text} is not a whole {kind.name} file: {error}") from error
+        raise DatasetError(f"{text} cannot be read as a {kind.name} file: {error}") from error
     except OSError as error:
         raise StorageError(f"{text} could not be read: {error}") from error
     return found

@@ -126,13 +126,14 @@ def _rows(body: bytes, letter: bytes, *keywords: str) -> tuple[list[bytes], int]
 
 
 def _from_0(vertices: np.ndarray, n: int) -> np.ndarray:
-    if vertices.size and not 1 <= vertices.min() <= vertices.max() <= n:
-        raise ValueError(f"vertices must lie in [1, {n:,}], and one does not")
+    outside = vertices[(vertices < 1) | (vertices > n)]
+    if outside.size:
+        raise ValueError(f"vertices must lie in [1, {n:,}], and {outside[0]:,} does not")
     return vertices - 1
 
 
 def _edges(rows: list[bytes], n: int) -> EdgeList:
-    _check(rows, _EDGE, "an edge's line must be 'E VERTEX VERTEX WEIGHT'")
+    _check(rows, _EDGE, "an edge's line must be 'E VERTEX VERTEX WEIGHT', of 18 digits at most")
     if not rows:
         return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
     table = dimacs.table_of(b"\n".join(rows), {})

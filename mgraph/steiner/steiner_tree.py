@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -153,13 +154,15 @@ def steiner_trees(
     before the first comes.
     """
     check_options(method, search, backend, epsilon, time_limit)
-    if together is not None and together < 1:
-        raise UsageError(f"together is a number of queries, at least 1, and is {together}")
+    if together is not None and not (isinstance(together, int) and together > 0):
+        raise UsageError(f"together is a number of queries, at least 1, and is {together!r}")
     ready = prepared(graph)
-    wanted = [np.unique(checked_vertices("terminals", query, ready.n)) for query in queries]
-    for query in wanted:
-        if not query.size:
-            raise UsageError("terminals must name a vertex at least, and a query has none")
+    wanted = []
+    for i, query in enumerate(queries):
+        name = f"terminals of query {i}" if len(queries) > 1 else "terminals"
+        wanted.append(np.unique(checked_vertices(name, query, ready.n)))
+        if not wanted[i].size:
+            raise UsageError(f"{name} must be a vertex at least, and there are none")
     where = _backend_for(ready, wanted, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
     how = _Manner(method, search, where, epsilon, improve, bound, limit, Deadline())
@@ -180,17 +183,18 @@ def check_options(
         raise UsageError(f"search must be one of {', '.join(SEARCHES)}, and is {search!r}")
     if backend not in backends.BACKENDS:
         backends.resolve(backend)  # says what is wrong with it
-    if not (epsilon >= 0 and math.isfinite(epsilon)):
-        raise UsageError(f"epsilon must be a number of at least 0, and is {epsilon}")
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"time_limit is a number of seconds above 0, and is {time_limit}")
+    if not (isinstance(epsilon, Real) and epsilon >= 0 and math.isfinite(epsilon)):
+        raise UsageError(f"epsilon must be a number of at least 0, and is {epsilon!r}")
+    if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
+        raise UsageError(f"time_limit is a number of seconds above 0, and is {time_limit!r}")
     if method != "star" and (search != "auto" or epsilon):
         raise UsageError(f"search and epsilon belong to method star, and the method is {method}")
     if backend == "gpu" and (method != "star" or search == "dijkstra"):
         name = method if method != "star" else f"search {search}"
         raise UsageError(f"{name} runs on a CPU; use search auto, or --backend cpu")
-    if backend == "cpu" and search in ("node", "edge"):
-        raise UsageError(f"search {search} needs a GPU; use search auto, or --backend gpu")
+    if search in ("node", "edge") and (backend == "cpu" or not backends.gpu_count()):
+        without = "the backend is cpu" if backend == "cpu" else "none with CuPy is visible here"
+        raise UsageError(f"search {search} needs a GPU, and {without}; use search auto or dijkstra")
 
 
 def _backend_for(ready: Prepared, wanted: list[Any], method: str, search: str, backend: str) -> str:

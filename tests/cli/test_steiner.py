@@ -76,7 +76,7 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
     mgraph.write_graph(graph, folder / "two")
     (folder / "some.txt").write_text("0 1\n1 2\n")
     assert (
-        main(["steiner", str(folder / "two"), "--queries", str(folder / "some.txt"), *LOCAL]) == 0
+        main(["steiner", str(folder / "two"), "--queries", str(folder / "some.txt"), *LOCAL]) == 1
     )
     printed = capsys.readouterr()
     assert "2 queries, 1 trees of 1 edges" in printed.out

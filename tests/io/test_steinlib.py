@@ -169,8 +169,14 @@ DAMAGED = {
     "word": (WHOLE.replace("Edges 3", "Edges three"), "one is 'Edges three'"),
     "unknown": (WHOLE.replace("Edges 3", "Edges 3\nx 1 2 3"), "begin with E or .* 'x 1 2 3'"),
     "stray": (WHOLE.replace("T 4", "T 4\n9"), "begin with T or be 'Terminals NUMBER', .* '9'"),
-    "short": (WHOLE.replace("E 2 3 1", "E 2 3"), "'E VERTEX VERTEX WEIGHT', and one is 'E 2 3'"),
-    "shorter": (WHOLE.replace("E 2 3 1", "E"), "'E VERTEX VERTEX WEIGHT', and one is 'E'"),
+    "short": (
+        WHOLE.replace("E 2 3 1", "E 2 3"),
+        "'E VERTEX VERTEX WEIGHT', of 18 digits at most, and one is 'E 2 3'",
+    ),
+    "shorter": (
+        WHOLE.replace("E 2 3 1", "E"),
+        "'E VERTEX VERTEX WEIGHT', of 18 digits at most, and one is 'E'",
+    ),
     "long": (WHOLE.replace("E 2 3 1", "E 2 3 1 1"), "one is 'E 2 3 1 1'"),
     "no vertex": (WHOLE.replace("E 2 3 1", "E 2 x 1"), "one is 'E 2 x 1'"),
     "half vertex": (WHOLE.replace("E 2 3 1", "E 2 3.0 1"), "one is 'E 2 3.0 1'"),
@@ -178,7 +184,10 @@ DAMAGED = {
     "NaN": (WHOLE.replace("E 2 3 1", "E 2 3 nan"), "one is 'E 2 3 nan'"),
     "hexadecimal": (WHOLE.replace("E 2 3 1", "E 0x2 3 1"), "one is 'E 0x2 3 1'"),
     "infinite": (WHOLE.replace("E 2 3 1", "E 2 3 1e999"), "finite, and one is too large"),
-    "wide": (WHOLE.replace("E 2 3 1", f"E 2 3 {10**20}"), "VERTEX WEIGHT', and one is 'E 2 3 100"),
+    "wide": (
+        WHOLE.replace("E 2 3 1", f"E 2 3 {10**20}"),
+        "VERTEX WEIGHT', of 18 digits at most, and one is 'E 2 3 100",
+    ),
     "wide vertex": (WHOLE.replace("E 2 3 1", f"E 2 {10**20} 1"), "and one is 'E 2 1000"),
     "beyond": (WHOLE.replace("E 2 3 1", "E 2 5 1"), r"lie in \[1, 4\]"),
     "from 0": (WHOLE.replace("E 2 3 1", "E 0 3 1"), r"lie in \[1, 4\]"),
@@ -197,7 +206,7 @@ def test_damaged_files_say_what_is_wrong(tmp_path, name, ending):
     text, words = DAMAGED[name]
     with pytest.raises(DatasetError, match=words) as error:
         instance_of(tmp_path, text, f"x.{ending}")
-    assert f"x.{ending} is not a whole SteinLib file: " in str(error.value)
+    assert f"x.{ending} cannot be read as a SteinLib file: " in str(error.value)
     if ending == "stp":
         with pytest.raises(DatasetError, match=words):
             mgraph.read_graph(tmp_path / "x.stp", backend="cpu")

@@ -121,7 +121,7 @@ def test_terminals_of_several_components(method):
 @pytest.mark.parametrize(
     ("terminals", "options", "message"),
     [
-        ([], {}, "terminals must name a vertex at least"),
+        ([], {}, "terminals must be a vertex at least, and there are none"),
         ([7], {}, r"terminals must lie in \[0, 7\), and 7 does not"),
         ([-1], {}, r"terminals must lie in \[0, 7\), and -1 does not"),
         ([0.5], {}, "terminals must be a vertex or a list of vertices"),

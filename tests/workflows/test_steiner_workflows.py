@@ -36,7 +36,8 @@ def test_queries(graph, tmp_path, capsys):
     other = [str(graph), str(tmp_path / "b"), "--backend", "cpu"]
     assert run([*other, "--queries", str(tmp_path / "queries.txt")]) == 1
     assert "2 queries, 1 without a tree" in capsys.readouterr().out
-    assert run([*other, "--queries", str(tmp_path / "none.txt")]) == 1
+    assert run([*other, "--queries", str(tmp_path / "none.txt")]) == 2
+    assert "none.txt cannot be read as a list of queries" in capsys.readouterr().err
 
 
 SMALL = ["--sizes", "200,400", "--k", "2,4", "--samples", "2"]
