@@ -80,6 +80,9 @@ def instances(folder: Path) -> tuple[list[Case], pd.Series]:
     """SteinLib's instances, of one query each, and their optima."""
     try:
         optima = pd.read_csv(folder / "optima.csv").set_index("instance")["optimum"]
+        optima = pd.to_numeric(optima)
+        if optima.isna().any():
+            raise ValueError(f"{optima.index[optima.isna()][0]} has no optimum")
     except (OSError, KeyError, ValueError) as error:
         raise mgraph.DatasetError(
             f"{folder} must hold optima.csv with columns instance and optimum: {error}"
@@ -173,7 +176,7 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
     table = answers.rename(columns={"graph": "instance"}).drop(columns="sample")
     table.insert(1, "class", [Path(name).parent.name for name in table["instance"]])
     table.insert(5, "optimum", table["instance"].map(optima))
-    table["gap"] = table["cost"] / table["optimum"] - 1
+    table["gap"] = (table["cost"] / table["optimum"]).fillna(1) - 1  # 0 of 0 is the optimum
     write(table.to_csv(index=False), out / "steinlib.csv")
     mgraph.plot_steiner_gaps(table, out / "steinlib.png")
     table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
@@ -188,7 +191,8 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when all is measured and drawn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    defaults = argparse.ArgumentDefaultsHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=defaults)
     parser.add_argument("out", type=Path)
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help="a dataset or a graph file")
     sizes = [10**3, 10**4, 10**5, 10**6]
@@ -227,6 +231,9 @@ def main(argv: list[str] | None = None) -> int:
     except mgraph.MgraphError as error:
         print(f"steiner_evaluation: {error}", file=sys.stderr)
         return error.exit_status
+    except KeyboardInterrupt:
+        print("steiner_evaluation: interrupted; runs.csv has what was measured", file=sys.stderr)
+        return 130
     print("", *told, f"tables and plots in {options.out}", sep="\n")
     return 0
 

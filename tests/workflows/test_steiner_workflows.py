@@ -194,6 +194,10 @@ def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_
     refused(1, "no optimum of Y/y2.stp", "--steinlib", steinlib)
     (steinlib / "optima.csv").write_text("instance\nX/x1.stp\n")
     refused(1, "columns instance and optimum", "--steinlib", steinlib)
+    for bad in ("abc", ""):
+        (steinlib / "optima.csv").write_text(f"instance,optimum\nX/x1.stp,{bad}\n")
+        refused(1, "columns instance and optimum", "--steinlib", steinlib)
+    refused(1, "columns instance and optimum", "--steinlib", steinlib)
     assert run([str(graph), *SMALL]) == 1  # is a file
     with pytest.raises(SystemExit):
         run([str(out), "--k", "two"])
