@@ -29,7 +29,7 @@ class Prepared:
         if graph.directed:
             raise UsageError(
                 "Steiner trees need an undirected graph, and this one is directed; read it with "
-                "symmetrise, or give from_edges directed=False"
+                "symmetrise (--symmetrise), or give from_edges directed=False"
             )
         length_dtype(graph)  # raises for weights that are negative, not finite or too large
         self.n = graph.n
