@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import click
 
 import mgraph
-from mgraph.core.deadline import interrupted_later
+from mgraph.core.interrupts import interrupted_later
 from mgraph.errors import MgraphError
 
 VERBS = {

@@ -20,8 +20,6 @@ from mgraph.cli.options import (
     refuse,
 )
 from mgraph.errors import UsageError
-from mgraph.io.formats import check_target
-from mgraph.steiner.steiner_tree import check_options
 
 
 class Sample(click.ParamType):
@@ -81,6 +79,8 @@ def steiner(graph: str, **options: Any) -> int:
     tree --out writes as a graph file or dataset; many, of --queries or --sample, fan out over a
     cluster, each worker with its own copy of the graph.
     """
+    from mgraph.steiner.steiner_tree import check_options
+
     given = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
     if len(given) > 1:
         raise UsageError("give one of --terminals, --queries and --sample")
@@ -99,6 +99,8 @@ _ALIKE = ("method", "search", "backend", "epsilon", "improve", "bound", "time_li
 
 
 def _one(graph: str, options: dict[str, Any]) -> None:
+    from mgraph.io.formats import check_target
+
     refuse(("seed",), "is of --sample")
     refuse(
         (

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
-from mgraph.core.deadline import interrupted_later
+from mgraph.core.interrupts import interrupted_later
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError

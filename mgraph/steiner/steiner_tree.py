@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.deadline import Deadline, interrupted_later
+from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
+from mgraph.core.interrupts import interrupted_later
 from mgraph.core.room import LARGER_GPU, room_for
-from mgraph.errors import DisconnectedError, UsageError
+from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.shortest_paths.problem import checked_vertices
 from mgraph.steiner import star, tree_cpu
 from mgraph.steiner.prepared import Prepared, prepared
@@ -26,6 +27,7 @@ METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
 SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 20  # below so many a query is faster on a CPU: see BENCHMARKS.md
 TOGETHER = 512  # queries on a GPU
+_OTHERS = "use search auto or dijkstra"
 
 
 @dataclass(frozen=True)
@@ -192,18 +194,19 @@ def check_options(
     if backend == "gpu" and (method != "star" or search == "dijkstra"):
         name = method if method != "star" else f"search {search}"
         raise UsageError(f"{name} runs on a CPU; use search auto, or --backend cpu")
-    if search in ("node", "edge") and (backend == "cpu" or not backends.gpu_count()):
-        without = "the backend is cpu" if backend == "cpu" else "none with CuPy is visible here"
-        raise UsageError(f"search {search} needs a GPU, and {without}; use search auto or dijkstra")
+    if backend == "cpu" and search in ("node", "edge"):
+        raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHERS}")
 
 
 def _backend_for(ready: Prepared, wanted: list[Any], method: str, search: str, backend: str) -> str:
     """Where to search: of ``auto`` where it takes less time."""
     if backend == "cpu" or method != "star" or search == "dijkstra":
         return "cpu"
-    if search in ("node", "edge"):
-        return backends.resolve("gpu")
     where = backends.resolve(backend)
+    if search in ("node", "edge"):
+        if where == "cpu":
+            raise DeviceError(f"search {search} needs a GPU, and none is visible here; {_OTHERS}")
+        return where
     if where == "gpu" and backend == "auto":
         from mgraph.steiner import star_memory_gpu
 
