@@ -8,6 +8,7 @@ A part has a row for each edge of a tree: query, src, dst, weight. A table besid
 each query: terminals, cost, lower bound, gap, searches, seconds, or why there is no tree.
 """
 
+import functools
 import os
 import sys
 import time
@@ -47,7 +48,7 @@ class SteinerRun:
 
     location: the results' folder, or None. checksum: of all rows, the same whatever the batches and
     the machine; 0 where nothing is written. seconds: from the call to the end, of which
-    ``solve_seconds`` from the moment when all workers had the graph.
+    ``solve_seconds`` from the moment when all workers had the graph ready.
     """
 
     location: str | None
@@ -60,12 +61,12 @@ class SteinerRun:
     solve_seconds: float
 
 
-def load_graph(name: str) -> GraphFacts:
-    """The task that reads the graph on a worker; raises what is wrong with it."""
-    from mgraph.steiner.prepared import prepared
+def load_graph(name: str, *, method: str, search: str, backend: str) -> GraphFacts:
+    """The task that makes the graph ready on a worker; raises what is wrong with it."""
+    from mgraph.steiner.steiner_tree import make_ready
 
     graph = holder(name).graph()
-    ready = prepared(graph)
+    ready = make_ready(graph, method, search, backend)
     return GraphFacts(graph.n, graph.m, ready.kind)
 
 
@@ -178,12 +179,13 @@ def steiner_many(
     where = "cpu" if method != "star" or search == "dijkstra" else backend
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_options(method, search, cluster.backend, epsilon, time_limit)
+        if cluster.backend == "cpu":
+            backend = "cpu"
         plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
+        load = functools.partial(load_graph, method=method, search=search, backend=backend)
         cluster.client.register_plugin(plugin)
         try:
-            facts = fan_out.load_everywhere(
-                cluster, load_graph, plugin.name, identity.edges, progress
-            )
+            facts = fan_out.load_everywhere(cluster, load, plugin.name, identity.edges, progress)
             if sample is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 asked_for = [(int(k), int(count)) for k, count in sample]
@@ -205,8 +207,6 @@ def steiner_many(
                 "compression": compression,
                 "batch": batch,
             }
-            if cluster.backend == "cpu":
-                backend = "cpu"
             plan = SteinerPlan(
                 plugin.name,
                 facts,

@@ -28,6 +28,7 @@ SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 20  # below so many a query is faster on a CPU: see BENCHMARKS.md
 TOGETHER = 512  # queries on a GPU
 _OTHERS = "use search auto or dijkstra"
+_ROOM = "Steiner trees on this graph"
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def steiner_trees(
         wanted.append(np.unique(checked_vertices(name, query, ready.n)))
         if not wanted[i].size:
             raise UsageError(f"{name} must be a vertex at least, and there are none")
-    where = _backend_for(ready, wanted, method, search, backend)
+    where = _backend_for(ready, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
     how = _Manner(method, search, where, epsilon, improve, bound, limit, Deadline())
     return _answers(ready, wanted, how, together)
@@ -198,7 +199,24 @@ def check_options(
         raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHERS}")
 
 
-def _backend_for(ready: Prepared, wanted: list[Any], method: str, search: str, backend: str) -> str:
+def make_ready(graph: Graph, method: str, search: str, backend: str) -> Prepared:
+    """Do what is done once for all such queries on a graph, on the device, too."""
+    ready = prepared(graph)
+    where = _backend_for(ready, method, search, backend)
+    if method == "star":
+        with room_for(_ROOM, LARGER_GPU), ready.searcher(_searcher_name(where, search)):
+            pass
+    return ready
+
+
+def _searcher_name(where: str, search: str) -> str:
+    """STAR's searches as ``Prepared`` calls them."""
+    if where == "cpu":
+        return where
+    return "gpu" if search == "auto" else search
+
+
+def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str:
     """Where to search: of ``auto`` where it takes less time."""
     if backend == "cpu" or method != "star" or search == "dijkstra":
         return "cpu"
@@ -225,8 +243,8 @@ def _answers(
         threads = min(len(wanted), together or _cores())
         yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
         return
-    name = "gpu" if how.search == "auto" else how.search
-    with room_for("Steiner trees on this graph", LARGER_GPU), ready.searcher(name) as search:
+    name = _searcher_name(how.backend, how.search)
+    with room_for(_ROOM, LARGER_GPU), ready.searcher(name) as search:
         found = star.run(
             search,
             inside,
