@@ -146,6 +146,21 @@ def test_evaluation_with_a_gpu(with_gpu, steinlib, tmp_path):
     assert len(pd.read_csv(out / "steinlib.csv")) == 12
 
 
+def test_evaluation_measures_what_is_compiled(with_gpu, tmp_path):
+    left = 2  # answers that compiling leaves no time for
+
+    def answer(tree, search):
+        nonlocal left
+        left -= search == "edge"
+        compiling = search == "edge" and left >= 0
+        seconds = {"initial_tree": 100.0} if compiling else tree.seconds
+        return replace(tree, complete=not compiling, seconds=seconds)
+
+    with_gpu.answer = answer
+    assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 0
+    assert pd.read_csv(tmp_path / "out" / "runs.csv")["milliseconds_initial_tree"].max() < 1e5
+
+
 def test_evaluation_stops_where_costs_differ(with_gpu, tmp_path, capsys):
     with_gpu.answer = lambda tree, search: replace(tree, cost=tree.cost + (search == "edge"))
     assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 1
