@@ -27,12 +27,16 @@ from mgraph.io.listing import Listing
 
 
 class Format(NamedTuple):
-    """A file format: its name, and the functions ``read(stream)`` and ``write(graph, stream)``."""
+    """A file format: its name, and the functions ``read(stream)`` and ``write(graph, stream)``.
+
+    terminals: whether ``write`` takes these, too.
+    """
 
     name: str
     module: str
     read: str = "read"
     write: str = "write"
+    terminals: bool = False
 
 
 FORMATS = {
@@ -40,9 +44,9 @@ FORMATS = {
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis"),
     ".metis": Format("METIS", "mgraph.io.metis"),
-    ".graphml": Format("GraphML", "mgraph.io.graph_xml", "read_graphml", "write_graphml"),
-    ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf"),
-    ".stp": Format("SteinLib", "mgraph.io.steinlib"),
+    ".graphml": Format("GraphML", "mgraph.io.graph_xml", "read_graphml", "write_graphml", True),
+    ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf", True),
+    ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
 }
 COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
@@ -229,10 +233,13 @@ def write_graph(
     *,
     overwrite: bool = False,
     compression: str = "lz4",
+    terminals: Any = None,
 ) -> None:
     """Write a graph to a file in one of ``FORMATS``, by its name, or else as a dataset.
 
-    compression: of a dataset: none, lz4 or zstd. A file appears whole or not at all.
+    compression: of a dataset: none, lz4 or zstd. terminals: vertices that GraphML, GEXF and
+    SteinLib files mark; of the others the first two then hold those with an edge alone. A file
+    appears whole or not at all.
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
     text = os.fspath(location)
@@ -247,5 +254,6 @@ def write_graph(
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
     compress = nullcontext if opener is open else partial(opener, mode="wb")
+    marked = {"terminals": terminals} if kind.terminals and terminals is not None else {}
     with writing_file(text) as stream, compress(stream) as target:
-        write(graph.to_cpu(), target)
+        write(graph.to_cpu(), target, **marked)

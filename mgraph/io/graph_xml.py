@@ -51,15 +51,27 @@ def read_gexf(stream: BinaryIO) -> Listing:
     return _read(read_gexf, stream)
 
 
-def write_graphml(graph: Graph, stream: BinaryIO) -> None:
-    """Write nodes, edges and weights."""
+def _made(graph: Graph, terminals: Any) -> Any:
+    """What NetworkX writes: all vertices, or those with an edge and the terminals, marked."""
+    if terminals is None:
+        return to_networkx(graph)
+    used = np.union1d(np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals))
+    made = to_networkx(graph, vertices=used)
+    marks = zip(used.tolist(), np.isin(used, terminals).tolist(), strict=True)
+    for vertex, marked in marks:
+        made.nodes[vertex]["terminal"] = marked
+    return made
+
+
+def write_graphml(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
+    """Write nodes, edges and weights; with terminals only what has an edge or is one."""
     from networkx import write_graphml
 
-    write_graphml(to_networkx(graph), stream)
+    write_graphml(_made(graph, terminals), stream)
 
 
-def write_gexf(graph: Graph, stream: BinaryIO) -> None:
-    """Write nodes, edges and weights."""
+def write_gexf(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
+    """Write nodes, edges and weights; with terminals only what has an edge or is one."""
     from networkx import write_gexf
 
-    write_gexf(to_networkx(graph), stream)
+    write_gexf(_made(graph, terminals), stream)

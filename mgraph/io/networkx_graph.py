@@ -32,10 +32,11 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     )
 
 
-def to_networkx(graph: Graph) -> Any:
+def to_networkx(graph: Graph, *, vertices: Any = None) -> Any:
     """The graph as a NetworkX graph: nodes 0 … n-1, a ``weight`` on each edge where there is one.
 
-    Graph or DiGraph; MultiGraph or MultiDiGraph where there are parallel arcs.
+    vertices: ids of the nodes, all that have an edge among them; None: each vertex. Graph or
+    DiGraph; MultiGraph or MultiDiGraph where there are parallel arcs.
     """
     import networkx
 
@@ -45,7 +46,7 @@ def to_networkx(graph: Graph) -> Any:
     parallel = bool(((graph.indices[1:] == graph.indices[:-1]) & ~row_ends[1:]).any())
     kind = "Multi" * parallel + "Di" * graph.directed + "Graph"
     made = getattr(networkx, kind)()
-    made.add_nodes_from(range(graph.n))
+    made.add_nodes_from(range(graph.n) if vertices is None else vertices.tolist())
     edges = graph.to_edges()
     ends = edges.src.tolist(), edges.dst.tolist()
     if edges.weight is None:

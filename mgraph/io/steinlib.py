@@ -9,7 +9,7 @@ import os
 import re
 from functools import partial
 from pathlib import PurePath
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -182,8 +182,8 @@ def read_steinlib(location: str | os.PathLike[str], *, backend: str = "auto") ->
     return Instance(graph, found.terminals, found.name or PurePath(text).name.split(".")[0])
 
 
-def write(graph: Graph, stream: BinaryIO) -> None:
-    """Write an undirected graph, without terminals; without weights each edge counts 1."""
+def write(graph: Graph, stream: BinaryIO, terminals: Any = ()) -> None:
+    """Write an undirected graph and terminals; without weights each edge counts 1."""
     if graph.directed:
         raise UsageError(
             "a SteinLib file holds undirected graphs, and this is directed: symmetrise it"
@@ -196,4 +196,6 @@ def write(graph: Graph, stream: BinaryIO) -> None:
     begin = f"SECTION Graph\nNodes {graph.n}\nEdges {len(edges)}\n"
     stream.write(f"33D32945 STP File, STP Format Version 1.0\n\n{begin}".encode())
     dimacs.write_lines(stream, "E", edges)
-    stream.write(b"END\n\nSECTION Terminals\nTerminals 0\nEND\n\nEOF\n")
+    stream.write(f"END\n\nSECTION Terminals\nTerminals {len(terminals)}\n".encode())
+    stream.write("".join(f"T {terminal + 1}\n" for terminal in terminals).encode())
+    stream.write(b"END\n\nEOF\n")

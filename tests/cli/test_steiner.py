@@ -49,6 +49,8 @@ def test_one_query(folder, capsys):
                 tree, "--backend", "cpu")  # fmt: skip
     assert ("optimal; " in told) or ("% above the best, which costs at least" in told)
     assert mgraph.read_graph(tree, backend="cpu").weights.sum() == 2 * expected.cost
+    assert mgraph.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
+    assert f"cost {expected.cost}, " in said(capsys, "steiner", tree, "-q")
 
 
 def test_a_steinlib_file_has_its_own_terminals(folder, capsys):

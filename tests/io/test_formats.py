@@ -88,6 +88,20 @@ def test_xml(graph, name, tmp_path_factory):
         assert_same(back, graph)
 
 
+@pytest.mark.parametrize(("name", "directed"), [("x.graphml", False), ("x.gexf.gz", True)])
+def test_xml_with_terminals_holds_what_is_used_alone(name, directed, tmp_path):
+    networkx = pytest.importorskip("networkx")
+    ends = np.array([7, 3]), np.array([3, 90_000])
+    graph = mgraph.from_edges(EdgeList(*ends, np.array([2, 5])), 100_000, directed=directed)
+    mgraph.write_graph(graph, tmp_path / name, terminals=[3, 50_000])
+    read = networkx.read_graphml if "graphml" in name else networkx.read_gexf
+    found = read(tmp_path / name)
+    marks = {"3": True, "7": False, "50000": True, "90000": False}
+    assert dict(found.nodes(data="terminal")) == marks
+    edges = {(frozenset((u, v)), weight) for u, v, weight in found.edges(data="weight")}
+    assert edges == {(frozenset("73"), 2), (frozenset(("3", "90000")), 5)}
+
+
 @settings(deadline=None, max_examples=30)
 @given(graph=graphs())
 def test_scipy(graph):
