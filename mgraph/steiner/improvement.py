@@ -87,11 +87,6 @@ def cost_of(tree: Tree) -> Any:
     return (math.fsum if tree.weight.dtype.kind == "f" else sum)(tree.weight.tolist())
 
 
-def improved(search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Tree:
-    """The tree of ``bounded``."""
-    return bounded(search, csr, tree, terminals, deadline).tree
-
-
 def bounded(
     search: star.Search, csr: Any, tree: Tree, terminals: Any, deadline: Deadline
 ) -> Improved:
