@@ -79,13 +79,12 @@ def steiner(graph: str, **options: Any) -> int:
     tree --out writes as a graph file or dataset; many, of --queries or --sample, fan out over a
     cluster, each worker with its own copy of the graph.
     """
-    from mgraph.steiner.steiner_tree import check_options
+    from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     given = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
     if len(given) > 1:
         raise UsageError("give one of --terminals, --queries and --sample")
-    where_not = options["method"] != "star" or options["search"] == "dijkstra"
-    if where_not and options["backend"] == "auto":
+    if runs_on_cpu(options["method"], options["search"]) and options["backend"] == "auto":
         options["backend"] = "cpu"
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(**{name: options[name] for name in names})
@@ -112,7 +111,7 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
-        check_target(out, options["overwrite"], "lz4")
+        check_target(out, options["overwrite"])
     if terminals is None:
         if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(graph).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")

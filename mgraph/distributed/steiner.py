@@ -154,7 +154,7 @@ def steiner_many(
     goes on from it.
     """
     from mgraph.io.parquet import check_compression
-    from mgraph.steiner.steiner_tree import check_options
+    from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     began = time.monotonic()
     check_compression(compression)
@@ -176,7 +176,7 @@ def steiner_many(
     )
     if batch is None and there[1]:
         batch = next(iter(there[1].values())).get("batch")
-    where = "cpu" if method != "star" or search == "dijkstra" else backend
+    where = "cpu" if runs_on_cpu(method, search) else backend
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":

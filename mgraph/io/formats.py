@@ -201,7 +201,7 @@ def read_graph(
             raise DatasetError(f"{text}: {error}") from error
 
 
-def check_target(location: str, overwrite: bool, compression: str) -> list[str]:
+def check_target(location: str, overwrite: bool, compression: str = "lz4") -> list[str]:
     """The parts of a dataset that must go where a graph is to be written.
 
     Raises UsageError or StorageError where ``write_graph`` would, whatever the graph.

@@ -55,11 +55,12 @@ def _made(graph: Graph, terminals: Any) -> Any:
     """What NetworkX writes: all vertices, or those with an edge and the terminals, marked."""
     if terminals is None:
         return to_networkx(graph)
+    from networkx import set_node_attributes
+
     used = np.union1d(np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals))
     made = to_networkx(graph, vertices=used)
     marks = zip(used.tolist(), np.isin(used, terminals).tolist(), strict=True)
-    for vertex, marked in marks:
-        made.nodes[vertex]["terminal"] = marked
+    set_node_attributes(made, dict(marks), "terminal")
     return made
 
 

@@ -192,11 +192,16 @@ def check_options(
         raise UsageError(f"time_limit is a number of seconds above 0, and is {time_limit!r}")
     if method != "star" and (search != "auto" or epsilon):
         raise UsageError(f"search and epsilon belong to method star, and the method is {method}")
-    if backend == "gpu" and (method != "star" or search == "dijkstra"):
+    if backend == "gpu" and runs_on_cpu(method, search):
         name = method if method != "star" else f"search {search}"
         raise UsageError(f"{name} runs on a CPU; use search auto, or --backend cpu")
     if backend == "cpu" and search in ("node", "edge"):
         raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHERS}")
+
+
+def runs_on_cpu(method: str, search: str) -> bool:
+    """Whether such queries are never for a GPU."""
+    return method != "star" or search == "dijkstra"
 
 
 def make_ready(graph: Graph, method: str, search: str, backend: str) -> Prepared:
@@ -218,7 +223,7 @@ def _searcher_name(where: str, search: str) -> str:
 
 def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str:
     """Where to search: of ``auto`` where it takes less time."""
-    if backend == "cpu" or method != "star" or search == "dijkstra":
+    if backend == "cpu" or runs_on_cpu(method, search):
         return "cpu"
     where = backends.resolve(backend)
     if search in ("node", "edge"):

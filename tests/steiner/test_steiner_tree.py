@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.edges import EdgeList
-from mgraph.steiner.steiner_tree import METHODS
+from mgraph.steiner.prepared import Prepared
+from mgraph.steiner.steiner_tree import METHODS, make_ready
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
 
@@ -241,3 +242,10 @@ def test_a_caller_who_goes_away_does_not_wait_for_all():
     began = time.perf_counter()
     trees.close()
     assert time.perf_counter() - began < 5
+
+
+def test_a_graph_made_ready_needs_nothing_more(monkeypatch):
+    graph = graph_of([(0, 1, 2), (1, 2, 2)])
+    make_ready(graph, "star", "auto", "cpu")
+    monkeypatch.setattr(Prepared, "_new", None)
+    assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 4
