@@ -127,11 +127,12 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     tree = mgraph.steiner_tree(read, terminals, **{name: options[name] for name in _ALIKE})
     seconds = time.perf_counter() - began
     kind = "cost" if tree.complete else "stopped at the time limit, cost"
+    star = tree.method == "star"
+    tried = f"{tree.searches:,} searches, {tree.accepted:,} accepted " if star else ""
     click.echo(
         f"{tree.terminals.size:,} terminals: {kind} {tree.cost:,}, {tree.src.size:,} edges; "
-        f"{_gap(tree.gap, tree.lower_bound)}{tree.searches:,} searches, {tree.accepted:,} accepted "
-        f"from a first tree of {tree.initial_cost:,}; {tree.search} on the {tree.backend}, "
-        f"{seconds * 1000:.3g} ms"
+        f"{_gap(tree.gap, tree.lower_bound)}{tried}from a first tree of {tree.initial_cost:,}; "
+        f"{tree.search if star else tree.method} on the {tree.backend}, {seconds * 1000:.3g} ms"
     )
     if out is not None:
         _write(tree, read.n, out, options["overwrite"])

@@ -51,6 +51,8 @@ def test_one_query(folder, capsys):
     assert mgraph.read_graph(tree, backend="cpu").weights.sum() == 2 * expected.cost
     assert mgraph.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
     assert f"cost {expected.cost}, " in said(capsys, "steiner", tree, "-q")
+    told = said(capsys, "steiner", tree, "--method", "mehlhorn")
+    assert f"edges; from a first tree of {expected.cost}; mehlhorn on the cpu, " in told
 
 
 def test_a_steinlib_file_has_its_own_terminals(folder, capsys):
