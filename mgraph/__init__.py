@@ -25,6 +25,7 @@ _HOME = {
     "MgraphError": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
+    "SpanningForest": "mgraph.spanning_trees.minimum_spanning_forest",
     "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
@@ -36,6 +37,7 @@ _HOME = {
     "from_sparse": "mgraph.io.sparse_matrix",
     "generate": "mgraph.distributed.generate",
     "idle_watts": "mgraph.cuda.energy",
+    "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
     "plot_distributions": "mgraph.shortest_paths.trace_plots",
     "plot_frontier_against_delta": "mgraph.shortest_paths.trace_plots",
@@ -104,6 +106,10 @@ if TYPE_CHECKING:
         plot_frontier_against_delta,
         plot_parallelism_against_delta,
         plot_profile,
+    )
+    from mgraph.spanning_trees.minimum_spanning_forest import (
+        SpanningForest,
+        minimum_spanning_forest,
     )
     from mgraph.steiner.evaluation_plots import (
         plot_steiner_gaps,

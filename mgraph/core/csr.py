@@ -103,15 +103,31 @@ def to_edges(graph: Graph) -> EdgeList:
     Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
     directed=graph.directed)`` makes the same graph again.
     """
-    if graph.backend == "gpu":
-        from mgraph.core import csr_gpu
-
-        src = csr_gpu.tails(graph.indptr, graph.m)
-    else:
-        degrees = np.diff(graph.indptr)
-        src = np.repeat(np.arange(graph.n, dtype=graph.indices.dtype), degrees)
+    src = _tails(graph)
     edges = EdgeList(src, graph.indices, graph.weights)
     if graph.directed:
         return edges
     once = src >= graph.indices
     return EdgeList(*(array[once] for array in edges))
+
+
+def ascending(graph: Graph) -> tuple[Graph, Any]:
+    """The graph with rows in ascending order of destination, and where each arc stood.
+
+    Itself and None where they are so already.
+    """
+    if graph.rows_ascend:
+        return graph, None
+    order = graph.indices.argsort(kind="stable")
+    order = order[_tails(graph)[order].argsort(kind="stable")]
+    weights = None if graph.weights is None else graph.weights[order]
+    return Graph.unchecked(graph.indptr, graph.indices[order], weights, graph.directed), order
+
+
+def _tails(graph: Graph) -> Any:
+    """Each arc's source, on the graph's backend."""
+    if graph.backend == "gpu":
+        from mgraph.core import csr_gpu
+
+        return csr_gpu.tails(graph.indptr, graph.m)
+    return np.repeat(np.arange(graph.n, dtype=graph.indices.dtype), np.diff(graph.indptr))

@@ -126,6 +126,14 @@ class Graph:
         """The most arcs that leave one vertex; 0 without vertices."""
         return int((self.indptr[1:] - self.indptr[:-1]).max()) if self.n else 0
 
+    @cached_property
+    def rows_ascend(self) -> bool:
+        """Whether each row is in ascending order of destination, as all builders leave it."""
+        falls = self.indices[1:] < self.indices[:-1]
+        begins = self.indptr[1:-1]
+        falls[begins[(begins > 0) & (begins < self.m)] - 1] = False
+        return not bool(falls.any())
+
     def __repr__(self) -> str:
         """N, m, the weights' type and where the graph lies."""
         kind = "directed" if self.directed else "undirected"

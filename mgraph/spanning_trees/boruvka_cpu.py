@@ -1,0 +1,104 @@
+"""Borůvka's algorithm in the paper's five steps, on one core: the plain twin of ``boruvka.cu``.
+
+Source: A. Biagiotti, "Parallel solution for the MST problem", after C. da Silva Sousa, A. Mariano,
+A. Proença, "A generic and highly efficient parallel variant of Borůvka's algorithm", PDP 2015. A round
+is: (1) each vertex chooses its lightest arc; (2) of two vertices that chose each other one gives its
+choice up; (3) colours go from the roots along the choices; (4) roots get new ids, by a scan of flags;
+(5) the graph is contracted: arcs between colours are counted, scanned and written. It ends when no
+vertex has an arc. Differs from the paper: ties go to the lower edge id, not the lower destination,
+so that the forest is that of the other methods; and a graph need not be connected.
+
+Cost: O(n + m) a round, at most log2 n rounds; 32 bytes an arc, 24 a vertex.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from mgraph.spanning_trees.edge_ids_cpu import edge_ids
+
+
+def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
+    """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend."""
+    edges, chosen = edge_ids(indptr, indices), []
+    while indices.size:
+        candidate = _choose_lightest(indptr, indices, keys, edges)
+        _remove_mirrored(candidate, indices)
+        chosen.append(edges[candidate[candidate >= 0]])
+        colour = _propagate_colours(candidate, indices)
+        new_id = _rename(colour)
+        arrays = indptr, indices, keys, edges
+        indptr, indices, keys, edges = _contract(*arrays, colour, new_id)
+    return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
+
+
+@njit(cache=True, nogil=True)
+def _choose_lightest(indptr, indices, keys, edges):
+    """Step 1: each vertex's lightest arc to another vertex, -1 where it has none."""
+    candidate = np.full(indptr.size - 1, -1, np.int64)
+    for v in range(candidate.size):
+        best = np.int64(-1)
+        for arc in range(indptr[v], indptr[v + 1]):
+            if indices[arc] != v and (
+                best < 0 or (keys[arc], edges[arc]) < (keys[best], edges[best])
+            ):
+                best = arc
+        candidate[v] = best
+    return candidate
+
+
+@njit(cache=True, nogil=True)
+def _remove_mirrored(candidate, indices):
+    """Step 2: where two vertices chose each other, the smaller gives up and is a root."""
+    for v in range(candidate.size):
+        if candidate[v] >= 0:
+            u = indices[candidate[v]]
+            if v < u and candidate[u] >= 0 and indices[candidate[u]] == v:
+                candidate[v] = -1
+
+
+@njit(cache=True, nogil=True)
+def _propagate_colours(candidate, indices):
+    """Step 3: each vertex's root, by pointer jumping until nothing changes."""
+    colour = np.arange(candidate.size)
+    for v in range(candidate.size):
+        if candidate[v] >= 0:
+            colour[v] = indices[candidate[v]]
+    changed = True
+    while changed:
+        changed = False
+        for v in range(colour.size):
+            if colour[v] != colour[colour[v]]:
+                colour[v] = colour[colour[v]]
+                changed = True
+    return colour
+
+
+def _rename(colour: Any) -> Any:
+    """Step 4: a root's place among the roots, by an exclusive scan of flags."""
+    flag = colour == np.arange(colour.size)
+    return np.cumsum(flag) - flag
+
+
+@njit(cache=True, nogil=True)
+def _contract(indptr, indices, keys, edges, colour, new_id):
+    """Step 5: the graph of the roots, with the arcs between different colours."""
+    roots = new_id[-1] + (colour[-1] == colour.size - 1)
+    new_indptr = np.zeros(roots + 1, np.int64)
+    for v in range(colour.size):
+        for arc in range(indptr[v], indptr[v + 1]):
+            if colour[v] != colour[indices[arc]]:
+                new_indptr[new_id[colour[v]] + 1] += 1
+    new_indptr = np.cumsum(new_indptr)
+    cursor, m = new_indptr[:-1].copy(), new_indptr[-1]
+    new_indices = np.empty(m, indices.dtype)
+    new_keys, new_edges = np.empty(m, keys.dtype), np.empty(m, np.int64)
+    for v in range(colour.size):
+        for arc in range(indptr[v], indptr[v + 1]):
+            if colour[v] != colour[indices[arc]]:
+                at = cursor[new_id[colour[v]]]
+                cursor[new_id[colour[v]]] = at + 1
+                new_indices[at] = new_id[colour[indices[arc]]]
+                new_keys[at], new_edges[at] = keys[arc], edges[arc]
+    return new_indptr, new_indices, new_keys, new_edges

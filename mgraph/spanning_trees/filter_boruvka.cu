@@ -1,0 +1,275 @@
+// Filter-Borůvka: the minimum spanning forest of a graph, or of a list of edges, in one launch of blocks that
+// are all resident; filter_boruvka_gpu.py has the plan.
+//   MGRAPH_WEIGHT_T  int, float, or unsigned for keys that are in order already
+//   MGRAPH_THREADS   a block
+
+#include "mgraph/filter_boruvka_rounds.cuh"
+
+using namespace mgraph;
+using weight_t = MGRAPH_WEIGHT_T;
+
+namespace {
+
+constexpr u32 long_row = 1024;  // arcs; longer rows are cut into pieces of so many
+
+// The lesser of all lanes' values, in the first lane.
+__device__ u64 least_of_warp(u64 value) {
+  for (int step = 16; step; step /= 2) value = min(value, __shfl_down_sync(~0u, value, step));
+  return value;
+}
+
+// The edges of an undirected graph whose rows ascend, of fewer than 2^32 - 1 arcs. An edge's id is its
+// arc from the larger end.
+struct graph_edges {
+  const long long* indptr;
+  const int* indices;
+  const weight_t* weights;
+  u32 n, m;
+  u32* low;        // how many of a vertex's arcs lead to smaller ones, which are its edges
+  uint2* pieces;   // of long rows: vertex and first arc
+  u32* piece_count;
+
+  __device__ u32 edges() const { return m / 2; }
+  __device__ u32 key(u32 arc) const { return weights ? order_key(weights[arc]) : 0; }
+
+  // The first of v's arcs that does not lead below u.
+  __device__ u32 lower_bound(u32 v, u32 u) const {
+    u32 begin = u32(indptr[v]), end = u32(indptr[v + 1]);
+    while (begin < end) {
+      const u32 middle = begin + (end - begin) / 2;
+      if (u32(indices[middle]) < u) {
+        begin = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    return begin;
+  }
+
+  // The lightest arc from v to u, which there is.
+  __device__ u32 arc_between(u32 v, u32 u) const {
+    u32 arc = lower_bound(v, u), end = u32(indptr[v + 1]), lightest = arc;
+    while (++arc < end && u32(indices[arc]) == u) {
+      if (key(arc) < key(lightest)) lightest = arc;
+    }
+    return lightest;
+  }
+
+  // Go through a range of arcs a lane, 32 arcs at a time: f(whether there is one, whose lane's, which arc,
+  // how many came before these, the sum of counts up to each lane). By all lanes of a warp.
+  template <class F> __device__ static void for_each_arc(u32 begin, u32 count, F f) {
+    const u32 lane = threadIdx.x & 31;
+    u32 ends = count;
+    for (int step = 1; step < 32; step *= 2) {
+      const u32 other = __shfl_up_sync(~0u, ends, step);
+      if (lane >= step) ends += other;
+    }
+    const u32 total = __shfl_sync(~0u, ends, 31), offset = begin - (ends - count);
+    for (u32 base = 0; base < total; base += 32) {
+      u32 owner = 0;
+#pragma unroll
+      for (u32 step = 16; step; step /= 2) {
+        if (__shfl_sync(~0u, ends, owner + step - 1) <= base + lane) owner += step;
+      }
+      const u32 arc = __shfl_sync(~0u, offset, owner) + base + lane;
+      f(base + lane < total, owner, arc, base, ends);
+    }
+  }
+
+  // Each vertex's lightest arc into f.best, where it leads into f.parent, itself where there is none.
+  __device__ void choose_lightest(forest& f) {
+    const u32 lane = threadIdx.x & 31;
+    for (u32 first = 32 * f.warp(); first < n; first += 32 * f.warps()) {
+      const u32 v = first + lane;
+      const bool there = v < n;
+      const u32 begin = there ? u32(indptr[v]) : 0, degree = there ? u32(indptr[v + 1]) - begin : 0;
+      const bool is_long = degree > long_row;
+      u64 lightest = no_choice;
+      for_each_arc(begin, is_long ? 0 : degree, [&](bool real, u32 owner, u32 arc, u32 base, u32 ends) {
+        u64 value = no_choice;
+        if (real && u32(indices[arc]) != first + owner) value = lightness(key(arc), arc);
+        // The least of each owner's, in the first of its lanes.
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+          const u64 other = __shfl_down_sync(~0u, value, step);
+          const u32 its_owner = __shfl_down_sync(~0u, owner, step);
+          if (lane + step < 32 && its_owner == owner) value = min(value, other);
+        }
+        u32 starts = __shfl_up_sync(~0u, ends, 1);
+        if (lane == 0) starts = 0;
+        const u64 mine = __shfl_sync(~0u, value, max(starts, base) - base);
+        if (starts < ends && starts < base + 32 && ends > base) lightest = min(lightest, mine);
+      });
+      if (there) {
+        f.best[v] = lightest;
+        f.parent[v] = lightest == no_choice ? v : u32(indices[u32(lightest)]);
+        if (!is_long) low[v] = lower_bound(v, v) - begin;
+      }
+      for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
+        const int whose = __ffs(longs) - 1;
+        const u32 from = __shfl_sync(~0u, begin, whose);
+        const u32 count = (__shfl_sync(~0u, degree, whose) + long_row - 1) / long_row;
+        u32 at = 0;
+        if (lane == 0) at = atomicAdd(piece_count, count);
+        at = __shfl_sync(~0u, at, 0);
+        for (u32 i = lane; i < count; i += 32) pieces[at + i] = {first + whose, from + i * long_row};
+      }
+    }
+    f.barrier.wait();
+    if (fresh(piece_count) == 0) return;
+    for_each_piece(f, [&](u32 v, u32 begin, u32 end) {
+      u64 lightest = no_choice;
+      for (u32 arc = begin + lane; arc < end; arc += 32) {
+        if (u32(indices[arc]) != v) lightest = min(lightest, lightness(key(arc), arc));
+      }
+      lightest = least_of_warp(lightest);
+      if (lane == 0) atomicMin(&f.best[v], lightest);
+    });
+    f.barrier.wait();
+    for_each_piece(f, [&](u32 v, u32 begin, u32) {
+      if (lane != 0 || begin != u32(indptr[v])) return;
+      const u64 lightest = fresh(&f.best[v]);
+      if (lightest != no_choice) f.parent[v] = u32(indices[u32(lightest)]);
+      low[v] = 0;  // its edges are found in its pieces
+    });
+    f.barrier.wait();
+  }
+
+  template <class F> __device__ void for_each_piece(const forest& f, F use) const {
+    const u32 count = fresh(piece_count);
+    for (u32 i = f.warp(); i < count; i += f.warps()) {
+      const uint2 piece = pieces[i];
+      use(piece.x, piece.y, min(piece.y + long_row, u32(indptr[piece.x + 1])));
+    }
+  }
+
+  // Join each vertex to where its lightest arc leads; of two that chose each other, the larger.
+  __device__ void hook_lightest(forest& f) const {
+    for (u32 v = f.thread(); v < n; v += f.threads()) {
+      const u32 u = f.parent[v];
+      const u32 arc = u32(f.best[v]);
+      f.best[v] = no_choice;
+      if (u == v || (v < u && f.parent[u] == v)) {
+        f.parent[v] = v;
+        f.edge[v] = no_edge;
+      } else {
+        f.edge[v] = v > u ? arc : arc_between(u, v);
+        ++f.joined;
+      }
+    }
+    f.barrier.wait();
+  }
+
+  __device__ void draw(const forest& f) const {
+    for (u32 i = f.thread(); i < samples; i += f.threads()) {
+      const u32 arc = u32(__umul64hi(mix64(i + 1), m));
+      u32 begin = 0, end = n;  // its tail is the last vertex whose row does not begin behind it
+      while (end - begin > 1) {
+        const u32 middle = begin + (end - begin) / 2;
+        if (indptr[middle] <= arc) {
+          begin = middle;
+        } else {
+          end = middle;
+        }
+      }
+      f.sample[i] = {begin, u32(indices[arc]), key(arc)};
+    }
+  }
+
+  // f.(edge, ...) for each edge between different roots with low <= key <= bound, by whole warps.
+  template <class F> __device__ void for_each_edge(const forest& f, u32 low_key, u32 bound, F use) const {
+    const u32 lane = threadIdx.x & 31;
+    const auto offered = [&](bool real, u32 root, u32 arc, u32 below) {
+      listed_edge e = {root, root, 0, arc};
+      if (real) {
+        e.key = key(arc);
+        if (e.key >= low_key && e.key <= bound) {
+          const u32 v = u32(indices[arc]);
+          if (v < below) e.b = f.parent[v];
+        }
+      }
+      use(e.a != e.b, e);
+    };
+    for (u32 first = 32 * f.warp(); first < n; first += 32 * f.warps()) {
+      const u32 v = first + lane;
+      const bool there = v < n;
+      const u32 begin = there ? u32(indptr[v]) : 0, count = there ? low[v] : 0;
+      const u32 root = there ? f.parent[v] : 0;
+      for_each_arc(begin, count, [&](bool real, u32 owner, u32 arc, u32, u32) {
+        offered(real, __shfl_sync(~0u, root, owner), arc, ~0u);
+      });
+    }
+    for_each_piece(f, [&](u32 v, u32 begin, u32 end) {
+      const u32 root = f.parent[v];
+      for (u32 arc = begin; arc < end; arc += 32) offered(arc + lane < end, root, arc + lane, v);
+    });
+  }
+};
+
+// A list of fewer than 2^32 - 1 edges; an edge's id is its place.
+struct list_of_edges {
+  const int *src, *dst;
+  const weight_t* weights;
+  u32 m;
+
+  __device__ u32 edges() const { return m; }
+  __device__ u32 key(u32 i) const { return weights ? order_key(weights[i]) : 0; }
+
+  __device__ void draw(const forest& f) const {
+    for (u32 i = f.thread(); i < samples; i += f.threads()) {
+      const u32 edge = u32(__umul64hi(mix64(i + 1), m));
+      f.sample[i] = {u32(src[edge]), u32(dst[edge]), key(edge)};
+    }
+  }
+
+  template <class F> __device__ void for_each_edge(const forest& f, u32 low_key, u32 bound, F use) const {
+    const u32 lane = threadIdx.x & 31;
+    for (u64 first = 32ULL * f.warp(); first < m; first += 32ULL * f.warps()) {
+      const u64 i = first + lane;
+      listed_edge e = {0, 0, 0, u32(i)};
+      if (i < m) {
+        e.key = key(u32(i));
+        if (e.key >= low_key && e.key <= bound) e.a = f.parent[src[i]], e.b = f.parent[dst[i]];
+      }
+      use(e.a != e.b, e);
+    }
+  }
+};
+
+}  // namespace
+
+// The edges of the forest: edge[v] for every v but one of each component, where it is no_edge.
+//
+// Of a graph: indptr, and dst with the arcs' ends, m arcs; of a list: src and dst, and no indptr. weights may be
+// null. For n vertices: low, parent, best and edge; pieces: m / 512 + 1. entries, filled: of two lists of `chunks`
+// chunks each, enough for all edges and one more a warp. progress: 0.
+extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
+    filter_boruvka_join(const long long* indptr, const int* src, const int* dst, const weight_t* weights,
+                        u32 n, u32 m, u32* low, uint2* pieces, u32* parent, u64* best, u32* edge,
+                        listed_edge* entries, u32* filled, u32 chunks, sampled_edge* sample, u64* drawn,
+                        forest_progress* progress) {
+  forest f = {n, parent, best, edge,
+              {{entries, filled, &progress->chunks[0]},
+               {entries + u64(chunks) * chunk_entries, filled + chunks, &progress->chunks[1]}},
+              sample, drawn, progress, {&progress->arrived, 0}, 0, false};
+  if (indptr) {
+    graph_edges graph = {indptr, dst, weights, n, m, low, pieces, &progress->pieces};
+    graph.draw(f);
+    graph.choose_lightest(f);
+    graph.hook_lightest(f);
+    f.flatten();
+    f.span(graph);
+  } else {
+    const list_of_edges list = {src, dst, weights, m};
+    list.draw(f);
+    for (u32 v = f.thread(); v < n; v += f.threads()) {
+      parent[v] = v;
+      best[v] = no_choice;
+      edge[v] = no_edge;
+    }
+    f.barrier.wait();
+    f.span(list);
+  }
+  const u32 told = __reduce_add_sync(~0u, f.joined);
+  if ((threadIdx.x & 31) == 0 && told) atomicAdd(&progress->joined, told);
+}

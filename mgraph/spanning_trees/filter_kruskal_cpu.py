@@ -1,0 +1,127 @@
+"""Filter-Kruskal on all cores: the lightest edges first, and of the others only what they leave.
+
+Source: V. Osipov, P. Sanders, J. Singler, "The filter-Kruskal minimum spanning tree algorithm",
+ALENEX 2009, with a sampled bound in place of quicksort's pivots. The sample tells up to which weight
+there are about twice as many edges as components to join: those are sorted and go through Kruskal's
+union-find. Then components are known, heavier edges inside of one are passed over, and so on.
+
+An edge is looked at from its larger end, whose row begins with the smaller ones. Cost: O(n + m) for
+each pass over the arcs, of which there are a handful, and O(k log k) for the k edges sorted, about n
+to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sorted at a time.
+"""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_SAMPLES = 4096
+_FEW_SAMPLES = 64  # tell too little: then all that is left is taken
+_EDGES_A_COMPONENT = 2
+_CHUNK_ARCS = 1 << 20
+_WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
+
+
+def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
+    """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend."""
+    n, m = indptr.size - 1, indices.size
+    if m == 0:
+        return np.empty(0, np.int64)
+    parent = np.arange(n, dtype=indices.dtype)
+    chosen, found = np.empty(n, np.int64), 0
+    marks = np.searchsorted(indptr, np.arange(0, m, _CHUNK_ARCS), "right") - 1
+    chunks = list(pairwise(sorted({0, *marks.tolist(), n})))
+    random = np.random.default_rng(1)
+    low, most = -1, int(np.iinfo(keys.dtype).max)
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        while low < most:
+            high = _bound(indptr, indices, keys, parent, low, n - found, random)
+            band = keys.dtype.type(low + 1), keys.dtype.type(high)
+            tasks = [
+                pool.submit(_collect, indptr, indices, keys, parent, *band, *chunk)
+                for chunk in chunks
+            ]
+            tails, arcs = map(np.concatenate, zip(*(task.result() for task in tasks), strict=True))
+            found = int(_unite(parent, tails, indices, arcs, _order(keys[arcs]), chosen, found))
+            for task in [pool.submit(_flatten, parent, *chunk) for chunk in chunks]:
+                task.result()
+            low = high
+    return np.sort(chosen[:found])
+
+
+def _bound(
+    indptr: Any, indices: Any, keys: Any, parent: Any, low: int, components: int, random: Any
+) -> int:
+    """Up to which key edges should be taken next, of those above ``low``."""
+    arcs = random.integers(0, indices.size, _SAMPLES)
+    sample = keys[arcs]
+    tails = np.searchsorted(indptr, arcs, "right") - 1
+    left = sample[(parent[tails] != parent[indices[arcs]]) & (sample > low)]
+    edges = indices.size // 2 * (left.size / _SAMPLES)
+    wanted = _EDGES_A_COMPONENT * components
+    if left.size < _FEW_SAMPLES or edges < 2 * wanted:
+        return int(np.iinfo(keys.dtype).max)
+    place = int(left.size * wanted / edges)
+    return int(np.partition(left, place)[place])
+
+
+@njit(cache=True, nogil=True)
+def _collect(indptr, indices, keys, parent, low, high, first, stop):
+    """Tails and arcs, from the larger end, of edges between components with keys of a band.
+
+    Of the rows from ``first`` to ``stop``; ``parent`` names each vertex's component.
+    """
+    most = indptr[stop] - indptr[first]
+    tails, arcs = np.empty(most, indices.dtype), np.empty(most, np.int64)
+    count = 0
+    for u in range(first, stop):
+        own = parent[u]
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = indices[arc]
+            if v >= u:
+                break
+            if low <= keys[arc] <= high and parent[v] != own:
+                tails[count], arcs[count] = u, arc
+                count += 1
+    return tails[:count].copy(), arcs[:count].copy()
+
+
+def _order(keys: Any) -> Any:
+    """Positions in ascending order of key, then position."""
+    if keys.itemsize == 8:
+        return np.argsort(keys, kind="stable")
+    packed = keys.astype(np.uint64) << _WORD | np.arange(keys.size, dtype=np.uint64)
+    packed.sort()
+    return packed & _LOW
+
+
+@njit(cache=True, nogil=True)
+def _root(parent, v):
+    while parent[v] != v:
+        parent[v] = parent[parent[v]]
+        v = parent[v]
+    return v
+
+
+@njit(cache=True, nogil=True)
+def _unite(parent, tails, indices, arcs, order, chosen, found):
+    """Kruskal's algorithm: append to ``chosen``; returns how many there are."""
+    for i in order:
+        a, b = _root(parent, tails[i]), _root(parent, indices[arcs[i]])
+        if a != b:
+            if a < b:
+                parent[b] = a
+            else:
+                parent[a] = b
+            chosen[found] = arcs[i]
+            found += 1
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _flatten(parent, first, stop):
+    for v in range(first, stop):
+        parent[v] = _root(parent, v)

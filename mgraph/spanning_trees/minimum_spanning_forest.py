@@ -1,0 +1,146 @@
+"""The front door of the spanning forest methods: check, choose, call."""
+
+import importlib
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import backend as backends
+from mgraph.core.csr import ascending
+from mgraph.core.exact_sum import exact_sum, rounded
+from mgraph.core.graph import Graph, on_gpu
+from mgraph.errors import UsageError
+from mgraph.spanning_trees.weight_keys import order_keys
+
+CPU_METHODS = ("filter_kruskal", "boruvka", "prim", "prim_naive")
+GPU_METHODS = ("filter_boruvka", "boruvka")
+METHODS = ("auto", *dict.fromkeys(CPU_METHODS + GPU_METHODS))
+
+
+@dataclass(frozen=True, eq=False)
+class SpanningForest:
+    """The lightest edges that join all that the graph joins, in ascending order of ``edge_id``.
+
+    n: the graph's vertices. src, dst: ``(k,)``, of the graph's ids, src above dst. weight: ``(k,)``
+    of the graph's type; int32 ones where it has none. edge_id: ``(k,)`` int64, where the arc from
+    src to dst stands in ``graph.indices``. method, backend: what found it.
+    """
+
+    n: int
+    src: Any
+    dst: Any
+    weight: Any
+    edge_id: Any
+    method: str
+    backend: str
+
+    def __len__(self) -> int:
+        """The number of edges."""
+        return int(self.edge_id.shape[0])
+
+    def __repr__(self) -> str:
+        """How large it is, and what found it."""
+        return (
+            f"SpanningForest({len(self):,} edges, {self.components:,} components, total weight "
+            f"{self.total_weight:,}, {self.method} on the {self.backend})"
+        )
+
+    @property
+    def components(self) -> int:
+        """Trees, those of a single vertex included."""
+        return self.n - len(self)
+
+    @cached_property
+    def total_weight(self) -> int | float:
+        """The sum of the weights: exact for integers, the exact sum rounded once for floats."""
+        return rounded(exact_sum(self.weight))
+
+    def to_cpu(self) -> "SpanningForest":
+        """The same with NumPy arrays; itself where it has them."""
+        if not on_gpu(self.edge_id):
+            return self
+        names = ("src", "dst", "weight", "edge_id")
+        return replace(self, **{name: getattr(self, name).get() for name in names})
+
+
+def minimum_spanning_forest(
+    graph: Graph, *, method: str = "auto", backend: str = "auto"
+) -> SpanningForest:
+    """The minimum spanning forest of an undirected graph: a tree for each component.
+
+    graph: with weights of any sign, each 1 where it has none; self-loops are passed over.
+    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
+    CPU to a GPU with room, if there is one and the method is known there.
+
+    Ties go to the edge whose larger end is smaller, then to the smaller of the other ends, so that
+    there is one answer, whatever the method: in rows that ascend that is the order of edge ids.
+    Arrays are on the backend that found them. Deterministic. Cost: ``filter_boruvka`` and
+    ``filter_kruskal`` read each arc a few times, and sort or join about three edges a vertex;
+    ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive`` O(n² + m).
+    Raises UsageError for directed graphs, weights that are not finite, and unknown methods.
+    """
+    check(graph, method)
+    where = _backend_for(graph, method, backend)
+    if method == "auto":
+        method = "filter_boruvka" if where == "gpu" else "filter_kruskal"
+    if method not in (GPU_METHODS if where == "gpu" else CPU_METHODS):
+        other = "CPU; use filter_boruvka" if where == "gpu" else "GPU; use filter_kruskal"
+        raise UsageError(f"{method} is a method of the {other}, or the other backend")
+    if where == "cpu" and graph.backend == "gpu":
+        raise UsageError(
+            "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
+        )
+    ordered, origin = ascending(graph)
+    if where == "gpu":
+        from mgraph.spanning_trees import spanning_forest_gpu
+
+        found = spanning_forest_gpu.run(ordered.to_gpu(), method)
+    else:
+        found = _on_cpu(ordered, method)
+    if origin is not None:  # back to where the arcs stood
+        ids = origin[found.edge_id]
+        order = ids.argsort()
+        columns = {name: getattr(found, name)[order] for name in ("src", "dst", "weight")}
+        found = replace(found, edge_id=ids[order], **columns)
+    return found
+
+
+def check(graph: Graph, method: str = "auto") -> None:
+    """Raise UsageError for a graph that has no minimum spanning forest, or an unknown method."""
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if graph.directed:
+        raise UsageError(
+            "a spanning forest is of an undirected graph, and this one is directed; symmetrise it"
+        )
+    for weight in graph.weight_range:
+        if not np.isfinite(weight):
+            raise UsageError(f"a spanning forest needs finite weights, and one is {weight}")
+
+
+def _backend_for(graph: Graph, method: str, backend: str) -> str:
+    """Where to work: of ``auto`` where the graph is, else on a GPU that has room for it."""
+    if backend == "auto" and graph.backend == "gpu":
+        return "gpu"
+    where = backends.resolve(backend)
+    if where == "cpu" or backend == "gpu":
+        return where
+    from mgraph.spanning_trees import spanning_forest_gpu
+
+    if method not in ("auto", *GPU_METHODS) or not spanning_forest_gpu.fits(graph, method):
+        return "cpu"
+    return "gpu"
+
+
+def _on_cpu(graph: Graph, method: str) -> SpanningForest:
+    from mgraph.spanning_trees import edge_ids_cpu
+
+    indptr, indices, weights = graph.indptr, graph.indices, graph.weights
+    keys = np.zeros(graph.m, np.uint32) if weights is None else order_keys(weights)
+    algorithm = importlib.import_module(f"mgraph.spanning_trees.{method}_cpu")
+    ids = algorithm.run(indptr, indices, keys)
+    src = edge_ids_cpu.tails(indptr, ids).astype(indices.dtype)
+    weight = np.ones(ids.size, np.int32) if weights is None else weights[ids]
+    return SpanningForest(graph.n, src, indices[ids], weight, ids, method, "cpu")

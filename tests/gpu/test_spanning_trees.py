@@ -1,0 +1,107 @@
+"""Forests from a GPU are those of the CPU."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import mgraph
+from mgraph import CopyModel, EdgeList, Graph
+from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
+from tests.spanning_trees.checks import check_forest
+from tests.spanning_trees.strategies import graphs
+
+pytestmark = pytest.mark.gpu
+
+
+def assert_same(gpu, cpu):
+    assert gpu.backend == "gpu"
+    gpu = gpu.to_cpu()
+    for name in ("edge_id", "src", "dst", "weight"):
+        ours, theirs = getattr(gpu, name), getattr(cpu, name)
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == theirs.dtype
+    assert gpu.total_weight == cpu.total_weight
+
+
+def compare(graph, method="auto"):
+    found = mgraph.minimum_spanning_forest(graph, method=method, backend="gpu")
+    assert_same(found, mgraph.minimum_spanning_forest(graph.to_cpu(), backend="cpu"))
+    return found
+
+
+@pytest.mark.parametrize("method", GPU_METHODS)
+@settings(max_examples=100, deadline=None)
+@given(graph=graphs())
+def test_small_graphs_of_all_kinds(method, graph):
+    compare(graph, method)
+
+
+def copy_graph(n, d, weights, dtype=None):
+    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="gpu").edges
+    if dtype:
+        edges = EdgeList(edges.src, edges.dst, edges.weight.astype(dtype))
+    return mgraph.from_edges(edges, n, directed=False, backend="gpu")
+
+
+@pytest.mark.parametrize("method", GPU_METHODS)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("weights", [(1, 9), (0, 2**31 - 1)])
+def test_larger_graphs(method, dtype, weights):
+    compare(copy_graph(300_000, 7, weights, dtype), method)
+
+
+def test_a_large_graph_holds_its_certificate():
+    graph = copy_graph(2_000_000, 8, (1, 99))
+    check_forest(graph, compare(graph), sampled=5)
+
+
+def ends(kind, n):
+    below = np.arange(n - 1, dtype=np.int32)
+    if kind == "star":
+        return below + 1, np.zeros_like(below)
+    if kind == "hub last":
+        return below, np.full_like(below, n - 1)
+    if kind == "clique":
+        return tuple(end.astype(np.int32) for end in np.tril_indices(n, -1))
+    order = np.random.default_rng(1).permutation(n).astype(np.int32)
+    order = {"path": np.arange(n, dtype=np.int32), "shuffled path": order}[kind]
+    return order[:-1], order[1:]
+
+
+@pytest.mark.parametrize(
+    ("kind", "n"),
+    [("path", 10**6), ("shuffled path", 10**6), ("star", 10**6), ("hub last", 10**6),
+     ("clique", 1500)],
+)  # fmt: skip
+@pytest.mark.parametrize("pattern", ["equal", "rising", "falling", "pairs falling", "none"])
+def test_chains_hubs_and_cliques(kind, n, pattern):
+    src, dst = ends(kind, n)
+    place = np.arange(src.size)
+    weight = {
+        "equal": np.full(src.size, 7),
+        "rising": place,
+        "falling": src.size - place,
+        # After a round, pairs are left whose lightest edges all lead the same way: a long chain.
+        "pairs falling": np.where(place % 2, src.size - place, -1),
+        "none": None,
+    }[pattern]
+    weight = None if weight is None else weight.astype(np.int32)
+    graph = mgraph.from_edges(EdgeList(src, dst, weight), n, directed=False, backend="cpu")
+    compare(graph.to_gpu())
+
+
+def test_rows_in_another_order():
+    graph = copy_graph(20_000, 5, (1, 3)).to_cpu()
+    order = np.arange(graph.m)
+    for row in range(graph.n):
+        order[graph.indptr[row] : graph.indptr[row + 1]] = order[
+            graph.indptr[row] : graph.indptr[row + 1]
+        ][::-1]
+    shuffled = Graph(graph.indptr, graph.indices[order], graph.weights[order], False)
+    compare(shuffled.to_gpu())
+
+
+def test_ids_of_64_bits():
+    graph = copy_graph(20_000, 5, (1, 30)).to_cpu()
+    wide = Graph(graph.indptr, graph.indices.astype(np.int64), graph.weights, False)
+    compare(wide.to_gpu())

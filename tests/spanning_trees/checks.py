@@ -1,0 +1,38 @@
+"""Certificates: what must hold of a forest, whoever found it."""
+
+import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+
+
+def components(n, src, dst):
+    """Their number, and each vertex's."""
+    return connected_components(coo_matrix((np.ones(len(src)), (src, dst)), (n, n)), False)
+
+
+def check_forest(graph, forest, sampled=50):
+    """It is of the graph, spans it and has no cycle; an edge outside closes one of lighter edges.
+
+    For graphs whose rows ascend.
+    """
+    graph, forest = graph.to_cpu(), forest.to_cpu()
+    ids = forest.edge_id
+    assert ids.dtype == np.int64
+    assert (np.diff(ids) > 0).all()
+    assert (forest.src > forest.dst).all()
+    np.testing.assert_array_equal(graph.indices[ids], forest.dst)
+    np.testing.assert_array_equal(np.searchsorted(graph.indptr, ids, "right") - 1, forest.src)
+    assert forest.src.dtype == forest.dst.dtype == graph.indices.dtype
+    weights = np.ones(graph.m, np.int32) if graph.weights is None else graph.weights
+    np.testing.assert_array_equal(weights[ids], forest.weight)
+    assert forest.weight.dtype == weights.dtype
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    spanned = components(graph.n, tails, graph.indices)[0]
+    assert components(graph.n, forest.src, forest.dst)[0] == spanned
+    assert len(forest) == graph.n - spanned  # so without a cycle
+    assert forest.components == spanned
+    outside = np.setdiff1d(np.flatnonzero(tails > graph.indices), ids)
+    for arc in np.random.default_rng(1).permutation(outside)[:sampled]:
+        before = (forest.weight < weights[arc]) | ((forest.weight == weights[arc]) & (ids < arc))
+        _, label = components(graph.n, forest.src[before], forest.dst[before])
+        assert label[tails[arc]] == label[graph.indices[arc]]

@@ -1,0 +1,170 @@
+"""Every method on the CPU finds the one forest; wrong use is one sentence."""
+
+from fractions import Fraction
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+import mgraph
+from mgraph import CopyModel, EdgeList, Graph
+from mgraph.core.exact_sum import rounded
+from mgraph.errors import UsageError
+from mgraph.spanning_trees import filter_kruskal_cpu
+from mgraph.spanning_trees.minimum_spanning_forest import CPU_METHODS
+from tests.spanning_trees.checks import check_forest
+from tests.spanning_trees.oracles import kruskal
+from tests.spanning_trees.strategies import graphs
+
+
+def forest_of(graph, method="auto"):
+    return mgraph.minimum_spanning_forest(graph, method=method, backend="cpu")
+
+
+def copy_graph(n=20_000, d=6, weights=(1, 20)):
+    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="cpu").edges
+    return mgraph.from_edges(edges, n, directed=False, backend="cpu")
+
+
+@pytest.mark.parametrize("method", CPU_METHODS)
+@settings(max_examples=60, deadline=None)
+@given(graph=graphs())
+def test_small_graphs_of_all_kinds(method, graph):
+    forest = forest_of(graph, method)
+    assert forest.edge_id.tolist() == kruskal(graph)
+    check_forest(graph, forest)
+    number = int if forest.weight.dtype.kind == "i" else Fraction
+    assert forest.total_weight == rounded(sum(map(number, forest.weight.tolist()), number()))
+    assert (forest.method, forest.backend) == (method, "cpu")
+
+
+@pytest.mark.parametrize("weights", [(1, 20), (5, 5), None])
+def test_all_methods_agree_on_a_larger_graph(weights):
+    graph = copy_graph(weights=weights)
+    expected = forest_of(graph)
+    check_forest(graph, expected)
+    for method in CPU_METHODS:
+        found = forest_of(graph, method)
+        np.testing.assert_array_equal(found.edge_id, expected.edge_id)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_scipy_and_networkx_agree(dtype):
+    graph = copy_graph(3000, weights=(1, 1000))
+    graph = Graph(graph.indptr, graph.indices, graph.weights.astype(dtype), False)
+    forest = forest_of(graph)
+    assert forest.total_weight == minimum_spanning_tree(mgraph.to_sparse(graph)).sum()
+    theirs = nx.minimum_spanning_tree(mgraph.to_networkx(graph))
+    assert forest.total_weight == theirs.size(weight="weight")
+    assert len(forest) == theirs.number_of_edges()
+
+
+def test_bands_of_few_edges_and_small_chunks(monkeypatch):
+    graph = copy_graph(5000, 12, weights=(1, 1000))
+    expected = forest_of(graph, "prim").edge_id
+    monkeypatch.setattr(filter_kruskal_cpu, "_EDGES_A_COMPONENT", 0.05)
+    monkeypatch.setattr(filter_kruskal_cpu, "_CHUNK_ARCS", 1000)
+    bounds = []
+    bound = filter_kruskal_cpu._bound
+    monkeypatch.setattr(
+        filter_kruskal_cpu, "_bound", lambda *args: bounds.append(bound(*args)) or bounds[-1]
+    )
+    np.testing.assert_array_equal(forest_of(graph).edge_id, expected)
+    assert len(bounds) > 3
+    assert bounds == sorted(bounds)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graph=graphs(dtypes=("int32",)))
+def test_rows_in_another_order_give_the_same_edges(graph):
+    order = np.arange(graph.m)[::-1].copy()
+    for row in range(graph.n):
+        begin, end = graph.indptr[row : row + 2]
+        order[begin:end] = np.random.default_rng(row).permutation(np.arange(begin, end))
+    shuffled = Graph(graph.indptr, graph.indices[order], graph.weights[order], False)
+    forest, expected = forest_of(shuffled), forest_of(graph)
+    assert shuffled.rows_ascend == (np.diff(shuffled.indices) >= 0).all() or graph.n > 1
+    np.testing.assert_array_equal(shuffled.indices[forest.edge_id], forest.dst)
+    np.testing.assert_array_equal(shuffled.weights[forest.edge_id], forest.weight)
+    assert (np.diff(forest.edge_id) > 0).all()
+    columns = (sorted(zip(f.src, f.dst, f.weight, strict=True)) for f in (forest, expected))
+    assert next(columns) == next(columns)
+
+
+def path(n):
+    ends = np.arange(n - 1, dtype=np.int32)
+    return EdgeList(ends, ends + 1)
+
+
+def star(n):
+    ends = np.arange(1, n, dtype=np.int32)
+    return EdgeList(ends, np.zeros_like(ends))
+
+
+def clique(n):
+    src, dst = np.tril_indices(n, -1)
+    return EdgeList(src.astype(np.int32), dst.astype(np.int32))
+
+
+@pytest.mark.parametrize("method", ["filter_kruskal", "boruvka", "prim"])
+@pytest.mark.parametrize("edges", [path(30_000), star(30_000), clique(300)])
+def test_equal_weights(method, edges):
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    forest = forest_of(graph, method)
+    check_forest(graph, forest, sampled=3)
+    assert forest.total_weight == graph.n - 1
+
+
+def test_total_weight_does_not_overflow_or_round():
+    large = np.array([2**63 - 1, 2**63 - 1, -(2**63)])
+    graph = mgraph.from_edges(EdgeList(*path(4), large), directed=False, backend="cpu")
+    assert forest_of(graph).total_weight == 2**63 - 2
+    tenth = np.full(10, 0.1)
+    graph = mgraph.from_edges(EdgeList(*path(11), tenth), directed=False, backend="cpu")
+    assert forest_of(graph).total_weight == float(10 * Fraction(0.1))
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_without_edges(n):
+    none = np.empty(0, np.int32)
+    graph = mgraph.from_edges(EdgeList(none, none), n, directed=False, backend="cpu")
+    for method in CPU_METHODS:
+        forest = forest_of(graph, method)
+        assert (len(forest), forest.components, forest.total_weight) == (0, n, 0)
+
+
+def small(weights=None, directed=False):
+    pair = np.array([0, 1]), np.array([1, 0], np.int32)
+    return Graph(np.array([0, 1, 2]), pair[1], weights, directed)
+
+
+@pytest.mark.parametrize(
+    ("graph", "options", "message"),
+    [
+        (small(directed=True), {}, "undirected graph, and this one is directed"),
+        (small(np.array([np.nan, np.nan])), {}, "finite weights, and one is nan"),
+        (small(np.array([1, np.inf])), {}, "finite weights, and one is inf"),
+        (small(), {"method": "kruskal"}, "method must be one of auto"),
+        (small(), {"method": "filter_boruvka"}, "is a method of the GPU"),
+        (small(), {"backend": "tpu"}, "backend must be one of"),
+    ],
+)
+def test_wrong_use_is_one_sentence(graph, options, message):
+    with pytest.raises(UsageError, match=message):
+        mgraph.minimum_spanning_forest(graph, **{"backend": "cpu"} | options)
+
+
+def test_an_arc_without_one_back_is_refused():
+    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32), None, False)
+    with pytest.raises(UsageError, match=r"\(0, 1\) has none back"):
+        forest_of(graph, "prim")
+
+
+def test_repr_and_types():
+    forest = forest_of(small(np.array([7, 7])))
+    assert repr(forest) == (
+        "SpanningForest(1 edges, 1 components, total weight 7, filter_kruskal on the cpu)"
+    )
+    assert forest.to_cpu() is forest
