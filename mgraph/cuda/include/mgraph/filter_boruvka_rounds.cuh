@@ -95,11 +95,18 @@ struct forest {
     }
   }
 
-  // Let every vertex know its root.
+  // Let every vertex know its root. Each is seen to by one thread alone: one that is late, as in root(), would
+  // undo what others found.
   __device__ void flatten() {
     until_shallow(
         [&] {
-          for (u32 v = thread(); v < n; v += threads()) root(v);
+          for (u32 v = thread(); v < n; v += threads()) {
+            const u32 first = parent[v];
+            u32 at = first, next = parent[at];
+            for (int hop = 0; hop < most_hops && next != at; ++hop) at = next, next = parent[at];
+            deep |= next != at;
+            if (at != first) parent[v] = at;
+          }
         },
         [] {});
   }
