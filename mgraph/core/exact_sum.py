@@ -26,7 +26,7 @@ def exact_sum(values: Any) -> int | Fraction:
 
 
 def rounded(total: int | Fraction) -> int | float:
-    """The sum as it is shown: an int as it is, a Fraction as the nearest float, which may be inf."""
+    """An int as it is, a Fraction as the nearest float, which may be infinite."""
     if isinstance(total, int):
         return total
     try:

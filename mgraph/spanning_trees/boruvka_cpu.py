@@ -1,12 +1,12 @@
 """Borůvka's algorithm in the paper's five steps, on one core: the plain twin of ``boruvka.cu``.
 
 Source: A. Biagiotti, "Parallel solution for the MST problem", after C. da Silva Sousa, A. Mariano,
-A. Proença, "A generic and highly efficient parallel variant of Borůvka's algorithm", PDP 2015. A round
-is: (1) each vertex chooses its lightest arc; (2) of two vertices that chose each other one gives its
-choice up; (3) colours go from the roots along the choices; (4) roots get new ids, by a scan of flags;
-(5) the graph is contracted: arcs between colours are counted, scanned and written. It ends when no
-vertex has an arc. Differs from the paper: ties go to the lower edge id, not the lower destination,
-so that the forest is that of the other methods; and a graph need not be connected.
+A. Proença, "A generic and highly efficient parallel variant of Borůvka's algorithm", PDP 2015. A
+round is: (1) each vertex chooses its lightest arc; (2) of two vertices that chose each other one
+gives its choice up; (3) colours go from the roots along the choices; (4) roots get new ids, by a
+scan of flags; (5) the graph is contracted: arcs between colours are counted, scanned and written.
+It ends when no vertex has an arc. Differs from the paper: ties go to the lower edge id, not the
+lower destination, so that the forest is that of the other methods; a graph need not be connected.
 
 Cost: O(n + m) a round, at most log2 n rounds; 32 bytes an arc, 24 a vertex.
 """

@@ -2,6 +2,7 @@
 // are all resident; filter_boruvka_gpu.py has the plan.
 //   MGRAPH_WEIGHT_T  int, float, or unsigned for keys that are in order already
 //   MGRAPH_THREADS   a block
+//   MGRAPH_BLOCKS    a multiprocessor
 
 #include "mgraph/filter_boruvka_rounds.cuh"
 
@@ -243,15 +244,13 @@ struct list_of_edges {
 // Of a graph: indptr, and dst with the arcs' ends, m arcs; of a list: src and dst, and no indptr. weights may be
 // null. For n vertices: low, parent, best and edge; pieces: m / 512 + 1. entries, filled: of two lists of `chunks`
 // chunks each, enough for all edges and one more a warp. progress: 0.
-extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
+extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_BLOCKS)
     filter_boruvka_join(const long long* indptr, const int* src, const int* dst, const weight_t* weights,
                         u32 n, u32 m, u32* low, uint2* pieces, u32* parent, u64* best, u32* edge,
                         listed_edge* entries, u32* filled, u32 chunks, sampled_edge* sample, u64* drawn,
                         forest_progress* progress) {
-  forest f = {n, parent, best, edge,
-              {{entries, filled, &progress->chunks[0]},
-               {entries + u64(chunks) * chunk_entries, filled + chunks, &progress->chunks[1]}},
-              sample, drawn, progress, {&progress->arrived, 0}, 0, false};
+  forest f = {n,      parent, best,     edge, entries, filled, chunks,
+              sample, drawn,  progress, {&progress->arrived, 0}, 0, false};
   if (indptr) {
     graph_edges graph = {indptr, dst, weights, n, m, low, pieces, &progress->pieces};
     graph.draw(f);

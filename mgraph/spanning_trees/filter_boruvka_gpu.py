@@ -4,58 +4,88 @@ Source: P. Sanders, M. Schimek, "Engineering massively parallel MST algorithms",
 name and the idea; the lists of edges and the guarded atomics are those of A. Fallin, A. Gonzalez,
 J. Seo, M. Burtscher, "A high-performance MST implementation for GPUs", SC 2023 (ECL-MST).
 
-Data flow: (1) each row is read once, by warps that share its arcs out evenly, for its lightest arc;
-vertices are hooked along those, and then know their roots. (2) A sample of the arcs tells up to which
-weight there are about twice as many edges left as components. (3) A pass over the arcs from their
-larger ends lists those edges whose ends have different roots, and offers each to both, by an atomic
-minimum of (weight, id). (4) Rounds: the best edges are hooked, the list is filtered, its edges are
-offered to the roots there are now. (5) Every vertex learns its root, and on to (2) with what is
-heavier, until nothing is left. All in one launch.
+Data flow: (1) each row is read once, by warps that share its arcs out evenly, for its lightest
+arc; vertices are hooked along those, and then know their roots. (2) A sample of the arcs tells up
+to which weight there are about twice as many edges left as components. (3) A pass over the arcs
+from their larger ends lists those edges whose ends have different roots, and offers each to both,
+by an atomic minimum of (weight, id). (4) Rounds: the best edges are hooked, the list is filtered,
+its edges are offered to the roots there are now. (5) Every vertex learns its root, and on to (2)
+with what is heavier, until nothing is left. All in one launch.
 
 Cost of a graph: 8 bytes an arc and 12 a vertex in (1); 4 bytes an edge for each band, 8 and a random
 read of 4 for those in it; (4) about 40 bytes and four random reads a listed edge and round. At most
 log2 n rounds a band, of two barriers each. Device bytes: 20 a vertex, 16 an arc.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from mgraph.core import csr_gpu
+from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 
-THREADS = 1024  # a block, one to a multiprocessor
+THREADS, BLOCKS = 1024, 2  # a block, and a multiprocessor: all that fit, to hide latency
 MOST_EDGES = (1 << 32) - (1 << 16)  # or arcs of a graph: ids are words
+PIECE_ARCS = 1 << 29  # of a graph that is too large
 _CHUNK, _ENTRY_BYTES, _SAMPLES, _LONG_ROW = 128, 16, 2048, 1024  # as in the kernels
 _KINDS = {"int32": "int", "float32": "float", "uint32": "unsigned"}
 
 
-def defines(weights: Any) -> dict[str, str]:
-    """The kernel's macros for weights of this array's type."""
-    kind = "int32" if weights is None else str(weights.dtype)
-    return {"MGRAPH_WEIGHT_T": _KINDS[kind], "MGRAPH_THREADS": str(THREADS)}
+def defines(dtype: str) -> dict[str, str]:
+    """The kernel's macros for weights of this type."""
+    return {
+        "MGRAPH_WEIGHT_T": _KINDS[dtype],
+        "MGRAPH_THREADS": str(THREADS),
+        "MGRAPH_BLOCKS": str(BLOCKS),
+    }
 
 
 KERNELS = Source(
     __package__,
     "filter_boruvka.cu",
-    check=tuple(
-        (("MGRAPH_WEIGHT_T", kind), ("MGRAPH_THREADS", str(THREADS))) for kind in _KINDS.values()
-    ),
+    check=tuple(tuple(defines(dtype).items()) for dtype in _KINDS),
 )
 
 
 def of_graph(indptr: Any, indices: Any, weights: Any) -> Any:
-    """The forest's edges by id, uint32, ascending, on the device.
+    """The forest's edges by id, uint32 or int64, ascending, on the device.
 
     indptr: int64; indices: int32, rows in ascending order; weights: int32, float32, uint32 or None.
-    There must be at most ``MOST_EDGES`` arcs.
+    A graph of more than ``MOST_EDGES`` arcs, or without room beside it, is taken in pieces.
     """
-    return _run(indptr, 0, indices, weights, indptr.size - 1, indices.size // 2)
+    n, m = indptr.size - 1, indices.size
+    if m <= MOST_EDGES and 18 * m + 24 * n < free_bytes():
+        return _run(indptr, 0, indices, weights, n, m // 2)
+    return _in_pieces(indptr, indices, weights)
 
 
 def of_list(src: Any, dst: Any, weights: Any, n: int) -> Any:
-    """The same of a list of edges of n vertices, whose ids are their places."""
+    """The same of a list of at most ``MOST_EDGES`` edges of n vertices, whose ids are places.
+
+    src, dst: int32, in any direction.
+    """
     return _run(0, src, dst, weights, n, dst.size)
+
+
+def _in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
+    """A piece of the rows after another: each one's edges beside the forest of those before."""
+    import cupy
+
+    n, m = indptr.size - 1, indices.size
+    marks = cupy.searchsorted(indptr, cupy.arange(0, m, PIECE_ARCS), side="right") - 1
+    forest = src = cupy.empty(0, np.int64)
+    for first, stop in pairwise(sorted({0, *marks.get().tolist(), n})):
+        begin, end = (int(indptr[row]) for row in (first, stop))
+        tails = csr_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
+        own = cupy.flatnonzero(tails > indices[begin:end])
+        src = cupy.concatenate([src.astype(np.int32), tails[own]])
+        forest = cupy.concatenate([forest, own + begin])
+        del tails, own
+        kept = of_list(src, indices[forest], None if weights is None else weights[forest], n)
+        forest, src = forest[kept], src[kept]
+    return forest
 
 
 def _run(indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int) -> Any:
@@ -63,7 +93,7 @@ def _run(indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int) -> A
 
     if edges == 0:
         return cupy.empty(0, np.uint32)
-    blocks = multiprocessors()
+    blocks = BLOCKS * multiprocessors()
     chunks = -(-edges // _CHUNK) + blocks * THREADS // 32
     low, parent, edge = (cupy.empty(n, np.uint32) for _ in range(3))
     best = cupy.empty(n, np.uint64)
@@ -72,7 +102,9 @@ def _run(indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int) -> A
     filled = cupy.empty(2 * chunks, np.uint32)
     sample, drawn = cupy.empty(3 * _SAMPLES, np.uint32), cupy.empty(_SAMPLES, np.uint64)
     progress = cupy.zeros(8, np.uint32)
-    kernel = KERNELS.kernel("filter_boruvka_join", **defines(weights))
+    kernel = KERNELS.kernel(
+        "filter_boruvka_join", **defines("int32" if weights is None else str(weights.dtype))
+    )
     kernel(
         (blocks,),
         (THREADS,),

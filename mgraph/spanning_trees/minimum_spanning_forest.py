@@ -1,6 +1,7 @@
 """The front door of the spanning forest methods: check, choose, call."""
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -25,7 +26,8 @@ class SpanningForest:
 
     n: the graph's vertices. src, dst: ``(k,)``, of the graph's ids, src above dst. weight: ``(k,)``
     of the graph's type; int32 ones where it has none. edge_id: ``(k,)`` int64, where the arc from
-    src to dst stands in ``graph.indices``. method, backend: what found it.
+    src to dst stands in ``graph.indices``. method, backend: what found it. step_times: milliseconds
+    by step, of boruvka if asked.
     """
 
     n: int
@@ -35,6 +37,7 @@ class SpanningForest:
     edge_id: Any
     method: str
     backend: str
+    step_times: dict[str, float] | None = None
 
     def __len__(self) -> int:
         """The number of edges."""
@@ -66,13 +69,21 @@ class SpanningForest:
 
 
 def minimum_spanning_forest(
-    graph: Graph, *, method: str = "auto", backend: str = "auto"
+    graph: Graph,
+    *,
+    method: str = "auto",
+    backend: str = "auto",
+    variants: Mapping[str, str] | None = None,
+    timed: bool = False,
 ) -> SpanningForest:
     """The minimum spanning forest of an undirected graph: a tree for each component.
 
     graph: with weights of any sign, each 1 where it has none; self-loops are passed over.
     method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
     CPU to a GPU with room, if there is one and the method is known there.
+    variants: of boruvka's steps on a GPU, as ``{"contract": "vertex"}``: a thread a vertex (or an
+    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub`` or
+    on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
 
     Ties go to the edge whose larger end is smaller, then to the smaller of the other ends, so that
     there is one answer, whatever the method: in rows that ascend that is the order of edge ids.
@@ -82,6 +93,8 @@ def minimum_spanning_forest(
     Raises UsageError for directed graphs, weights that are not finite, and unknown methods.
     """
     check(graph, method)
+    if (variants or timed) and method != "boruvka":
+        raise UsageError(f"variants and times of steps are of method boruvka, not of {method}")
     where = _backend_for(graph, method, backend)
     if method == "auto":
         method = "filter_boruvka" if where == "gpu" else "filter_kruskal"
@@ -96,7 +109,11 @@ def minimum_spanning_forest(
     if where == "gpu":
         from mgraph.spanning_trees import spanning_forest_gpu
 
-        found = spanning_forest_gpu.run(ordered.to_gpu(), method)
+        found = spanning_forest_gpu.run(ordered.to_gpu(), method, dict(variants or {}), timed)
+    elif variants or timed:
+        raise UsageError(
+            "variants and times of boruvka's steps are of a GPU; on a CPU leave them out"
+        )
     else:
         found = _on_cpu(ordered, method)
     if origin is not None:  # back to where the arcs stood

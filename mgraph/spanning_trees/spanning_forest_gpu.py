@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import C_TYPES, Source
-from mgraph.spanning_trees import filter_boruvka_gpu
+from mgraph.errors import DeviceError
+from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
 from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
@@ -27,15 +29,29 @@ KERNELS = Source(
 )
 
 
-def run(graph: Graph, method: str) -> SpanningForest:
+def run(
+    graph: Graph, method: str, variants: dict[str, str] | None = None, timed: bool = False
+) -> SpanningForest:
     """The forest of a graph on the device whose rows ascend."""
     import cupy
 
+    how = boruvka_gpu.check_variants(variants or {})
+    clock = boruvka_gpu.Clock() if timed else None
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights
+    if graph.n > csr_gpu.MOST_VERTICES:
+        raise DeviceError(f"a GPU takes graphs of fewer than 2^31 vertices, not {graph.n:,}")
     with room_for(f"the spanning forest of {graph}", LARGER_GPU):
         narrow = indices.astype(np.int32, copy=False)
-        keys = weights if weights is None or weights.itemsize == 4 else ranks(order_keys(weights))
-        ids = filter_boruvka_gpu.of_graph(indptr, narrow, keys)
+        if method == "boruvka":
+            if graph.m > boruvka_gpu.MOST_ARCS:
+                raise DeviceError(f"boruvka takes fewer than 2^32 arcs, not {graph.m:,}")
+            keys = cupy.zeros(graph.m, np.uint32) if weights is None else ranks(order_keys(weights))
+            ids = boruvka_gpu.run(indptr, narrow, keys, how, clock)
+        else:
+            keys = weights
+            if weights is not None and weights.itemsize == 8:
+                keys = ranks(order_keys(weights))
+            ids = filter_boruvka_gpu.of_graph(indptr, narrow, keys)
         del narrow, keys
         weight_t = np.dtype(np.int32) if weights is None else weights.dtype
         src, dst = (cupy.empty(ids.size, indices.dtype) for _ in range(2))
@@ -50,7 +66,8 @@ def run(graph: Graph, method: str) -> SpanningForest:
             MGRAPH_VERTEX_T=_WORDS[indices.itemsize],
             MGRAPH_WEIGHT_T=_WORDS[weight_t.itemsize],
         )  # fmt: skip
-    return SpanningForest(graph.n, src, dst, weight, edge_id, method, "gpu")
+    times = clock.times if clock else None
+    return SpanningForest(graph.n, src, dst, weight, edge_id, method, "gpu", times)
 
 
 def fits(graph: Graph, method: str) -> bool:

@@ -6,6 +6,8 @@ from hypothesis import given, settings
 
 import mgraph
 from mgraph import CopyModel, EdgeList, Graph
+from mgraph.errors import UsageError
+from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.spanning_trees.checks import check_forest
 from tests.spanning_trees.strategies import graphs
@@ -105,3 +107,37 @@ def test_ids_of_64_bits():
     graph = copy_graph(20_000, 5, (1, 30)).to_cpu()
     wide = Graph(graph.indptr, graph.indices.astype(np.int64), graph.weights, False)
     compare(wide.to_gpu())
+
+
+def test_graphs_in_pieces(monkeypatch):
+    graph = copy_graph(50_000, 6, (1, 30))
+    whole = mgraph.minimum_spanning_forest(graph)
+    monkeypatch.setattr(filter_boruvka_gpu, "MOST_EDGES", 200_000)
+    monkeypatch.setattr(filter_boruvka_gpu, "PIECE_ARCS", 50_000)
+    assert_same(mgraph.minimum_spanning_forest(graph), whole.to_cpu())
+
+
+WAYS = [
+    {"choose": "vertex", "count": "vertex", "contract": "vertex"},
+    {"colours": "walk", "scan": "host"},
+    {"contract": "host"},
+]
+
+
+@pytest.mark.parametrize("variants", WAYS)
+@settings(max_examples=25, deadline=None)
+@given(graph=graphs())
+def test_variants_of_boruvka_agree(variants, graph):
+    found = mgraph.minimum_spanning_forest(
+        graph, method="boruvka", backend="gpu", variants=variants, timed=True
+    )
+    assert_same(found, mgraph.minimum_spanning_forest(graph, backend="cpu"))
+    assert set(found.step_times) == set(boruvka_gpu.STEPS)
+
+
+def test_unknown_variants_are_refused():
+    graph = copy_graph(100, 2, (1, 3))
+    with pytest.raises(UsageError, match="choose=warp is no variant of boruvka's steps, which are"):
+        mgraph.minimum_spanning_forest(graph, method="boruvka", variants={"choose": "warp"})
+    with pytest.raises(UsageError, match="are of method boruvka, not of auto"):
+        mgraph.minimum_spanning_forest(graph, timed=True)

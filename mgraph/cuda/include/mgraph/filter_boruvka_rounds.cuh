@@ -47,7 +47,9 @@ struct forest {
   u32* parent;  // towards the root of a component
   u64* best;    // a root's lightest edge in the list; else none
   u32* edge;    // by which a vertex is joined to its parent, none for roots
-  chunked_list<listed_edge> lists[2];
+  listed_edge* entries;  // of two lists
+  u32* filled;
+  u32 chunks;  // that each has room for
   sampled_edge* sample;
   u64* drawn;
   forest_progress* progress;
@@ -59,6 +61,12 @@ struct forest {
   __device__ static u32 threads() { return gridDim.x * blockDim.x; }
   __device__ static u32 warp() { return thread() / 32; }
   __device__ static u32 warps() { return threads() / 32; }
+
+  // The first or the second list.
+  __device__ chunked_list<listed_edge> list(u32 which) const {
+    return {entries + u64(which) * chunks * chunk_entries, filled + which * chunks,
+            &progress->chunks[which]};
+  }
 
   // The root of v's component, and a shorter way to it. After many hops it gives up, and says so.
   __device__ u32 root(u32 v) {
@@ -119,8 +127,8 @@ struct forest {
   }
 
   // Join each root to the other end of its lightest edge; of two that chose the same, the larger.
-  __device__ void hook(u32 list) {
-    for_each_entry(lists[list], warp(), warps(), [&](bool there, listed_edge e) {
+  __device__ void hook(u32 which) {
+    for_each_entry(list(which), warp(), warps(), [&](bool there, listed_edge e) {
       if (!there) return;
       const u64 mine = lightness(e.key, e.id);
       const bool of_a = fresh(&best[e.a]) == mine, of_b = fresh(&best[e.b]) == mine;
@@ -136,9 +144,9 @@ struct forest {
   }
 
   // Pass the edges whose ends are still apart on to the other list, and offer them.
-  __device__ void filter(u32 list) {
-    list_writer<listed_edge> writer(lists[1 - list]);
-    for_each_entry(lists[list], warp(), warps(), [&](bool there, listed_edge e) {
+  __device__ void filter(u32 which) {
+    list_writer<listed_edge> writer(list(1 - which));
+    for_each_entry(list(which), warp(), warps(), [&](bool there, listed_edge e) {
       bool apart = false;
       if (there) {
         const bool before = deep;
@@ -155,13 +163,13 @@ struct forest {
 
   // Rounds until the first list, whose edges have been offered, is empty.
   __device__ void contract() {
-    u32 list = 0;
-    while (fresh(&progress->chunks[list])) {
-      hook(list);
+    u32 which = 0;
+    while (fresh(&progress->chunks[which])) {
+      hook(which);
       barrier.wait();
-      until_shallow([&] { filter(list); }, [&] { progress->chunks[1 - list] = 0; });
-      if (thread() == 0) progress->chunks[list] = 0;
-      list = 1 - list;
+      until_shallow([&] { filter(which); }, [&] { progress->chunks[1 - which] = 0; });
+      if (thread() == 0) progress->chunks[which] = 0;
+      which = 1 - which;
     }
   }
 
@@ -198,7 +206,7 @@ struct forest {
   template <class Source> __device__ void span(const Source& source) {
     for (u32 low = 0, bound;; low = bound + 1) {
       bound = next_bound(low, source.edges());
-      list_writer<listed_edge> writer(lists[0]);
+      list_writer<listed_edge> writer(list(0));
       source.for_each_edge(*this, low, bound, [&](bool there, listed_edge e) {
         writer.append(there, e);
         if (there) offer(e);
