@@ -38,7 +38,7 @@ def _choose_lightest(indptr, indices, keys, edges):
     """Step 1: each vertex's lightest arc to another vertex, -1 where it has none."""
     candidate = np.full(indptr.size - 1, -1, np.int64)
     for v in range(candidate.size):
-        best = np.int64(-1)
+        best: Any = -1
         for arc in range(indptr[v], indptr[v + 1]):
             if indices[arc] != v and (
                 best < 0 or (keys[arc], edges[arc]) < (keys[best], edges[best])

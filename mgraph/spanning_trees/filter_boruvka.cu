@@ -12,6 +12,7 @@ using weight_t = MGRAPH_WEIGHT_T;
 namespace {
 
 constexpr u32 long_row = 1024;  // arcs; longer rows are cut into pieces of so many
+constexpr u32 together = 2;     // times 32 arcs
 
 // The lesser of all lanes' values, in the first lane.
 __device__ u64 least_of_warp(u64 value) {
@@ -26,9 +27,9 @@ struct graph_edges {
   const int* indices;
   const weight_t* weights;
   u32 n, m;
-  u32* low;        // how many of a vertex's arcs lead to smaller ones, which are its edges
-  uint2* pieces;   // of long rows: vertex and first arc
-  u32* piece_count;
+  u32* low;       // how many of a vertex's arcs lead to smaller ones, which are its edges; 0 for long rows
+  u32* chosen;    // its lightest arc
+  uint2* pieces;  // of long rows: vertex and first arc
 
   __device__ u32 edges() const { return m / 2; }
   __device__ u32 key(u32 arc) const { return weights ? order_key(weights[arc]) : 0; }
@@ -56,9 +57,11 @@ struct graph_edges {
     return lightest;
   }
 
-  // Go through a range of arcs a lane, 32 arcs at a time: f(whether there is one, whose lane's, which arc,
-  // how many came before these, the sum of counts up to each lane). By all lanes of a warp.
-  template <class F> __device__ static void for_each_arc(u32 begin, u32 count, F f) {
+  // Go through a range of arcs a lane, by all lanes of a warp: look(whether there is one, whose lane's, which
+  // arc) for several times 32 arcs, so that what it loads is on its way together, then take(what look gave,
+  // whose, how many arcs came before these 32, the sum of counts up to each lane) for each 32.
+  template <class Look, class Take>
+  __device__ static void for_each_arc(u32 begin, u32 count, Look look, Take take) {
     const u32 lane = threadIdx.x & 31;
     u32 ends = count;
     for (int step = 1; step < 32; step *= 2) {
@@ -66,19 +69,41 @@ struct graph_edges {
       if (lane >= step) ends += other;
     }
     const u32 total = __shfl_sync(~0u, ends, 31), offset = begin - (ends - count);
-    for (u32 base = 0; base < total; base += 32) {
-      u32 owner = 0;
+    for (u32 base = 0; base < total; base += 32 * together) {
+      u32 owner[together];
+      decltype(look(true, 0u, 0u)) found[together];
 #pragma unroll
-      for (u32 step = 16; step; step /= 2) {
-        if (__shfl_sync(~0u, ends, owner + step - 1) <= base + lane) owner += step;
+      for (u32 k = 0; k < together; ++k) {
+        const u32 place = base + 32 * k + lane;
+        owner[k] = 0;
+#pragma unroll
+        for (u32 step = 16; step; step /= 2) {
+          if (__shfl_sync(~0u, ends, owner[k] + step - 1) <= place) owner[k] += step;
+        }
+        found[k] = look(place < total, owner[k], __shfl_sync(~0u, offset, owner[k]) + place);
       }
-      const u32 arc = __shfl_sync(~0u, offset, owner) + base + lane;
-      f(base + lane < total, owner, arc, base, ends);
+#pragma unroll
+      for (u32 k = 0; k < together; ++k) {
+        if (base + 32 * k < total) take(found[k], owner[k], base + 32 * k, ends);
+      }
     }
   }
 
-  // Each vertex's lightest arc into f.best, where it leads into f.parent, itself where there is none.
-  __device__ void choose_lightest(forest& f) {
+  // Vertex v's lightest arc to another vertex, if there is one, and where it leads, else v.
+  __device__ void choose(const forest& f, u32 v, u64 lightest) const {
+    if (lightest != no_choice && u32(indices[u32(lightest)]) == v) {  // a self-loop: seldom the lightest
+      lightest = no_choice;
+      for (u32 arc = u32(indptr[v]); arc < u32(indptr[v + 1]); ++arc) {
+        if (u32(indices[arc]) != v) lightest = min(lightest, lightness(key(arc), arc));
+      }
+    }
+    chosen[v] = u32(lightest);
+    f.parent[v] = lightest == no_choice ? v : u32(indices[u32(lightest)]);
+    f.best[v] = no_choice;
+  }
+
+  // Each vertex's lightest arc, and where it leads into f.parent.
+  __device__ void choose_lightest(forest& f) const {
     const u32 lane = threadIdx.x & 31;
     for (u32 first = 32 * f.warp(); first < n; first += 32 * f.warps()) {
       const u32 v = first + lane;
@@ -86,42 +111,46 @@ struct graph_edges {
       const u32 begin = there ? u32(indptr[v]) : 0, degree = there ? u32(indptr[v + 1]) - begin : 0;
       const bool is_long = degree > long_row;
       u64 lightest = no_choice;
-      for_each_arc(begin, is_long ? 0 : degree, [&](bool real, u32 owner, u32 arc, u32 base, u32 ends) {
-        u64 value = no_choice;
-        if (real && u32(indices[arc]) != first + owner) value = lightness(key(arc), arc);
-        // The least of each owner's, in the first of its lanes.
+      for_each_arc(
+          begin, is_long ? 0 : degree,
+          [&](bool real, u32, u32 arc) { return real ? lightness(key(arc), arc) : no_choice; },
+          [&](u64 value, u32 owner, u32 base, u32 ends) {
+            // The least of each owner's, in the first of its lanes.
 #pragma unroll
-        for (int step = 1; step < 32; step *= 2) {
-          const u64 other = __shfl_down_sync(~0u, value, step);
-          const u32 its_owner = __shfl_down_sync(~0u, owner, step);
-          if (lane + step < 32 && its_owner == owner) value = min(value, other);
-        }
-        u32 starts = __shfl_up_sync(~0u, ends, 1);
-        if (lane == 0) starts = 0;
-        const u64 mine = __shfl_sync(~0u, value, max(starts, base) - base);
-        if (starts < ends && starts < base + 32 && ends > base) lightest = min(lightest, mine);
-      });
+            for (int step = 1; step < 32; step *= 2) {
+              const u64 other = __shfl_down_sync(~0u, value, step);
+              const u32 its_owner = __shfl_down_sync(~0u, owner, step);
+              if (lane + step < 32 && its_owner == owner) value = min(value, other);
+            }
+            u32 starts = __shfl_up_sync(~0u, ends, 1);
+            if (lane == 0) starts = 0;
+            const u64 mine = __shfl_sync(~0u, value, max(starts, base) - base);
+            if (starts < ends && starts < base + 32 && ends > base) lightest = min(lightest, mine);
+          });
       if (there) {
-        f.best[v] = lightest;
-        f.parent[v] = lightest == no_choice ? v : u32(indices[u32(lightest)]);
-        if (!is_long) low[v] = lower_bound(v, v) - begin;
+        f.best[v] = no_choice;
+        if (!is_long) {
+          choose(f, v, lightest);
+          low[v] = lower_bound(v, v) - begin;
+        }
       }
       for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
         const int whose = __ffs(longs) - 1;
         const u32 from = __shfl_sync(~0u, begin, whose);
         const u32 count = (__shfl_sync(~0u, degree, whose) + long_row - 1) / long_row;
         u32 at = 0;
-        if (lane == 0) at = atomicAdd(piece_count, count);
+        if (lane == 0) at = atomicAdd(&f.progress->pieces, count);
         at = __shfl_sync(~0u, at, 0);
         for (u32 i = lane; i < count; i += 32) pieces[at + i] = {first + whose, from + i * long_row};
       }
     }
     f.barrier.wait();
-    if (fresh(piece_count) == 0) return;
+    if (fresh(&f.progress->pieces) == 0) return;
     for_each_piece(f, [&](u32 v, u32 begin, u32 end) {
       u64 lightest = no_choice;
+#pragma unroll 8
       for (u32 arc = begin + lane; arc < end; arc += 32) {
-        if (u32(indices[arc]) != v) lightest = min(lightest, lightness(key(arc), arc));
+        lightest = min(lightest, lightness(key(arc), arc));
       }
       lightest = least_of_warp(lightest);
       if (lane == 0) atomicMin(&f.best[v], lightest);
@@ -129,15 +158,14 @@ struct graph_edges {
     f.barrier.wait();
     for_each_piece(f, [&](u32 v, u32 begin, u32) {
       if (lane != 0 || begin != u32(indptr[v])) return;
-      const u64 lightest = fresh(&f.best[v]);
-      if (lightest != no_choice) f.parent[v] = u32(indices[u32(lightest)]);
+      choose(f, v, fresh(&f.best[v]));
       low[v] = 0;  // its edges are found in its pieces
     });
     f.barrier.wait();
   }
 
   template <class F> __device__ void for_each_piece(const forest& f, F use) const {
-    const u32 count = fresh(piece_count);
+    const u32 count = fresh(&f.progress->pieces);
     for (u32 i = f.warp(); i < count; i += f.warps()) {
       const uint2 piece = pieces[i];
       use(piece.x, piece.y, min(piece.y + long_row, u32(indptr[piece.x + 1])));
@@ -148,14 +176,10 @@ struct graph_edges {
   __device__ void hook_lightest(forest& f) const {
     for (u32 v = f.thread(); v < n; v += f.threads()) {
       const u32 u = f.parent[v];
-      const u32 arc = u32(f.best[v]);
-      f.best[v] = no_choice;
       if (u == v || (v < u && f.parent[u] == v)) {
         f.parent[v] = v;
-        f.edge[v] = no_edge;
       } else {
-        f.edge[v] = v > u ? arc : arc_between(u, v);
-        ++f.joined;
+        f.join(v > u ? chosen[v] : arc_between(u, v));
       }
     }
     f.barrier.wait();
@@ -177,32 +201,43 @@ struct graph_edges {
     }
   }
 
-  // f.(edge, ...) for each edge between different roots with low <= key <= bound, by whole warps.
+  // use(whether there is one, which) for each edge between different roots with low <= key <= bound, by whole
+  // warps.
   template <class F> __device__ void for_each_edge(const forest& f, u32 low_key, u32 bound, F use) const {
     const u32 lane = threadIdx.x & 31;
-    const auto offered = [&](bool real, u32 root, u32 arc, u32 below) {
+    const auto edge = [&](bool real, u32 root, u32 arc, u32 below) {
       listed_edge e = {root, root, 0, arc};
-      if (real) {
-        e.key = key(arc);
-        if (e.key >= low_key && e.key <= bound) {
-          const u32 v = u32(indices[arc]);
-          if (v < below) e.b = f.parent[v];
-        }
+      if (real) e.key = key(arc);
+      if (real && e.key >= low_key && e.key <= bound) {
+        const u32 v = u32(indices[arc]);
+        if (v < below) e.b = f.parent[v];
       }
-      use(e.a != e.b, e);
+      return e;
     };
     for (u32 first = 32 * f.warp(); first < n; first += 32 * f.warps()) {
       const u32 v = first + lane;
       const bool there = v < n;
       const u32 begin = there ? u32(indptr[v]) : 0, count = there ? low[v] : 0;
       const u32 root = there ? f.parent[v] : 0;
-      for_each_arc(begin, count, [&](bool real, u32 owner, u32 arc, u32, u32) {
-        offered(real, __shfl_sync(~0u, root, owner), arc, ~0u);
-      });
+      for_each_arc(
+          begin, count,
+          [&](bool real, u32 owner, u32 arc) {
+            return edge(real, __shfl_sync(~0u, root, owner), arc, ~0u);
+          },
+          [&](listed_edge e, u32, u32, u32) { use(e.a != e.b, e); });
     }
     for_each_piece(f, [&](u32 v, u32 begin, u32 end) {
       const u32 root = f.parent[v];
-      for (u32 arc = begin; arc < end; arc += 32) offered(arc + lane < end, root, arc + lane, v);
+      for (u32 arc = begin; arc < end; arc += 32 * together) {
+        listed_edge found[together];
+#pragma unroll
+        for (u32 k = 0; k < together; ++k) {
+          const u32 its = arc + 32 * k + lane;
+          found[k] = edge(its < end, root, its, v);
+        }
+#pragma unroll
+        for (u32 k = 0; k < together; ++k) use(found[k].a != found[k].b, found[k]);
+      }
     });
   }
 };
@@ -239,20 +274,21 @@ struct list_of_edges {
 
 }  // namespace
 
-// The edges of the forest: edge[v] for every v but one of each component, where it is no_edge.
+// The forest's edges as bits, and by id, ascending, into ids unless that is null; how many into progress->joined.
 //
 // Of a graph: indptr, and dst with the arcs' ends, m arcs; of a list: src and dst, and no indptr. weights may be
-// null. For n vertices: low, parent, best and edge; pieces: m / 512 + 1. entries, filled: of two lists of `chunks`
-// chunks each, enough for all edges and one more a warp. progress: 0.
+// null. For n vertices: low, chosen, parent, best, ids; for m edges or arcs: bits, pieces (m / 512 + 1). entries,
+// filled: of two lists of `chunks` chunks each, enough for all edges and one more a warp. counts: a block. progress: 0.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_BLOCKS)
     filter_boruvka_join(const long long* indptr, const int* src, const int* dst, const weight_t* weights,
-                        u32 n, u32 m, u32* low, uint2* pieces, u32* parent, u64* best, u32* edge,
-                        listed_edge* entries, u32* filled, u32 chunks, sampled_edge* sample, u64* drawn,
-                        forest_progress* progress) {
-  forest f = {n,      parent, best,     edge, entries, filled, chunks,
+                        u32 n, u32 m, u32* low, u32* chosen, uint2* pieces, u32* parent, u64* best,
+                        u32* bits, listed_edge* entries, u32* filled, u32 chunks, sampled_edge* sample,
+                        u64* drawn, u32* counts, forest_progress* progress, u32* ids) {
+  forest f = {n,      parent, best,     bits, entries, filled, chunks,
               sample, drawn,  progress, {&progress->arrived, 0}, 0, false};
+  for (u32 w = f.thread(); w < u32((u64(m) + 31) / 32); w += f.threads()) bits[w] = 0;
   if (indptr) {
-    graph_edges graph = {indptr, dst, weights, n, m, low, pieces, &progress->pieces};
+    const graph_edges graph = {indptr, dst, weights, n, m, low, chosen, pieces};
     graph.draw(f);
     graph.choose_lightest(f);
     graph.hook_lightest(f);
@@ -264,11 +300,10 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_BLOCKS)
     for (u32 v = f.thread(); v < n; v += f.threads()) {
       parent[v] = v;
       best[v] = no_choice;
-      edge[v] = no_edge;
     }
     f.barrier.wait();
     f.span(list);
   }
-  const u32 told = __reduce_add_sync(~0u, f.joined);
-  if ((threadIdx.x & 31) == 0 && told) atomicAdd(&progress->joined, told);
+  f.tell_joined();
+  if (ids) f.write_ids(m, counts, ids);
 }

@@ -12,9 +12,9 @@ by an atomic minimum of (weight, id). (4) Rounds: the best edges are hooked, the
 its edges are offered to the roots there are now. (5) Every vertex learns its root, and on to (2)
 with what is heavier, until nothing is left. All in one launch.
 
-Cost of a graph: 8 bytes an arc and 12 a vertex in (1); 4 bytes an edge for each band, 8 and a random
-read of 4 for those in it; (4) about 40 bytes and four random reads a listed edge and round. At most
-log2 n rounds a band, of two barriers each. Device bytes: 20 a vertex, 16 an arc.
+Cost of a graph: 4 bytes an arc and 28 a vertex in (1); 4 bytes an edge for each band, 8 and a
+random read of 4 for those in it; (4) about 40 bytes and four random reads a listed edge and round.
+At most log2 n rounds a band, of two barriers each. Device bytes: 20 a vertex, 17 an arc.
 """
 
 from itertools import pairwise
@@ -29,6 +29,8 @@ from mgraph.cuda.source import Source, multiprocessors
 THREADS, BLOCKS = 1024, 2  # a block, and a multiprocessor: all that fit, to hide latency
 MOST_EDGES = (1 << 32) - (1 << 16)  # or arcs of a graph: ids are words
 PIECE_ARCS = 1 << 29  # of a graph that is too large
+BYTES_AN_ARC, BYTES_A_VERTEX = 17, 20
+_JOINED = 5  # the word of the kernel's progress that counts the forest's edges
 _CHUNK, _ENTRY_BYTES, _SAMPLES, _LONG_ROW = 128, 16, 2048, 1024  # as in the kernels
 _KINDS = {"int32": "int", "float32": "float", "uint32": "unsigned"}
 
@@ -49,38 +51,48 @@ KERNELS = Source(
 )
 
 
+def fits(n: int, m: int) -> bool:
+    """Whether ``of_graph`` takes a graph that is on the device, and finds room beside it."""
+    return m <= MOST_EDGES and BYTES_AN_ARC * m + BYTES_A_VERTEX * n < free_bytes()
+
+
 def of_graph(indptr: Any, indices: Any, weights: Any) -> Any:
-    """The forest's edges by id, uint32 or int64, ascending, on the device.
+    """The forest's edges as a bit an arc, uint32 ``(ceil(m / 32),)``; nothing is waited for.
 
     indptr: int64; indices: int32, rows in ascending order; weights: int32, float32, uint32 or None.
-    A graph of more than ``MOST_EDGES`` arcs, or without room beside it, is taken in pieces.
     """
-    n, m = indptr.size - 1, indices.size
-    if m <= MOST_EDGES and 18 * m + 24 * n < free_bytes():
-        return _run(indptr, 0, indices, weights, n, m // 2)
-    return _in_pieces(indptr, indices, weights)
+    return _launch(indptr, 0, indices, weights, indptr.size - 1, indices.size // 2, 0)[0]
 
 
 def of_list(src: Any, dst: Any, weights: Any, n: int) -> Any:
-    """The same of a list of at most ``MOST_EDGES`` edges of n vertices, whose ids are places.
+    """The forest of a list of at most ``MOST_EDGES`` edges of n vertices, by their places.
 
-    src, dst: int32, in any direction.
+    src, dst: int32, in any direction; among edges of one weight the first is the lightest. Returns
+    the places of the forest's edges, uint32, ascending.
     """
-    return _run(0, src, dst, weights, n, dst.size)
+    import cupy
+
+    ids = cupy.empty(n, np.uint32)
+    _, progress = _launch(0, src, dst, weights, n, dst.size, ids)
+    return ids[: int(progress[_JOINED])]
 
 
-def _in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
-    """A piece of the rows after another: each one's edges beside the forest of those before."""
+def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
+    """``of_graph`` for any graph: the forest's edges by id, int64, ascending.
+
+    A piece of the rows after another, each one's edges beside the forest of those before. Device
+    bytes: about 40 an edge of a piece and of the forest.
+    """
     import cupy
 
     n, m = indptr.size - 1, indices.size
     marks = cupy.searchsorted(indptr, cupy.arange(0, m, PIECE_ARCS), side="right") - 1
-    forest = src = cupy.empty(0, np.int64)
+    forest, src = cupy.empty(0, np.int64), cupy.empty(0, np.int32)
     for first, stop in pairwise(sorted({0, *marks.get().tolist(), n})):
         begin, end = (int(indptr[row]) for row in (first, stop))
         tails = csr_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
         own = cupy.flatnonzero(tails > indices[begin:end])
-        src = cupy.concatenate([src.astype(np.int32), tails[own]])
+        src = cupy.concatenate([src, tails[own]])
         forest = cupy.concatenate([forest, own + begin])
         del tails, own
         kept = of_list(src, indices[forest], None if weights is None else weights[forest], n)
@@ -88,31 +100,33 @@ def _in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     return forest
 
 
-def _run(indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int) -> Any:
+def _launch(
+    indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int, ids: Any
+) -> tuple[Any, Any]:
+    """Returns bits and progress; ids: where to write them, or 0."""
     import cupy
 
+    progress = cupy.zeros(8, np.uint32)
     if edges == 0:
-        return cupy.empty(0, np.uint32)
+        return cupy.zeros(-(-dst.size // 32), np.uint32), progress
+    low, chosen, parent = (cupy.empty(n, np.uint32) for _ in range(3))
     blocks = BLOCKS * multiprocessors()
     chunks = -(-edges // _CHUNK) + blocks * THREADS // 32
-    low, parent, edge = (cupy.empty(n, np.uint32) for _ in range(3))
     best = cupy.empty(n, np.uint64)
     pieces = cupy.empty(2 * (dst.size // (_LONG_ROW // 2) + 1), np.uint32)
+    bits = cupy.empty(-(-dst.size // 32), np.uint32)
     entries = cupy.empty(2 * chunks * _CHUNK * _ENTRY_BYTES, np.uint8)
     filled = cupy.empty(2 * chunks, np.uint32)
     sample, drawn = cupy.empty(3 * _SAMPLES, np.uint32), cupy.empty(_SAMPLES, np.uint64)
-    progress = cupy.zeros(8, np.uint32)
-    kernel = KERNELS.kernel(
-        "filter_boruvka_join", **defines("int32" if weights is None else str(weights.dtype))
-    )
-    kernel(
+    counts = cupy.empty(blocks, np.uint32)
+    kind = "int32" if weights is None else str(weights.dtype)
+    KERNELS.kernel("filter_boruvka_join", **defines(kind))(
         (blocks,),
         (THREADS,),
         (
             indptr, src, dst, 0 if weights is None else weights, np.uint32(n), np.uint32(dst.size),
-            low, pieces, parent, best, edge, entries, filled, np.uint32(chunks), sample, drawn,
-            progress,
+            low, chosen, pieces, parent, best, bits, entries, filled, np.uint32(chunks), sample,
+            drawn, counts, progress, ids,
         ),
     )  # fmt: skip
-    edge.sort()  # what is no edge comes last
-    return edge[: int(progress[5])]
+    return bits, progress

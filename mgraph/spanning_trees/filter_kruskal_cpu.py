@@ -1,13 +1,14 @@
 """Filter-Kruskal on all cores: the lightest edges first, and of the others only what they leave.
 
 Source: V. Osipov, P. Sanders, J. Singler, "The filter-Kruskal minimum spanning tree algorithm",
-ALENEX 2009, with a sampled bound in place of quicksort's pivots. The sample tells up to which weight
-there are about twice as many edges as components to join: those are sorted and go through Kruskal's
-union-find. Then components are known, heavier edges inside of one are passed over, and so on.
+ALENEX 2009, with a sampled bound in place of quicksort's pivots. The sample tells up to which
+weight there are about twice as many edges as components to join: those are sorted and go through
+Kruskal's union-find. Then components are known, heavier edges inside of one are passed over, and so
+on.
 
-An edge is looked at from its larger end, whose row begins with the smaller ones. Cost: O(n + m) for
-each pass over the arcs, of which there are a handful, and O(k log k) for the k edges sorted, about n
-to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sorted at a time.
+An edge is looked at from its larger end, whose row begins with the smaller ones. Cost: O(n + m)
+for each pass over the arcs, of which there are a handful, and O(k log k) for the k edges sorted,
+about n to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sorted at a time.
 """
 
 import os

@@ -82,8 +82,8 @@ def minimum_spanning_forest(
     method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
     CPU to a GPU with room, if there is one and the method is known there.
     variants: of boruvka's steps on a GPU, as ``{"contract": "vertex"}``: a thread a vertex (or an
-    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub`` or
-    on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
+    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub``
+    or on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
 
     Ties go to the edge whose larger end is smaller, then to the smaller of the other ends, so that
     there is one answer, whatever the method: in rows that ascend that is the order of edge ids.

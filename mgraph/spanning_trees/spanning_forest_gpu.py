@@ -1,4 +1,8 @@
-"""Spanning forests on a GPU: keys of 32 bits, the method, and the ends of what it found."""
+"""Spanning forests on a GPU: keys of 32 bits, the method, and the edges from a bit an arc.
+
+Cost of the edges: a bit of each arc and 8 bytes of each vertex read, 20 to 32 bytes an edge
+written, in order; nothing is waited for but their number.
+"""
 
 from typing import Any
 
@@ -46,30 +50,62 @@ def run(
             if graph.m > boruvka_gpu.MOST_ARCS:
                 raise DeviceError(f"boruvka takes fewer than 2^32 arcs, not {graph.m:,}")
             keys = cupy.zeros(graph.m, np.uint32) if weights is None else ranks(order_keys(weights))
-            ids = boruvka_gpu.run(indptr, narrow, keys, how, clock)
+            bits = _marked(boruvka_gpu.run(indptr, narrow, keys, how, clock), graph.m)
         else:
             keys = weights
             if weights is not None and weights.itemsize == 8:
                 keys = ranks(order_keys(weights))
-            ids = filter_boruvka_gpu.of_graph(indptr, narrow, keys)
+            if filter_boruvka_gpu.fits(graph.n, graph.m):
+                bits = filter_boruvka_gpu.of_graph(indptr, narrow, keys)
+            else:
+                bits = _marked(filter_boruvka_gpu.in_pieces(indptr, narrow, keys), graph.m)
         del narrow, keys
-        weight_t = np.dtype(np.int32) if weights is None else weights.dtype
-        src, dst = (cupy.empty(ids.size, indices.dtype) for _ in range(2))
-        weight, edge_id = cupy.empty(ids.size, weight_t), cupy.empty(ids.size, np.int64)
-        KERNELS.launch(
-            "spanning_forest_ends",
-            (
-                indptr, indices, 0 if weights is None else weights, np.int64(graph.n), ids,
-                np.int64(ids.size), src, dst, weight, edge_id,
-            ),
-            MGRAPH_EDGE_T=_EDGE_TYPES[str(ids.dtype)],
-            MGRAPH_VERTEX_T=_WORDS[indices.itemsize],
-            MGRAPH_WEIGHT_T=_WORDS[weight_t.itemsize],
-        )  # fmt: skip
+        src, dst, weight, edge_id = _edges(graph, bits)
     times = clock.times if clock else None
     return SpanningForest(graph.n, src, dst, weight, edge_id, method, "gpu", times)
 
 
+def _launch(name: str, arguments: tuple[Any, ...], graph: Graph | None, edge: str) -> None:
+    vertex, weight = 4, 4
+    if graph is not None:
+        vertex = graph.indices.itemsize
+        weight = 4 if graph.weights is None else graph.weights.itemsize
+    types = {"MGRAPH_VERTEX_T": _WORDS[vertex], "MGRAPH_WEIGHT_T": _WORDS[weight]}
+    KERNELS.launch(name, arguments, MGRAPH_EDGE_T=_EDGE_TYPES[edge], **types)
+
+
+def _marked(ids: Any, m: int) -> Any:
+    """A bit an arc, set for those of the forest: uint32, ``(ceil(m / 32),)``."""
+    import cupy
+
+    bits = cupy.zeros(-(-m // 32), np.uint32)
+    _launch("spanning_forest_mark", (ids, np.int64(ids.size), bits), None, str(ids.dtype))
+    return bits
+
+
+def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
+    """The arrays of a ``SpanningForest``: src, dst, weight and edge_id."""
+    import cupy
+
+    upto = cupy.empty_like(bits)
+    _launch("spanning_forest_count", (bits, np.int64(bits.size), upto), graph, "uint32")
+    upto = cupy.cumsum(upto, dtype=np.uint32)
+    weights, ids = graph.weights, graph.indices.dtype
+    dtypes = ids, ids, np.int32 if weights is None else weights.dtype, np.int64
+    arrays = tuple(cupy.empty(graph.n, dtype) for dtype in dtypes)
+    weights = 0 if weights is None else weights
+    rows = graph.indptr, graph.indices, weights, np.int64(graph.n), bits, upto
+    _launch("spanning_forest_write", (*rows, *arrays), graph, "uint32")
+    found = int(upto[-1]) if bits.size else 0
+    if 2 * found > graph.n:
+        return tuple(array[:found] for array in arrays)
+    return tuple(array[:found].copy() for array in arrays)
+
+
 def fits(graph: Graph, method: str) -> bool:
     """Whether the current device has room for a graph of the CPU and for the method."""
-    return graph.nbytes + 16 * graph.m + 60 * graph.n < free_bytes()
+    if method == "boruvka":
+        return graph.nbytes + 44 * graph.m + 44 * graph.n < free_bytes()
+    working = filter_boruvka_gpu
+    room = working.BYTES_AN_ARC * graph.m + (working.BYTES_A_VERTEX + 20) * graph.n
+    return graph.nbytes + room < free_bytes()

@@ -11,7 +11,6 @@
 
 namespace mgraph {
 
-constexpr u32 no_edge = ~0u;
 constexpr u64 no_choice = ~0ULL;
 constexpr int most_hops = 32;  // on the way to a root, before others are let to shorten it
 constexpr u32 samples = 2048, few_samples = 64, edges_a_component = 2;
@@ -46,7 +45,7 @@ struct forest {
   u32 n;
   u32* parent;  // towards the root of a component
   u64* best;    // a root's lightest edge in the list; else none
-  u32* edge;    // by which a vertex is joined to its parent, none for roots
+  u32* bits;    // an edge's is set when it is of the forest
   listed_edge* entries;  // of two lists
   u32* filled;
   u32 chunks;  // that each has room for
@@ -119,6 +118,12 @@ struct forest {
         [] {});
   }
 
+  // An edge is of the forest.
+  __device__ void join(u32 id) {
+    atomicOr(&bits[id / 32], 1u << (id & 31));
+    ++joined;
+  }
+
   // An edge between two roots offers itself to both.
   __device__ void offer(const listed_edge& e) {
     const u64 mine = lightness(e.key, e.id);
@@ -135,8 +140,7 @@ struct forest {
       if (!of_a && !of_b) return;
       const u32 child = of_a && of_b ? max(e.a, e.b) : of_a ? e.a : e.b;
       parent[child] = e.a ^ e.b ^ child;
-      edge[child] = e.id;
-      ++joined;
+      join(e.id);
       // Nobody else asks for this edge, and to others no choice is as good as that of another edge.
       if (of_a) best[e.a] = no_choice;
       if (of_b) best[e.b] = no_choice;
@@ -173,11 +177,16 @@ struct forest {
     }
   }
 
+  __device__ void tell_joined() {
+    const u32 told = __reduce_add_sync(~0u, joined);
+    if ((threadIdx.x & 31) == 0 && told) atomicAdd(&progress->joined, told);
+    joined = 0;
+  }
+
   // The key up to which edges should be taken next, of those from `low` on; roots must be known. edges: in all.
   __device__ u32 next_bound(u32 low, u32 edges) {
-    const u32 lane = threadIdx.x & 31, told = __reduce_add_sync(~0u, joined);
-    if (lane == 0 && told) atomicAdd(&progress->joined, told);
-    joined = 0;
+    const u32 lane = threadIdx.x & 31;
+    tell_joined();
     for (u32 i = thread(); i < samples; i += threads()) {
       const sampled_edge s = sample[i];
       const bool left = s.key >= low && parent[s.u] != parent[s.v];
@@ -216,6 +225,53 @@ struct forest {
       contract();
       if (bound == ~0u) return;
       flatten();
+    }
+  }
+
+  // The edges whose bits are set, of so many, in ascending order. counts: a word a block.
+  __device__ void write_ids(u32 edges, u32* counts, u32* ids) {
+    __shared__ u32 sums[33];
+    const u32 lane = threadIdx.x & 31, warp_of_block = threadIdx.x / 32;
+    // The sum of the values of the block's threads before this one; their total into sums[32].
+    const auto sum_before = [&](u32 value) {
+      u32 sum = value;
+      for (int step = 1; step < 32; step *= 2) {
+        const u32 other = __shfl_up_sync(~0u, sum, step);
+        if (lane >= step) sum += other;
+      }
+      __syncthreads();
+      if (lane == 31) sums[warp_of_block] = sum;
+      __syncthreads();
+      if (warp_of_block == 0) {
+        const u32 own = lane < blockDim.x / 32 ? sums[lane] : 0;
+        u32 all = own;
+        for (int step = 1; step < 32; step *= 2) {
+          const u32 other = __shfl_up_sync(~0u, all, step);
+          if (lane >= step) all += other;
+        }
+        sums[lane] = all - own;
+        if (lane == 31) sums[32] = all;
+      }
+      __syncthreads();
+      return sums[warp_of_block] + sum - value;
+    };
+    const u32 words = u32((u64(edges) + 31) / 32), share = (words + gridDim.x - 1) / gridDim.x;
+    const u32 begin = min(words, blockIdx.x * share), end = min(words, begin + share);
+    u32 count = 0;
+    for (u32 w = begin + threadIdx.x; w < end; w += blockDim.x) count += __popc(fresh(&bits[w]));
+    sum_before(count);
+    if (threadIdx.x == 0) counts[blockIdx.x] = sums[32];
+    barrier.wait();
+    count = 0;
+    for (u32 b = threadIdx.x; b < blockIdx.x; b += blockDim.x) count += fresh(&counts[b]);
+    sum_before(count);
+    u32 place = sums[32];
+    for (u32 tile = begin; tile < end; tile += blockDim.x) {
+      const u32 w = tile + threadIdx.x;
+      u32 word = w < end ? fresh(&bits[w]) : 0;
+      u32 at = place + sum_before(__popc(word));
+      place += sums[32];
+      for (; word; word &= word - 1) ids[at++] = 32 * w + __ffs(word) - 1;
     }
   }
 };
