@@ -4,6 +4,7 @@ Cost of the edges: a bit of each arc and 8 bytes of each vertex read, 20 to 32 b
 written, in order; nothing is waited for but their number.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,19 @@ from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
 from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
-_EDGE_TYPES = {"uint32": "unsigned", "int64": "long long"}
 _WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
+_LONG_ROW = 8192  # as in the kernel
+
+
+def _types(vertex_bytes: int, weight_bytes: int) -> dict[str, str]:
+    """The kernels' macros."""
+    return {"MGRAPH_VERTEX_T": _WORDS[vertex_bytes], "MGRAPH_WEIGHT_T": _WORDS[weight_bytes]}
+
 
 KERNELS = Source(
     __package__,
     "spanning_forest.cu",
-    check=tuple(
-        (("MGRAPH_EDGE_T", edge), ("MGRAPH_VERTEX_T", vertex), ("MGRAPH_WEIGHT_T", weight))
-        for edge in _EDGE_TYPES.values()
-        for vertex in _WORDS.values()
-        for weight in _WORDS.values()
-    ),
+    check=tuple(tuple(_types(*sizes).items()) for sizes in product(_WORDS, _WORDS)),
 )
 
 
@@ -65,21 +67,14 @@ def run(
     return SpanningForest(graph.n, src, dst, weight, edge_id, method, "gpu", times)
 
 
-def _launch(name: str, arguments: tuple[Any, ...], graph: Graph | None, edge: str) -> None:
-    vertex, weight = 4, 4
-    if graph is not None:
-        vertex = graph.indices.itemsize
-        weight = 4 if graph.weights is None else graph.weights.itemsize
-    types = {"MGRAPH_VERTEX_T": _WORDS[vertex], "MGRAPH_WEIGHT_T": _WORDS[weight]}
-    KERNELS.launch(name, arguments, MGRAPH_EDGE_T=_EDGE_TYPES[edge], **types)
-
-
 def _marked(ids: Any, m: int) -> Any:
     """A bit an arc, set for those of the forest: uint32, ``(ceil(m / 32),)``."""
     import cupy
 
     bits = cupy.zeros(-(-m // 32), np.uint32)
-    _launch("spanning_forest_mark", (ids, np.int64(ids.size), bits), None, str(ids.dtype))
+    KERNELS.launch(
+        "spanning_forest_mark", (ids.astype(np.int64), np.int64(ids.size), bits), **_types(4, 4)
+    )
     return bits
 
 
@@ -87,15 +82,18 @@ def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
     """The arrays of a ``SpanningForest``: src, dst, weight and edge_id."""
     import cupy
 
+    ids, weights = graph.indices.dtype, graph.weights
+    dtypes = ids, ids, np.dtype(np.int32) if weights is None else weights.dtype, np.int64
+    types = _types(ids.itemsize, dtypes[2].itemsize)
     upto = cupy.empty_like(bits)
-    _launch("spanning_forest_count", (bits, np.int64(bits.size), upto), graph, "uint32")
+    KERNELS.launch("spanning_forest_count", (bits, np.int64(bits.size), upto), **types)
     upto = cupy.cumsum(upto, dtype=np.uint32)
-    weights, ids = graph.weights, graph.indices.dtype
-    dtypes = ids, ids, np.int32 if weights is None else weights.dtype, np.int64
     arrays = tuple(cupy.empty(graph.n, dtype) for dtype in dtypes)
-    weights = 0 if weights is None else weights
-    rows = graph.indptr, graph.indices, weights, np.int64(graph.n), bits, upto
-    _launch("spanning_forest_write", (*rows, *arrays), graph, "uint32")
+    longs = cupy.zeros(1, np.uint32), cupy.empty(graph.m // _LONG_ROW + 1, np.int64)
+    rows = graph.indptr, graph.indices, 0 if weights is None else weights, np.int64(graph.n)
+    for listed in (0, 1):
+        arguments = (*rows, bits, upto, *arrays, *longs, np.int32(listed))
+        KERNELS.launch("spanning_forest_write", arguments, **types)
     found = int(upto[-1]) if bits.size else 0
     if 2 * found > graph.n:
         return tuple(array[:found] for array in arrays)
