@@ -20,6 +20,7 @@ _HOME = {
     "DisconnectedError": "mgraph.errors",
     "EdgeList": "mgraph.core.edges",
     "EnergyMeter": "mgraph.cuda.energy",
+    "ForestRun": "mgraph.distributed.spanning_forest",
     "Graph": "mgraph.core.graph",
     "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
@@ -29,6 +30,7 @@ _HOME = {
     "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
+    "clusters": "mgraph.spanning_trees.clusters",
     "connect": "mgraph.distributed.connect",
     "degrees": "mgraph.distributed.degrees",
     "edges": "mgraph.generators.preferential_attachment",
@@ -51,6 +53,7 @@ _HOME = {
     "plot_time": "mgraph.shortest_paths.energy_plots",
     "read_graph": "mgraph.io.formats",
     "read_steinlib": "mgraph.io.steinlib",
+    "spanning_forest_dataset": "mgraph.distributed.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.sssp",
     "steiner_many": "mgraph.distributed.steiner",
@@ -60,6 +63,7 @@ _HOME = {
     "to_networkx": "mgraph.io.networkx_graph",
     "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.verify",
+    "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
     "write_trace": "mgraph.shortest_paths.trace",
 }
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.dataset import Dataset, open_dataset
     from mgraph.distributed.degrees import Degrees, degrees
     from mgraph.distributed.generate import generate
+    from mgraph.distributed.spanning_forest import ForestRun, spanning_forest_dataset
     from mgraph.distributed.sssp import sssp_many
     from mgraph.distributed.steiner import steiner_many
     from mgraph.distributed.verify import verify
@@ -107,6 +112,7 @@ if TYPE_CHECKING:
         plot_parallelism_against_delta,
         plot_profile,
     )
+    from mgraph.spanning_trees.clusters import clusters, write_clusters
     from mgraph.spanning_trees.minimum_spanning_forest import (
         SpanningForest,
         minimum_spanning_forest,

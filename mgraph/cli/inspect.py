@@ -31,6 +31,9 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         "parts": f"{len(rows)}, of {min(rows, default=0):,} to {max(rows, default=0):,} edges",
         "size": size,
     }
+    if manifest.forest:
+        lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
+        lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
     return lines | {"made by": manifest.created_by}

@@ -15,10 +15,12 @@ from mgraph.core.interrupts import interrupted_later
 from mgraph.errors import MgraphError
 
 VERBS = {
+    "clusters": "mgraph.cli.msf",
     "convert": "mgraph.cli.convert",
     "degrees": "mgraph.cli.inspect",
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",
+    "msf": "mgraph.cli.msf",
     "sssp": "mgraph.cli.sssp",
     "steiner": "mgraph.cli.steiner",
     "verify": "mgraph.cli.inspect",

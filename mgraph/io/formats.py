@@ -234,12 +234,13 @@ def write_graph(
     overwrite: bool = False,
     compression: str = "lz4",
     terminals: Any = None,
+    forest: dict[str, Any] | None = None,
 ) -> None:
     """Write a graph to a file in one of ``FORMATS``, by its name, or else as a dataset.
 
     compression: of a dataset: none, lz4 or zstd. terminals: vertices that GraphML, GEXF and
-    SteinLib files mark; of the others the first two then hold those with an edge alone. A file
-    appears whole or not at all.
+    SteinLib files mark; of the others the first two then hold those with an edge alone. forest:
+    what a dataset's manifest tells of a spanning forest. A file appears whole or not at all.
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
     text = os.fspath(location)
@@ -250,7 +251,9 @@ def write_graph(
         folder.remove(manifests.NAME)  # first: what is half removed must not look whole
         folder.remove(*parts)
         made_by = f"mgraph {mgraph.__version__}"
-        graph_dataset.write(graph, folder, compression=compression, created_by=made_by)
+        graph_dataset.write(
+            graph, folder, compression=compression, created_by=made_by, forest=forest
+        )
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
     compress = nullcontext if opener is open else partial(opener, mode="wb")

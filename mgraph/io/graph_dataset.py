@@ -5,18 +5,17 @@ device where the graph will be.
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph import Graph
+from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
-from mgraph.io.dataset import EdgeDataset, part_name
+from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
 from mgraph.io.manifest import Manifest, PartRecord
@@ -27,69 +26,113 @@ _BLOCK_EDGES = 1 << 20
 
 def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
     """All edges of a dataset, as NumPy arrays, or CuPy arrays for backend ``gpu``."""
-    rows = [record.rows for record in dataset.manifest.parts]
-    starts = np.cumsum([0, *rows]).tolist()
+    edges = read_parts(list(dataset), dataset.dtypes, dataset.location, backend)
+    return Listing(edges, dataset.n, dataset.manifest.directed)
+
+
+def read_parts(
+    parts: Sequence[Part], dtypes: Sequence[Any], location: str, backend: str = "cpu"
+) -> EdgeList:
+    """The edges of some parts, one after another, in columns of these types; as ``read``."""
+    starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     store: Callable[[Any, Any], None] = np.copyto
     if backends.resolve(backend) == "gpu":
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
 
-        with room_for(f"the {starts[-1]:,} edges of {dataset.location}", LARGER_GPU):
-            arrays = [device_array(starts[-1], dtype) for dtype in dataset.dtypes]
+        with room_for(f"the {starts[-1]:,} edges of {location}", LARGER_GPU):
+            arrays = [device_array(starts[-1], dtype) for dtype in dtypes]
     else:
-        arrays = [np.empty(starts[-1], dtype) for dtype in dataset.dtypes]
+        arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
 
     def fill(index: int) -> None:
         row = starts[index]
-        for block in dataset[index].blocks():
+        for block in parts[index].blocks():
             stop = row + len(block)
             for array, values in zip(arrays, block, strict=True):
                 store(array[row:stop], values.astype(array.dtype, copy=False))
             row = stop
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(fill, range(len(dataset))))
-    return Listing(EdgeList(*arrays), dataset.n, dataset.manifest.directed)
+        list(pool.map(fill, range(len(parts))))
+    return EdgeList(*arrays)
 
 
-def write(graph: Graph, folder: Folder, *, compression: str = "lz4", created_by: str = "") -> None:
+def write(
+    graph: Graph,
+    folder: Folder,
+    *,
+    compression: str = "lz4",
+    created_by: str = "",
+    forest: dict[str, Any] | None = None,
+) -> None:
     """Write a graph's edges into a folder without a dataset, with a manifest; parts of 16 Mi edges.
 
-    An undirected graph's edges stand there once, as (u, v) with u >= v.
+    An undirected graph's edges stand there once, as (u, v) with u >= v. created_by, forest: for the
+    manifest.
     """
-    from mgraph.core.edge_list_cpu import checksum
-    from mgraph.io.parquet import writing_part
-
     graph = graph.to_cpu()
     edges = graph.to_edges()
-    ids = np.dtype(np.int32 if graph.n < 1 << 31 else np.int64)
-    columns = {"src": ids, "dst": ids}
-    if edges.weight is not None:
-        columns["weight"] = edges.weight.dtype
-    # Parts begin where a vertex's edges do.
-    cuts = edges.src[np.arange(_PART_EDGES, len(edges), _PART_EDGES)] + 1
-    bounds = sorted({0, *cuts.tolist(), graph.n})
     folder.create()
-    records = []
-    for index, (first, stop) in enumerate(pairwise(bounds)):
-        begin, end = np.searchsorted(edges.src, [first, stop]).tolist()
-        part, name = edges.rows(begin, end), part_name(index)
-        with writing_part(folder, name, columns, compression) as writer:
-            for start in range(0, end - begin, _BLOCK_EDGES):
-                block = part.rows(start, min(start + _BLOCK_EDGES, end - begin))
-                writer.write(map(np.ascontiguousarray, block, columns.values()))
-            writer.close({"part": index, "converted": True})
-        size = folder.size(name)
-        records.append(PartRecord(name, end - begin, first, stop, checksum(part), size))
+    records = write_parts(edges, graph.n, folder, compression=compression)
     Manifest(
         model={},
         n=graph.n,
         m=len(edges),
-        dtype=str(ids),
+        dtype=str(_ids(graph.n)),
         compression=compression,
         parts=tuple(records),
         created_by=created_by,
         weight_dtype=None if edges.weight is None else str(edges.weight.dtype),
         directed=graph.directed,
+        forest=forest,
     ).write(folder)
+
+
+def _ids(n: int) -> np.dtype:
+    return np.dtype(np.int32 if n < 1 << 31 else np.int64)
+
+
+def write_parts(
+    edges: EdgeList,
+    n: int,
+    folder: Folder,
+    *,
+    compression: str = "lz4",
+    part_edges: int = _PART_EDGES,
+    name: Callable[[int], str] = part_name,
+) -> list[PartRecord]:
+    """Write edges with ascending ``src`` as parts of about so many, several at a time.
+
+    edges: NumPy or CuPy arrays. name: of a part. Parts begin where a vertex's edges do.
+    """
+    from mgraph.core.edge_list_cpu import checksum
+    from mgraph.cuda.transfer import on_host
+    from mgraph.io.parquet import writing_part
+
+    columns = {"src": _ids(n), "dst": _ids(n)}
+    if edges.weight is not None:
+        columns["weight"] = edges.weight.dtype
+    cuts = edges.src[part_edges::part_edges].tolist()
+    bounds = sorted({0, *(cut + 1 for cut in cuts), n})
+    if on_gpu(edges.src):
+        places = [int((edges.src < bound).sum()) for bound in bounds]
+    else:
+        places = np.searchsorted(edges.src, bounds).tolist()
+
+    def write_one(index: int) -> PartRecord:
+        begin, end, total = places[index], places[index + 1], 0
+        with writing_part(folder, name(index), columns, compression) as writer:
+            for start in range(begin, end, _BLOCK_EDGES):
+                arrays = on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
+                block = EdgeList(*map(np.ascontiguousarray, arrays, columns.values()))
+                total += checksum(block)
+                writer.write(block)
+            writer.close({"part": index, "converted": True})
+        size = folder.size(name(index))
+        rows = end - begin, bounds[index], bounds[index + 1]
+        return PartRecord(name(index), *rows, total % (1 << 64), size)
+
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return list(pool.map(write_one, range(len(bounds) - 1)))

@@ -27,13 +27,23 @@ class PartRecord:
     bytes: int
 
 
+def part_to_json(part: PartRecord) -> dict[str, Any]:
+    """As it stands in a file; checksums are hexadecimal, since JSON's numbers are doubles."""
+    return asdict(part) | {"checksum": f"{part.checksum:016x}"}
+
+
+def part_from_json(content: dict[str, Any]) -> PartRecord:
+    """What ``part_to_json`` wrote."""
+    return PartRecord(**content | {"checksum": int(content["checksum"], 16)})
+
+
 @dataclass(frozen=True)
 class Manifest:
     """A dataset's description.
 
     model: the generator's parameters, enough to make it again; empty for edges from elsewhere.
     directed: whether an edge is an arc; else it stands for both directions. weight_dtype: None
-    without weights.
+    without weights. forest: of a spanning forest: of which graph, and its total weight.
     """
 
     model: dict[str, Any]
@@ -45,6 +55,7 @@ class Manifest:
     created_by: str = ""
     weight_dtype: str | None = None
     directed: bool = False
+    forest: dict[str, Any] | None = None
 
     @property
     def checksum(self) -> int:
@@ -57,12 +68,12 @@ class Manifest:
         return sum(part.bytes for part in self.parts)
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in the file; checksums are hexadecimal, since JSON's numbers are doubles."""
+        """As it stands in the file."""
         content = {"format": FORMAT, "version": VERSION, **asdict(self)}
         content["checksum"] = f"{self.checksum:016x}"
-        content["parts"] = [
-            asdict(part) | {"checksum": f"{part.checksum:016x}"} for part in self.parts
-        ]
+        if self.forest is None:
+            del content["forest"]
+        content["parts"] = [part_to_json(part) for part in self.parts]
         return content
 
     def write(self, folder: Folder) -> None:
@@ -98,10 +109,7 @@ def read(folder: Folder) -> Manifest:
         if content.pop("version") != VERSION:
             raise ValueError(f"its version is not {VERSION}; a newer mgraph wrote it")
         total = int(content.pop("checksum"), 16)
-        records = tuple(
-            PartRecord(**part | {"checksum": int(part["checksum"], 16)})
-            for part in content.pop("parts")
-        )
+        records = tuple(map(part_from_json, content.pop("parts")))
         manifest = Manifest(parts=records, **content)
         if total != manifest.checksum or manifest.m != sum(part.rows for part in records):
             raise ValueError("its parts do not add up to its totals")

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.csr import ascending
+from mgraph.core.csr import ascending, from_edges
+from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
@@ -59,6 +60,10 @@ class SpanningForest:
     def total_weight(self) -> int | float:
         """The sum of the weights: exact for integers, the exact sum rounded once for floats."""
         return rounded(exact_sum(self.weight))
+
+    def to_graph(self) -> Graph:
+        """The forest as an undirected graph of the same vertices, on the same backend."""
+        return from_edges(EdgeList(self.src, self.dst, self.weight), self.n, directed=False)
 
     def to_cpu(self) -> "SpanningForest":
         """The same with NumPy arrays; itself where it has them."""

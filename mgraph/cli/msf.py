@@ -1,0 +1,178 @@
+"""``mgraph msf`` and ``mgraph clusters``: minimum spanning forests, and clusters of them."""
+
+import os
+import sys
+import time
+from typing import Any
+
+import click
+import numpy as np
+
+import mgraph
+from mgraph.cli.options import (
+    NUMBER,
+    backend_option,
+    cluster_options,
+    compression_option,
+    open_cluster,
+    refuse,
+)
+from mgraph.errors import UsageError
+
+symmetrise_option = click.option(
+    "--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions."
+)
+method_option = click.option("--method", default="auto", show_default=True, help="The algorithm.")
+
+
+class Variant(click.ParamType):
+    """``STEP=VARIANT``."""
+
+    name = "variant"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Click's hook."""
+        step, equals, variant = value.partition("=")
+        if not equals:
+            self.fail(f"{value!r} is not STEP=VARIANT; contract=vertex is", param, ctx)
+        return step, variant
+
+
+@click.command()
+@click.argument("graph")
+@click.option("--out", metavar="DIR", help="Write the forest there: a dataset's over a cluster.")
+@method_option
+@backend_option
+@click.option(
+    "--variant",
+    "variants",
+    type=Variant(),
+    multiple=True,
+    metavar="STEP=VARIANT",
+    help="How boruvka does a step on a GPU, as contract=vertex.",
+)
+@click.option("--steps", is_flag=True, help="How long each step of boruvka takes on a GPU.")
+@symmetrise_option
+@click.option("--batch", type=NUMBER, help="Edges a task, with --out.")
+@compression_option
+@click.option("--resume", is_flag=True, help="Go on from the forests that stand in DIR.")
+@click.option("--overwrite", is_flag=True, help="Replace what is in DIR.")
+@cluster_options
+def msf(graph: str, out: str | None, **options: Any) -> None:
+    """Minimum spanning forest of GRAPH, a dataset or a graph file: a tree for each component.
+
+    With --out and a dataset, its parts are reduced to their forests over a cluster, so that GRAPH
+    may be larger than any worker's memory.
+    """
+    from mgraph.io.formats import check_target, format_of
+
+    is_dataset = format_of(graph)[0] is None
+    if out is not None and is_dataset and format_of(out)[0] is None:
+        _over_a_cluster(graph, out, options)
+        return
+    refuse(
+        ("scheduler", "scheduler_file", "workers", "dashboard", "batch", "resume"),
+        "is for the forest of a dataset with --out DIR",
+    )
+    if out is None:
+        refuse(("overwrite", "compression"), "is for --out")
+    else:
+        check_target(out, options["overwrite"], options["compression"])
+    forest = _here(graph, options)
+    if out is not None:
+        mgraph.write_graph(
+            forest.to_graph(),
+            out,
+            overwrite=options["overwrite"],
+            compression=options["compression"],
+            forest={"of": os.path.abspath(graph), "total_weight": forest.total_weight},
+        )
+        click.echo(f"{len(forest):,} edges in {out}")
+
+
+def _read(graph: str, options: dict[str, Any]) -> mgraph.Graph:
+    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
+    if not options["quiet"]:
+        click.echo(f"{read}", err=True)
+    return read
+
+
+def _here(graph: str, options: dict[str, Any]) -> mgraph.SpanningForest:
+    from mgraph.distributed.progress import quantity
+
+    read = _read(graph, options)
+    how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
+    if options["variants"] or options["steps"]:
+        how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
+    began = time.perf_counter()
+    forest = mgraph.minimum_spanning_forest(read, **how)
+    seconds = time.perf_counter() - began
+    click.echo(
+        f"{len(forest):,} edges, {forest.components:,} components, total weight "
+        f"{forest.total_weight:,}; {forest.method} on the {forest.backend}, "
+        f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
+    )
+    for step, milliseconds in (forest.step_times or {}).items():
+        click.echo(f"{step:9s} {milliseconds:8.2f} ms")
+    return forest
+
+
+def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
+    from mgraph.distributed.progress import quantity
+
+    refuse(("variants", "steps"), "is for one graph without --out")
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
+    same = ("symmetrise", "method", "batch", "compression", "resume", "overwrite")
+    run = mgraph.spanning_forest_dataset(
+        graph,
+        out,
+        cluster=open_cluster(**{name: options[name] for name in where}),
+        progress=None if options["quiet"] else sys.stderr,
+        **{name: options[name] for name in same},
+    )
+    manifest = run.manifest
+    kept = f", {run.kept} kept" if run.kept else ""
+    click.echo(
+        f"{manifest.m:,} edges, {run.components:,} components, total weight "
+        f"{run.total_weight:,}, in {len(manifest.parts)} parts, {quantity(manifest.bytes)}B, in "
+        f"{run.location}; {run.made} forests made{kept}, {run.seconds:.1f} s"
+    )
+
+
+@click.command()
+@click.argument("graph")
+@click.option("-k", "k", type=NUMBER, help="How many clusters.")
+@click.option("--distance", type=float, help="Instead: no two clusters are nearer than this.")
+@click.option("--out", metavar="FILE.parquet", help="Write vertex and cluster there.")
+@method_option
+@backend_option
+@symmetrise_option
+@click.option("--overwrite", is_flag=True, help="Replace FILE.")
+@click.option("--quiet", "-q", is_flag=True, help="No note on the graph.")
+def clusters(
+    graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
+) -> None:
+    """Clusters of GRAPH by single linkage: its minimum spanning forest without the heaviest edges.
+
+    GRAPH's weights are distances. Give -k or --distance.
+    """
+    from mgraph.io.folder import check_file
+
+    if (k is None) == (distance is None):
+        raise UsageError("give -k, a number of clusters, or --distance")
+    if out is None:
+        refuse(("overwrite",), "is for --out")
+    else:
+        if os.path.splitext(out)[1] != ".parquet":
+            raise UsageError(f"{out}: clusters are written as Parquet; give a name in .parquet")
+        check_file(out, options["overwrite"])
+    read = _read(graph, options)
+    found = mgraph.clusters(
+        read, k, distance=distance, method=options["method"], backend=read.backend
+    )
+    sizes = np.sort(np.bincount(found))[::-1]
+    shown = ", ".join(f"{size:,}" for size in sizes[:5]) + ", …" * (sizes.size > 5)
+    click.echo(f"{sizes.size:,} clusters of {found.size:,} vertices, the largest of {shown}")
+    if out is not None:
+        mgraph.write_clusters(found, out)
+        click.echo(f"vertices and their clusters in {out}")

@@ -1,0 +1,232 @@
+"""The minimum spanning forest of a dataset over a cluster, of a graph of any size.
+
+Data flow: neighbouring parts make batches that fit a worker. A task reads a batch, builds its graph
+and writes its forest, of fewer edges than vertices, beside the result; then forests are merged, as
+many at a time as fit, until one is left, which is the result. It is the forest of the whole: an
+edge that a batch's forest lacks is the heaviest of a cycle there, so it is in no forest. Ties go by
+the edges' ends, so it is the same however the parts are grouped.
+
+Cost: each edge is read once; for each merge about n edges a forest are read, and n written. Memory:
+a batch at a time on each worker, on its GPU if it has one. Every forest stands in files of its own
+with a record that is written last, so ``resume`` goes on from those that are finished.
+"""
+
+import os
+import sys
+import threading
+import time
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NamedTuple, TextIO
+
+import mgraph
+from mgraph.core.edges import EdgeList
+from mgraph.core.exact_sum import exact_sum, rounded
+from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.fan_out import named
+from mgraph.distributed.spanning_forest_plan import (
+    ForestPlan,
+    Job,
+    Standing,
+    batch_edges,
+    clear,
+    grouped,
+    job_name,
+    read_done,
+    write_done,
+)
+from mgraph.distributed.tasks import run_parts
+from mgraph.errors import DatasetError, UsageError
+from mgraph.io.dataset import EdgeDataset, Part, part_name
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import Manifest, PartRecord
+
+PART_EDGES = 1 << 22  # of a forest
+_memory = threading.Lock()  # a worker's, or its GPU's: one batch at a time
+
+
+class Found(NamedTuple):
+    """A forest in files: their records, and the exact sum of its weights."""
+
+    records: tuple[PartRecord, ...]
+    total_weight: int | Fraction
+
+
+@dataclass(frozen=True)
+class ForestRun:
+    """What a run did: the dataset and its manifest, and how many forests it made on the way.
+
+    components: trees, those of a single vertex included. kept: forests of an earlier run.
+    """
+
+    location: str
+    manifest: Manifest
+    made: int
+    kept: int
+    seconds: float
+
+    @property
+    def total_weight(self) -> int | float:
+        """The sum of the weights, as ``SpanningForest.total_weight``."""
+        total: int | float = (self.manifest.forest or {})["total_weight"]
+        return total
+
+    @property
+    def components(self) -> int:
+        """Trees, those of a single vertex included."""
+        return self.manifest.n - self.manifest.m
+
+
+def reduce_parts(job: Job, plan: ForestPlan) -> Found:
+    """The task: write the forest of some parts, as one on the way or as the result."""
+    from mgraph.core.csr import from_edges
+    from mgraph.distributed.counters import count_edges
+    from mgraph.io.graph_dataset import read_parts, write_parts
+    from mgraph.spanning_trees.minimum_spanning_forest import minimum_spanning_forest
+
+    with _memory:
+        edges = [read_parts(job.parts, plan.dtypes, plan.graph, plan.backend)]
+        try:  # the edges go as soon as there is a graph
+            graph = from_edges(edges.pop(), plan.n, directed=False, backend=plan.backend)
+            forest = minimum_spanning_forest(graph, method=plan.method, backend=plan.backend)
+        except UsageError as error:  # of what the files hold
+            raise DatasetError(f"{plan.graph}: {error}") from error
+        del graph
+        total = exact_sum(forest.weight)
+    count_edges(job.edges)
+    weighted = len(plan.dtypes) > 2
+    records = write_parts(
+        EdgeList(forest.src, forest.dst, forest.weight if weighted else None),
+        plan.n,
+        plan.folder,
+        compression=plan.compression if job.name is None else "lz4",
+        part_edges=PART_EDGES,
+        name=part_name if job.name is None else lambda index: f"{job.name}{index:05d}.parquet",
+    )
+    if job.name is not None:
+        write_done(plan.folder, job.name, records)
+    return Found(tuple(records), total)
+
+
+def _reduce(
+    cluster: Cluster,
+    plan: ForestPlan,
+    dataset: EdgeDataset,
+    batch: int,
+    there: set[str],
+    progress: TextIO | None,
+) -> tuple[Found, int, int]:
+    """Level after level until one forest is left; returns it, and how many were made and kept."""
+    groups = grouped([[part] for part in dataset], batch, fewer=False) or [()]
+    level = made = kept = 0
+    while True:
+        last = len(groups) == 1
+        jobs = {
+            index: Job(parts, None if last else job_name(level, index))
+            for index, parts in enumerate(groups)
+        }
+        finished = {
+            index: records
+            for index, job in jobs.items()
+            if job.name and (records := read_done(plan.folder, there, job.name)) is not None
+        }
+        missing = {index: job for index, job in jobs.items() if index not in finished}
+        found: dict[int, Found] = run_parts(
+            cluster,
+            reduce_parts,
+            missing,
+            {index: job.edges for index, job in missing.items()},
+            verb="msf-merge" if level else "msf",
+            spread=True,
+            progress=progress,
+            plan=plan,
+        )
+        made, kept, level = made + len(found), kept + len(finished), level + 1
+        if last:
+            return found[0], made, kept
+        finished |= {index: forest.records for index, forest in found.items()}
+        forests = [
+            [Part(plan.folder, record, list(plan.dtypes)) for record in finished[index]]
+            for index in sorted(finished)
+        ]
+        groups = grouped(forests, batch, fewer=True)
+
+
+def spanning_forest_dataset(
+    location: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    *,
+    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    symmetrise: bool = False,
+    method: str = "auto",
+    batch: int | None = None,
+    compression: str = "lz4",
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: TextIO | None = sys.stderr,
+) -> ForestRun:
+    """Write the minimum spanning forest of a dataset as a dataset, however large the graph is.
+
+    location: a folder of Parquet files with ``src``, ``dst[, weight]``, or an ``s3://`` address;
+    edges without weights count 1 each. out: a new folder; ``forest`` in its manifest holds the
+    total weight. cluster: as ``mgraph.generate``'s. symmetrise: take arcs for edges. method: as
+    ``minimum_spanning_forest``'s. batch: edges a task, by default a worker's share as far as it
+    fits. compression: none, lz4 or zstd. resume: go on from the forests that an earlier run has
+    finished. overwrite: replace a dataset. progress: where the progress line goes; None for none.
+
+    The edges are those of ``minimum_spanning_forest`` of the whole graph, whatever the cluster and
+    the batches. Raises UsageError, DatasetError, StorageError, ClusterError.
+    """
+    from mgraph.io.parquet import check_compression
+    from mgraph.spanning_trees.minimum_spanning_forest import METHODS
+
+    began = time.monotonic()
+    if batch is not None and batch < 1:
+        raise UsageError(f"batch is a number of edges, at least 1, and is {batch:,}")
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    check_compression(compression)
+    dataset = EdgeDataset(location)
+    if dataset.manifest.directed and not symmetrise:
+        raise UsageError(
+            f"a spanning forest is of an undirected graph, and {dataset.location} lists arcs; "
+            "--symmetrise takes each for both directions"
+        )
+    graph, identity = named(location)
+    folder = Folder(out)
+    if str(folder) == graph:
+        raise UsageError(f"{folder} is the graph; write its forest to another folder")
+    folder.check_writable()
+    standing = Standing(folder, {"graph_identity": identity.name}, resume, overwrite)
+    if standing.finished:
+        return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
+
+    with entered(cluster) as cluster:
+        batch = standing.began.get("batch") or batch or batch_edges(cluster, dataset.n, dataset.m)
+        there = standing.begin(batch)
+        plan = ForestPlan(
+            graph, dataset.n, tuple(dataset.dtypes), folder, compression, cluster.backend, method
+        )
+        try:
+            found, made, kept = _reduce(cluster, plan, dataset, batch, there, progress)
+        except DatasetError:  # what was made of it is of no use
+            clear(folder, parts=True)
+            raise
+        finally:
+            folder.remove_temporaries()
+    told: dict[str, Any] = {"of": graph, "graph_identity": identity.name}
+    manifest = Manifest(
+        model={},
+        n=dataset.n,
+        m=sum(record.rows for record in found.records),
+        dtype=dataset.manifest.dtype,
+        compression=compression,
+        parts=found.records,
+        created_by=f"mgraph {mgraph.__version__}",
+        weight_dtype=dataset.manifest.weight_dtype,
+        forest=told | {"total_weight": rounded(found.total_weight)},
+    )
+    manifest.write(folder)
+    clear(folder)
+    return ForestRun(str(folder), manifest, made, kept, time.monotonic() - began)
