@@ -141,3 +141,32 @@ def test_unknown_variants_are_refused():
         mgraph.minimum_spanning_forest(graph, method="boruvka", variants={"choose": "warp"})
     with pytest.raises(UsageError, match="are of method boruvka, not of auto"):
         mgraph.minimum_spanning_forest(graph, timed=True)
+
+
+def forests_of_a_dataset(folder, workers):
+    """By so many GPUs, a batch each and in many batches, against the whole graph's on a CPU."""
+    model = CopyModel(300_000, 8, weights=(1, 50))
+    with mgraph.connect(workers=workers, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        mgraph.generate(folder / "g", model, cluster=cluster, parts=12, progress=None)
+        runs = [
+            mgraph.spanning_forest_dataset(
+                folder / "g", folder / f"{batch}", cluster=cluster, batch=batch, progress=None
+            )
+            for batch in (None, 400_000)
+        ]
+    whole = mgraph.minimum_spanning_forest(mgraph.read_graph(folder / "g", backend="cpu"))
+    for run in runs:
+        columns = zip(*(part.read() for part in mgraph.open_dataset(run.location)), strict=True)
+        found = [np.concatenate(column) for column in columns]
+        for ours, theirs in zip(found, (whole.src, whole.dst, whole.weight), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        assert run.total_weight == whole.total_weight
+
+
+def test_forests_of_a_dataset_on_one_gpu(tmp_path):
+    forests_of_a_dataset(tmp_path, 1)
+
+
+@pytest.mark.multigpu
+def test_forests_of_a_dataset_on_two_gpus(tmp_path):
+    forests_of_a_dataset(tmp_path, 2)

@@ -1,0 +1,196 @@
+"""The forest of a dataset: the whole graph's, in any batches, resumed or not."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import mgraph
+from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
+from mgraph.distributed import spanning_forest
+from mgraph.distributed.spanning_forest_plan import batch_edges, grouped
+from tests.spanning_trees.oracles import kruskal
+
+MODEL = CopyModel(20_000, 4, weights=(1, 9))
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory, cluster):
+    out = tmp_path_factory.mktemp("msf") / "g"
+    mgraph.generate(out, MODEL, cluster=cluster, parts=11, progress=None)
+    return out
+
+
+@pytest.fixture(scope="module")
+def whole(dataset):
+    return mgraph.minimum_spanning_forest(mgraph.read_graph(dataset, backend="cpu"))
+
+
+def span(dataset, out, cluster, **options):
+    return mgraph.spanning_forest_dataset(dataset, out, cluster=cluster, progress=None, **options)
+
+
+def edges_of(out):
+    columns = zip(*(part.read() for part in mgraph.open_dataset(out)), strict=True)
+    return [np.concatenate(column) for column in columns]
+
+
+def assert_same(out, forest):
+    for ours, theirs in zip(edges_of(out), (forest.src, forest.dst, forest.weight), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("batch", [None, 10_000, 1])
+def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, whole, batch):
+    run = span(dataset, tmp_path / "f", cluster, batch=batch)
+    assert_same(tmp_path / "f", whole)
+    assert (run.total_weight, run.components) == (whole.total_weight, 1)
+    assert run.made == {None: 3, 10_000: 8 + 4 + 2 + 1, 1: 11 + 5 + 2 + 1}[batch]
+    names = {path.name for path in (tmp_path / "f").iterdir()}
+    assert names == {"_manifest.json", "part-00000.parquet"}
+    told = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
+    assert told["of"] == str(dataset)
+    assert told["total_weight"] == whole.total_weight
+    assert mgraph.verify(tmp_path / "f", cluster=cluster, progress=None).ok
+
+
+def test_several_parts_and_methods(tmp_path, cluster, dataset, whole, monkeypatch):
+    monkeypatch.setattr(spanning_forest, "PART_EDGES", 3000)  # here, not on the workers
+    run = span(dataset, tmp_path / "f", cluster, method="prim", batch=30_000)
+    assert_same(tmp_path / "f", whole)
+    assert run.manifest.checksum == span(dataset, tmp_path / "h", cluster).manifest.checksum
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", None])
+def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype):
+    random = np.random.default_rng(1)
+    src, dst = random.integers(0, 500, (2, 900))
+    weight = None if dtype is None else (random.integers(-3, 4, 900) / 2).astype(dtype)
+    columns = {"src": src, "dst": dst} | ({} if dtype is None else {"weight": weight})
+    (tmp_path / "g").mkdir()
+    for i in range(3):
+        rows = {name: values[300 * i : 300 * (i + 1)] for name, values in columns.items()}
+        pq.write_table(pa.table(rows), tmp_path / "g" / f"{i}.parquet")
+    run = span(tmp_path / "g", tmp_path / "f", cluster, symmetrise=True, batch=300)
+    graph = mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
+    ids = kruskal(graph)
+    src, dst, *weights = edges_of(tmp_path / "f")
+    assert src.tolist() == (np.searchsorted(graph.indptr, ids, "right") - 1).tolist()
+    assert dst.tolist() == graph.indices[ids].tolist()
+    assert run.components == graph.n - len(ids) > 1
+    if dtype is None:
+        assert weights == []
+        assert run.total_weight == len(ids)
+    else:
+        np.testing.assert_array_equal(weights[0], graph.weights[ids])
+        assert weights[0].dtype == dtype
+        assert run.total_weight == graph.weights[ids].sum()
+
+
+def test_an_empty_graph(tmp_path, cluster):
+    none = np.empty(0, np.int32)
+    graph = mgraph.from_edges(EdgeList(none, none), 5, directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g")
+    run = span(tmp_path / "g", tmp_path / "f", cluster)
+    assert (run.manifest.m, run.components, run.total_weight) == (0, 5, 0)
+
+
+def test_resume_goes_on_from_the_forests_there_are(tmp_path, cluster, dataset, whole, monkeypatch):
+    out, run_parts = tmp_path / "f", spanning_forest.run_parts
+    levels = []
+
+    def interrupted(cluster, task, arguments, *more, verb, **options):
+        levels.append(len(arguments))
+        if verb == "msf-merge":
+            raise KeyboardInterrupt
+        return run_parts(cluster, task, arguments, *more, verb=verb, **options)
+
+    monkeypatch.setattr(spanning_forest, "run_parts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        span(dataset, out, cluster, batch=10_000)
+    monkeypatch.setattr(spanning_forest, "run_parts", run_parts)
+    with pytest.raises(UsageError, match="a run that was cut short; --resume goes on"):
+        span(dataset, out, cluster)
+    with pytest.raises(DatasetError):
+        mgraph.open_dataset(out)
+    done = sorted(out.glob("*done.json"))
+    assert len(done) == levels[0] == 8
+    done[3].unlink()
+    run = span(dataset, out, cluster, resume=True)
+    assert (run.made, run.kept) == (1 + 4 + 2 + 1, 7)
+    assert_same(out, whole)
+    assert not list(out.glob("_forest*"))
+    again = span(dataset, out, cluster, resume=True)
+    assert (again.made, again.kept, again.total_weight) == (0, 1, whole.total_weight)
+
+
+def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
+    out = tmp_path / "f"
+    span(dataset, out, cluster)
+    with pytest.raises(UsageError, match="already holds a dataset; --resume"):
+        span(dataset, out, cluster)
+    other = tmp_path / "g"
+    mgraph.generate(other, CopyModel(500, 2), cluster=cluster, progress=None)
+    with pytest.raises(UsageError, match=r"another graph or run: graph_identity is .* there and"):
+        span(other, out, cluster, resume=True)
+    with pytest.raises(UsageError, match="another graph or run"):
+        span(dataset, other, cluster, resume=True)
+    with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
+        span(other, other, cluster, overwrite=True)
+    assert_same(out, whole)
+    assert span(other, out, cluster, overwrite=True).manifest.m == 499
+    assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"batch": 0}, "batch is a number of edges, at least 1, and is 0"),
+        ({"method": "kruskal"}, "method must be one of auto"),
+        ({"compression": "zip"}, "compression must be one of"),
+        ({"resume": True, "overwrite": True}, "choose one"),
+    ],
+)
+def test_wrong_options(tmp_path, cluster, dataset, options, message):
+    with pytest.raises(UsageError, match=message):
+        span(dataset, tmp_path / "f", cluster, **options)
+    assert not (tmp_path / "f").exists()
+
+
+def test_bad_data_leaves_nothing(tmp_path, cluster):
+    for name, weight in (("nan", [1.0, np.nan]), ("inf", [1.0, np.inf])):
+        table = pa.table({"src": [1, 2], "dst": [0, 0], "weight": weight})
+        (tmp_path / name).mkdir()
+        pq.write_table(table, tmp_path / name / "a.parquet")
+        with pytest.raises(UsageError, match="lists arcs; --symmetrise takes each for both"):
+            span(tmp_path / name, tmp_path / "f", cluster)
+        with pytest.raises(DatasetError, match=f"{name}: .*{name}|{name}: .*NaN"):
+            span(tmp_path / name, tmp_path / "f", cluster, symmetrise=True)
+        assert list((tmp_path / "f").iterdir()) == []
+    with pytest.raises(DatasetError, match="does not exist"):
+        span(tmp_path / "nothing", tmp_path / "f", cluster)
+    with pytest.raises(StorageError, match="is not a folder"):
+        span(tmp_path / "nan", tmp_path / "nan" / "a.parquet" / "f", cluster, symmetrise=True)
+
+
+def test_too_many_vertices_for_a_worker(cluster):
+    with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
+        batch_edges(cluster, 1 << 36, 1 << 38)
+    assert batch_edges(cluster, 1000, 10_000) == 5000
+
+
+class Sized:
+    def __init__(self, size):
+        self.size = size
+
+    def __len__(self):
+        return self.size
+
+
+def test_groups_are_alike():
+    parts = [[Sized(size)] for size in (5, 5, 5, 5, 5, 5, 5, 5, 1)]
+    assert [sum(map(len, group)) for group in grouped(parts, 21, fewer=False)] == [20, 21]
+    assert [len(group) for group in grouped(parts, 1, fewer=True)] == [2, 2, 2, 3]
+    assert [len(group) for group in grouped(parts[:3], 1, fewer=True)] == [3]
