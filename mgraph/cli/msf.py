@@ -120,9 +120,9 @@ def _here(graph: str, options: dict[str, Any]) -> mgraph.SpanningForest:
 def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
-    refuse(("variants", "steps"), "is for one graph without --out")
+    refuse(("variants", "steps", "method"), "is for one graph here, without --out")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
-    same = ("symmetrise", "method", "batch", "compression", "resume", "overwrite")
+    same = ("symmetrise", "batch", "compression", "resume", "overwrite")
     run = mgraph.spanning_forest_dataset(
         graph,
         out,

@@ -21,8 +21,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
-from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
+from mgraph.core.room import room_for
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import named
 from mgraph.distributed.spanning_forest_plan import (
@@ -80,24 +80,21 @@ class ForestRun:
 
 def reduce_parts(job: Job, plan: ForestPlan) -> Found:
     """The task: write the forest of some parts, as one on the way or as the result."""
-    from mgraph.core.csr import from_edges
     from mgraph.distributed.counters import count_edges
     from mgraph.io.graph_dataset import read_parts, write_parts
-    from mgraph.spanning_trees.minimum_spanning_forest import minimum_spanning_forest
+    from mgraph.spanning_trees.edge_forest import forest_of_edges
 
-    with _memory:
-        edges = [read_parts(job.parts, plan.dtypes, plan.graph, plan.backend)]
-        try:  # the edges go as soon as there is a graph
-            graph = from_edges(edges.pop(), plan.n, directed=False, backend=plan.backend)
-            forest = minimum_spanning_forest(graph, method=plan.method, backend=plan.backend)
+    with _memory, room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"):
+        edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend)
+        try:
+            forest = forest_of_edges(edges, plan.n)
         except UsageError as error:  # of what the files hold
             raise DatasetError(f"{plan.graph}: {error}") from error
-        del graph
-        total = exact_sum(forest.weight)
+        del edges
+        total = len(forest) if forest.weight is None else exact_sum(forest.weight)
     count_edges(job.edges)
-    weighted = len(plan.dtypes) > 2
     records = write_parts(
-        EdgeList(forest.src, forest.dst, forest.weight if weighted else None),
+        forest,
         plan.n,
         plan.folder,
         compression=plan.compression if job.name is None else "lz4",
@@ -159,7 +156,6 @@ def spanning_forest_dataset(
     *,
     cluster: Cluster | AbstractContextManager[Cluster] | None = None,
     symmetrise: bool = False,
-    method: str = "auto",
     batch: int | None = None,
     compression: str = "lz4",
     resume: bool = False,
@@ -170,22 +166,19 @@ def spanning_forest_dataset(
 
     location: a folder of Parquet files with ``src``, ``dst[, weight]``, or an ``s3://`` address;
     edges without weights count 1 each. out: a new folder; ``forest`` in its manifest holds the
-    total weight. cluster: as ``mgraph.generate``'s. symmetrise: take arcs for edges. method: as
-    ``minimum_spanning_forest``'s. batch: edges a task, by default a worker's share as far as it
-    fits. compression: none, lz4 or zstd. resume: go on from the forests that an earlier run has
-    finished. overwrite: replace a dataset. progress: where the progress line goes; None for none.
+    total weight. cluster: as ``mgraph.generate``'s. symmetrise: take arcs for edges. batch: edges a
+    task, by default a worker's share as far as it fits. compression: none, lz4 or zstd. resume: go
+    on from the forests that an earlier run has finished. overwrite: replace a dataset. progress:
+    where the progress line goes; None for none.
 
     The edges are those of ``minimum_spanning_forest`` of the whole graph, whatever the cluster and
     the batches. Raises UsageError, DatasetError, StorageError, ClusterError.
     """
     from mgraph.io.parquet import check_compression
-    from mgraph.spanning_trees.minimum_spanning_forest import METHODS
 
     began = time.monotonic()
     if batch is not None and batch < 1:
         raise UsageError(f"batch is a number of edges, at least 1, and is {batch:,}")
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
     check_compression(compression)
     dataset = EdgeDataset(location)
     if dataset.manifest.directed and not symmetrise:
@@ -205,9 +198,8 @@ def spanning_forest_dataset(
     with entered(cluster) as cluster:
         batch = standing.began.get("batch") or batch or batch_edges(cluster, dataset.n, dataset.m)
         there = standing.begin(batch)
-        plan = ForestPlan(
-            graph, dataset.n, tuple(dataset.dtypes), folder, compression, cluster.backend, method
-        )
+        dtypes = tuple(dataset.dtypes)
+        plan = ForestPlan(graph, dataset.n, dtypes, folder, compression, cluster.backend)
         try:
             found, made, kept = _reduce(cluster, plan, dataset, batch, there, progress)
         except DatasetError:  # what was made of it is of no use

@@ -16,7 +16,8 @@ from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
 # Of a batch and of the vertices, at the worst moment: building the graph, or its forest.
-BYTES_AN_EDGE, BYTES_A_VERTEX = {"cpu": 110, "gpu": 64}, {"cpu": 64, "gpu": 96}
+BYTES_AN_EDGE, BYTES_A_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}
+MOST_EDGES = 1 << 31
 MEMORY_SHARE = 0.8
 _RUN, _PREFIX, _DONE = "_forests.json", "_forest-", "done.json"
 
@@ -31,7 +32,6 @@ class ForestPlan:
     folder: Folder
     compression: str
     backend: str
-    method: str
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ def batch_edges(cluster: Cluster, n: int, m: int) -> int:
             f"forests of {n:,} vertices take {needed:.1f} GiB of memory on each worker, and one "
             f"has {room / 2**30:.1f}; use fewer workers on a machine, or larger ones"
         )
-    return max(1, min(fitting, -(-m // len(cluster.workers))))
+    return max(1, min(fitting, MOST_EDGES, -(-m // len(cluster.workers))))
 
 
 def grouped(parts: Sequence[Sequence[Part]], most: int, fewer: bool) -> list[tuple[Part, ...]]:

@@ -25,6 +25,7 @@ import numpy as np
 from mgraph.core import csr_gpu
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
+from mgraph.errors import DeviceError
 
 THREADS, BLOCKS = 1024, 2  # a block, and a multiprocessor: all that fit, to hide latency
 MOST_EDGES = (1 << 32) - (1 << 16)  # or arcs of a graph: ids are words
@@ -72,6 +73,11 @@ def of_list(src: Any, dst: Any, weights: Any, n: int) -> Any:
     """
     import cupy
 
+    if dst.size > MOST_EDGES:
+        raise DeviceError(
+            f"a GPU takes {MOST_EDGES:,} edges at a time at most, not {dst.size:,}; use a smaller "
+            "--batch and parts of fewer edges"
+        )
     ids = cupy.empty(n, np.uint32)
     _, progress = _launch(0, src, dst, weights, n, dst.size, ids)
     return ids[: int(progress[_JOINED])]

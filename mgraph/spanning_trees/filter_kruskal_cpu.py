@@ -26,8 +26,11 @@ _CHUNK_ARCS = 1 << 20
 _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
-    """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend."""
+def run(indptr: Any, indices: Any, keys: Any, edges: int | None = None) -> np.ndarray:
+    """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend.
+
+    edges: how many there are, by default half of the arcs; rows may hold smaller neighbours alone.
+    """
     n, m = indptr.size - 1, indices.size
     if m == 0:
         return np.empty(0, np.int64)
@@ -39,7 +42,8 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     low, most = -1, int(np.iinfo(keys.dtype).max)
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         while low < most:
-            high = _bound(indptr, indices, keys, parent, low, n - found, random)
+            left = m // 2 if edges is None else edges
+            high = _bound(indptr, indices, keys, parent, low, left, n - found, random)
             band = keys.dtype.type(low + 1), keys.dtype.type(high)
             tasks = [
                 pool.submit(_collect, indptr, indices, keys, parent, *band, *chunk)
@@ -54,18 +58,25 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
 
 
 def _bound(
-    indptr: Any, indices: Any, keys: Any, parent: Any, low: int, components: int, random: Any
+    indptr: Any,
+    indices: Any,
+    keys: Any,
+    parent: Any,
+    low: int,
+    edges: int,
+    components: int,
+    random: Any,
 ) -> int:
-    """Up to which key edges should be taken next, of those above ``low``."""
+    """Up to which key edges should be taken next, of so many in all, those above ``low``."""
     arcs = random.integers(0, indices.size, _SAMPLES)
     sample = keys[arcs]
     tails = np.searchsorted(indptr, arcs, "right") - 1
     left = sample[(parent[tails] != parent[indices[arcs]]) & (sample > low)]
-    edges = indices.size // 2 * (left.size / _SAMPLES)
+    between = edges * (left.size / _SAMPLES)
     wanted = _EDGES_A_COMPONENT * components
-    if left.size < _FEW_SAMPLES or edges < 2 * wanted:
+    if left.size < _FEW_SAMPLES or between < 2 * wanted:
         return int(np.iinfo(keys.dtype).max)
-    place = int(left.size * wanted / edges)
+    place = int(left.size * wanted / between)
     return int(np.partition(left, place)[place])
 
 

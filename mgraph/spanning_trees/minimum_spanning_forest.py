@@ -137,6 +137,11 @@ def check(graph: Graph, method: str = "auto") -> None:
         raise UsageError(
             "a spanning forest is of an undirected graph, and this one is directed; symmetrise it"
         )
+    check_weights(graph)
+
+
+def check_weights(graph: Graph) -> None:
+    """Raise UsageError where a weight is infinite or NaN."""
     for weight in graph.weight_range:
         if not np.isfinite(weight):
             raise UsageError(f"a spanning forest needs finite weights, and one is {weight}")

@@ -64,7 +64,7 @@ extern "C" __global__ void spanning_forest_write(const long long* indptr, const 
                                                  const u32* upto, vertex_t* src, vertex_t* dst,
                                                  weight_t* weight, long long* edge_id, u32* long_rows,
                                                  long long* long_row, int listed) {
-  constexpr long long a_lane = 256, a_warp = 8192;  // arcs at most
+  constexpr long long a_lane = 256, a_warp = 1 << 17;  // arcs at most
   const written_forest f = {indptr, indices, weights, bits, upto, src, dst, weight, edge_id};
   const int lane = threadIdx.x & 31;
   for (u32 i = 0; listed && i < *long_rows; ++i) f.write(long_row[i], thread(), threads());

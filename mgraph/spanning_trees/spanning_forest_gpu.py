@@ -20,7 +20,7 @@ from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
 _WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
-_LONG_ROW = 8192  # as in the kernel
+_LONG_ROW = 1 << 17  # as in the kernel
 
 
 def _types(vertex_bytes: int, weight_bytes: int) -> dict[str, str]:

@@ -56,9 +56,9 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     assert mgraph.verify(tmp_path / "f", cluster=cluster, progress=None).ok
 
 
-def test_several_parts_and_methods(tmp_path, cluster, dataset, whole, monkeypatch):
+def test_several_parts(tmp_path, cluster, dataset, whole, monkeypatch):
     monkeypatch.setattr(spanning_forest, "PART_EDGES", 3000)  # here, not on the workers
-    run = span(dataset, tmp_path / "f", cluster, method="prim", batch=30_000)
+    run = span(dataset, tmp_path / "f", cluster, batch=30_000)
     assert_same(tmp_path / "f", whole)
     assert run.manifest.checksum == span(dataset, tmp_path / "h", cluster).manifest.checksum
 
@@ -148,7 +148,6 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
     ("options", "message"),
     [
         ({"batch": 0}, "batch is a number of edges, at least 1, and is 0"),
-        ({"method": "kruskal"}, "method must be one of auto"),
         ({"compression": "zip"}, "compression must be one of"),
         ({"resume": True, "overwrite": True}, "choose one"),
     ],

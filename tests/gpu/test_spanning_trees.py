@@ -8,9 +8,11 @@ import mgraph
 from mgraph import CopyModel, EdgeList, Graph
 from mgraph.errors import UsageError
 from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
+from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 from tests.spanning_trees.checks import check_forest
 from tests.spanning_trees.strategies import graphs
+from tests.spanning_trees.test_edge_forest import shuffled
 
 pytestmark = pytest.mark.gpu
 
@@ -154,7 +156,8 @@ def forests_of_a_dataset(folder, workers):
             )
             for batch in (None, 400_000)
         ]
-    whole = mgraph.minimum_spanning_forest(mgraph.read_graph(folder / "g", backend="cpu"))
+    graph = mgraph.read_graph(folder / "g", backend="cpu")
+    whole = mgraph.minimum_spanning_forest(graph, backend="cpu")
     for run in runs:
         columns = zip(*(part.read() for part in mgraph.open_dataset(run.location)), strict=True)
         found = [np.concatenate(column) for column in columns]
@@ -170,3 +173,15 @@ def test_forests_of_a_dataset_on_one_gpu(tmp_path):
 @pytest.mark.multigpu
 def test_forests_of_a_dataset_on_two_gpus(tmp_path):
     forests_of_a_dataset(tmp_path, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(graph=graphs())
+def test_forests_of_lists_of_edges(graph):
+    import cupy
+
+    expected = forest_of_edges(shuffled(graph), graph.n)
+    found = forest_of_edges(EdgeList(*map(cupy.asarray, shuffled(graph))), graph.n)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours.get(), theirs)
+        assert ours.dtype == theirs.dtype or ours.dtype.kind == "i"  # of ids a GPU makes int32

@@ -1,0 +1,62 @@
+"""The forest of a list of edges: what a part of a graph that is too large is reduced to."""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.csr import from_edges
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import Graph, on_gpu
+from mgraph.spanning_trees.minimum_spanning_forest import check_weights
+from mgraph.spanning_trees.weight_keys import order_keys, ranks
+
+
+def forest_of_edges(edges: EdgeList, n: int) -> EdgeList:
+    """The minimum spanning forest of undirected edges between n vertices, where their arrays are.
+
+    edges: in any order and direction, with loops and parallel ones or without; the ids are put in
+    place, the larger first. Returns what ``minimum_spanning_forest`` of their graph has: src above
+    dst, in order of (src, dst). Cost: a sort of the edges, then that of ``filter_boruvka`` on a GPU
+    and of ``filter_kruskal`` on a CPU. Raises UsageError for ids and weights that are wrong,
+    DeviceError for 2^32 edges on a GPU.
+    """
+    _larger_first(edges)
+    where = "gpu" if on_gpu(edges.src) else "cpu"
+    # A row for the larger ends alone: half of the arcs, in the order of the edges' ids.
+    graph = from_edges(edges, n, drop_loops=True, backend=where)
+    del edges
+    check_weights(graph)
+    src, ids = (_on_gpu if where == "gpu" else _on_cpu)(graph)
+    weight = None if graph.weights is None else graph.weights[ids]
+    return EdgeList(src, graph.indices[ids], weight)
+
+
+def _larger_first(edges: EdgeList) -> None:
+    """In place."""
+    lower = edges.src < edges.dst
+    if lower.any():
+        smaller = edges.src[lower]
+        edges.src[lower] = edges.dst[lower]
+        edges.dst[lower] = smaller
+
+
+def _on_cpu(graph: Graph) -> tuple[Any, Any]:
+    """The larger ends and the ids of the forest's edges."""
+    from mgraph.spanning_trees import edge_ids_cpu, filter_kruskal_cpu
+
+    weights = graph.weights
+    keys = np.zeros(graph.m, np.uint32) if weights is None else order_keys(weights)
+    ids = filter_kruskal_cpu.run(graph.indptr, graph.indices, keys, graph.m)
+    return edge_ids_cpu.tails(graph.indptr, ids).astype(graph.indices.dtype), ids
+
+
+def _on_gpu(graph: Graph) -> tuple[Any, Any]:
+    from mgraph.core.csr_gpu import tails
+    from mgraph.spanning_trees import filter_boruvka_gpu
+
+    weights = graph.weights
+    if weights is not None and weights.itemsize == 8:
+        weights = ranks(order_keys(weights))
+    src = tails(graph.indptr, graph.m)
+    ids = filter_boruvka_gpu.of_list(src, graph.indices, weights, graph.n)
+    return src[ids], ids

@@ -1,0 +1,57 @@
+"""The forest of a list of edges is that of their graph."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import mgraph
+from mgraph import EdgeList
+from mgraph.errors import UsageError
+from mgraph.spanning_trees.edge_forest import forest_of_edges
+from tests.spanning_trees.strategies import graphs
+
+
+def shuffled(graph):
+    """Its edges in any order and direction."""
+    edges, random = graph.to_edges(), np.random.default_rng(1)
+    order = random.permutation(len(edges))
+    src, dst, *weight = (array[order] for array in edges)
+    turned = random.random(len(edges)) < 0.5
+    return EdgeList(np.where(turned, dst, src), np.where(turned, src, dst), *weight)
+
+
+@settings(max_examples=100, deadline=None)
+@given(graph=graphs())
+def test_small_graphs_of_all_kinds(graph):
+    found = forest_of_edges(shuffled(graph), graph.n)
+    whole = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    np.testing.assert_array_equal(found.src, whole.src)
+    np.testing.assert_array_equal(found.dst, whole.dst)
+    if graph.weights is None:
+        assert found.weight is None
+    else:
+        np.testing.assert_array_equal(found.weight, whole.weight)
+        assert found.weight.dtype == whole.weight.dtype
+
+
+@settings(max_examples=50, deadline=None)
+@given(graph=graphs())
+def test_forests_of_parts_merge_to_the_forest_of_the_whole(graph):
+    edges = shuffled(graph)
+    halves = edges.rows(0, len(edges) // 2), edges.rows(len(edges) // 2, len(edges))
+    forests = [forest_of_edges(EdgeList(*map(np.copy, half)), graph.n) for half in halves]
+    both = EdgeList(*map(np.concatenate, zip(*forests, strict=True)))
+    found = forest_of_edges(both, graph.n)
+    whole = forest_of_edges(edges, graph.n)
+    for ours, theirs in zip(found, whole, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_wrong_edges_are_refused():
+    pair = np.array([0, 1]), np.array([1, 2])
+    with pytest.raises(UsageError, match=r"must lie in \[0, n\) = \[0, 2\)"):
+        forest_of_edges(EdgeList(*pair), 2)
+    with pytest.raises(UsageError, match="holds a NaN"):
+        forest_of_edges(EdgeList(*pair, np.array([1, np.nan])), 3)
+    with pytest.raises(UsageError, match="finite weights, and one is -inf"):
+        forest_of_edges(EdgeList(*pair, np.array([1, -np.inf])), 3)
