@@ -42,7 +42,6 @@ from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
-PART_EDGES = 1 << 22  # of a forest
 _memory = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
@@ -98,7 +97,6 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
         plan.n,
         plan.folder,
         compression=plan.compression if job.name is None else "lz4",
-        part_edges=PART_EDGES,
         name=part_name if job.name is None else lambda index: f"{job.name}{index:05d}.parquet",
     )
     if job.name is not None:

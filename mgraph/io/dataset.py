@@ -38,8 +38,24 @@ class Part:
         """The number of edges."""
         return self.record.rows
 
-    def blocks(self) -> Iterator[EdgeList]:
-        """Its row groups, in order, as NumPy arrays.
+    def group_rows(self) -> list[int]:
+        """The rows of each of its row groups. Raises DatasetError where they are not its rows."""
+        from mgraph.io.parquet import group_rows
+
+        rows = group_rows(self.folder, self.record.file)
+        self._check_rows(sum(rows))
+        return rows
+
+    def _check_rows(self, rows: int) -> None:
+        if rows != self.record.rows:
+            held = f"{rows:,}" if rows < self.record.rows else "more"
+            raise DatasetError(
+                f"{self.folder}/{self.record.file} should hold {self.record.rows:,} edges, and "
+                f"holds {held}; it was replaced or damaged: mgraph verify tells more"
+            )
+
+    def blocks(self, group: int | None = None) -> Iterator[EdgeList]:
+        """Its rows, or those of one row group, block by block, as NumPy arrays.
 
         Raises DatasetError where the file does not hold what its record says.
         """
@@ -47,7 +63,7 @@ class Part:
 
         where, rows = f"{self.folder}/{self.record.file}", 0
         ids, *weight = self.dtypes[1:]
-        for block in read_blocks(self.folder, self.record.file):
+        for block in read_blocks(self.folder, self.record.file, group=group):
             found = [] if block.weight is None else [block.weight.dtype]
             if found != weight:
                 there, said = (str(kind[0]) if kind else "none" for kind in (found, weight))
@@ -59,12 +75,8 @@ class Part:
             if rows > self.record.rows:
                 break
             yield block
-        if rows != self.record.rows:
-            held = f"{rows:,}" if rows < self.record.rows else "more"
-            raise DatasetError(
-                f"{where} should hold {self.record.rows:,} edges, and holds {held}; it was "
-                "replaced or damaged: mgraph verify tells more"
-            )
+        if group is None:
+            self._check_rows(rows)
 
     def read(self) -> EdgeList:
         """All its edges as NumPy arrays, in the file's order."""

@@ -20,7 +20,7 @@ from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
-_PART_EDGES = 1 << 24
+_LEAST_EDGES, _PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
 
 
@@ -46,16 +46,20 @@ def read_parts(
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
 
-    def fill(index: int) -> None:
-        row = starts[index]
-        for block in parts[index].blocks():
+    def fill(job: tuple[Part, int, int]) -> None:
+        part, group, row = job
+        for block in part.blocks(group):
             stop = row + len(block)
             for array, values in zip(arrays, block, strict=True):
                 store(array[row:stop], values.astype(array.dtype, copy=False))
             row = stop
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        list(pool.map(fill, range(len(parts))))
+        jobs = []
+        for part, start, rows in zip(parts, starts, pool.map(Part.group_rows, parts), strict=False):
+            firsts = np.cumsum([start, *rows]).tolist()
+            jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
+        list(pool.map(fill, jobs))
     return EdgeList(*arrays)
 
 
@@ -100,13 +104,16 @@ def write_parts(
     folder: Folder,
     *,
     compression: str = "lz4",
-    part_edges: int = _PART_EDGES,
+    part_edges: int | None = None,
     name: Callable[[int], str] = part_name,
 ) -> list[PartRecord]:
-    """Write edges with ascending ``src`` as parts of about so many, several at a time.
+    """Write edges with ascending ``src`` as parts, several at a time.
 
-    edges: NumPy or CuPy arrays. name: of a part. Parts begin where a vertex's edges do.
+    edges: NumPy or CuPy arrays. part_edges: about so many each, by default 1 to 16 Mi, one a core
+    if that is enough. name: of a part. Parts begin where a vertex's edges do.
     """
+    cores = len(os.sched_getaffinity(0))
+    part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // cores)))
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.cuda.transfer import on_host
     from mgraph.io.parquet import writing_part
@@ -134,5 +141,5 @@ def write_parts(
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(cores) as pool:
         return list(pool.map(write_one, range(len(bounds) - 1)))

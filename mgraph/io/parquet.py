@@ -34,6 +34,7 @@ from mgraph.io.folder import Folder
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 METADATA_KEY = b"mgraph"
+_BLOCK_ROWS = 1 << 20  # read at a time: memory that Arrow uses again, instead of asking for more
 
 # Narrow types that others write, and what they are read as.
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
@@ -198,11 +199,20 @@ def _array(column: Any, name: str, where: str) -> Any:
     return array.astype(np.int64)
 
 
-def read_blocks(folder: Folder, name: str, columns: Sequence[str] = COLUMNS) -> Iterator[EdgeList]:
-    """A file's row groups, one at a time, as NumPy arrays; of ``columns`` those there are.
+def group_rows(folder: Folder, name: str) -> list[int]:
+    """The rows of each row group of a file."""
+    with _open(folder, name) as file:
+        return [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
 
-    Files of others read as well: columns in any order, ids of any integer type, more columns.
-    Raises DatasetError where the file is missing, damaged, or has no src and dst.
+
+def read_blocks(
+    folder: Folder, name: str, columns: Sequence[str] = COLUMNS, group: int | None = None
+) -> Iterator[EdgeList]:
+    """A file's rows as NumPy arrays, a block of 2^20 at a time; of ``columns`` those there are.
+
+    group: only the rows of that row group. Files of others read as well: columns in any order, ids
+    of any integer type, more columns. Raises DatasetError where the file is missing, damaged, or
+    has no src and dst.
     """
     where = f"{folder}/{name}"
     with _open(folder, name) as file:
@@ -211,12 +221,19 @@ def read_blocks(folder: Folder, name: str, columns: Sequence[str] = COLUMNS) -> 
             found = ", ".join(there)
             raise DatasetError(f"{where} must have columns src, dst, and has {found}")
         wanted = [column for column in columns if column in there]
-        for group in range(file.num_row_groups):
+        groups = None if group is None else [group]
+        batches = file.iter_batches(_BLOCK_ROWS, groups, wanted, use_threads=False)
+        while True:
             try:
-                table = file.read_row_group(group, columns=wanted, use_threads=False)
+                batch = next(batches, None)
             except MemoryError:  # Arrow's is an ArrowException, too
                 raise
             except (pa.ArrowException, OSError) as error:
                 raise DatasetError(f"{where} is damaged: {error}") from error
-            arrays = {column: _array(table[column], column, where) for column in wanted}
+            if batch is None:
+                return
+            arrays = {
+                column: _array(pa.chunked_array([batch[column]]), column, where)
+                for column in wanted
+            }
             yield EdgeList(*(arrays.get(column) for column in COLUMNS))

@@ -56,13 +56,6 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     assert mgraph.verify(tmp_path / "f", cluster=cluster, progress=None).ok
 
 
-def test_several_parts(tmp_path, cluster, dataset, whole, monkeypatch):
-    monkeypatch.setattr(spanning_forest, "PART_EDGES", 3000)  # here, not on the workers
-    run = span(dataset, tmp_path / "f", cluster, batch=30_000)
-    assert_same(tmp_path / "f", whole)
-    assert run.manifest.checksum == span(dataset, tmp_path / "h", cluster).manifest.checksum
-
-
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64", None])
 def test_files_of_others_with_loops_and_components(tmp_path, cluster, dtype):
     random = np.random.default_rng(1)

@@ -51,9 +51,13 @@ def test_blocks_may_be_overwritten_after_writing(tmp_path):
         yield EdgeList(src, dst)
 
     write(tmp_path, blocks())
-    first, second = parquet.read_blocks(Folder(tmp_path), "part-00000.parquet")
+    first, second = (
+        next(parquet.read_blocks(Folder(tmp_path), "part-00000.parquet", group=group))
+        for group in (0, 1)
+    )
     np.testing.assert_array_equal(first.src, np.arange(1000))
     assert (second.src == 7).all()
+    assert parquet.group_rows(Folder(tmp_path), "part-00000.parquet") == [1000, 1000]
 
 
 def test_src_alone_carries_statistics(tmp_path):
