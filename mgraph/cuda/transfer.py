@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,18 +71,26 @@ def device_array(count: int, dtype: Any) -> Any:
     return cupy.empty(count, dtype)
 
 
-def copy_to_device(target: Any, values: np.ndarray) -> None:
-    """Copy a NumPy array into a view of a device's array, through this thread's pinned memory.
+def copy_to_device(targets: Sequence[Any], columns: Sequence[np.ndarray]) -> None:
+    """Copy NumPy arrays into views of a device's arrays, through this thread's pinned memory.
 
-    So several threads copy at once, at the bus's speed; each has its own stream.
+    They become the targets' types. So several threads copy at once, at the bus's speed; each has
+    its own stream, and waits once, since every wait hands the interpreter round.
     """
-    if not values.size:
+    if not targets[0].size:
         return
-    pinned, stream = _staged(values.nbytes)
-    staged = pinned[: values.nbytes].view(values.dtype)
-    np.copyto(staged, values)
-    target.set(staged, stream=stream)
+    starts = _places([target.nbytes for target in targets])
+    pinned, stream = _staged(starts[-1])
+    for target, values, start in zip(targets, columns, starts, strict=False):
+        staged = pinned[start : start + target.nbytes].view(target.dtype)
+        np.copyto(staged, values)
+        target.set(staged, stream=stream)
     stream.synchronize()
+
+
+def _places(sizes: Sequence[int]) -> list[int]:
+    """Where arrays of so many bytes begin, one behind another, aligned; and where the last ends."""
+    return [0, *accumulate(-(-size // 64) * 64 for size in sizes)]
 
 
 def _staged(count: int) -> tuple[np.ndarray, Any]:
@@ -107,8 +116,8 @@ def on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
         return list(arrays)
     import cupy
 
-    starts = np.cumsum([0, *(-(-array.nbytes // 64) * 64 for array in arrays)])  # aligned
-    pinned, stream = _staged(int(starts[-1]))
+    starts = _places([array.nbytes for array in arrays])
+    pinned, stream = _staged(starts[-1])
     hosts = []
     for array, start in zip(arrays, starts, strict=False):
         hosts.append(pinned[start : start + array.nbytes].view(array.dtype))

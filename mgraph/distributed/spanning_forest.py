@@ -79,14 +79,17 @@ class ForestRun:
 
 def reduce_parts(job: Job, plan: ForestPlan) -> Found:
     """The task: write the forest of some parts, as one on the way or as the result."""
+    from distributed import get_worker
+
     from mgraph.distributed.counters import count_edges
     from mgraph.io.graph_dataset import read_parts, write_parts
     from mgraph.spanning_trees.edge_forest import forest_of_edges
 
+    threads = get_worker().state.nthreads  # the other cores are other workers'
     with _memory, room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"):
-        edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend)
+        edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend, threads)
         try:
-            forest = forest_of_edges(edges, plan.n)
+            forest = forest_of_edges(edges, plan.n, threads)
         except UsageError as error:  # of what the files hold
             raise DatasetError(f"{plan.graph}: {error}") from error
         del edges
@@ -98,6 +101,7 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
         plan.folder,
         compression=plan.compression if job.name is None else "lz4",
         name=part_name if job.name is None else lambda index: f"{job.name}{index:05d}.parquet",
+        threads=threads,
     )
     if job.name is not None:
         write_done(plan.folder, job.name, records)

@@ -31,12 +31,19 @@ def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
 
 
 def read_parts(
-    parts: Sequence[Part], dtypes: Sequence[Any], location: str, backend: str = "cpu"
+    parts: Sequence[Part],
+    dtypes: Sequence[Any],
+    location: str,
+    backend: str = "cpu",
+    threads: int | None = None,
 ) -> EdgeList:
-    """The edges of some parts, one after another, in columns of these types; as ``read``."""
+    """The edges of some parts, one after another, in columns of these types; as ``read``.
+
+    location: for messages. threads: by default one a core.
+    """
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
-    store: Callable[[Any, Any], None] = np.copyto
+    store: Callable[[list[Any], list[Any]], None] = _copy
     if backends.resolve(backend) == "gpu":
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
@@ -50,17 +57,21 @@ def read_parts(
         part, group, row = job
         for block in part.blocks(group):
             stop = row + len(block)
-            for array, values in zip(arrays, block, strict=True):
-                store(array[row:stop], values.astype(array.dtype, copy=False))
+            store([array[row:stop] for array in arrays], list(block))
             row = stop
 
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
         jobs = []
         for part, start, rows in zip(parts, starts, pool.map(Part.group_rows, parts), strict=False):
             firsts = np.cumsum([start, *rows]).tolist()
             jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
         list(pool.map(fill, jobs))
     return EdgeList(*arrays)
+
+
+def _copy(targets: list[Any], columns: list[Any]) -> None:
+    for target, values in zip(targets, columns, strict=True):
+        np.copyto(target, values)
 
 
 def write(
@@ -106,14 +117,16 @@ def write_parts(
     compression: str = "lz4",
     part_edges: int | None = None,
     name: Callable[[int], str] = part_name,
+    threads: int | None = None,
 ) -> list[PartRecord]:
     """Write edges with ascending ``src`` as parts, several at a time.
 
-    edges: NumPy or CuPy arrays. part_edges: about so many each, by default 1 to 16 Mi, one a core
-    if that is enough. name: of a part. Parts begin where a vertex's edges do.
+    edges: NumPy or CuPy arrays. part_edges: about so many each, by default 1 to 16 Mi, a part a
+    thread if that is enough. name: of a part. threads: by default one a core. Parts begin where a
+    vertex's edges do.
     """
-    cores = len(os.sched_getaffinity(0))
-    part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // cores)))
+    threads = threads or len(os.sched_getaffinity(0))
+    part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // threads)))
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.cuda.transfer import on_host
     from mgraph.io.parquet import writing_part
@@ -141,5 +154,5 @@ def write_parts(
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
-    with ThreadPoolExecutor(cores) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(write_one, range(len(bounds) - 1)))

@@ -11,11 +11,11 @@ from mgraph.spanning_trees.minimum_spanning_forest import check_weights
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
 
-def forest_of_edges(edges: EdgeList, n: int) -> EdgeList:
+def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> EdgeList:
     """The minimum spanning forest of undirected edges between n vertices, where their arrays are.
 
     edges: in any order and direction, with loops and parallel ones or without; the ids are put in
-    place, the larger first. Returns what ``minimum_spanning_forest`` of their graph has: src above
+    place, the larger first. threads: on a CPU, by default one a core. Returns what ``minimum_spanning_forest`` of their graph has: src above
     dst, in order of (src, dst). Cost: a sort of the edges, then that of ``filter_boruvka`` on a GPU
     and of ``filter_kruskal`` on a CPU. Raises UsageError for ids and weights that are wrong,
     DeviceError for 2^32 edges on a GPU.
@@ -26,7 +26,7 @@ def forest_of_edges(edges: EdgeList, n: int) -> EdgeList:
     graph = from_edges(edges, n, drop_loops=True, backend=where)
     del edges
     check_weights(graph)
-    src, ids = (_on_gpu if where == "gpu" else _on_cpu)(graph)
+    src, ids = _on_gpu(graph) if where == "gpu" else _on_cpu(graph, threads)
     weight = None if graph.weights is None else graph.weights[ids]
     return EdgeList(src, graph.indices[ids], weight)
 
@@ -40,13 +40,13 @@ def _larger_first(edges: EdgeList) -> None:
         edges.dst[lower] = smaller
 
 
-def _on_cpu(graph: Graph) -> tuple[Any, Any]:
+def _on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
     """The larger ends and the ids of the forest's edges."""
     from mgraph.spanning_trees import edge_ids_cpu, filter_kruskal_cpu
 
     weights = graph.weights
     keys = np.zeros(graph.m, np.uint32) if weights is None else order_keys(weights)
-    ids = filter_kruskal_cpu.run(graph.indptr, graph.indices, keys, graph.m)
+    ids = filter_kruskal_cpu.run(graph.indptr, graph.indices, keys, graph.m, threads)
     return edge_ids_cpu.tails(graph.indptr, ids).astype(graph.indices.dtype), ids
 
 

@@ -26,10 +26,17 @@ _CHUNK_ARCS = 1 << 20
 _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
-def run(indptr: Any, indices: Any, keys: Any, edges: int | None = None) -> np.ndarray:
+def run(
+    indptr: Any,
+    indices: Any,
+    keys: Any,
+    edges: int | None = None,
+    threads: int | None = None,
+) -> np.ndarray:
     """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend.
 
     edges: how many there are, by default half of the arcs; rows may hold smaller neighbours alone.
+    threads: by default one a core.
     """
     n, m = indptr.size - 1, indices.size
     if m == 0:
@@ -40,7 +47,7 @@ def run(indptr: Any, indices: Any, keys: Any, edges: int | None = None) -> np.nd
     chunks = list(pairwise(sorted({0, *marks.tolist(), n})))
     random = np.random.default_rng(1)
     low, most = -1, int(np.iinfo(keys.dtype).max)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
         while low < most:
             left = m // 2 if edges is None else edges
             high = _bound(indptr, indices, keys, parent, low, left, n - found, random)

@@ -40,5 +40,5 @@ def test_a_part_that_is_not_its_record_is_refused(tmp_path, edges):
     records = graph_dataset.write_parts(edges, 5000, folder, part_edges=10_000)
     (tmp_path / records[1].file).replace(tmp_path / records[0].file)
     part = graph_dataset.Part(folder, records[0], [np.dtype("i4")] * 3)
-    with pytest.raises(DatasetError, match="should hold .* edges, and holds .*mgraph verify tells"):
+    with pytest.raises(DatasetError, match=r"should hold .* edges, and holds .*mgraph verify"):
         graph_dataset.read_parts([part], part.dtypes, "here")
