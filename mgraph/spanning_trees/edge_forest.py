@@ -15,10 +15,10 @@ def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> Edge
     """The minimum spanning forest of undirected edges between n vertices, where their arrays are.
 
     edges: in any order and direction, with loops and parallel ones or without; the ids are put in
-    place, the larger first. threads: on a CPU, by default one a core. Returns what ``minimum_spanning_forest`` of their graph has: src above
-    dst, in order of (src, dst). Cost: a sort of the edges, then that of ``filter_boruvka`` on a GPU
-    and of ``filter_kruskal`` on a CPU. Raises UsageError for ids and weights that are wrong,
-    DeviceError for 2^32 edges on a GPU.
+    place, the larger first. threads: on a CPU, by default one a core. Returns what
+    ``minimum_spanning_forest`` of their graph has: src above dst, in order of (src, dst). Cost: a
+    sort of the edges, then that of ``filter_boruvka`` on a GPU and of ``filter_kruskal`` on a CPU.
+    Raises UsageError for ids and weights that are wrong, DeviceError for 2^32 edges on a GPU.
     """
     _larger_first(edges)
     where = "gpu" if on_gpu(edges.src) else "cpu"
