@@ -45,12 +45,13 @@ def run(
     chosen, found = np.empty(n, np.int64), 0
     marks = np.searchsorted(indptr, np.arange(0, m, _CHUNK_ARCS), "right") - 1
     chunks = list(pairwise(sorted({0, *marks.tolist(), n})))
+    met = int(_vertices_met(indptr, indices) if edges else np.count_nonzero(np.diff(indptr)))
     random = np.random.default_rng(1)
     low, most = -1, int(np.iinfo(keys.dtype).max)
     with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
         while low < most:
             left = m // 2 if edges is None else edges
-            high = _bound(indptr, indices, keys, parent, low, left, n - found, random)
+            high = _bound(indptr, indices, keys, parent, low, left, met - found, random)
             band = keys.dtype.type(low + 1), keys.dtype.type(high)
             tasks = [
                 pool.submit(_collect, indptr, indices, keys, parent, *band, *chunk)
@@ -62,6 +63,16 @@ def run(
                 task.result()
             low = high
     return np.sort(chosen[:found])
+
+
+@njit(cache=True, nogil=True)
+def _vertices_met(indptr, indices):
+    """How many vertices have an edge."""
+    met = np.zeros(indptr.size - 1, np.bool_)
+    for u in range(met.size):
+        for arc in range(indptr[u], indptr[u + 1]):
+            met[u] = met[indices[arc]] = True
+    return met.sum()
 
 
 def _bound(
