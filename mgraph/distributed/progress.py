@@ -1,8 +1,10 @@
 """The terminal's progress line: size, rate, time left; without a terminal, a line now and then."""
 
+import contextlib
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, TextIO
 
 REFRESH_SECONDS = 0.25
@@ -38,11 +40,13 @@ class Progress:
         parts: int,
         stream: TextIO | None = sys.stderr,
         unit: str = "edges",
+        watch: Callable[[], int] | None = None,
     ) -> None:
-        """Nothing is drawn before the context is entered."""
+        """Nothing is drawn before the context is entered. watch: how much is done of parts, too."""
         self._verb, self._size, self._parts = verb, size, parts
         self._stream, self._unit = None if stream is None or stream.closed else stream, unit
         self._done_size = self._done_parts = 0
+        self._watch = watch
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
 
@@ -70,11 +74,15 @@ class Progress:
         if not self._size:
             return f"{self._verb} {parts}"
         seconds = max(time.monotonic() - self._begun, 1e-9)
-        rate = self._done_size / seconds
-        share = self._done_size / self._size
-        left = f"{duration((self._size - self._done_size) / rate)} left" if rate else "starting"
+        done = self._done_size
+        if self._watch is not None:
+            with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
+                done = min(max(done, self._watch()), self._size)
+        rate = done / seconds
+        share = done / self._size
+        left = f"{duration((self._size - done) / rate)} left" if rate else "starting"
         return (
-            f"{self._verb} {share:4.0%}  {quantity(self._done_size)} of "
+            f"{self._verb} {share:4.0%}  {quantity(done)} of "
             f"{quantity(self._size)} {self._unit}, {parts}, "
             f"{quantity(rate)} {self._unit}/s, {left}"
         )

@@ -21,9 +21,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
+from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
 from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.counters import counted_edges
 from mgraph.distributed.fan_out import named
 from mgraph.distributed.spanning_forest_plan import (
     ForestPlan,
@@ -54,10 +56,7 @@ class Found(NamedTuple):
 
 @dataclass(frozen=True)
 class ForestRun:
-    """What a run did: the dataset and its manifest, and how many forests it made on the way.
-
-    components: trees, those of a single vertex included. kept: forests of an earlier run.
-    """
+    """What a run did: the dataset and its manifest, forests made in all, those kept of another."""
 
     location: str
     manifest: Manifest
@@ -86,15 +85,20 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
     from mgraph.spanning_trees.edge_forest import forest_of_edges
 
     threads = get_worker().state.nthreads  # the other cores are other workers'
-    with _memory, room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"):
+    third = job.edges // 3  # to be counted when they are read, spanned, and their forest written
+
+    def read() -> EdgeList:
         edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend, threads)
+        count_edges(third)
+        return edges
+
+    with _memory, room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"):
         try:
-            forest = forest_of_edges(edges, plan.n, threads)
+            forest = forest_of_edges(read(), plan.n, threads)
         except UsageError as error:  # of what the files hold
             raise DatasetError(f"{plan.graph}: {error}") from error
-        del edges
         total = len(forest) if forest.weight is None else exact_sum(forest.weight)
-    count_edges(job.edges)
+    count_edges(third)
     records = write_parts(
         forest,
         plan.n,
@@ -103,6 +107,7 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
         name=part_name if job.name is None else lambda index: f"{job.name}{index:05d}.parquet",
         threads=threads,
     )
+    count_edges(job.edges - 2 * third)
     if job.name is not None:
         write_done(plan.folder, job.name, records)
     return Found(tuple(records), total)
@@ -119,6 +124,7 @@ def _reduce(
     """Level after level until one forest is left; returns it, and how many were made and kept."""
     groups = grouped([[part] for part in dataset], batch, fewer=False) or [()]
     level = made = kept = 0
+    before = counted_edges(cluster.client)
     while True:
         last = len(groups) == 1
         jobs = {
@@ -131,16 +137,19 @@ def _reduce(
             if job.name and (records := read_done(plan.folder, there, job.name)) is not None
         }
         missing = {index: job for index, job in jobs.items() if index not in finished}
+        sizes = {index: job.edges for index, job in missing.items()}
         found: dict[int, Found] = run_parts(
             cluster,
             reduce_parts,
             missing,
-            {index: job.edges for index, job in missing.items()},
+            sizes,
             verb="msf-merge" if level else "msf",
             spread=True,
             progress=progress,
+            watch=lambda before=before: counted_edges(cluster.client) - before,  # type: ignore[misc]
             plan=plan,
         )
+        before += sum(sizes.values())
         made, kept, level = made + len(found), kept + len(finished), level + 1
         if last:
             return found[0], made, kept

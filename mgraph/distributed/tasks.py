@@ -61,10 +61,12 @@ def follow_parts(
     verb: str,
     unit: str = "edges",
     progress: TextIO | None = sys.stderr,
+    watch: Callable[[], int] | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield each index with its finished future, as they come; ``futures`` is emptied.
 
-    sizes: each part's, in ``unit``, for the progress line. A worker that dies has its tasks done by
+    sizes: each part's, in ``unit``, for the progress line; watch: what is done of all, where a part
+    takes long. A worker that dies has its tasks done by
     another. When a task fails, the rest is cancelled, what runs is awaited, its error raised.
     """
     from distributed import as_completed
@@ -73,7 +75,7 @@ def follow_parts(
     index_of = {future.key: index for index, future in futures.items()}
     waiting = as_completed(list(futures.values()))
     try:
-        with Progress(verb, sum(sizes.values()), len(sizes), progress, unit) as line:
+        with Progress(verb, sum(sizes.values()), len(sizes), progress, unit, watch) as line:
             for future in waiting:
                 index = index_of[future.key]
                 if future.status != "finished":
@@ -101,6 +103,7 @@ def run_parts(
     verb: str,
     unit: str = "edges",
     progress: TextIO | None = sys.stderr,
+    watch: Callable[[], int] | None = None,
     **common: Any,
 ) -> dict[int, Any]:
     """``submit_parts``, follow, and fetch all results at once: a request each would add up."""
@@ -108,7 +111,9 @@ def run_parts(
     from distributed.comm import CommClosedError
 
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
-    following = follow_parts(cluster, futures, sizes, verb=verb, unit=unit, progress=progress)
+    following = follow_parts(
+        cluster, futures, sizes, verb=verb, unit=unit, progress=progress, watch=watch
+    )
     finished = dict(following)
     try:
         results = cluster.client.gather(list(finished.values()))
