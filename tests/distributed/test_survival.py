@@ -20,14 +20,14 @@ MODEL = CopyModel(6_000_000, 16)
 PARTS = 48
 
 
-def parts_in(folder):
-    return sorted(path.name for path in folder.glob("part-*.parquet")) if folder.exists() else []
+def parts_in(folder, pattern="part-*.parquet"):
+    return sorted(path.name for path in folder.glob(pattern)) if folder.exists() else []
 
 
-def wait_for_parts(folder, count, seconds=60):
+def wait_for_parts(folder, count, seconds=60, pattern="part-*.parquet"):
     deadline = time.monotonic() + seconds
-    while len(parts_in(folder)) < count:
-        assert time.monotonic() < deadline, f"only {len(parts_in(folder))} parts after {seconds} s"
+    while (there := len(parts_in(folder, pattern))) < count:
+        assert time.monotonic() < deadline, f"only {there} parts after {seconds} s"
         time.sleep(0.01)
 
 
@@ -41,12 +41,12 @@ def generate_command(out, *more, n=MODEL.n):
 
 
 @contextlib.contextmanager
-def one_worker_killed(cluster, out):
+def one_worker_killed(cluster, out, pattern="part-*.parquet"):
     """Kill a worker when a few parts are in ``out``, and see that it was replaced."""
     pids = cluster.client.run(os.getpid)
 
     def kill():
-        wait_for_parts(out, 4)
+        wait_for_parts(out, 4, pattern=pattern)
         os.kill(next(iter(pids.values())), signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
@@ -81,6 +81,20 @@ def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, where):
     assert run.made_parts == len(parts_in(out)) == len(sources)
     assert run.checksum == whole.checksum
     assert not list(out.glob(".*"))
+
+
+def test_a_worker_killed_while_it_spans_is_made_good(tmp_path):
+    graph, out = tmp_path / "g", tmp_path / "f"
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        model = CopyModel(400_000, 8, weights=(1, 99))
+        mgraph.generate(graph, model, cluster=cluster, parts=32, progress=None)
+        asked = {"cluster": cluster, "progress": None, "batch": 100_000}
+        whole = mgraph.spanning_forest_dataset(graph, tmp_path / "whole", **asked)
+        with one_worker_killed(cluster, out, "_forest-*done.json"):
+            run = mgraph.spanning_forest_dataset(graph, out, **asked)
+    assert run.manifest.checksum == whole.manifest.checksum
+    assert run.total_weight == whole.total_weight
+    assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
 
 
 def die(_):

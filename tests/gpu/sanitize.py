@@ -4,8 +4,8 @@ compute-sanitizer --tool memcheck python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
-arguments: only those of edges, graph, checksums, frontier, near_far (predecessors with each search)
-and steiner.
+arguments: only those of edges, graph, checksums, frontier, near_far (predecessors with each
+search), steiner and forests.
 """
 
 import sys
@@ -16,6 +16,8 @@ import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import edge_list_cpu, edge_list_gpu
 from mgraph.shortest_paths.sssp import sssp
+from mgraph.spanning_trees.edge_forest import forest_of_edges
+from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
 
 MODELS = [
     (CopyModel(3000, 1), None),
@@ -99,6 +101,26 @@ def steiner():
             assert found.cost == mgraph.steiner_tree(cpu, queries[i], backend="cpu").cost
 
 
+def forests():
+    for dtype in ("int32", "float64"):
+        cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
+        expected = mgraph.minimum_spanning_forest(cpu, backend="cpu").edge_id
+        for method in GPU_METHODS:
+            found = mgraph.minimum_spanning_forest(cpu, method=method, backend="gpu")
+            assert (found.edge_id.get() == expected).all()
+    by_vertex = {"choose": "vertex", "count": "vertex", "contract": "vertex"}
+    for variants in (by_vertex, {"colours": "walk"}):
+        how = {"method": "boruvka", "backend": "gpu", "variants": variants}
+        assert (mgraph.minimum_spanning_forest(cpu, **how).edge_id.get() == expected).all()
+    import cupy
+
+    ends = (
+        forest_of_edges(small_graph(), 2000),
+        forest_of_edges(EdgeList(*map(cupy.asarray, small_graph())), 2000),
+    )
+    assert (ends[0].dst == ends[1].dst.get()).all()
+
+
 CASES = {
     "edges": edges,
     "graph": graph,
@@ -106,6 +128,7 @@ CASES = {
     "frontier": frontier,
     "near_far": near_far,
     "steiner": steiner,
+    "forests": forests,
 }
 
 

@@ -1,0 +1,193 @@
+"""Figures of spanning forests on GPUs, as they stand in spanning_trees/BENCHMARKS.md.
+
+    python -m tests.benchmarks.msf_gpu forest MAKER NAME …      filter_boruvka, against the anchors
+    python -m tests.benchmarks.msf_gpu boruvka MAKER NAME …     the paper's, against prim on a core
+    python -m tests.benchmarks.msf_gpu hard MAKER               chains, stars, cliques, ties
+    python -m tests.benchmarks.msf_gpu dataset FOLDER N D GPUS  a forest from Parquet to Parquet
+    python -m tests.benchmarks.msf_gpu wide                     more than 2^32 arcs
+
+MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+undirected graph. Times are medians, warm, the graph on the device: by device events from the call
+to the arrays of the forest (or by the host's clock: prim, dataset).
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import time
+
+import numpy as np
+
+import mgraph
+from mgraph import CopyModel, EdgeList, Graph
+from mgraph.spanning_trees import filter_boruvka_gpu
+from tests.benchmarks.makers import made
+
+REPEATS = 7
+ANCHORS = {  # ECL-MST's milliseconds, the forest's weight and edges
+    "grid-4096": (23.3, 4491633040, 16_777_215),
+    "rmat-22": (21.1, 53806173, 2_395_374),
+    "pa-23": (46.2, 77396318, 8_388_607),
+    "road-NE": (0.97, 637724491, 1_524_452),
+}
+
+
+def milliseconds(call, repeats=REPEATS):
+    """The median by device events, after a run that is not counted; and what the last gave."""
+    import cupy
+
+    times = []
+    for _ in range(repeats + 1):
+        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
+        cupy.cuda.Device().synchronize()
+        begin.record()
+        result = call()
+        end.record()
+        end.synchronize()
+        times.append(cupy.cuda.get_elapsed_time(begin, end))
+    return statistics.median(times[1:]), result
+
+
+def forest(options):
+    for name in options.names:
+        graph, _ = made(options.maker, name, "gpu")
+        began = time.perf_counter()
+        first = mgraph.minimum_spanning_forest(graph)
+        first_seconds = time.perf_counter() - began
+        took, found = milliseconds(lambda graph=graph: mgraph.minimum_spanning_forest(graph))
+        edges, _ = milliseconds(
+            lambda graph=graph: filter_boruvka_gpu.of_graph(
+                graph.indptr, graph.indices, graph.weights
+            )
+        )
+        anchor, weight, count = ANCHORS.get(name, (float("nan"), None, None))
+        right = (found.total_weight, len(found)) == (weight, count) if weight else None
+        assert (first.edge_id == found.edge_id).all()
+        print(
+            f"{name}: {took:.2f} ms, {edges:.2f} of it to the edges' bits; ECL-MST {anchor} ms, "
+            f"{anchor / took:.1f} times; weight {found.total_weight}, {len(found)} edges, as the "
+            f"anchor: {right}; first call {first_seconds:.2f} s",
+            flush=True,
+        )
+
+
+def boruvka(options):
+    for name in options.names:
+        graph, _ = made(options.maker, name, "gpu")
+        took, found = milliseconds(
+            lambda graph=graph: mgraph.minimum_spanning_forest(graph, method="boruvka")
+        )
+        on_cpu = graph.to_cpu()
+        mgraph.minimum_spanning_forest(made(options.maker, "rmat-10", "cpu")[0], method="prim")
+        began = time.perf_counter()
+        prim = mgraph.minimum_spanning_forest(on_cpu, method="prim", backend="cpu")
+        seconds = time.perf_counter() - began
+        assert (found.edge_id.get() == prim.edge_id).all()
+        print(
+            f"{name}: boruvka {took:.1f} ms, prim on one core {seconds:.2f} s, "
+            f"{1000 * seconds / took:.0f} times",
+            flush=True,
+        )
+
+
+def shape(kind, n):
+    """Ends of a path, a shuffled path, a star, or a clique."""
+    if kind == "clique":
+        return np.tril_indices(n, -1)
+    place = np.arange(n - 1)
+    if kind == "star":
+        return place + 1, 0 * place
+    order = np.random.default_rng(1).permutation(n) if "shuffled" in kind else np.arange(n)
+    return order[:-1], order[1:]
+
+
+def hard(options):
+    import cupy
+
+    def span(graph, weights):
+        same = Graph.unchecked(graph.indptr, graph.indices, weights, False)
+        return milliseconds(lambda: mgraph.minimum_spanning_forest(same))[0]
+
+    for kind, n in (("path", 10**7), ("shuffled path", 10**7), ("star", 10**7), ("clique", 8192)):
+        src, dst = shape(kind, n)
+        ends = (cupy.asarray(end.astype(np.int32)) for end in (src, dst))
+        place = cupy.arange(src.size, dtype=np.int32)
+        graph = mgraph.from_edges(EdgeList(*ends, place), n, directed=False, backend="gpu")
+        place = graph.weights
+        random = cupy.asarray(np.random.default_rng(2).integers(1, 1000, src.size), np.int32)[place]
+        alternating = cupy.where(place % 2 == 1, src.size - place, -1).astype(np.int32)
+        print(
+            f"{kind} of {n:,}: random {span(graph, random):.2f} ms, equal "
+            f"{span(graph, cupy.ones_like(place)):.2f}, rising {span(graph, place):.2f}, falling "
+            f"{span(graph, src.size - place):.2f}, pairs and falling "
+            f"{span(graph, alternating):.2f}",
+            flush=True,
+        )
+    graph, _ = made(options.maker, "rmat-22", "gpu")
+    print(
+        f"rmat-22: as made {span(graph, graph.weights):.2f} ms, equal "
+        f"{span(graph, cupy.ones_like(graph.weights)):.2f}"
+    )
+
+
+def dataset(options):
+    graph, out = os.path.join(options.folder, "graph"), os.path.join(options.folder, "forest")
+    with mgraph.connect(workers=options.gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        if not os.path.exists(os.path.join(graph, "_manifest.json")):
+            model = CopyModel(options.n, options.d, weights=(1, 1000))
+            mgraph.generate(graph, model, cluster=cluster, progress=None)
+        seconds = []
+        for _ in range(6):
+            shutil.rmtree(out, ignore_errors=True)
+            run = mgraph.spanning_forest_dataset(graph, out, cluster=cluster, progress=None)
+            seconds.append(run.seconds)
+        print(
+            f"n {options.n:,}, d {options.d}, {options.gpus} GPUs: "
+            f"{statistics.median(seconds[1:]):.2f} s (first {seconds[0]:.2f}), {run.made} forests, "
+            f"weight {run.total_weight}, checksum {run.manifest.checksum:016x}",
+            flush=True,
+        )
+
+
+def wide(_):
+    """A ring in which each vertex is joined to the 65 next: 2^25 vertices, 4.36·10^9 arcs."""
+    import cupy
+
+    n, reach = 1 << 25, 65
+    steps = cupy.concatenate([cupy.arange(-reach, 0), cupy.arange(1, reach + 1)])
+    indptr = cupy.arange(n + 1, dtype=np.int64) * steps.size
+    indices = cupy.empty(n * steps.size, np.int32)
+    for first in range(0, n, 1 << 20):
+        rows = (cupy.arange(first, min(first + (1 << 20), n))[:, None] + steps) % n
+        rows.sort(axis=1)
+        indices[first * steps.size : (first + len(rows)) * steps.size] = rows.ravel()
+    graph = Graph.unchecked(indptr, indices, None, False)
+    took, found = milliseconds(lambda: mgraph.minimum_spanning_forest(graph), 2)
+    assert len(found) == n - 1
+    print(f"{graph}: {took:.0f} ms, {found}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    verbs = parser.add_subparsers(required=True)
+    for verb in (forest, boruvka):
+        command = verbs.add_parser(verb.__name__)
+        command.add_argument("maker")
+        command.add_argument("names", nargs="+")
+        command.set_defaults(run=verb)
+    command = verbs.add_parser("hard")
+    command.add_argument("maker")
+    command.set_defaults(run=hard)
+    command = verbs.add_parser("dataset")
+    command.add_argument("folder")
+    for number in ("n", "d", "gpus"):
+        command.add_argument(number, type=int)
+    command.set_defaults(run=dataset)
+    verbs.add_parser("wide").set_defaults(run=wide)
+    options = parser.parse_args()
+    options.run(options)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""msf and clusters on the command line."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+import mgraph
+from mgraph.cli.main import main
+
+LOCAL = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("msf")
+    arguments = ["generate", str(folder / "g"), "-n", "500", "-d", "3", "--weights", "1:50"]
+    assert main([*arguments, *LOCAL]) == 0
+    assert main(["convert", str(folder / "g"), str(folder / "g.graph")]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def forest(folder):
+    return mgraph.minimum_spanning_forest(mgraph.read_graph(folder / "g", backend="cpu"))
+
+
+def said(capsys, *arguments):
+    assert main([*map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("method", ["auto", "filter_kruskal", "boruvka", "prim", "prim_naive"])
+def test_msf_here(folder, forest, capsys, method):
+    told = said(capsys, "msf", folder / "g", "--method", method, "--backend", "cpu", "-q")
+    assert f"499 edges, 1 components, total weight {forest.total_weight:,};" in told
+    assert "on the cpu" in told
+
+
+def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
+    told = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--batch", 500, *LOCAL)
+    assert f"499 edges, 1 components, total weight {forest.total_weight:,}, in 1 parts" in told
+    kept = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--resume", *LOCAL)
+    assert "0 forests made, 1 kept" in kept
+    told = said(capsys, "info", tmp_path / "f")
+    assert f"minimum spanning forest of {folder / 'g'}" in told
+    assert f"a weight of {forest.total_weight:,}" in told
+    manifest = json.loads(said(capsys, "info", "--json", tmp_path / "f"))
+    assert manifest["forest"]["total_weight"] == forest.total_weight
+    assert "holds: 1 parts, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
+
+
+@pytest.mark.parametrize("out", ["f", "f.gexf", "f.gr.gz"])
+def test_a_file_to_a_file_or_a_dataset(folder, forest, capsys, tmp_path, out):
+    told = said(capsys, "msf", folder / "g.graph", "--out", tmp_path / out, "--backend", "cpu")
+    assert f"499 edges in {tmp_path / out}" in told
+    back = mgraph.read_graph(tmp_path / out, backend="cpu", symmetrise=True, merge=True)
+    assert back.n == 500
+    assert mgraph.minimum_spanning_forest(back).total_weight == forest.total_weight
+    if out == "f":
+        assert f"a weight of {forest.total_weight:,}" in said(capsys, "info", tmp_path / out)
+
+
+def test_clusters(folder, capsys, tmp_path):
+    file = tmp_path / "c.parquet"
+    told = said(capsys, "clusters", folder / "g", "-k", 3, "--out", file, "--backend", "cpu")
+    assert told.startswith("3 clusters of 500 vertices, the largest of ")
+    table = pq.read_table(file)
+    graph = mgraph.read_graph(folder / "g", backend="cpu")
+    assert table["vertex"].to_pylist() == list(range(500))
+    assert table["cluster"].to_pylist() == mgraph.clusters(graph, 3).tolist()
+    told = said(capsys, "clusters", folder / "g", "--distance", 1, "--backend", "cpu")
+    assert ", …" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["msf", "nothing"], "nothing does not exist"),
+        (["msf", "g", "--method", "kruskal"], "method must be one of auto"),
+        (["msf", "g", "--workers", "2"], "--workers is for the forest of a dataset with --out"),
+        (["msf", "g", "--compression", "zstd"], "--compression is for --out"),
+        (["msf", "g", "--variant", "choose"], "'choose' is not STEP=VARIANT; contract=vertex is"),
+        (["msf", "g", "--steps"], "are of method boruvka, not of auto"),
+        (["msf", "g", "--steps", "--method", "boruvka"], "are of a GPU; on a CPU leave them out"),
+        (["msf", "g", "--out", "f", "--method", "prim"], "--method is for one graph here"),
+        (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
+        (["msf", "g", "--out", "f", "--batch", "x"], "'x' is no whole number"),
+        (["msf", "g.gr"], "this one is directed; symmetrise it"),
+        (["msf", "g.graph", "--out", "g.graph"], "g.graph exists; --overwrite replaces it"),
+        (["clusters", "g"], "give -k, a number of clusters, or --distance"),
+        (["clusters", "g", "-k", "501"], "k must lie in [1, 500]"),
+        (["clusters", "g", "-k", "2", "--out", "c.csv"], "give a name in .parquet"),
+        (["clusters", "g", "-k", "2", "--overwrite"], "--overwrite is for --out"),
+    ],
+)
+def test_wrong_use_is_one_sentence(folder, capsys, monkeypatch, arguments, message):
+    monkeypatch.chdir(folder)
+    (folder / "g.gr").write_text("p sp 2 1\na 1 2 5\n")
+    backend = [] if "--out" in arguments and arguments[0] == "msf" else ["--backend", "cpu"]
+    status = main([*arguments, *backend])
+    told = capsys.readouterr()
+    assert status == (1 if "nothing" in message else 2)
+    assert message in told.err
+    assert told.out == ""
+    assert told.err.strip().splitlines()[-1].startswith("mgraph: ")
+    assert "Traceback" not in told.err

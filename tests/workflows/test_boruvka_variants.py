@@ -1,0 +1,57 @@
+"""The workflow on Borůvka's variants does what its first lines say."""
+
+import importlib.util
+import pathlib
+
+import pandas as pd
+import pytest
+
+import mgraph
+from mgraph import CopyModel
+from mgraph.core.backend import gpu_count
+
+FILE = pathlib.Path(__file__).parents[2] / "workflows" / "boruvka_variants.py"
+
+
+@pytest.fixture
+def workflow():
+    spec = importlib.util.spec_from_file_location("boruvka_variants", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def graph(tmp_path):
+    model = CopyModel(2000, 4, weights=(1, 9))
+    edges = mgraph.edges(model, backend="cpu").edges
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g.graph")
+    return tmp_path / "g.graph"
+
+
+@pytest.mark.gpu
+def test_a_row_for_each_variant(workflow, graph, tmp_path, capsys):
+    assert workflow.main([str(tmp_path / "out"), str(graph), "--repeats", "2"]) == 0
+    table = pd.read_parquet(tmp_path / "out" / "steps.parquet")
+    assert len(table) == len(workflow.VARIANTS)
+    assert (table["edges"] == 1999).all()
+    assert (table["all"] > 0).all()
+    lines = (tmp_path / "out" / "steps.md").read_text().splitlines()
+    assert len(lines) == 2 + len(table)
+    assert "colours walk" in capsys.readouterr().out
+    wrong = ["--variant", "choose=warp"]
+    assert workflow.main([str(tmp_path / "out"), str(graph), *wrong]) == 2
+
+
+@pytest.mark.skipif(gpu_count() > 0, reason="is of machines without a GPU")
+def test_without_a_gpu(workflow, graph, tmp_path, capsys):
+    assert workflow.main([str(tmp_path / "out"), str(graph)]) == 1
+    assert "no CUDA device" in capsys.readouterr().err
+    assert workflow.main([str(graph / "out"), str(graph)]) == 1
+    assert "cannot be written to" in capsys.readouterr().err
+
+
+def test_the_table_in_markdown(workflow):
+    table = pd.DataFrame([{"graph": "g", "variant": "default", "edges": 3, "choose": 1.25}])
+    assert workflow.markdown(table).splitlines()[2] == "| g | default | 3 | 1.2 |"

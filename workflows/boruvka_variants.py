@@ -1,0 +1,92 @@
+"""How Borůvka's steps fare with a thread a vertex, a thread an edge, or on the host.
+
+    python workflows/boruvka_variants.py OUT GRAPH … [--variant choose=vertex …] [--symmetrise]
+
+It spans each graph on a GPU by `boruvka`, with the default variants, with each other one in turn,
+and with a thread a vertex throughout, and writes each step's milliseconds into OUT, as a table in
+Parquet and in Markdown: the history of versions in A. Biagiotti's "Parallel solution for the MST
+problem", measured. On skewed degrees a thread that has a vertex of many arcs holds all others up.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+import mgraph
+
+BY_VERTEX = {"choose": "vertex", "count": "vertex", "contract": "vertex"}
+VARIANTS: list[dict[str, str]] = [
+    {},
+    {"choose": "vertex"},
+    {"count": "vertex"},
+    {"contract": "vertex"},
+    BY_VERTEX,
+    {"colours": "walk"},
+    {"scan": "host"},
+    {"contract": "host"},
+]
+
+
+def variant(text: str) -> dict[str, str]:
+    """``contract=vertex,scan=host`` as what `minimum_spanning_forest` takes."""
+    pairs = [word.partition("=") for word in text.split(",")]
+    return {step: way for step, _, way in pairs}
+
+
+def name(variants: dict[str, str]) -> str:
+    """What a row is called."""
+    return ", ".join(f"{step} {way}" for step, way in variants.items()) or "default"
+
+
+def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
+    """A row for each variant: the graph, the variant, the forest's edges, a column a step."""
+    graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="gpu")
+    print(f"{file}: {graph}")
+    rows = []
+    for variants in options.variant or VARIANTS:
+        how = {"method": "boruvka", "variants": variants, "timed": True}
+        mgraph.minimum_spanning_forest(graph, **how)  # compiles what will be timed
+        runs = [mgraph.minimum_spanning_forest(graph, **how) for _ in range(options.repeats)]
+        runs.sort(key=lambda run: sum(run.step_times.values()))
+        times = runs[len(runs) // 2].step_times
+        row = {"graph": Path(file).name, "variant": name(variants), "edges": len(runs[0])}
+        rows.append(row | times | {"all": sum(times.values())})
+        print(f"  {rows[-1]['variant']}: {rows[-1]['all']:,.1f} ms")
+    return rows
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """The table, milliseconds with one decimal."""
+    rows = [list(table), ["---"] * len(table.columns)]
+    rows += [[f"{x:.1f}" if isinstance(x, float) else str(x) for x in row] for row in table.values]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when the tables are written."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("graphs", nargs="+", metavar="graph", help="datasets or graph files")
+    parser.add_argument("--variant", type=variant, action="append", help="these instead")
+    parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")
+    parser.add_argument("--symmetrise", action="store_true")
+    options = parser.parse_args(argv)
+    try:
+        options.out.mkdir(parents=True, exist_ok=True)
+        table = pd.DataFrame([row for file in options.graphs for row in rows_of(file, options)])
+        table.to_parquet(options.out / "steps.parquet")
+        (options.out / "steps.md").write_text(markdown(table))
+    except OSError as error:
+        print(f"boruvka_variants: {options.out} cannot be written to: {error}", file=sys.stderr)
+        return 1
+    except mgraph.MgraphError as error:
+        print(f"boruvka_variants: {error}", file=sys.stderr)
+        return error.exit_status
+    print(f"steps.parquet and steps.md in {options.out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
