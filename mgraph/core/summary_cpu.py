@@ -1,7 +1,7 @@
 """What a graph is like, from its edges block by block: degrees, weights, components.
 
-Components by union-find (Tarjan 1975) with path halving, the smaller id as the root: near-linear
-time. Memory: 12 to 24 bytes a vertex; the edges are not kept.
+Components by union-find, the smaller id as the root: near-linear time. Memory: 12 to 24 bytes a
+vertex; the edges are not kept.
 """
 
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from mgraph.core.edges import EdgeList
+from mgraph.core.union_find_cpu import root
 from mgraph.errors import UsageError
 
 
@@ -33,14 +34,6 @@ class Summary(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _root(parent, v):
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
-
-
-@njit(cache=True, nogil=True)
 def _add(src, dst, out, into, parent):
     """Count degrees, join components; returns the self-loops."""
     loops = np.int64(0)
@@ -49,7 +42,7 @@ def _add(src, dst, out, into, parent):
         out[u] += 1
         into[v] += 1
         loops += u == v
-        a, b = _root(parent, u), _root(parent, v)
+        a, b = root(parent, u), root(parent, v)
         if a < b:
             parent[b] = a
         else:
@@ -61,7 +54,7 @@ def _add(src, dst, out, into, parent):
 def _component_sizes(parent):
     size = np.zeros(parent.size, np.int64)
     for v in range(parent.size):
-        size[_root(parent, v)] += 1
+        size[root(parent, v)] += 1
     return size
 
 

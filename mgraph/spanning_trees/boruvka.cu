@@ -2,40 +2,14 @@
 // boruvka_gpu.py the order of the launches. <step>_vertex: a thread a vertex, as the paper began;
 // <step>_edge: a thread an arc, which finds its vertex by binary search.
 
-using u32 = unsigned int;
+#include "mgraph/csr_search.cuh"
+
+using namespace mgraph;
 using u64 = unsigned long long;
 
 namespace {
 
 constexpr u32 none = ~0u;
-
-// The vertex to which an arc belongs: the last whose row does not begin behind it.
-__device__ u32 tail_of(const long long* indptr, u32 n, u32 arc) {
-  u32 begin = 0, end = n;
-  while (end - begin > 1) {
-    const u32 middle = begin + (end - begin) / 2;
-    if (indptr[middle] <= arc) {
-      begin = middle;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
-
-// Where u stands in the row of v, which ascends.
-__device__ u32 place_of(const long long* indptr, const int* indices, u32 v, u32 u) {
-  u32 begin = u32(indptr[v]), end = u32(indptr[v + 1]);
-  while (begin < end) {
-    const u32 middle = begin + (end - begin) / 2;
-    if (u32(indices[middle]) < u) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
 
 // Among edges of one weight the one of the lower id is lighter.
 __device__ u64 lightness(u32 key, u32 id) { return u64(key) << 32 | id; }
@@ -71,7 +45,7 @@ extern "C" __global__ void boruvka_edge_ids(const long long* indptr, const int* 
     const u32 v = tail_of(indptr, n, arc), u = u32(indices[arc]);
     u32 id = arc;
     if (u != v) {
-      id = place_of(indptr, indices, max(u, v), min(u, v));
+      id = lower_bound(indptr, indices, max(u, v), min(u, v));
       while (keys[id] != keys[arc]) ++id;
     }
     ids[arc] = id;

@@ -4,6 +4,7 @@
 //   MGRAPH_THREADS   a block
 //   MGRAPH_BLOCKS    a multiprocessor
 
+#include "mgraph/csr_search.cuh"
 #include "mgraph/filter_boruvka_rounds.cuh"
 
 using namespace mgraph;
@@ -34,23 +35,9 @@ struct graph_edges {
   __device__ u32 edges() const { return m / 2; }
   __device__ u32 key(u32 arc) const { return weights ? order_key(weights[arc]) : 0; }
 
-  // The first of v's arcs that does not lead below u.
-  __device__ u32 lower_bound(u32 v, u32 u) const {
-    u32 begin = u32(indptr[v]), end = u32(indptr[v + 1]);
-    while (begin < end) {
-      const u32 middle = begin + (end - begin) / 2;
-      if (u32(indices[middle]) < u) {
-        begin = middle + 1;
-      } else {
-        end = middle;
-      }
-    }
-    return begin;
-  }
-
   // The lightest arc from v to u, which there is.
   __device__ u32 arc_between(u32 v, u32 u) const {
-    u32 arc = lower_bound(v, u), end = u32(indptr[v + 1]), lightest = arc;
+    u32 arc = lower_bound(indptr, indices, v, u), end = u32(indptr[v + 1]), lightest = arc;
     while (++arc < end && u32(indices[arc]) == u) {
       if (key(arc) < key(lightest)) lightest = arc;
     }
@@ -131,7 +118,7 @@ struct graph_edges {
         f.best[v] = no_choice;
         if (!is_long) {
           choose(f, v, lightest);
-          low[v] = lower_bound(v, v) - begin;
+          low[v] = lower_bound(indptr, indices, v, v) - begin;
         }
       }
       for (u32 longs = __ballot_sync(~0u, is_long); longs; longs &= longs - 1) {
@@ -188,16 +175,7 @@ struct graph_edges {
   __device__ void draw(const forest& f) const {
     for (u32 i = f.thread(); i < samples; i += f.threads()) {
       const u32 arc = u32(__umul64hi(mix64(i + 1), m));
-      u32 begin = 0, end = n;  // its tail is the last vertex whose row does not begin behind it
-      while (end - begin > 1) {
-        const u32 middle = begin + (end - begin) / 2;
-        if (indptr[middle] <= arc) {
-          begin = middle;
-        } else {
-          end = middle;
-        }
-      }
-      f.sample[i] = {begin, u32(indices[arc]), key(arc)};
+      f.sample[i] = {tail_of(indptr, n, arc), u32(indices[arc]), key(arc)};
     }
   }
 

@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mgraph.core.union_find_cpu import root
+
 _SAMPLES = 4096
 _FEW_SAMPLES = 64  # tell too little: then all that is left is taken
 _EDGES_A_COMPONENT = 2
@@ -129,18 +131,10 @@ def _order(keys: Any) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _root(parent, v):
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
-
-
-@njit(cache=True, nogil=True)
 def _unite(parent, tails, indices, arcs, order, chosen, found):
     """Kruskal's algorithm: append to ``chosen``; returns how many there are."""
     for i in order:
-        a, b = _root(parent, tails[i]), _root(parent, indices[arcs[i]])
+        a, b = root(parent, tails[i]), root(parent, indices[arcs[i]])
         if a != b:
             if a < b:
                 parent[b] = a
@@ -154,4 +148,4 @@ def _unite(parent, tails, indices, arcs, order, chosen, found):
 @njit(cache=True, nogil=True)
 def _flatten(parent, first, stop):
     for v in range(first, stop):
-        parent[v] = _root(parent, v)
+        parent[v] = root(parent, v)

@@ -19,6 +19,7 @@ from numba import njit
 
 from mgraph.core import heap_cpu
 from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.union_find_cpu import root
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.takahashi_matsuyama_cpu import length_kind
@@ -74,19 +75,11 @@ def seeded(heap, vertices):
 
 
 @njit(cache=True, nogil=True)
-def _find(parent, x):
-    while parent[x] != x:
-        parent[x] = parent[parent[x]]
-        x = parent[x]
-    return x
-
-
-@njit(cache=True, nogil=True)
 def _next(known, at, parent):
     """The first crossing from a place on that joins two groups."""
     while at < known.arc.size:
         one, other = known.one[at], known.other[at]
-        if parent[one] >= 0 and parent[other] >= 0 and _find(parent, one) != _find(parent, other):
+        if parent[one] >= 0 and parent[other] >= 0 and root(parent, one) != root(parent, other):
             break
         at += 1
     return at
@@ -132,7 +125,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
             else:
                 one = group[np.searchsorted(indptr, crossing, "right") - 1]
                 other = group[indices[crossing]]
-            one, other = _find(parent, one), _find(parent, other)
+            one, other = root(parent, one), root(parent, other)
             if one != other:
                 if left * length[0] >= limit - total:
                     radius = infinity
@@ -154,7 +147,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
             vertex_heap = grown(vertex_heap)
         while waiting + np.int64(stop - begin) > room(arc_heap):
             arc_heap = grown(arc_heap)
-        mine = _find(parent, group[u])
+        mine = root(parent, group[u])
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
             candidate = radius + weights[arc]
@@ -167,7 +160,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
                     distance[v], group[v], via[v], tail[v] = candidate, group[u], arc, u
                     push(vertex_heap, size, keys[v], v)
                     size += 1
-            elif final[v] and _find(parent, group[v]) != mine:
+            elif final[v] and root(parent, group[v]) != mine:
                 length[0] = candidate + distance[v]
                 push(arc_heap, waiting, length_key[0], arc)
                 waiting += 1
@@ -216,7 +209,7 @@ def spanning_edges(indptr, indices, weights, vertices, kind):
                 weight.append(kind[0] + weights[arc])
     parent, kept = np.arange(vertices.size), [np.int64(0) for _ in range(0)]
     for edge in np.argsort(np.array(weight), kind="mergesort"):
-        one, other = _find(parent, place[src[edge]]), _find(parent, place[dst[edge]])
+        one, other = root(parent, place[src[edge]]), root(parent, place[dst[edge]])
         if one != other:
             parent[one] = other
             kept.append(edge)
