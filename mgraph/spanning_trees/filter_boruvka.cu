@@ -163,7 +163,9 @@ struct graph_edges {
   __device__ void hook_lightest(forest& f) const {
     for (u32 v = f.thread(); v < n; v += f.threads()) {
       const u32 u = f.parent[v];
-      if (u == v || (v < u && f.parent[u] == v)) {
+      if (u == v) {
+        atomicAdd(&f.progress->isolated, 1u);
+      } else if (v < u && f.parent[u] == v) {
         f.parent[v] = v;
       } else {
         f.join(v > u ? chosen[v] : arc_between(u, v));

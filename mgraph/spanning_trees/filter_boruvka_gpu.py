@@ -112,7 +112,7 @@ def _launch(
     """Returns bits and progress; ids: where to write them, or 0."""
     import cupy
 
-    progress = cupy.zeros(8, np.uint32)
+    progress = cupy.zeros(10, np.uint32)
     if edges == 0:
         return cupy.zeros(-(-dst.size // 32), np.uint32), progress
     low, chosen, parent = (cupy.empty(n, np.uint32) for _ in range(3))

@@ -38,14 +38,14 @@ struct sampled_edge {
 // What the blocks tell each other; 0 at the launch.
 struct forest_progress {
   u64 arrived;
-  u32 chunks[2], pieces, joined, deep, bound;
+  u32 chunks[2], pieces, joined, deep, bound, isolated, unused;
 };
 
 struct forest {
   u32 n;
-  u32* parent;  // towards the root of a component
-  u64* best;    // a root's lightest edge in the list; else none
-  u32* bits;    // an edge's is set when it is of the forest
+  u32* parent;           // towards the root of a component
+  u64* best;             // a root's lightest edge in the list; else none
+  u32* bits;             // an edge's is set when it is of the forest
   listed_edge* entries;  // of two lists
   u32* filled;
   u32 chunks;  // that each has room for
@@ -194,7 +194,8 @@ struct forest {
     }
     if (thread() == 0) progress->bound = ~0u;
     barrier.wait();
-    const double wanted = double(edges_a_component) * (n - fresh(&progress->joined));
+    const u32 components = n - fresh(&progress->isolated) - fresh(&progress->joined);
+    const double wanted = double(edges_a_component) * components;
     for (u32 i = warp(); i < samples; i += warps()) {
       const u64 mine = drawn[i];
       u32 left = 0, below = 0;
@@ -224,6 +225,7 @@ struct forest {
       barrier.wait();
       contract();
       if (bound == ~0u) return;
+      barrier.wait();  // all have seen that nobody gave up, before somebody may again
       flatten();
     }
   }
