@@ -76,14 +76,25 @@ struct graph_edges {
     }
   }
 
+  // The lightest of some of v's arcs that lead to another vertex. Ends are looked at only of arcs that are
+  // lighter than others.
+  template <class Arc> __device__ u64 lighter(u32 v, u64 lightest, u32 count, Arc arc_at) const {
+    u64 value[8], least = no_choice;
+#pragma unroll
+    for (u32 k = 0; k < 8; ++k) {
+      value[k] = k < count ? lightness(key(arc_at(k)), arc_at(k)) : no_choice;
+      least = min(least, value[k]);
+    }
+    if (least >= lightest) return lightest;
+#pragma unroll
+    for (u32 k = 0; k < 8; ++k) {
+      if (value[k] < lightest && u32(indices[u32(value[k])]) != v) lightest = value[k];
+    }
+    return lightest;
+  }
+
   // Vertex v's lightest arc to another vertex, if there is one, and where it leads, else v.
   __device__ void choose(const forest& f, u32 v, u64 lightest) const {
-    if (lightest != no_choice && u32(indices[u32(lightest)]) == v) {  // a self-loop: seldom the lightest
-      lightest = no_choice;
-      for (u32 arc = u32(indptr[v]); arc < u32(indptr[v + 1]); ++arc) {
-        if (u32(indices[arc]) != v) lightest = min(lightest, lightness(key(arc), arc));
-      }
-    }
     chosen[v] = u32(lightest);
     f.parent[v] = lightest == no_choice ? v : u32(indices[u32(lightest)]);
     f.best[v] = no_choice;
@@ -117,6 +128,12 @@ struct graph_edges {
       if (there) {
         f.best[v] = no_choice;
         if (!is_long) {
+          if (lightest != no_choice && u32(indices[u32(lightest)]) == v) {  // a self-loop: seldom so light
+            lightest = no_choice;
+            for (u32 i = 0; i < degree; i += 8) {
+              lightest = lighter(v, lightest, degree - i, [&](u32 k) { return begin + i + k; });
+            }
+          }
           choose(f, v, lightest);
           low[v] = lower_bound(indptr, indices, v, v) - begin;
         }
@@ -135,9 +152,9 @@ struct graph_edges {
     if (fresh(&f.progress->pieces) == 0) return;
     for_each_piece(f, [&](u32 v, u32 begin, u32 end) {
       u64 lightest = no_choice;
-#pragma unroll 8
-      for (u32 arc = begin + lane; arc < end; arc += 32) {
-        lightest = min(lightest, lightness(key(arc), arc));
+      for (u32 arc = begin + lane; arc < end; arc += 8 * 32) {
+        const u32 left = (end - arc + 31) / 32;
+        lightest = lighter(v, lightest, left, [&](u32 k) { return arc + 32 * k; });
       }
       lightest = least_of_warp(lightest);
       if (lane == 0) atomicMin(&f.best[v], lightest);

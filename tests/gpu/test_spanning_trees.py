@@ -94,6 +94,17 @@ def test_chains_hubs_and_cliques(kind, n, pattern):
     compare(graph.to_gpu())
 
 
+def test_light_self_loops():
+    hub = np.zeros(50_000, np.int32), np.arange(1, 50_001, dtype=np.int32)
+    every = np.arange(50_001, dtype=np.int32)
+    src, dst = (np.concatenate([end, every]) for end in hub)
+    weight = np.concatenate([np.arange(50_000) % 7, np.full(50_001, -1)]).astype(np.int32)
+    found = compare(
+        mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu").to_gpu()
+    )
+    assert len(found) == 50_000
+
+
 def test_rows_in_another_order():
     graph = copy_graph(20_000, 5, (1, 3)).to_cpu()
     order = np.arange(graph.m)

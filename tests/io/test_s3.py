@@ -100,3 +100,17 @@ def test_graphs_and_paths(bucket):
     assert done.returncode == 0, done.stderr
     assert "2 sources, 6 vertices reached" in done.stdout
     assert "paths/_manifest.json" in keys("paths")
+
+
+def test_forests(bucket):
+    model = CopyModel(2000, 3, weights=(1, 9))
+    options = ["-q", "--workers", 2, "--dashboard", "127.0.0.1:0"]
+    made = run("generate", f"{bucket}/g", "-n", 2000, "-d", 3, "--weights", "1:9", *options)
+    assert made.returncode == 0, made.stderr
+    done = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, *options)
+    assert done.returncode == 0, done.stderr
+    edges = mgraph.edges(model, backend="cpu").edges
+    graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
+    weight = mgraph.minimum_spanning_forest(graph, backend="cpu").total_weight
+    assert f"total weight {weight:,}" in done.stdout
+    assert keys("f/") == ["f/_manifest.json", "f/part-00000.parquet"]
