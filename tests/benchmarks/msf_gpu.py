@@ -4,6 +4,7 @@
     python -m tests.benchmarks.msf_gpu boruvka MAKER NAME …     the paper's, against prim on a core
     python -m tests.benchmarks.msf_gpu hard MAKER               chains, stars, cliques, ties
     python -m tests.benchmarks.msf_gpu dataset FOLDER N D GPUS  a forest from Parquet to Parquet
+    python -m tests.benchmarks.msf_gpu backends MAKER NAME …    a graph of the host, on either side
     python -m tests.benchmarks.msf_gpu wide                     more than 2^32 arcs
 
 MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
@@ -150,6 +151,23 @@ def dataset(options):
         )
 
 
+def backends(options):
+    for name in options.names:
+        graph, _ = made(options.maker, name, "cpu")
+        times = {}
+        for backend in ("cpu", "gpu"):
+            seconds = []
+            for _ in range(REPEATS + 1):
+                began = time.perf_counter()
+                mgraph.minimum_spanning_forest(graph, backend=backend).to_cpu()
+                seconds.append(time.perf_counter() - began)
+            times[backend] = 1000 * statistics.median(seconds[1:])
+        print(
+            f"{name}: {graph.m:,} arcs, cpu {times['cpu']:.2f} ms, gpu {times['gpu']:.2f}",
+            flush=True,
+        )
+
+
 def wide(_):
     """A ring in which each vertex is joined to the 65 next: 2^25 vertices, 4.36·10^9 arcs."""
     import cupy
@@ -171,7 +189,7 @@ def wide(_):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True)
-    for verb in (forest, boruvka):
+    for verb in (forest, boruvka, backends):
         command = verbs.add_parser(verb.__name__)
         command.add_argument("maker")
         command.add_argument("names", nargs="+")
