@@ -2,10 +2,10 @@
 
     python workflows/boruvka_variants.py OUT GRAPH … [--variant choose=vertex …] [--symmetrise]
 
-It spans each graph on a GPU by `boruvka`, with the default variants, with each other one in turn,
-and with a thread a vertex throughout, and writes each step's milliseconds into OUT, as a table in
-Parquet and in Markdown: the history of versions in A. Biagiotti's "Parallel solution for the MST
-problem", measured. On skewed degrees a thread that has a vertex of many arcs holds all others up.
+It spans each graph on a GPU by `boruvka` in the versions that A. Biagiotti's "Parallel solution for
+the MST problem" went through, then with the default variants and with each other one in turn, and
+writes each step's milliseconds into OUT, as a table in Parquet and in Markdown. On skewed degrees a
+thread that has a vertex of many arcs holds all others up.
 """
 
 import argparse
@@ -16,16 +16,21 @@ import pandas as pd
 
 import mgraph
 
-BY_VERTEX = {"choose": "vertex", "count": "vertex", "contract": "vertex"}
-VARIANTS: list[dict[str, str]] = [
+BY_VERTEX = {"choose": "vertex", "count": "vertex", "contract": "vertex", "colours": "walk"}
+HISTORY = {  # the paper's versions 2 to 6; 1 is on the CPU
+    "version 2": BY_VERTEX | {"scan": "naive"},
+    "version 3": BY_VERTEX | {"scan": "host", "contract": "host"},
+    "version 4": BY_VERTEX | {"scan": "host"},
+    "version 5": BY_VERTEX,
+    "version 6": {"choose": "vertex", "colours": "walk"},
+}
+ONE_BY_ONE: list[dict[str, str]] = [
     {},
     {"choose": "vertex"},
     {"count": "vertex"},
     {"contract": "vertex"},
-    BY_VERTEX,
     {"colours": "walk"},
-    {"scan": "host"},
-    {"contract": "host"},
+    {"scan": "naive"},
 ]
 
 
@@ -35,9 +40,10 @@ def variant(text: str) -> dict[str, str]:
     return {step: way for step, _, way in pairs}
 
 
-def name(variants: dict[str, str]) -> str:
-    """What a row is called."""
-    return ", ".join(f"{step} {way}" for step, way in variants.items()) or "default"
+def named(variants: list[dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Variants by what their rows are called."""
+    told = [", ".join(f"{step} {way}" for step, way in ways.items()) for ways in variants]
+    return {name or "default": ways for name, ways in zip(told, variants, strict=True)}
 
 
 def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
@@ -45,13 +51,14 @@ def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
     graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="gpu")
     print(f"{file}: {graph}")
     rows = []
-    for variants in options.variant or VARIANTS:
+    asked = named(options.variant) if options.variant else HISTORY | named(ONE_BY_ONE)
+    for name, variants in asked.items():
         how = {"method": "boruvka", "variants": variants, "timed": True}
         mgraph.minimum_spanning_forest(graph, **how)  # compiles what will be timed
         runs = [mgraph.minimum_spanning_forest(graph, **how) for _ in range(options.repeats)]
         runs.sort(key=lambda run: sum(run.step_times.values()))
         times = runs[len(runs) // 2].step_times
-        row = {"graph": Path(file).name, "variant": name(variants), "edges": len(runs[0])}
+        row = {"graph": Path(file).name, "variant": name, "edges": len(runs[0])}
         rows.append(row | times | {"all": sum(times.values())})
         print(f"  {rows[-1]['variant']}: {rows[-1]['all']:,.1f} ms")
     return rows

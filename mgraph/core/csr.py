@@ -112,16 +112,39 @@ def to_edges(graph: Graph) -> EdgeList:
 
 
 def ascending(graph: Graph) -> tuple[Graph, Any]:
-    """The graph with rows in ascending order of destination, and where each arc stood.
+    """The graph with rows that ascend, as ``Graph.rows_ascend``, and where each arc stood.
 
-    Itself and None where they are so already.
+    Itself and None where they do so already.
     """
     if graph.rows_ascend:
         return graph, None
-    order = graph.indices.argsort(kind="stable")
-    order = order[_tails(graph)[order].argsort(kind="stable")]
+    by = [graph.indices, _tails(graph)]
+    if graph.weights is not None:
+        by.insert(0, graph.weights)
+    order = by[0].argsort(kind="stable")
+    for keys in by[1:]:
+        order = order[keys[order].argsort(kind="stable")]
     weights = None if graph.weights is None else graph.weights[order]
-    return Graph.unchecked(graph.indptr, graph.indices[order], weights, graph.directed), order
+    arrays = graph.indptr, graph.indices[order], weights
+    return Graph.unchecked(*arrays, graph.directed, **graph.known | {"rows_ascend": True}), order
+
+
+def symmetric(graph: Graph) -> bool:
+    """Whether the arcs that lead down are those that lead up, turned round: by their checksums."""
+    if graph.backend == "gpu":
+        from mgraph.core.edge_list_gpu import checksum
+    else:
+        from mgraph.core.edge_list_cpu import checksum
+    tails = _tails(graph).astype(graph.indices.dtype, copy=False)
+    sums = []
+    for larger, smaller in ((tails, graph.indices), (graph.indices, tails)):
+        turned = larger > smaller
+        weight = None
+        if graph.weights is not None:
+            weight = graph.weights[turned] + graph.weights.dtype.type(0)  # -0.0 becomes 0.0
+        edges = EdgeList(larger[turned], smaller[turned], weight)
+        sums.append((len(edges), checksum(edges)))
+    return sums[0] == sums[1]
 
 
 def _tails(graph: Graph) -> Any:

@@ -96,4 +96,5 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()
-    return Graph.unchecked(indptr, indices, None if edges.weight is None else weights, directed)
+    arrays = indptr, indices, None if edges.weight is None else weights
+    return Graph.unchecked(*arrays, directed, rows_ascend=True, symmetric=not directed)

@@ -51,7 +51,7 @@ def to_device(graph: Graph) -> Graph:
 
     weights = None if graph.weights is None else cupy.asarray(graph.weights)
     arrays = cupy.asarray(graph.indptr), cupy.asarray(graph.indices)
-    return Graph.unchecked(*arrays, weights, graph.directed)
+    return Graph.unchecked(*arrays, weights, graph.directed, **graph.known)
 
 
 def tails(indptr: Any, m: int) -> Any:
@@ -96,7 +96,8 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     if kept < m:
         indices = indices[:kept].copy()
         weights = None if weights is None else weights[:kept].copy()
-    return Graph.unchecked(indptr, indices, weights, directed)
+    arrays = indptr, indices, weights
+    return Graph.unchecked(*arrays, directed, rows_ascend=True, symmetric=not directed)
 
 
 def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:

@@ -11,6 +11,7 @@ from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
 INDEX_DTYPES = ("int32", "int64")
+_COMPUTED = "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
 WEIGHT_DTYPES = ("int32", "int64", "float32", "float64")
 
 
@@ -52,9 +53,12 @@ class Graph:
 
     @classmethod
     def unchecked(
-        cls, indptr: Any, indices: Any, weights: Any = None, directed: bool = True
+        cls, indptr: Any, indices: Any, weights: Any = None, directed: bool = True, **known: Any
     ) -> "Graph":
-        """A graph from arrays that are known to be right, as a builder's are."""
+        """A graph from arrays that are known to be right, as a builder's are.
+
+        known: properties that are known, too, and need not be computed.
+        """
         graph = cls.__new__(cls)
         for name, value in zip(
             ("indptr", "indices", "weights", "directed"),
@@ -62,7 +66,13 @@ class Graph:
             strict=True,
         ):
             object.__setattr__(graph, name, value)
+        vars(graph).update(known)
         return graph
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The properties that have been computed: they hold for the same graph elsewhere."""
+        return {name: vars(self)[name] for name in _COMPUTED if name in vars(self)}
 
     @property
     def n(self) -> int:
@@ -90,7 +100,8 @@ class Graph:
         if self.backend == "cpu":
             return self
         weights = None if self.weights is None else self.weights.get()
-        return Graph.unchecked(self.indptr.get(), self.indices.get(), weights, self.directed)
+        arrays = self.indptr.get(), self.indices.get(), weights
+        return Graph.unchecked(*arrays, self.directed, **self.known)
 
     def to_gpu(self) -> "Graph":
         """The graph on the current device; itself where it is. DeviceError without a device."""
@@ -128,11 +139,24 @@ class Graph:
 
     @cached_property
     def rows_ascend(self) -> bool:
-        """Whether each row is in ascending order of destination, as all builders leave it."""
+        """Whether rows ascend by destination, parallel arcs by weight, as builders leave them."""
         falls = self.indices[1:] < self.indices[:-1]
+        if self.weights is not None:
+            same = self.indices[1:] == self.indices[:-1]
+            falls |= same & (self.weights[1:] < self.weights[:-1])
         begins = self.indptr[1:-1]
         falls[begins[(begins > 0) & (begins < self.m)] - 1] = False
         return not bool(falls.any())
+
+    @cached_property
+    def symmetric(self) -> bool:
+        """Whether each arc has one back of the same weight, as in an undirected graph.
+
+        By the sums of 64-bit hashes of the arcs of either direction, so with certainty only if not.
+        """
+        from mgraph.core import csr
+
+        return csr.symmetric(self)
 
     def __repr__(self) -> str:
         """N, m, the weights' type and where the graph lies."""

@@ -16,14 +16,21 @@ def multiprocessors() -> int:
     """The number of streaming multiprocessors of the current device."""
     import cupy
 
-    return _multiprocessors_of(cupy.cuda.runtime.getDevice())
+    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MultiProcessorCount"])
+
+
+def threads_a_multiprocessor() -> int:
+    """How many threads may be resident on a multiprocessor of the current device."""
+    import cupy
+
+    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxThreadsPerMultiProcessor"])
 
 
 @functools.cache
-def _multiprocessors_of(device: int) -> int:
+def _attributes_of(device: int) -> dict[str, int]:
     import cupy
 
-    return int(cupy.cuda.Device(device).attributes["MultiProcessorCount"])  # asks for them all
+    return dict(cupy.cuda.Device(device).attributes)  # asks for them all
 
 
 @functools.cache

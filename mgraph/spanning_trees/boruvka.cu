@@ -43,10 +43,18 @@ extern "C" __global__ void boruvka_edge_ids(const long long* indptr, const int* 
                                             u32 n, u32 m, u32* ids) {
   for (u32 arc = thread(); arc < m; arc += threads()) {
     const u32 v = tail_of(indptr, n, arc), u = u32(indices[arc]);
-    u32 id = arc;
+    u32 id = arc, end = arc;
     if (u != v) {
       id = lower_bound(indptr, indices, max(u, v), min(u, v));
-      while (keys[id] != keys[arc]) ++id;
+      end = lower_bound(indptr, indices, max(u, v), min(u, v) + 1);
+    }
+    while (id < end) {  // among parallel arcs, which ascend by weight
+      const u32 middle = id + (end - id) / 2;
+      if (keys[middle] < keys[arc]) {
+        id = middle + 1;
+      } else {
+        end = middle;
+      }
     }
     ids[arc] = id;
   }
@@ -121,6 +129,13 @@ extern "C" __global__ void boruvka_walk(u32 n, int* colour, int*) {
 // Step 4. 1 for roots; its exclusive scan is their new ids.
 extern "C" __global__ void boruvka_flag(const int* colour, u32 n, u32* flag) {
   for (u32 v = thread(); v < n; v += threads()) flag[v] = colour[v] == int(v);
+}
+
+// An inclusive scan as a beginner writes it, a launch for each power of two: what lies so far back is added.
+extern "C" __global__ void boruvka_scan(const u64* from, long long count, long long back, u64* to) {
+  for (long long i = thread(); i < count; i += threads()) {
+    to[i] = from[i] + (i >= back ? from[i - back] : 0);
+  }
 }
 
 // Step 5. The arcs between colours: count them, and after a scan write them. degree, cursor: of the new vertices.

@@ -1,11 +1,13 @@
 """Borůvka's algorithm in the paper's five steps on a GPU: the launches of ``boruvka.cu``.
 
-Source and steps: see ``boruvka_cpu``. The paper tells how its program changed, from a thread a
-vertex everywhere (topology-driven), over steps on the host, to a thread an arc (data-driven) and a
-scan on the device; ``Variants`` has them all, so that what it found can be measured again.
+Source and steps: see ``boruvka_cpu``. The paper tells how its program changed: a thread a vertex
+everywhere (topology-driven); then the scan and step 5 on the host; step 5 back on the device; a
+work-efficient scan there, for which CUB's stands here; step 5 with a thread an arc (data-driven).
+``Variants`` has them all, so that what it found can be measured again; texture memory has gone.
 
-Cost of a round: each arc is read in steps 1, 5 (count) and 5 (write), with its vertex by binary
-search where a thread has an arc; two waits for the device, and one for each jump of step 3. Device
+Cost of a round: each arc is read in steps 1 (twice by edges), 5 (count) and 5 (write), with its
+vertex by binary search where a thread has an arc; three waits for the device, and one for each jump
+of step 3. Device
 bytes: 12 an arc of the graph, 32 an arc of the first round, 24 a vertex.
 """
 
@@ -32,7 +34,8 @@ class Variants:
 
     choose, count, contract: ``edge`` or ``vertex``, a thread each; contract (with count) also on
     the ``host``. colours: ``jump``, halving all ways at a time, or ``walk``, each vertex alone, as
-    in the paper. scan: ``cub``, on the device, or ``host``.
+    in the paper. scan: ``cub``, which is work-efficient, ``naive``, with
+    O(n log n) additions, or ``host``.
     """
 
     choose: str = "edge"
@@ -45,7 +48,7 @@ class Variants:
 CHOICES = {
     "choose": ("edge", "vertex"),
     "colours": ("jump", "walk"),
-    "scan": ("cub", "host"),
+    "scan": ("cub", "naive", "host"),
     "count": ("edge", "vertex"),
     "contract": ("edge", "vertex", "host"),
 }
@@ -161,6 +164,13 @@ def _scan(values: Any, dtype: Any, variant: str) -> Any:
 
     if variant == "host":
         return cupy.asarray(np.cumsum(values.get(), dtype=dtype))
+    if variant == "naive":
+        sums, back = values.astype(np.uint64), 1
+        while back < values.size:
+            added = cupy.empty_like(sums)
+            KERNELS.launch("boruvka_scan", (sums, np.int64(sums.size), np.int64(back), added))
+            sums, back = added, 2 * back
+        return sums.astype(dtype)
     return cupy.cumsum(values, dtype=dtype)
 
 

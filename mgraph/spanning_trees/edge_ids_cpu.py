@@ -9,43 +9,24 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from mgraph.errors import UsageError
-
-
-def edge_ids(indptr: Any, indices: Any) -> np.ndarray:
-    """Each arc's edge; int64, ``(m,)``, -1 for self-loops. Rows must ascend.
-
-    Cost: O(n + m). Raises UsageError where an arc has no arc back.
-    """
-    ids = np.empty(indices.size, np.int64)
-    bad = int(_pair(indptr, indices, indptr[:-1].copy(), ids))
-    if bad >= 0:
-        u = int(np.searchsorted(indptr, bad, "right")) - 1
-        raise UsageError(
-            f"an undirected graph holds both arcs of each edge, and ({u:,}, {int(indices[bad]):,}) "
-            "has none back; mgraph.from_edges(…, directed=False) makes both"
-        )
-    return ids
-
 
 @njit(cache=True, nogil=True)
-def _pair(indptr, indices, cursor, ids):
-    """The first arc without one back, or -1. ``cursor[v]``: the first arc of v not yet paired."""
+def edge_ids(indptr, indices):
+    """Each arc's edge; int64, ``(m,)``, -1 for self-loops. Of a symmetric graph whose rows ascend.
+
+    Cost: O(n + m).
+    """
+    ids = np.empty(indices.size, np.int64)
+    back = indptr[:-1].copy()  # of each vertex the first arc that is not paired yet
     for u in range(indptr.size - 1):
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
             if v == u:
                 ids[arc] = -1
-                cursor[u] += 1
             elif v > u:  # u ascends, so v's smaller neighbours come in the order of its row
-                back = cursor[v]
-                if back == indptr[v + 1] or indices[back] != u:
-                    return arc
-                ids[arc] = ids[back] = back
-                cursor[v] = back + 1
-            elif arc >= cursor[u]:
-                return arc
-    return np.int64(-1)
+                ids[arc] = ids[back[v]] = back[v]
+                back[v] += 1
+    return ids
 
 
 def tails(indptr: Any, ids: Any) -> np.ndarray:

@@ -21,7 +21,7 @@ __device__ u64 least_of_warp(u64 value) {
   return value;
 }
 
-// The edges of an undirected graph whose rows ascend, of fewer than 2^32 - 1 arcs. An edge's id is its
+// The edges of an undirected graph whose rows ascend, parallel arcs by weight, of fewer than 2^32 - 1 arcs. An edge's id is its
 // arc from the larger end.
 struct graph_edges {
   const long long* indptr;
@@ -34,15 +34,6 @@ struct graph_edges {
 
   __device__ u32 edges() const { return m / 2; }
   __device__ u32 key(u32 arc) const { return weights ? order_key(weights[arc]) : 0; }
-
-  // The lightest arc from v to u, which there is.
-  __device__ u32 arc_between(u32 v, u32 u) const {
-    u32 arc = lower_bound(indptr, indices, v, u), end = u32(indptr[v + 1]), lightest = arc;
-    while (++arc < end && u32(indices[arc]) == u) {
-      if (key(arc) < key(lightest)) lightest = arc;
-    }
-    return lightest;
-  }
 
   // Go through a range of arcs a lane, by all lanes of a warp: look(whether there is one, whose lane's, which
   // arc) for several times 32 arcs, so that what it loads is on its way together, then take(what look gave,
@@ -185,7 +176,7 @@ struct graph_edges {
       } else if (v < u && f.parent[u] == v) {
         f.parent[v] = v;
       } else {
-        f.join(v > u ? chosen[v] : arc_between(u, v));
+        f.join(v > u ? chosen[v] : lower_bound(indptr, indices, u, v));  // of parallel arcs the lightest
       }
     }
     f.barrier.wait();

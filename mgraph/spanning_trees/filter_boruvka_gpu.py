@@ -24,10 +24,11 @@ import numpy as np
 
 from mgraph.core import csr_gpu
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, multiprocessors, threads_a_multiprocessor
 from mgraph.errors import DeviceError
 
-THREADS, BLOCKS = 1024, 2  # a block, and a multiprocessor: all that fit, to hide latency
+THREADS = 1024  # a block
+MOST_BLOCKS = 2  # a multiprocessor, where they fit, to hide latency
 MOST_EDGES = (1 << 32) - (1 << 16)  # or arcs of a graph: ids are words
 PIECE_ARCS = 1 << 29  # of a graph that is too large
 BYTES_AN_ARC, BYTES_A_VERTEX = 17, 20
@@ -36,12 +37,12 @@ _CHUNK, _ENTRY_BYTES, _SAMPLES, _LONG_ROW = 128, 16, 2048, 1024  # as in the ker
 _KINDS = {"int32": "int", "float32": "float", "uint32": "unsigned"}
 
 
-def defines(dtype: str) -> dict[str, str]:
-    """The kernel's macros for weights of this type."""
+def defines(dtype: str, blocks: int = MOST_BLOCKS) -> dict[str, str]:
+    """The kernel's macros for weights of this type, and blocks of a multiprocessor."""
     return {
         "MGRAPH_WEIGHT_T": _KINDS[dtype],
         "MGRAPH_THREADS": str(THREADS),
-        "MGRAPH_BLOCKS": str(BLOCKS),
+        "MGRAPH_BLOCKS": str(blocks),
     }
 
 
@@ -62,7 +63,7 @@ def of_graph(indptr: Any, indices: Any, weights: Any) -> Any:
 
     indptr: int64; indices: int32, rows in ascending order; weights: int32, float32, uint32 or None.
     """
-    return _launch(indptr, 0, indices, weights, indptr.size - 1, indices.size // 2, 0)[0]
+    return _launch(indptr, None, indices, weights, indptr.size - 1, indices.size // 2)[0]
 
 
 def of_list(src: Any, dst: Any, weights: Any, n: int) -> Any:
@@ -75,11 +76,11 @@ def of_list(src: Any, dst: Any, weights: Any, n: int) -> Any:
 
     if dst.size > MOST_EDGES:
         raise DeviceError(
-            f"a GPU takes {MOST_EDGES:,} edges at a time at most, not {dst.size:,}; use a smaller "
-            "--batch and parts of fewer edges"
+            f"a GPU takes {MOST_EDGES:,} edges at a time at most, not {dst.size:,}; take the "
+            "graph in smaller parts"
         )
     ids = cupy.empty(n, np.uint32)
-    _, progress = _launch(0, src, dst, weights, n, dst.size, ids)
+    _, progress = _launch(None, src, dst, weights, n, dst.size, ids)
     return ids[: int(progress[_JOINED])]
 
 
@@ -87,7 +88,7 @@ def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     """``of_graph`` for any graph: the forest's edges by id, int64, ascending.
 
     A piece of the rows after another, each one's edges beside the forest of those before. Device
-    bytes: about 40 an edge of a piece and of the forest.
+    bytes: about 52 an edge of a piece and of the forest, 24 a vertex.
     """
     import cupy
 
@@ -107,32 +108,32 @@ def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
 
 
 def _launch(
-    indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int, ids: Any
+    indptr: Any, src: Any, dst: Any, weights: Any, n: int, edges: int, ids: Any = None
 ) -> tuple[Any, Any]:
-    """Returns bits and progress; ids: where to write them, or 0."""
+    """Returns bits and progress. ids: where to write them, if anywhere."""
     import cupy
 
     progress = cupy.zeros(10, np.uint32)
     if edges == 0:
         return cupy.zeros(-(-dst.size // 32), np.uint32), progress
-    low, chosen, parent = (cupy.empty(n, np.uint32) for _ in range(3))
-    blocks = BLOCKS * multiprocessors()
-    chunks = -(-edges // _CHUNK) + blocks * THREADS // 32
-    best = cupy.empty(n, np.uint64)
-    pieces = cupy.empty(2 * (dst.size // (_LONG_ROW // 2) + 1), np.uint32)
+    blocks_each = min(MOST_BLOCKS, threads_a_multiprocessor() // THREADS)
+    blocks = blocks_each * multiprocessors()
+    low = chosen = pieces = None
+    if indptr is not None:
+        low, chosen = cupy.empty(n, np.uint32), cupy.empty(n, np.uint32)
+        pieces = cupy.empty(2 * (dst.size // (_LONG_ROW // 2) + 1), np.uint32)
+    parent, best = cupy.empty(n, np.uint32), cupy.empty(n, np.uint64)
     bits = cupy.empty(-(-dst.size // 32), np.uint32)
+    chunks = -(-edges // _CHUNK) + blocks * THREADS // 32
     entries = cupy.empty(2 * chunks * _CHUNK * _ENTRY_BYTES, np.uint8)
     filled = cupy.empty(2 * chunks, np.uint32)
     sample, drawn = cupy.empty(3 * _SAMPLES, np.uint32), cupy.empty(_SAMPLES, np.uint64)
     counts = cupy.empty(blocks, np.uint32)
-    kind = "int32" if weights is None else str(weights.dtype)
-    KERNELS.kernel("filter_boruvka_join", **defines(kind))(
-        (blocks,),
-        (THREADS,),
-        (
-            indptr, src, dst, 0 if weights is None else weights, np.uint32(n), np.uint32(dst.size),
-            low, chosen, pieces, parent, best, bits, entries, filled, np.uint32(chunks), sample,
-            drawn, counts, progress, ids,
-        ),
+    arguments = (
+        indptr, src, dst, weights, np.uint32(n), np.uint32(dst.size), low, chosen, pieces, parent,
+        best, bits, entries, filled, np.uint32(chunks), sample, drawn, counts, progress, ids,
     )  # fmt: skip
+    kind = "int32" if weights is None else str(weights.dtype)
+    kernel = KERNELS.kernel("filter_boruvka_join", **defines(kind, blocks_each))
+    kernel((blocks,), (THREADS,), tuple(0 if x is None else x for x in arguments))
     return bits, progress

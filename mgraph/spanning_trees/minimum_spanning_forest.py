@@ -138,6 +138,11 @@ def check(graph: Graph, method: str = "auto") -> None:
             "a spanning forest is of an undirected graph, and this one is directed; symmetrise it"
         )
     check_weights(graph)
+    if not graph.symmetric:
+        raise UsageError(
+            "an undirected graph holds both arcs of each edge with one weight, and this one does "
+            "not; mgraph.from_edges(…, directed=False) makes both"
+        )
 
 
 def check_weights(graph: Graph) -> None:

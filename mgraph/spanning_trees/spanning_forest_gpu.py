@@ -20,6 +20,7 @@ from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
 _WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
+_BYTES_RANKED = 40  # an arc, while weights of 64 bits are ranked
 _LONG_ROW = 1 << 17  # as in the kernel
 
 
@@ -101,9 +102,16 @@ def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
 
 
 def fits(graph: Graph, method: str) -> bool:
-    """Whether the current device has room for a graph of the CPU and for the method."""
+    """Whether the current device takes a graph of the CPU, and has room for it and the method."""
+    if graph.n > csr_gpu.MOST_VERTICES:
+        return False
     if method == "boruvka":
-        return graph.nbytes + 44 * graph.m + 44 * graph.n < free_bytes()
-    working = filter_boruvka_gpu
-    room = working.BYTES_AN_ARC * graph.m + (working.BYTES_A_VERTEX + 20) * graph.n
-    return graph.nbytes + room < free_bytes()
+        an_arc, a_vertex = 44, 44
+        if graph.m > boruvka_gpu.MOST_ARCS:
+            return False
+    else:
+        an_arc = filter_boruvka_gpu.BYTES_AN_ARC
+        a_vertex = filter_boruvka_gpu.BYTES_A_VERTEX + 20
+    if graph.weights is not None and graph.weights.itemsize == 8:
+        an_arc += _BYTES_RANKED
+    return graph.nbytes + an_arc * graph.m + a_vertex * graph.n < free_bytes()

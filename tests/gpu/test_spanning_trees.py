@@ -133,6 +133,7 @@ def test_graphs_in_pieces(monkeypatch):
 WAYS = [
     {"choose": "vertex", "count": "vertex", "contract": "vertex"},
     {"colours": "walk", "scan": "host"},
+    {"scan": "naive"},
     {"contract": "host"},
 ]
 

@@ -156,10 +156,24 @@ def test_wrong_use_is_one_sentence(graph, options, message):
         mgraph.minimum_spanning_forest(graph, **{"backend": "cpu"} | options)
 
 
-def test_an_arc_without_one_back_is_refused():
-    graph = Graph(np.array([0, 1, 1]), np.array([1], np.int32), None, False)
-    with pytest.raises(UsageError, match=r"\(0, 1\) has none back"):
-        forest_of(graph, "prim")
+@pytest.mark.parametrize(
+    ("indptr", "indices", "weights"),
+    [([0, 1, 1], [1], None), ([0, 0, 1], [0], None), ([0, 1, 2], [1, 0], [1, 2])],
+)
+def test_an_arc_without_one_back_is_refused(indptr, indices, weights):
+    weights = None if weights is None else np.array(weights)
+    graph = Graph(np.array(indptr), np.array(indices, np.int32), weights, False)
+    with pytest.raises(UsageError, match="holds both arcs of each edge with one weight"):
+        forest_of(graph)
+
+
+@pytest.mark.parametrize("method", CPU_METHODS)
+def test_parallel_arcs_in_any_order(method):
+    arcs = [1, 1, 0, 0, 2, 1], [2, 1, 1, 2, 0, 0]
+    graph = Graph(np.array([0, 2, 5, 6]), *map(np.array, arcs), False)
+    forest = forest_of(graph, method)
+    assert forest.edge_id.tolist() == [2, 5]
+    assert forest.total_weight == 1
 
 
 def test_repr_and_types():

@@ -34,7 +34,7 @@ def graph(tmp_path):
 def test_a_row_for_each_variant(workflow, graph, tmp_path, capsys):
     assert workflow.main([str(tmp_path / "out"), str(graph), "--repeats", "2"]) == 0
     table = pd.read_parquet(tmp_path / "out" / "steps.parquet")
-    assert len(table) == len(workflow.VARIANTS)
+    assert len(table) == len(workflow.HISTORY) + len(workflow.ONE_BY_ONE)
     assert (table["edges"] == 1999).all()
     assert (table["all"] > 0).all()
     lines = (tmp_path / "out" / "steps.md").read_text().splitlines()
