@@ -199,7 +199,7 @@ def spanning_forest_dataset(
         )
     graph, identity = named(location)
     folder = Folder(out)
-    if str(folder) == graph:
+    if folder.same_as(dataset.folder):
         raise UsageError(f"{folder} is the graph; write its forest to another folder")
     folder.check_writable()
     standing = Standing(folder, {"graph_identity": identity.name}, resume, overwrite)

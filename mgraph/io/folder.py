@@ -92,6 +92,12 @@ class Folder:
         """The path or URI."""
         return self.location
 
+    def same_as(self, other: "Folder") -> bool:
+        """Whether both are one folder, by whatever names."""
+        if self.remote or other.remote:
+            return self.location == other.location
+        return os.path.realpath(self.location) == os.path.realpath(other.location)
+
     @property
     def filesystem(self) -> Any:
         """PyArrow's file system."""

@@ -132,6 +132,10 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
         span(dataset, other, cluster, resume=True)
     with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
         span(other, other, cluster, overwrite=True)
+    (tmp_path / "link").symlink_to(other)
+    for name in (tmp_path / "link", f"file://{other}"):
+        with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
+            span(name, other, cluster, overwrite=True)
     assert_same(out, whole)
     assert span(other, out, cluster, overwrite=True).manifest.m == 499
     assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
