@@ -144,7 +144,6 @@ def _reduce(
             missing,
             sizes,
             verb="msf-merge" if level else "msf",
-            spread=True,
             progress=progress,
             watch=lambda before=before: counted_edges(cluster.client) - before,  # type: ignore[misc]
             plan=plan,

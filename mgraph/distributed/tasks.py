@@ -1,7 +1,6 @@
 """Run one function over many parts: named tasks, a progress line, one clear error."""
 
 import contextlib
-import itertools
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -24,13 +23,11 @@ def submit_parts(
     arguments: Mapping[int, Any],
     *,
     verb: str,
-    spread: bool = False,
     **common: Any,
 ) -> dict[int, Any]:
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
     arguments: what each part's task is given; ``common`` travels with every task, so it is small.
-    spread: the parts go round the workers, for tasks of which each keeps a worker busy.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name.
     """
     from distributed import span
@@ -38,18 +35,7 @@ def submit_parts(
     run = f"mgraph-{verb}-{time.time_ns()}"
     keys = [(run, index) for index in arguments]
     with span(f"mgraph-{verb}"):
-        if not spread:
-            futures = cluster.client.map(task, list(arguments.values()), key=keys, **common)
-        else:
-            where = itertools.cycle(cluster.workers)
-            futures = [
-                # One that dies is replaced by another of a new address.
-                cluster.client.submit(
-                    task, argument, key=key, workers=[next(where)], allow_other_workers=True,
-                    **common,
-                )
-                for argument, key in zip(arguments.values(), keys, strict=True)
-            ]  # fmt: skip
+        futures = cluster.client.map(task, list(arguments.values()), key=keys, **common)
     return dict(zip(arguments, futures, strict=True))
 
 

@@ -41,13 +41,14 @@ def generate_command(out, *more, n=MODEL.n):
 
 
 @contextlib.contextmanager
-def one_worker_killed(cluster, out, pattern="part-*.parquet"):
-    """Kill a worker when a few parts are in ``out``, and see that it was replaced."""
+def workers_killed(cluster, out, pattern="part-*.parquet", count=1):
+    """Kill workers when a few parts are in ``out``, and see that they were replaced."""
     pids = cluster.client.run(os.getpid)
 
     def kill():
         wait_for_parts(out, 4, pattern=pattern)
-        os.kill(next(iter(pids.values())), signal.SIGKILL)
+        for pid in list(pids.values())[:count]:
+            os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -59,7 +60,7 @@ def one_worker_killed(cluster, out, pattern="part-*.parquet"):
 def test_a_worker_killed_half_way_is_made_good(tmp_path):
     out = tmp_path / "g"
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        with one_worker_killed(cluster, out):
+        with workers_killed(cluster, out):
             result = mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
         assert result.made_parts == PARTS
         assert len(parts_in(out)) == PARTS
@@ -76,21 +77,22 @@ def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, where):
         mgraph.generate(tmp_path / "g", graph, cluster=cluster, parts=4, progress=None)
         asked = {"cluster": cluster, "progress": None}
         whole = mgraph.sssp_many(tmp_path / "g", sources, tmp_path / "whole", **asked)
-        with one_worker_killed(cluster, out):
+        with workers_killed(cluster, out):
             run = mgraph.sssp_many(tmp_path / "g", sources, out, batch=1, **asked)
     assert run.made_parts == len(parts_in(out)) == len(sources)
     assert run.checksum == whole.checksum
     assert not list(out.glob(".*"))
 
 
-def test_a_worker_killed_while_it_spans_is_made_good(tmp_path):
+@pytest.mark.parametrize("killed", [1, 2])
+def test_workers_killed_while_they_span_are_made_good(tmp_path, killed):
     graph, out = tmp_path / "g", tmp_path / "f"
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         model = CopyModel(400_000, 8, weights=(1, 99))
         mgraph.generate(graph, model, cluster=cluster, parts=32, progress=None)
         asked = {"cluster": cluster, "progress": None, "batch": 100_000}
         whole = mgraph.spanning_forest_dataset(graph, tmp_path / "whole", **asked)
-        with one_worker_killed(cluster, out, "_forest-*done.json"):
+        with workers_killed(cluster, out, "_forest-*done.json", killed):
             run = mgraph.spanning_forest_dataset(graph, out, **asked)
     assert run.manifest.checksum == whole.manifest.checksum
     assert run.total_weight == whole.total_weight
