@@ -10,6 +10,8 @@ from mgraph.core.graph import INDEX_DTYPES, MAX_N, WEIGHT_DTYPES, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import UsageError
 
+_PIECE_ARCS = 1 << 28  # looked at together: what of a graph is copied is small beside it
+
 
 def from_edges(
     edges: EdgeList,
@@ -103,7 +105,7 @@ def to_edges(graph: Graph) -> EdgeList:
     Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
     directed=graph.directed)`` makes the same graph again.
     """
-    src = _tails(graph)
+    src = _tails(graph.indptr, graph.indices)
     edges = EdgeList(src, graph.indices, graph.weights)
     if graph.directed:
         return edges
@@ -118,7 +120,7 @@ def ascending(graph: Graph) -> tuple[Graph, Any]:
     """
     if graph.rows_ascend:
         return graph, None
-    by = [graph.indices, _tails(graph)]
+    by = [graph.indices, _tails(graph.indptr, graph.indices)]
     if graph.weights is not None:
         by.insert(0, graph.weights)
     order = by[0].argsort(kind="stable")
@@ -135,22 +137,37 @@ def symmetric(graph: Graph) -> bool:
         from mgraph.core.edge_list_gpu import checksum
     else:
         from mgraph.core.edge_list_cpu import checksum
-    tails = _tails(graph).astype(graph.indices.dtype, copy=False)
-    sums = []
-    for larger, smaller in ((tails, graph.indices), (graph.indices, tails)):
-        turned = larger > smaller
-        weight = None
-        if graph.weights is not None:
-            weight = graph.weights[turned] + graph.weights.dtype.type(0)  # -0.0 becomes 0.0
-        edges = EdgeList(larger[turned], smaller[turned], weight)
-        sums.append((len(edges), checksum(edges)))
-    return sums[0] == sums[1]
+    difference = 0
+    for first, stop, begin, end in row_pieces(graph.indptr, _PIECE_ARCS):
+        heads = graph.indices[begin:end]
+        tails = _tails(graph.indptr[first : stop + 1] - begin, heads)
+        tails += tails.dtype.type(first)
+        for sign, larger, smaller in ((1, tails, heads), (-1, heads, tails)):
+            turned = larger > smaller
+            weight = None
+            if graph.weights is not None:
+                weight = graph.weights[begin:end][turned]
+                weight += weight.dtype.type(0)  # -0.0 becomes 0.0
+            difference += sign * checksum(EdgeList(larger[turned], smaller[turned], weight))
+    return difference % (1 << 64) == 0
 
 
-def _tails(graph: Graph) -> Any:
-    """Each arc's source, on the graph's backend."""
-    if graph.backend == "gpu":
+def row_pieces(indptr: Any, arcs: int) -> list[tuple[int, int, int, int]]:
+    """Rows in pieces of about so many arcs: from which row to which, and from which arc to which.
+
+    A piece ends where a row does, so it may hold more arcs than asked for by one row's.
+    """
+    n, m = indptr.size - 1, int(indptr[-1])
+    marks = np.searchsorted(indptr, np.arange(0, m, arcs, like=indptr), side="right") - 1
+    rows = sorted({0, *marks.tolist(), n})
+    bounds = indptr[np.asarray(rows, like=indptr)].tolist()
+    return list(zip(rows, rows[1:], bounds, bounds[1:], strict=False))
+
+
+def _tails(indptr: Any, indices: Any) -> Any:
+    """Each arc's source, where the arrays are and of the type of ``indices``."""
+    if on_gpu(indptr):
         from mgraph.core import csr_gpu
 
-        return csr_gpu.tails(graph.indptr, graph.m)
-    return np.repeat(np.arange(graph.n, dtype=graph.indices.dtype), np.diff(graph.indptr))
+        return csr_gpu.tails(indptr, indices.size).astype(indices.dtype, copy=False)
+    return np.repeat(np.arange(indptr.size - 1, dtype=indices.dtype), np.diff(indptr))

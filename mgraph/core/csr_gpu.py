@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.csr import row_pieces
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
@@ -104,12 +105,8 @@ def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:
     """Sort each row in place, with ``merge`` close the gaps; returns how many arcs are left."""
     import cupy
 
-    m = indices.size
-    marks = cupy.searchsorted(indptr, cupy.arange(0, m, _BATCH_ARCS), side="right") - 1
-    rows = sorted({*marks.get().tolist(), 0, indptr.size - 1})
-    bounds = indptr[cupy.asarray(rows)].get().tolist()
     kept = 0
-    for first, stop, begin, end in zip(rows, rows[1:], bounds, bounds[1:], strict=False):
+    for first, stop, begin, end in row_pieces(indptr, _BATCH_ARCS):
         starts = indptr[first : stop + 1] - begin
         key = tails(starts, end - begin).astype(np.int64) << 32 | indices[begin:end]
         weight = None if weights is None else weights[begin:end]

@@ -17,12 +17,12 @@ random read of 4 for those in it; (4) about 40 bytes and four random reads a lis
 At most log2 n rounds a band, of two barriers each. Device bytes: 20 a vertex, 17 an arc.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import csr_gpu
+from mgraph.core.csr import row_pieces
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors, threads_a_multiprocessor
 from mgraph.errors import DeviceError
@@ -92,11 +92,9 @@ def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     """
     import cupy
 
-    n, m = indptr.size - 1, indices.size
-    marks = cupy.searchsorted(indptr, cupy.arange(0, m, PIECE_ARCS), side="right") - 1
+    n = indptr.size - 1
     forest, src = cupy.empty(0, np.int64), cupy.empty(0, np.int32)
-    for first, stop in pairwise(sorted({0, *marks.get().tolist(), n})):
-        begin, end = (int(indptr[row]) for row in (first, stop))
+    for first, stop, begin, end in row_pieces(indptr, PIECE_ARCS):
         tails = csr_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
         own = cupy.flatnonzero(tails > indices[begin:end])
         src = cupy.concatenate([src, tails[own]])

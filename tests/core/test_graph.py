@@ -6,6 +6,7 @@ from hypothesis import given, settings
 
 import mgraph
 from mgraph import EdgeList, Graph
+from mgraph.core import csr
 from mgraph.core.csr import ascending
 from tests.strategies import graphs
 
@@ -49,8 +50,10 @@ def test_rows_ascend(graph, expected):
         (by_hand([0, 2, 4], [1, 1, 0, 0], [1, 2, 2, 1]), True),
     ],
 )
-def test_symmetric(graph, expected):
+def test_symmetric(monkeypatch, graph, expected):
     assert graph.symmetric == expected
+    monkeypatch.setattr(csr, "_PIECE_ARCS", 1)
+    assert csr.symmetric(graph) == expected
 
 
 @settings(max_examples=60, deadline=None)
