@@ -18,11 +18,16 @@ from mgraph.cli.options import (
     refuse,
 )
 from mgraph.errors import UsageError
+from mgraph.io.folder import check_apart, check_file
+from mgraph.spanning_trees.clusters import check_question
+from mgraph.spanning_trees.minimum_spanning_forest import METHODS, check_method
 
 symmetrise_option = click.option(
     "--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions."
 )
-method_option = click.option("--method", default="auto", show_default=True, help="The algorithm.")
+method_option = click.option(
+    "--method", type=click.Choice(METHODS), default="auto", show_default=True, help="The algorithm."
+)
 
 
 class Variant(click.ParamType):
@@ -77,11 +82,14 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
     if out is None:
         refuse(("overwrite", "compression"), "is for --out")
     else:
+        check_apart(out, graph)
         check_target(out, options["overwrite"], options["compression"])
-    forest = _here(graph, options)
+    check_method(options["method"], bool(options["variants"] or options["steps"]))
+    read = _read(graph, options)
+    forest = _here(read, options)
     if out is not None:
         mgraph.write_graph(
-            forest.to_graph(),
+            forest.to_graph(weighted=read.weights is not None),
             out,
             overwrite=options["overwrite"],
             compression=options["compression"],
@@ -97,10 +105,9 @@ def _read(graph: str, options: dict[str, Any]) -> mgraph.Graph:
     return read
 
 
-def _here(graph: str, options: dict[str, Any]) -> mgraph.SpanningForest:
+def _here(read: mgraph.Graph, options: dict[str, Any]) -> mgraph.SpanningForest:
     from mgraph.distributed.progress import quantity
 
-    read = _read(graph, options)
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
         how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
@@ -120,7 +127,7 @@ def _here(graph: str, options: dict[str, Any]) -> mgraph.SpanningForest:
 def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
 
-    refuse(("variants", "steps", "method"), "is for one graph here, without --out")
+    refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
     same = ("symmetrise", "batch", "compression", "resume", "overwrite")
     run = mgraph.spanning_forest_dataset(
@@ -156,15 +163,15 @@ def clusters(
 
     GRAPH's weights are distances. Give -k or --distance.
     """
-    from mgraph.io.folder import check_file
-
     if (k is None) == (distance is None):
         raise UsageError("give -k, a number of clusters, or --distance")
+    check_question(k, distance)
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
         if os.path.splitext(out)[1] != ".parquet":
             raise UsageError(f"{out}: clusters are written as Parquet; give a name in .parquet")
+        check_apart(out, graph)
         check_file(out, options["overwrite"])
     read = _read(graph, options)
     found = mgraph.clusters(

@@ -93,7 +93,7 @@ def standing(
     """
     if folder is None:
         return [], {}
-    if str(folder) == graph:
+    if folder.same_as(Folder(graph)):
         raise UsageError(f"{folder} is the graph; write the results to another folder")
     folder.check_writable()
     names = existing_parts(folder, resume, overwrite, kind, also)
@@ -113,15 +113,16 @@ def load_everywhere(
     edges: int,
     progress: TextIO | None,
 ) -> Any:
-    """Have each worker read the graph, all at once; returns what ``load(name)`` tells of it."""
+    """Have each worker read the graph, all at once; returns what ``load(name)`` tells of it.
+
+    As many tasks as workers, which Dask gives each to another: one that is tied to a worker would
+    wait for ever where that dies and is the last.
+    """
     run = f"mgraph-load-{time.time_ns()}"
     futures = {
-        index: cluster.client.submit(
-            # One that dies is replaced by another of a new address.
-            load, name, key=(run, index), workers=[address], allow_other_workers=True,
-        )
-        for index, address in enumerate(cluster.workers)
-    }  # fmt: skip
+        index: cluster.client.submit(load, name, key=(run, index))
+        for index in range(len(cluster.workers))
+    }
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
     return done[0][1].result()

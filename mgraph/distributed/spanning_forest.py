@@ -33,6 +33,7 @@ from mgraph.distributed.spanning_forest_plan import (
     Standing,
     batch_edges,
     clear,
+    clear_unless_begun,
     grouped,
     job_name,
     read_done,
@@ -122,7 +123,8 @@ def _reduce(
     progress: TextIO | None,
 ) -> tuple[Found, int, int]:
     """Level after level until one forest is left; returns it, and how many were made and kept."""
-    groups = grouped([[part] for part in dataset], batch, fewer=False) or [()]
+    pieces = [[piece] for part in dataset for piece in part.pieces(batch)]
+    groups = grouped(pieces, batch, fewer=False) or [()]
     level = made = kept = 0
     before = counted_edges(cluster.client)
     while True:
@@ -187,8 +189,8 @@ def spanning_forest_dataset(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    if batch is not None and batch < 1:
-        raise UsageError(f"batch is a number of edges, at least 1, and is {batch:,}")
+    if batch is not None and not (isinstance(batch, int) and batch >= 1):
+        raise UsageError(f"batch is a whole number of edges, at least 1, and is {batch}")
     check_compression(compression)
     dataset = EdgeDataset(location)
     if dataset.manifest.directed and not symmetrise:
@@ -201,19 +203,20 @@ def spanning_forest_dataset(
     if folder.same_as(dataset.folder):
         raise UsageError(f"{folder} is the graph; write its forest to another folder")
     folder.check_writable()
-    standing = Standing(folder, {"graph_identity": identity.name}, resume, overwrite)
+    asked = {"graph_identity": identity.name, "compression": compression, "batch": batch}
+    standing = Standing(folder, graph, asked, resume, overwrite)
     if standing.finished:
         return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
 
     with entered(cluster) as cluster:
-        batch = standing.began.get("batch") or batch or batch_edges(cluster, dataset.n, dataset.m)
+        batch = standing.began.get("batch") or batch_edges(cluster, dataset.n, dataset.m, batch)
         there = standing.begin(batch)
         dtypes = tuple(dataset.dtypes)
         plan = ForestPlan(graph, dataset.n, dtypes, folder, compression, cluster.backend)
         try:
             found, made, kept = _reduce(cluster, plan, dataset, batch, there, progress)
-        except DatasetError:  # what was made of it is of no use
-            clear(folder, parts=True)
+        except DatasetError:
+            clear_unless_begun(folder)
             raise
         finally:
             folder.remove_temporaries()

@@ -9,7 +9,7 @@ import numpy as np
 
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts
-from mgraph.errors import UsageError
+from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import Part
 from mgraph.io.folder import Folder
@@ -20,6 +20,7 @@ BYTES_AN_EDGE, BYTES_A_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}
 MOST_EDGES = 1 << 31
 MEMORY_SHARE = 0.8
 _RUN, _PREFIX, _DONE = "_forests.json", "_forest-", "done.json"
+_IDENTITY = "graph_identity"
 
 
 @dataclass(frozen=True)
@@ -59,21 +60,29 @@ def write_done(folder: Folder, name: str, records: Sequence[PartRecord]) -> None
 
 
 def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, ...] | None:
-    """The parts of a forest, if an earlier run has finished it. names: what is in the folder."""
+    """The parts of a forest, if an earlier run has finished it and its files are as they were.
+
+    names: what is in the folder.
+    """
     if f"{name}{_DONE}" not in names:
         return None
-    records = json.loads(folder.read(f"{name}{_DONE}"))
-    return tuple(manifests.part_from_json(record) for record in records)
+    try:
+        records = json.loads(folder.read(f"{name}{_DONE}"))
+        parts = tuple(manifests.part_from_json(record) for record in records)
+    except (ValueError, KeyError, TypeError):  # damaged
+        return None
+    whole = all(part.file in names and folder.size(part.file) == part.bytes for part in parts)
+    return parts if whole else None
 
 
 class Standing:
     """What is in the folder of the result. Raises UsageError where it must not be touched."""
 
     def __init__(
-        self, folder: Folder, asked: dict[str, Any], resume: bool, overwrite: bool
+        self, folder: Folder, graph: str, asked: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
-        """Look. asked: what tells one run from another."""
-        self.folder, self._asked = folder, asked
+        """Look. graph: its address; asked: what tells one run from another."""
+        self.folder, self._graph, self._asked, self._overwrite = folder, graph, asked, overwrite
         self._ours = _of_a_run(folder)
         self._parts = existing_parts(folder, resume, overwrite, also=tuple(self._ours))
         self.finished: Manifest | None = None
@@ -87,39 +96,62 @@ class Standing:
             )
         if manifests.NAME in (folder.names() or []):
             self.finished = manifests.read(folder)
-            self._check(self.finished.forest or {})
+            how = {"compression": self.finished.compression, "batch": asked["batch"]}
+            self._check(how | (self.finished.forest or {}))
+            clear(folder)  # a run may have been killed while it did so
         elif _RUN in self._ours:
-            self.began = json.loads(folder.read(_RUN))
+            self.began = self._read_run()
             self._check(self.began)
         elif self._parts:
             raise UsageError(f"{folder} holds parts of another dataset; --overwrite replaces them")
 
+    def _read_run(self) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self.folder.read(_RUN)))
+        except (ValueError, TypeError):
+            raise DatasetError(
+                f"{self.folder}/{_RUN} is damaged; --overwrite begins anew"
+            ) from None
+
     def _check(self, found: dict[str, Any]) -> None:
+        if found.get(_IDENTITY) != self._asked[_IDENTITY]:
+            raise UsageError(
+                f"{self.folder} is not of {self._graph}, or that was changed, touched or moved "
+                "since: --overwrite begins anew"
+            )
         for key, value in self._asked.items():
-            if found.get(key) != value:
+            if value is not None and found.get(key) != value:
                 raise UsageError(
-                    f"{self.folder} is of another graph or run: {key} is {found.get(key)} there "
-                    f"and {value} here; --overwrite begins anew"
+                    f"{self.folder} was begun with --{key} {found.get(key)}, not {value}; give the "
+                    "same to go on, or --overwrite"
                 )
 
     def begin(self, batch: int) -> set[str]:
         """Make the folder ready; returns the names of what is kept of an earlier run."""
         self.folder.create()
+        if not self._overwrite and not self.began and _RUN in _of_a_run(self.folder):
+            raise UsageError(f"another run has just begun in {self.folder}; give another folder")
         self.folder.remove_temporaries()
+        self.folder.remove(manifests.NAME)  # first: what is half removed must not look whole
+        self.folder.remove(*self._parts)
         if self.began:
             return self._ours
-        self.folder.remove(manifests.NAME)  # first: what is half removed must not look whole
-        self.folder.remove(*self._parts, *self._ours)
+        self.folder.remove(*self._ours)
         self.folder.write(_RUN, json.dumps(self._asked | {"batch": batch}).encode())
         return set()
 
 
-def clear(folder: Folder, *, parts: bool = False) -> None:
-    """Remove what a run left beside its result; with parts the result's, too."""
+def clear(folder: Folder) -> None:
+    """Remove what a run left beside its result."""
     folder.remove_temporaries()
     folder.remove(*_of_a_run(folder))
-    if parts:
-        folder.remove(*existing_parts(folder, False, True))
+
+
+def clear_unless_begun(folder: Folder) -> None:
+    """Remove what a run left that failed, unless ``resume`` can go on from a finished forest."""
+    ours = _of_a_run(folder)
+    if not any(name.endswith(_DONE) for name in ours):
+        folder.remove(*ours, *existing_parts(folder, False, True, also=tuple(ours)))
 
 
 def _of_a_run(folder: Folder) -> set[str]:
@@ -127,8 +159,11 @@ def _of_a_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def batch_edges(cluster: Cluster, n: int, m: int) -> int:
-    """Edges a task: a worker's share, as far as it fits. UsageError where two forests do not."""
+def batch_edges(cluster: Cluster, n: int, m: int, asked: int | None = None) -> int:
+    """Edges a task: those asked for, or a worker's share, as far as it fits.
+
+    Raises UsageError where two forests do not fit.
+    """
     a_vertex, an_edge = BYTES_A_VERTEX[cluster.backend], BYTES_AN_EDGE[cluster.backend]
     least = min(m, 2 * n)
     room = min(
@@ -142,7 +177,7 @@ def batch_edges(cluster: Cluster, n: int, m: int) -> int:
             f"forests of {n:,} vertices take {needed:.1f} GiB of memory on each worker, and one "
             f"has {room / 2**30:.1f}; use fewer workers on a machine, or larger ones"
         )
-    return max(1, min(fitting, MOST_EDGES, -(-m // len(cluster.workers))))
+    return asked or max(1, min(fitting, MOST_EDGES, -(-m // len(cluster.workers))))
 
 
 def grouped(parts: Sequence[Sequence[Part]], most: int, fewer: bool) -> list[tuple[Part, ...]]:

@@ -8,6 +8,8 @@ footers do not tell is read once.
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -28,11 +30,13 @@ def part_name(index: int) -> str:
 
 
 class Part:
-    """One part of a dataset; nothing is read before ``read`` or ``blocks``."""
+    """One part of a dataset, or a piece of one; nothing is read before ``read`` or ``blocks``."""
 
-    def __init__(self, folder: Folder, record: PartRecord, dtypes: list[Any]) -> None:
-        """Name the file; ``record`` is its line in the manifest."""
-        self.folder, self.record, self.dtypes = folder, record, dtypes
+    def __init__(
+        self, folder: Folder, record: PartRecord, dtypes: list[Any], groups: slice = slice(None)
+    ) -> None:
+        """Name the file; ``record`` is its line in the manifest. groups: of a piece, which rows."""
+        self.folder, self.record, self.dtypes, self._groups = folder, record, dtypes, groups
 
     def __len__(self) -> int:
         """The number of edges."""
@@ -42,9 +46,29 @@ class Part:
         """The rows of each of its row groups. Raises DatasetError where they are not its rows."""
         from mgraph.io.parquet import group_rows
 
-        rows = group_rows(self.folder, self.record.file)
+        rows = group_rows(self.folder, self.record.file)[self._groups]
         self._check_rows(sum(rows))
         return rows
+
+    def pieces(self, most: int) -> list["Part"]:
+        """Itself, or where it has more edges, parts of at most so many, or of one row group."""
+        if len(self) <= most:
+            return [self]
+        pieces: list[list[int]] = []  # their row groups' rows
+        for rows in self.group_rows():
+            if not pieces or sum(pieces[-1]) + rows > most:
+                pieces.append([])
+            pieces[-1].append(rows)
+        stops = list(accumulate(map(len, pieces)))
+        return [
+            Part(
+                self.folder,
+                replace(self.record, rows=sum(rows)),
+                self.dtypes,
+                slice(stop - len(rows), stop),
+            )
+            for rows, stop in zip(pieces, stops, strict=True)
+        ]
 
     def _check_rows(self, rows: int) -> None:
         if rows != self.record.rows:
@@ -63,7 +87,11 @@ class Part:
 
         where, rows = f"{self.folder}/{self.record.file}", 0
         ids, *weight = self.dtypes[1:]
-        for block in read_blocks(self.folder, self.record.file, group=group):
+        groups = self._groups
+        if group is not None:
+            first = (groups.start or 0) + group
+            groups = slice(first, first + 1)
+        for block in read_blocks(self.folder, self.record.file, groups=groups):
             found = [] if block.weight is None else [block.weight.dtype]
             if found != weight:
                 there, said = (str(kind[0]) if kind else "none" for kind in (found, weight))
@@ -101,7 +129,8 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
     found = [describe(folder, name) for name in files]
     kinds = {part.weight_dtype for part in found}
     if len(kinds) > 1:
-        raise DatasetError(f"{folder}: some files have weights of type {kinds}, others not")
+        types = ", ".join(sorted(kind or "none" for kind in kinds))
+        raise DatasetError(f"{folder} must have weights of one type in all files, and has {types}")
     n = max((part.largest for part in found), default=-1) + 1
     if n > MAX_N:
         raise DatasetError(f"{folder}: a graph has at most 2^40 vertices, and an id is {n - 1:,}")

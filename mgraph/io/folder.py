@@ -51,6 +51,16 @@ def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
     folder_and_name(file)[0].check_writable()
 
 
+def check_apart(result: str, source: str) -> None:
+    """Raise UsageError where a file of results would replace what it is made of, or a part of it.
+
+    Local names; of others nothing is known.
+    """
+    found, made_of = os.path.realpath(result), os.path.realpath(source)
+    if found == made_of or os.path.dirname(found) == made_of:
+        raise UsageError(f"{result} is the graph, or in its folder; write to another place")
+
+
 def folder_and_name(file: str | os.PathLike[str]) -> tuple["Folder", str]:
     """The folder that a local file is in, and its name there."""
     parent, name = os.path.split(os.path.abspath(file))

@@ -206,13 +206,13 @@ def group_rows(folder: Folder, name: str) -> list[int]:
 
 
 def read_blocks(
-    folder: Folder, name: str, columns: Sequence[str] = COLUMNS, group: int | None = None
+    folder: Folder, name: str, columns: Sequence[str] = COLUMNS, groups: slice = slice(None)
 ) -> Iterator[EdgeList]:
     """A file's rows as NumPy arrays, a block of 2^20 at a time; of ``columns`` those there are.
 
-    group: only the rows of that row group. Files of others read as well: columns in any order, ids
-    of any integer type, more columns. Raises DatasetError where the file is missing, damaged, or
-    has no src and dst.
+    groups: the row groups to read. Files of others read as well: columns in any order, ids of any
+    integer type, more columns. Raises DatasetError where the file is missing, damaged, or has no
+    src and dst.
     """
     where = f"{folder}/{name}"
     with _open(folder, name) as file:
@@ -221,8 +221,8 @@ def read_blocks(
             found = ", ".join(there)
             raise DatasetError(f"{where} must have columns src, dst, and has {found}")
         wanted = [column for column in columns if column in there]
-        groups = None if group is None else [group]
-        batches = file.iter_batches(_BLOCK_ROWS, groups, wanted, use_threads=False)
+        chosen = range(file.num_row_groups)[groups]
+        batches = file.iter_batches(_BLOCK_ROWS, chosen, wanted, use_threads=False)
         while True:
             try:
                 batch = next(batches, None)

@@ -5,7 +5,9 @@ Source: J. C. Gower, G. J. S. Ross, "Minimum spanning trees and single linkage c
 single linkage ends with. Cost: O(n log n), on the CPU.
 """
 
+import math
 import os
+from numbers import Integral, Real
 
 import numpy as np
 
@@ -25,6 +27,16 @@ def write_clusters(cluster: np.ndarray, file: str | os.PathLike[str]) -> None:
         pq.write_table(pa.table(columns), stream)
 
 
+def check_question(k: int | None, distance: float | None) -> None:
+    """Raise UsageError unless one of k and distance is given, and is a number."""
+    if (k is None) == (distance is None):
+        raise UsageError("give k, a number of clusters, or a distance, and not both")
+    if k is not None and not isinstance(k, Integral):
+        raise UsageError(f"k must be a whole number, and is {k!r}")
+    if distance is not None and (not isinstance(distance, Real) or math.isnan(distance)):
+        raise UsageError(f"distance must be a number, and is {distance!r}")
+
+
 def clusters(
     graph: Graph | SpanningForest,
     k: int | None = None,
@@ -38,18 +50,23 @@ def clusters(
     graph: undirected, its weights being distances; or its forest. k: how many clusters: a component
     is at least one, so in a graph of c components the k - c heaviest forest edges are dropped, of
     equal ones those of larger ids. distance: instead, drop all edges heavier than this.
-    Raises UsageError for both or neither, and where there are no k clusters.
+    method, backend: of ``minimum_spanning_forest``. Raises UsageError for both k and distance, or
+    neither, and where there are no k clusters.
     """
-    if (k is None) == (distance is None):
-        raise UsageError("give k, a number of clusters, or a distance, and not both")
-    if distance is not None and np.isnan(distance):
-        raise UsageError("distance must be a number, and is NaN")
+    check_question(k, distance)
     if isinstance(graph, SpanningForest):
+        if (method, backend) != ("auto", "auto"):
+            raise UsageError("method and backend are for a graph, and this is its forest already")
         forest = graph.to_cpu()
     else:
         forest = minimum_spanning_forest(graph, method=method, backend=backend).to_cpu()
     if distance is not None:
-        kept = np.flatnonzero(forest.weight <= distance)
+        weight = forest.weight
+        if weight.dtype.kind == "f":
+            weight = weight.astype(np.float64)  # else the distance is rounded to the weights' type
+        elif np.isfinite(distance):
+            distance = math.floor(distance)  # an exact number, whatever its size
+        kept = np.flatnonzero(weight <= distance)
     else:
         assert k is not None
         if not forest.components <= k <= forest.n:

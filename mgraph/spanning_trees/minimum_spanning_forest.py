@@ -61,9 +61,10 @@ class SpanningForest:
         """The sum of the weights: exact for integers, the exact sum rounded once for floats."""
         return rounded(exact_sum(self.weight))
 
-    def to_graph(self) -> Graph:
+    def to_graph(self, weighted: bool = True) -> Graph:
         """The forest as an undirected graph of the same vertices, on the same backend."""
-        return from_edges(EdgeList(self.src, self.dst, self.weight), self.n, directed=False)
+        weight = self.weight if weighted else None
+        return from_edges(EdgeList(self.src, self.dst, weight), self.n, directed=False)
 
     def to_cpu(self) -> "SpanningForest":
         """The same with NumPy arrays; itself where it has them."""
@@ -97,9 +98,8 @@ def minimum_spanning_forest(
     ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive`` O(n² + m).
     Raises UsageError for directed graphs, weights that are not finite, and unknown methods.
     """
-    check(graph, method)
-    if (variants or timed) and method != "boruvka":
-        raise UsageError(f"variants and times of steps are of method boruvka, not of {method}")
+    check_method(method, bool(variants or timed))
+    check(graph)
     where = _backend_for(graph, method, backend)
     if method == "auto":
         method = "filter_boruvka" if where == "gpu" else "filter_kruskal"
@@ -129,13 +129,20 @@ def minimum_spanning_forest(
     return found
 
 
-def check(graph: Graph, method: str = "auto") -> None:
-    """Raise UsageError for a graph that has no minimum spanning forest, or an unknown method."""
+def check_method(method: str, steps: bool) -> None:
+    """Raise UsageError for an unknown method, or one that has no ``steps`` to choose or to time."""
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if steps and method != "boruvka":
+        raise UsageError(f"variants and times of steps are of method boruvka, not of {method}")
+
+
+def check(graph: Graph) -> None:
+    """Raise UsageError for a graph that has no minimum spanning forest."""
     if graph.directed:
         raise UsageError(
-            "a spanning forest is of an undirected graph, and this one is directed; symmetrise it"
+            "a spanning forest is of an undirected graph, and this one is directed; symmetrise it "
+            "when it is read"
         )
     check_weights(graph)
     if not graph.symmetric:

@@ -61,6 +61,13 @@ def test_a_file_to_a_file_or_a_dataset(folder, forest, capsys, tmp_path, out):
         assert f"a weight of {forest.total_weight:,}" in said(capsys, "info", tmp_path / out)
 
 
+def test_no_weights_are_made_up(capsys, tmp_path):
+    (tmp_path / "g.graph").write_text("3 3\n2 3\n1 3\n1 2\n")
+    told = said(capsys, "msf", tmp_path / "g.graph", "--out", tmp_path / "f", "--backend", "cpu")
+    assert "total weight 2" in told
+    assert mgraph.read_graph(tmp_path / "f", backend="cpu").weights is None
+
+
 def test_clusters(folder, capsys, tmp_path):
     file = tmp_path / "c.parquet"
     told = said(capsys, "clusters", folder / "g", "-k", 3, "--out", file, "--backend", "cpu")
@@ -77,19 +84,22 @@ def test_clusters(folder, capsys, tmp_path):
     ("arguments", "message"),
     [
         (["msf", "nothing"], "nothing does not exist"),
-        (["msf", "g", "--method", "kruskal"], "method must be one of auto"),
+        (["msf", "g", "--method", "kruskal"], "'kruskal' is not one of 'auto'"),
         (["msf", "g", "--workers", "2"], "--workers is for the forest of a dataset with --out"),
         (["msf", "g", "--compression", "zstd"], "--compression is for --out"),
         (["msf", "g", "--variant", "choose"], "'choose' is not STEP=VARIANT; contract=vertex is"),
         (["msf", "g", "--steps"], "are of method boruvka, not of auto"),
         (["msf", "g", "--steps", "--method", "boruvka"], "are of a GPU; on a CPU leave them out"),
-        (["msf", "g", "--out", "f", "--method", "prim"], "--method is for one graph here"),
+        (["msf", "g", "--out", "f", "--method", "prim"], "--method is for a forest found here"),
         (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
         (["msf", "g", "--out", "f", "--batch", "x"], "'x' is no whole number"),
         (["msf", "g.gr"], "this one is directed; symmetrise it"),
-        (["msf", "g.graph", "--out", "g.graph"], "g.graph exists; --overwrite replaces it"),
+        (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; --overwrite replaces it"),
+        (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),
         (["clusters", "g"], "give -k, a number of clusters, or --distance"),
         (["clusters", "g", "-k", "501"], "k must lie in [1, 500]"),
+        (["clusters", "nothing", "--distance", "nan"], "distance must be a number, and is nan"),
+        (["clusters", "g", "-k", "2", "--out", "g/c.parquet"], "is the graph, or in its folder"),
         (["clusters", "g", "-k", "2", "--out", "c.csv"], "give a name in .parquet"),
         (["clusters", "g", "-k", "2", "--overwrite"], "--overwrite is for --out"),
     ],
@@ -100,7 +110,7 @@ def test_wrong_use_is_one_sentence(folder, capsys, monkeypatch, arguments, messa
     backend = [] if "--out" in arguments and arguments[0] == "msf" else ["--backend", "cpu"]
     status = main([*arguments, *backend])
     told = capsys.readouterr()
-    assert status == (1 if "nothing" in message else 2)
+    assert status == (1 if "nothing does" in message else 2)
     assert message in told.err
     assert told.out == ""
     assert told.err.strip().splitlines()[-1].startswith("mgraph: ")

@@ -1,6 +1,8 @@
 """The forest of a dataset: the whole graph's, in any batches, resumed or not."""
 
 import json
+import os
+import shutil
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +12,8 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
 from mgraph.distributed import spanning_forest
-from mgraph.distributed.spanning_forest_plan import batch_edges, grouped
+from mgraph.distributed.spanning_forest_plan import Standing, batch_edges, grouped
+from mgraph.io.folder import Folder
 from tests.spanning_trees.oracles import kruskal
 
 MODEL = CopyModel(20_000, 4, weights=(1, 9))
@@ -108,15 +111,65 @@ def test_resume_goes_on_from_the_forests_there_are(tmp_path, cluster, dataset, w
         span(dataset, out, cluster)
     with pytest.raises(DatasetError):
         mgraph.open_dataset(out)
+    with pytest.raises(UsageError, match="begun with --batch 10000, not 500; give the same"):
+        span(dataset, out, cluster, resume=True, batch=500)
     done = sorted(out.glob("*done.json"))
     assert len(done) == levels[0] == 8
     done[3].unlink()
+    done[4].write_text("[{")
+    next(out.glob("_forest-0-00006-0*.parquet")).write_bytes(b"cut short")
     run = span(dataset, out, cluster, resume=True)
-    assert (run.made, run.kept) == (1 + 4 + 2 + 1, 7)
+    assert (run.made, run.kept) == (3 + 4 + 2 + 1, 5)
     assert_same(out, whole)
     assert not list(out.glob("_forest*"))
+    (out / "_forest-0-00000-done.json").write_text("left by one that was killed")
     again = span(dataset, out, cluster, resume=True)
     assert (again.made, again.kept, again.total_weight) == (0, 1, whole.total_weight)
+    assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
+
+
+def test_a_run_that_began_is_recognised(tmp_path, cluster, dataset):
+    out = tmp_path / "f"
+    out.mkdir()
+    (out / "_forests.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"_forests\.json is damaged; --overwrite"):
+        span(dataset, out, cluster, resume=True)
+    asked = {"graph_identity": "x", "compression": "lz4", "batch": None}
+    standing = Standing(Folder(tmp_path / "new"), "g", asked, False, False)
+    standing.begin(5)
+    with pytest.raises(UsageError, match="another run has just begun in"):
+        standing.begin(5)
+
+
+def test_a_large_file_is_read_in_pieces(tmp_path, cluster, dataset, whole):
+    edges = pa.concat_tables(pq.read_table(file) for file in sorted(dataset.glob("*.parquet")))
+    pq.write_table(edges, tmp_path / "g.parquet", row_group_size=3000)
+    run = span(tmp_path / "g.parquet", tmp_path / "f", cluster, batch=20_000, symmetrise=True)
+    assert run.made == 4 + 2 + 1
+    assert_same(tmp_path / "f", whole)
+    part = mgraph.open_dataset(tmp_path / "g.parquet")[0]
+    assert [len(piece) for piece in part.pieces(7000)] == [6000] * 13 + [len(part) - 78_000]
+    assert [len(piece) for piece in part.pieces(1)][:2] == [3000, 3000]
+    assert part.pieces(len(part)) == [part]
+    rows = [len(piece.read()) for piece in part.pieces(7000)]
+    assert rows == [len(piece) for piece in part.pieces(7000)]
+
+
+def test_finished_forests_outlive_a_damaged_part(tmp_path, cluster, dataset, whole):
+    graph, out = tmp_path / "g", tmp_path / "f"
+    shutil.copytree(dataset, graph)
+    part = graph / "part-00010.parquet"
+    good, when = part.read_bytes(), part.stat()
+    part.write_bytes(good[:200] + b"x" * 800 + good[1000:])
+    with pytest.raises(DatasetError):
+        span(graph, out, cluster, batch=1)
+    kept = len(list(out.glob("*done.json")))
+    assert kept
+    part.write_bytes(good)
+    os.utime(part, ns=(when.st_atime_ns, when.st_mtime_ns))
+    run = span(graph, out, cluster, resume=True)
+    assert run.kept >= kept
+    assert_same(out, whole)
 
 
 def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
@@ -126,10 +179,11 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
         span(dataset, out, cluster)
     other = tmp_path / "g"
     mgraph.generate(other, CopyModel(500, 2), cluster=cluster, progress=None)
-    with pytest.raises(UsageError, match=r"another graph or run: graph_identity is .* there and"):
-        span(other, out, cluster, resume=True)
-    with pytest.raises(UsageError, match="another graph or run"):
-        span(dataset, other, cluster, resume=True)
+    for graph, result in ((other, out), (dataset, other)):
+        with pytest.raises(UsageError, match=f"{result} is not of {graph}, or that was changed"):
+            span(graph, result, cluster, resume=True)
+    with pytest.raises(UsageError, match="begun with --compression lz4, not zstd; give the same"):
+        span(dataset, out, cluster, resume=True, compression="zstd")
     with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
         span(other, other, cluster, overwrite=True)
     (tmp_path / "link").symlink_to(other)
@@ -144,7 +198,8 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 0}, "batch is a number of edges, at least 1, and is 0"),
+        ({"batch": 0}, "batch is a whole number of edges, at least 1, and is 0"),
+        ({"batch": 1.5}, "batch is a whole number of edges, at least 1, and is 1.5"),
         ({"compression": "zip"}, "compression must be one of"),
         ({"resume": True, "overwrite": True}, "choose one"),
     ],

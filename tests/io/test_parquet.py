@@ -52,8 +52,8 @@ def test_blocks_may_be_overwritten_after_writing(tmp_path):
 
     write(tmp_path, blocks())
     first, second = (
-        next(parquet.read_blocks(Folder(tmp_path), "part-00000.parquet", group=group))
-        for group in (0, 1)
+        next(parquet.read_blocks(Folder(tmp_path), "part-00000.parquet", groups=groups))
+        for groups in (slice(0, 1), slice(1, 2))
     )
     np.testing.assert_array_equal(first.src, np.arange(1000))
     assert (second.src == 7).all()

@@ -1,5 +1,7 @@
 """Clusters are those of SciPy's single linkage."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.cluster.hierarchy import fcluster, linkage
@@ -58,8 +60,44 @@ def test_components_are_clusters():
         mgraph.clusters(graph, 9)
     with pytest.raises(UsageError, match="k, a number of clusters, or a distance"):
         mgraph.clusters(graph)
-    with pytest.raises(UsageError, match="is NaN"):
-        mgraph.clusters(graph, distance=np.nan)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"distance": np.nan}, "distance must be a number, and is nan"),
+        ({"distance": "1"}, "distance must be a number, and is '1'"),
+        ({"k": 2.5}, "k must be a whole number, and is 2.5"),
+        ({"k": "3"}, "k must be a whole number, and is '3'"),
+        ({"k": 2, "method": "prim"}, "method and backend are for a graph, and this is its forest"),
+    ],
+)
+def test_wrong_questions(asked, message):
+    graph = complete(points(5))
+    with pytest.raises(UsageError, match=message):
+        mgraph.clusters(mgraph.minimum_spanning_forest(graph), **asked)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "weight", "distance", "count"),
+    [
+        ("int64", 2**53 + 1, 2**53, 2),
+        ("int64", 2**53 + 1, 2**53 + 1, 1),
+        ("int64", 2**53 + 1, np.inf, 1),
+        ("int32", 3, 2.9, 2),
+        ("int32", 3, -(10**12), 2),
+        ("int32", 3, 1e300, 1),
+        ("float32", 0.1, 0.1, 2),  # a float32 of 0.1 is above a float64 of it
+        ("float32", 0.1, 1e300, 1),
+        ("float32", 0.1, -np.inf, 2),
+    ],
+)
+def test_distances_are_compared_exactly(dtype, weight, distance, count):
+    edges = EdgeList(np.array([1]), np.array([0]), np.array([weight], dtype))
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert mgraph.clusters(graph, distance=distance).max() + 1 == count
 
 
 def test_without_vertices():
