@@ -137,6 +137,16 @@ def test_the_cluster_and_the_dashboard_are_named(tmp_path):
     )
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", [["--version"], ["generate", "--help"]])
+def test_what_cannot_be_printed(arguments):
+    with open("/dev/full", "w") as full:
+        line = [sys.executable, "-m", "mgraph.cli.main", *arguments]
+        found = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert found.returncode == 1
+    assert found.stderr == "mgraph: what was found cannot be printed: No space left on device\n"
+
+
 def test_help_comes_at_once():
     run("--help")
     began = time.monotonic()
