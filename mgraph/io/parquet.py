@@ -173,8 +173,7 @@ def describe(folder: Folder, name: str) -> Description:
     least = min((low for low, _ in ranges), default=0)
     largest = max((high for _, high in ranges), default=-1)
     if weight is not None:
-        empty = pa.chunked_array([pa.array([], weight)])
-        weight = str(_array(empty, "weight", f"{folder}/{name}").dtype)
+        weight = str(_array(pa.array([], weight), "weight", f"{folder}/{name}").dtype)
     return Description(footer.num_rows, least, largest, weight, compression, created_by)
 
 
@@ -184,7 +183,10 @@ def _array(column: Any, name: str, where: str) -> Any:
         raise DatasetError(f"{where}: column {name} must hold no nulls, and holds some")
     if name == "weight" and pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
-    array = column.to_numpy()
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        array = np.from_dlpack(column)  # unlike to_numpy, does not hand the interpreter round
+    else:
+        array = column.to_numpy(zero_copy_only=False)
     if name == "weight":
         array = array.astype(_WEIGHTS.get(array.dtype.str[1:], array.dtype), copy=False)
         if str(array.dtype) in WEIGHT_DTYPES:
@@ -232,8 +234,5 @@ def read_blocks(
                 raise DatasetError(f"{where} is damaged: {error}") from error
             if batch is None:
                 return
-            arrays = {
-                column: _array(pa.chunked_array([batch[column]]), column, where)
-                for column in wanted
-            }
+            arrays = {column: _array(batch[column], column, where) for column in wanted}
             yield EdgeList(*(arrays.get(column) for column in COLUMNS))
