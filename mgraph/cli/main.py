@@ -71,8 +71,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except MgraphError as error:
         click.echo(f"mgraph: {error}", err=True)
         return error.exit_status
-    except OSError as error:  # of printing; those of files are MgraphErrors by now
-        click.echo(f"mgraph: what was found cannot be printed: {error.strerror}", err=True)
+    except OSError as error:  # of printing, mostly: those of graphs are MgraphErrors by now
+        click.echo(f"mgraph: something cannot be written or read: {error}", err=True)
         return 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("mgraph: interrupted; what is finished is kept", err=True)

@@ -97,4 +97,5 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()
     arrays = indptr, indices, None if edges.weight is None else weights
-    return Graph.unchecked(*arrays, directed, rows_ascend=True, symmetric=not directed)
+    known = {"rows_ascend": True} if directed else {"rows_ascend": True, "symmetric": True}
+    return Graph.unchecked(*arrays, directed, **known)

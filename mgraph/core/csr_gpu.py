@@ -98,7 +98,8 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
         indices = indices[:kept].copy()
         weights = None if weights is None else weights[:kept].copy()
     arrays = indptr, indices, weights
-    return Graph.unchecked(*arrays, directed, rows_ascend=True, symmetric=not directed)
+    known = {"rows_ascend": True} if directed else {"rows_ascend": True, "symmetric": True}
+    return Graph.unchecked(*arrays, directed, **known)
 
 
 def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:

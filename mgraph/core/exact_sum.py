@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 _LOW = (1 << 32) - 1
+_TERMS = 1 << 30  # whose words' sums fit into int64
 
 
 def exact_sum(values: Any) -> int | Fraction:
     """The sum of finite numbers: an int of integers, a Fraction of floats.
 
-    values: NumPy or CuPy, ``(k,)`` with k below 2^31, int32, int64, float32 or float64. Cost: two
+    values: NumPy or CuPy, ``(k,)``, int32, int64, float32 or float64. Cost: two
     passes for integers, two for each power of two among floats.
     """
     if values.dtype.kind == "i":
@@ -38,4 +39,8 @@ def rounded(total: int | Fraction) -> int | float:
 def _whole_sum(values: Any) -> int:
     if values.dtype == np.int32:
         return int(values.sum(dtype=np.int64))
-    return (int((values >> 32).sum()) << 32) + int((values & _LOW).sum())
+    total = 0
+    for start in range(0, values.size, _TERMS):
+        some = values[start : start + _TERMS]
+        total += (int((some >> 32).sum()) << 32) + int((some & _LOW).sum())
+    return total

@@ -1,4 +1,4 @@
-"""The minimum spanning forest of a dataset over a cluster, of a graph of any size.
+"""The minimum spanning forest of a dataset over a cluster, whatever the number of its edges.
 
 Data flow: neighbouring parts make batches that fit a worker. A task reads a batch, builds its graph
 and writes its forest, of fewer edges than vertices, beside the result; then forests are merged, as
@@ -7,8 +7,9 @@ edge that a batch's forest lacks is the heaviest of a cycle there, so it is in n
 the edges' ends, so it is the same however the parts are grouped.
 
 Cost: each edge is read once; for each merge about n edges a forest are read, and n written. Memory:
-a batch at a time on each worker, on its GPU if it has one. Every forest stands in files of its own
-with a record that is written last, so ``resume`` goes on from those that are finished.
+a batch at a time on each worker, on its GPU if it has one, and two forests at least. Every forest
+stands in files of its own with a record that is written last, so ``resume`` goes on from those that
+are finished.
 """
 
 import os
@@ -18,6 +19,7 @@ import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from numbers import Integral
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
@@ -28,15 +30,18 @@ from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.counters import counted_edges
 from mgraph.distributed.fan_out import named
 from mgraph.distributed.spanning_forest_plan import (
+    Batches,
     ForestPlan,
     Job,
     Standing,
-    batch_edges,
+    batches_for,
     clear,
     clear_unless_begun,
     grouped,
+    identity_of,
     job_name,
     read_done,
+    remove_others,
     write_done,
 )
 from mgraph.distributed.tasks import run_parts
@@ -49,10 +54,10 @@ _memory = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
 class Found(NamedTuple):
-    """A forest in files: their records, and the exact sum of its weights."""
+    """A forest in files: their records, and of the result the exact sum of its weights."""
 
     records: tuple[PartRecord, ...]
-    total_weight: int | Fraction
+    total_weight: int | Fraction = 0
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,9 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
             forest = forest_of_edges(read(), plan.n, threads)
         except UsageError as error:  # of what the files hold
             raise DatasetError(f"{plan.graph}: {error}") from error
-        total = len(forest) if forest.weight is None else exact_sum(forest.weight)
+        total: int | Fraction = 0
+        if job.name is None:
+            total = len(forest) if forest.weight is None else exact_sum(forest.weight)
     count_edges(third)
     records = write_parts(
         forest,
@@ -118,48 +125,52 @@ def _reduce(
     cluster: Cluster,
     plan: ForestPlan,
     dataset: EdgeDataset,
-    batch: int,
+    batches: Batches,
     there: set[str],
     progress: TextIO | None,
 ) -> tuple[Found, int, int]:
     """Level after level until one forest is left; returns it, and how many were made and kept."""
-    pieces = [[piece] for part in dataset for piece in part.pieces(batch)]
-    groups = grouped(pieces, batch, fewer=False) or [()]
+    share = batches.share(dataset.m)
+    inputs: list[tuple[Part, ...]] = [(piece,) for part in dataset for piece in part.pieces(share)]
     level = made = kept = 0
     before = counted_edges(cluster.client)
     while True:
-        last = len(groups) == 1
-        jobs = {
-            index: Job(parts, None if last else job_name(level, index))
-            for index, parts in enumerate(groups)
-        }
-        finished = {
-            index: records
-            for index, job in jobs.items()
-            if job.name and (records := read_done(plan.folder, there, job.name)) is not None
-        }
-        missing = {index: job for index, job in jobs.items() if index not in finished}
-        sizes = {index: job.edges for index, job in missing.items()}
+        sizes = [sum(map(len, parts)) for parts in inputs]
+        if level:  # any two forests may be merged, so that there is an end
+            batches = Batches(max(batches.most, 2 * max(sizes)), 1)
+        groups = grouped(sizes, batches) or [[]]
+        joined = [tuple(part for place in group for part in inputs[place]) for group in groups]
+        if len(groups) == 1:
+            jobs = {0: Job(joined[0], None)}
+        else:
+            jobs = {
+                index: Job(parts, job_name(level, index))
+                for index, parts in enumerate(joined)
+                if not level or len(groups[index]) > 1  # one that is alone waits
+            }
+        for index, job in list(jobs.items()):
+            if job.name and (records := read_done(plan.folder, there, job.name)) is not None:
+                joined[index] = plan.parts(records)
+                del jobs[index]
+                kept += 1
+        edges = {index: job.edges for index, job in jobs.items()}
         found: dict[int, Found] = run_parts(
             cluster,
             reduce_parts,
-            missing,
-            sizes,
+            jobs,
+            edges,
             verb="msf-merge" if level else "msf",
             progress=progress,
             watch=lambda before=before: counted_edges(cluster.client) - before,  # type: ignore[misc]
             plan=plan,
         )
-        before += sum(sizes.values())
-        made, kept, level = made + len(found), kept + len(finished), level + 1
-        if last:
+        made += len(found)
+        if len(groups) == 1:
             return found[0], made, kept
-        finished |= {index: forest.records for index, forest in found.items()}
-        forests = [
-            [Part(plan.folder, record, list(plan.dtypes)) for record in finished[index]]
-            for index in sorted(finished)
-        ]
-        groups = grouped(forests, batch, fewer=True)
+        for index, forest in found.items():
+            joined[index] = plan.parts(forest.records)
+        inputs, level = joined, level + 1
+        before += sum(edges.values())
 
 
 def spanning_forest_dataset(
@@ -174,7 +185,7 @@ def spanning_forest_dataset(
     overwrite: bool = False,
     progress: TextIO | None = sys.stderr,
 ) -> ForestRun:
-    """Write the minimum spanning forest of a dataset as a dataset, however large the graph is.
+    """Write the minimum spanning forest of a dataset as a dataset, however many edges there are.
 
     location: a folder of Parquet files with ``src``, ``dst[, weight]``, or an ``s3://`` address;
     edges without weights count 1 each. out: a new folder; ``forest`` in its manifest holds the
@@ -189,7 +200,7 @@ def spanning_forest_dataset(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    if batch is not None and not (isinstance(batch, int) and batch >= 1):
+    if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
         raise UsageError(f"batch is a whole number of edges, at least 1, and is {batch}")
     check_compression(compression)
     dataset = EdgeDataset(location)
@@ -203,24 +214,28 @@ def spanning_forest_dataset(
     if folder.same_as(dataset.folder):
         raise UsageError(f"{folder} is the graph; write its forest to another folder")
     folder.check_writable()
-    asked = {"graph_identity": identity.name, "compression": compression, "batch": batch}
+    asked = {
+        "graph_identity": identity_of(dataset, identity.name),
+        "compression": compression,
+        "batch": None if batch is None else int(batch),
+    }
     standing = Standing(folder, graph, asked, resume, overwrite)
     if standing.finished:
         return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
 
     with entered(cluster) as cluster:
-        batch = standing.began.get("batch") or batch_edges(cluster, dataset.n, dataset.m, batch)
-        there = standing.begin(batch)
+        batches = standing.batches or batches_for(cluster, dataset.n, dataset.m, batch)
+        there = standing.begin(batches)
         dtypes = tuple(dataset.dtypes)
         plan = ForestPlan(graph, dataset.n, dtypes, folder, compression, cluster.backend)
         try:
-            found, made, kept = _reduce(cluster, plan, dataset, batch, there, progress)
+            found, made, kept = _reduce(cluster, plan, dataset, batches, there, progress)
         except DatasetError:
             clear_unless_begun(folder)
             raise
         finally:
             folder.remove_temporaries()
-    told: dict[str, Any] = {"of": graph, "graph_identity": identity.name}
+    told: dict[str, Any] = {"of": graph, "graph_identity": asked["graph_identity"]}
     manifest = Manifest(
         model={},
         n=dataset.n,
@@ -232,6 +247,7 @@ def spanning_forest_dataset(
         weight_dtype=dataset.manifest.weight_dtype,
         forest=told | {"total_weight": rounded(found.total_weight)},
     )
+    remove_others(folder, found.records)
     manifest.write(folder)
     clear(folder)
     return ForestRun(str(folder), manifest, made, kept, time.monotonic() - began)

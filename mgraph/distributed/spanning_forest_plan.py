@@ -1,9 +1,11 @@
 """What a run of ``mgraph msf`` over a cluster will do, and what of it a folder already holds."""
 
+import hashlib
 import json
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
-from mgraph.io.dataset import Part
+from mgraph.io.dataset import PART_NAME, EdgeDataset, Part
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
@@ -33,6 +35,21 @@ class ForestPlan:
     folder: Folder
     compression: str
     backend: str
+
+    def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
+        """A forest's, to be read."""
+        return tuple(Part(self.folder, record, list(self.dtypes)) for record in records)
+
+
+class Batches(NamedTuple):
+    """Of at most so many edges each, and at least so many, if there are as many parts."""
+
+    most: int
+    least: int
+
+    def share(self, m: int) -> int:
+        """About how many of m edges each has."""
+        return max(1, min(self.most, -(-m // self.least)))
 
 
 @dataclass(frozen=True)
@@ -121,12 +138,18 @@ class Standing:
             )
         for key, value in self._asked.items():
             if value is not None and found.get(key) != value:
+                how = f"with --{key} {found[key]}" if found.get(key) else f"without --{key}"
                 raise UsageError(
-                    f"{self.folder} was begun with --{key} {found.get(key)}, not {value}; give the "
-                    "same to go on, or --overwrite"
+                    f"{self.folder} was begun {how}, and now it is {value}; go on with the same, "
+                    "or --overwrite"
                 )
 
-    def begin(self, batch: int) -> set[str]:
+    @property
+    def batches(self) -> Batches | None:
+        """Those of the run to go on with."""
+        return Batches(*self.began["batches"]) if self.began else None
+
+    def begin(self, batches: Batches) -> set[str]:
         """Make the folder ready; returns the names of what is kept of an earlier run."""
         self.folder.create()
         if not self._overwrite and not self.began and _RUN in _of_a_run(self.folder):
@@ -137,7 +160,7 @@ class Standing:
         if self.began:
             return self._ours
         self.folder.remove(*self._ours)
-        self.folder.write(_RUN, json.dumps(self._asked | {"batch": batch}).encode())
+        self.folder.write(_RUN, json.dumps(self._asked | {"batches": batches}).encode())
         return set()
 
 
@@ -151,7 +174,16 @@ def clear_unless_begun(folder: Folder) -> None:
     """Remove what a run left that failed, unless ``resume`` can go on from a finished forest."""
     ours = _of_a_run(folder)
     if not any(name.endswith(_DONE) for name in ours):
-        folder.remove(*ours, *existing_parts(folder, False, True, also=tuple(ours)))
+        folder.remove(*ours, *_parts(folder))
+
+
+def remove_others(folder: Folder, records: Sequence[PartRecord]) -> None:
+    """Remove parts that are not the result's: a worker that died may have begun to write others."""
+    folder.remove(*_parts(folder) - {record.file for record in records})
+
+
+def _parts(folder: Folder) -> set[str]:
+    return {name for name in folder.names() or [] if PART_NAME.fullmatch(name)}
 
 
 def _of_a_run(folder: Folder) -> set[str]:
@@ -159,8 +191,15 @@ def _of_a_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def batch_edges(cluster: Cluster, n: int, m: int, asked: int | None = None) -> int:
-    """Edges a task: those asked for, or a worker's share, as far as it fits.
+def identity_of(dataset: EdgeDataset, name: str) -> str:
+    """What forests of a dataset's parts are told from others by. name: of its edges."""
+    parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
+    told = repr((name, dataset.n, parts)).encode()
+    return hashlib.sha256(told).hexdigest()[:16]
+
+
+def batches_for(cluster: Cluster, n: int, m: int, asked: int | None = None) -> Batches:
+    """Those of so many edges as are asked for, or a worker's share, as far as it fits.
 
     Raises UsageError where two forests do not fit.
     """
@@ -177,23 +216,30 @@ def batch_edges(cluster: Cluster, n: int, m: int, asked: int | None = None) -> i
             f"forests of {n:,} vertices take {needed:.1f} GiB of memory on each worker, and one "
             f"has {room / 2**30:.1f}; use fewer workers on a machine, or larger ones"
         )
-    return asked or max(1, min(fitting, MOST_EDGES, -(-m // len(cluster.workers))))
+    if asked:
+        return Batches(asked, 1)
+    return Batches(max(1, min(fitting, MOST_EDGES)), len(cluster.workers))
 
 
-def grouped(parts: Sequence[Sequence[Part]], most: int, fewer: bool) -> list[tuple[Part, ...]]:
-    """Neighbouring groups of parts joined to groups of about so many edges at most, all alike.
+def grouped(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
+    """Places of neighbours in groups that keep to ``batches``, all about alike.
 
-    fewer: than half as many groups in any case, so that merging them comes to an end.
+    One that is larger than allowed stands alone.
     """
-    sizes = [sum(map(len, group)) for group in parts]
-    total = sum(sizes)
-    count = -(-total // most)
-    if fewer:
-        count = min(count, len(parts) // 2)
-    joined: dict[int, list[Part]] = {}
-    before = 0
-    for group, size in zip(parts, sizes, strict=True):
-        place = (2 * before + size) * count // (2 * max(total, 1))  # by its middle
-        joined.setdefault(place, []).extend(group)
-        before += size
-    return [tuple(group) for group in joined.values()]
+    count = max(batches.least, len(_packed(sizes, batches.most)))
+    bounds = range(batches.most)
+    enough = bisect_left(bounds, True, key=lambda bound: len(_packed(sizes, bound)) <= count)
+    return _packed(sizes, enough)
+
+
+def _packed(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Group after group filled."""
+    groups: list[list[int]] = []
+    held = 0
+    for place, size in enumerate(sizes):
+        if not groups or held + size > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(place)
+        held += size
+    return groups

@@ -56,6 +56,7 @@ def follow_parts(
     another. When a task fails, the rest is cancelled, what runs is awaited, its error raised.
     """
     from distributed import as_completed
+    from distributed.comm import CommClosedError
     from distributed.scheduler import KilledWorker
 
     index_of = {future.key: index for index, future in futures.items()}
@@ -75,6 +76,8 @@ def follow_parts(
             "workers died again and again while they worked on one part; mostly they ran out of "
             "memory: use fewer workers, more --parts or a smaller --batch"
         ) from error
+    except (CommClosedError, TimeoutError) as error:
+        raise ClusterError(LOST) from error
     except BaseException:
         _cancel(cluster.client, futures)
         raise

@@ -103,10 +103,15 @@ class Folder:
         return self.location
 
     def same_as(self, other: "Folder") -> bool:
-        """Whether both are one folder, by whatever names."""
-        if self.remote or other.remote:
-            return self.location == other.location
-        return os.path.realpath(self.location) == os.path.realpath(other.location)
+        """Whether both are one folder, by links, spellings or options of a store."""
+        return self._place() == other._place()
+
+    def _place(self) -> tuple[str, str]:
+        """The kind of file system, and the one path in it that all names of this folder lead to."""
+        if self.remote:
+            filesystem, path = self._open()
+            return filesystem.type_name, str(PurePosixPath(path))
+        return "local", os.path.realpath(self.location)
 
     @property
     def filesystem(self) -> Any:
@@ -185,11 +190,12 @@ class Folder:
 
     def size(self, name: str) -> int:
         """A file's size in bytes."""
-        return int(self.filesystem.get_file_info(self.path(name)).size)
+        return self.stamp(name)[0]
 
     def stamp(self, name: str) -> tuple[int, int]:
         """A file's size in bytes, and when it was last written, in nanoseconds."""
-        info = self.filesystem.get_file_info(self.path(name))
+        with _explaining(f"{self}/{name}"):
+            info = self.filesystem.get_file_info(self.path(name))
         return int(info.size), int(info.mtime_ns or 0)
 
     @contextlib.contextmanager
@@ -221,7 +227,7 @@ class Folder:
         """Remove files, those that are there, several at a time: large ones take a while."""
 
         def remove_one(name: str) -> None:
-            with contextlib.suppress(FileNotFoundError):
+            with _explaining(f"{self}/{name}"), contextlib.suppress(FileNotFoundError):
                 self.filesystem.delete_file(self.path(name))
 
         with ThreadPoolExecutor(AT_ONCE) as pool:

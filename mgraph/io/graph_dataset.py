@@ -82,7 +82,7 @@ def write(
     created_by: str = "",
     forest: dict[str, Any] | None = None,
 ) -> None:
-    """Write a graph's edges into a folder without a dataset, with a manifest; parts of 16 Mi edges.
+    """Write a graph's edges into a folder without a dataset, with a manifest.
 
     An undirected graph's edges stand there once, as (u, v) with u >= v. created_by, forest: for the
     manifest.

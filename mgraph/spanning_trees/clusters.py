@@ -33,8 +33,10 @@ def check_question(k: int | None, distance: float | None) -> None:
         raise UsageError("give k, a number of clusters, or a distance, and not both")
     if k is not None and not isinstance(k, Integral):
         raise UsageError(f"k must be a whole number, and is {k!r}")
-    if distance is not None and (not isinstance(distance, Real) or math.isnan(distance)):
+    if distance is not None and not (isinstance(distance, Real) and distance == distance):
         raise UsageError(f"distance must be a number, and is {distance!r}")
+    if distance is not None and 2**1023 < abs(distance) < math.inf:
+        raise UsageError("distance must be below 2^1023, or infinite, and is more")
 
 
 def clusters(
@@ -64,7 +66,7 @@ def clusters(
         weight = forest.weight
         if weight.dtype.kind == "f":
             weight = weight.astype(np.float64)  # else the distance is rounded to the weights' type
-        elif np.isfinite(distance):
+        elif math.isfinite(distance):
             distance = math.floor(distance)  # an exact number, whatever its size
         kept = np.flatnonzero(weight <= distance)
     else:

@@ -13,12 +13,12 @@ about n to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sort
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numba import njit
 
+from mgraph.core.csr import row_pieces
 from mgraph.core.union_find_cpu import root
 
 _SAMPLES = 4096
@@ -45,8 +45,7 @@ def run(
         return np.empty(0, np.int64)
     parent = np.arange(n, dtype=indices.dtype)
     chosen, found = np.empty(n, np.int64), 0
-    marks = np.searchsorted(indptr, np.arange(0, m, _CHUNK_ARCS), "right") - 1
-    chunks = list(pairwise(sorted({0, *marks.tolist(), n})))
+    chunks = [rows for *rows, _, _ in row_pieces(indptr, _CHUNK_ARCS)]
     met = int(_vertices_met(indptr, indices) if edges else np.count_nonzero(np.diff(indptr)))
     random = np.random.default_rng(1)
     low, most = -1, int(np.iinfo(keys.dtype).max)
@@ -123,7 +122,7 @@ def _collect(indptr, indices, keys, parent, low, high, first, stop):
 
 def _order(keys: Any) -> Any:
     """Positions in ascending order of key, then position."""
-    if keys.itemsize == 8:
+    if keys.itemsize == 8 or keys.size > int(_LOW):
         return np.argsort(keys, kind="stable")
     packed = keys.astype(np.uint64) << _WORD | np.arange(keys.size, dtype=np.uint64)
     packed.sort()
@@ -147,5 +146,9 @@ def _unite(parent, tails, indices, arcs, order, chosen, found):
 
 @njit(cache=True, nogil=True)
 def _flatten(parent, first, stop):
+    """Name the vertices' components. Others' are not written: they have their own threads."""
     for v in range(first, stop):
-        parent[v] = root(parent, v)
+        at = v
+        while parent[at] != at:
+            at = parent[at]
+        parent[v] = at

@@ -88,15 +88,16 @@ def minimum_spanning_forest(
     method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
     CPU to a GPU with room, if there is one and the method is known there.
     variants: of boruvka's steps on a GPU, as ``{"contract": "vertex"}``: a thread a vertex (or an
-    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub``
-    or on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
+    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub``,
+    ``naive`` or on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
 
     Ties go to the edge whose larger end is smaller, then to the smaller of the other ends, so that
     there is one answer, whatever the method: in rows that ascend that is the order of edge ids.
     Arrays are on the backend that found them. Deterministic. Cost: ``filter_boruvka`` and
     ``filter_kruskal`` read each arc a few times, and sort or join about three edges a vertex;
     ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive`` O(n² + m).
-    Raises UsageError for directed graphs, weights that are not finite, and unknown methods.
+    Raises UsageError for graphs that are directed or lack arcs' mirrors, weights that are not
+    finite, and unknown methods.
     """
     check_method(method, bool(variants or timed))
     check(graph)
@@ -110,11 +111,11 @@ def minimum_spanning_forest(
         raise UsageError(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
         )
-    ordered, origin = ascending(graph)
+    ordered, origin = ascending(graph.to_gpu() if where == "gpu" else graph)
     if where == "gpu":
         from mgraph.spanning_trees import spanning_forest_gpu
 
-        found = spanning_forest_gpu.run(ordered.to_gpu(), method, dict(variants or {}), timed)
+        found = spanning_forest_gpu.run(ordered, method, dict(variants or {}), timed)
     elif variants or timed:
         raise UsageError(
             "variants and times of boruvka's steps are of a GPU; on a CPU leave them out"

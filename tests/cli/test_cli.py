@@ -144,7 +144,8 @@ def test_what_cannot_be_printed(arguments):
         line = [sys.executable, "-m", "mgraph.cli.main", *arguments]
         found = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert found.returncode == 1
-    assert found.stderr == "mgraph: what was found cannot be printed: No space left on device\n"
+    told = "mgraph: something cannot be written or read: [Errno 28] No space left on device\n"
+    assert found.stderr == told
 
 
 def test_help_comes_at_once():

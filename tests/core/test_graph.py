@@ -63,13 +63,14 @@ def test_what_builders_know_is_so(graph):
     assert known["rows_ascend"]
     anew = Graph(graph.indptr, graph.indices, graph.weights, graph.directed)
     assert anew.rows_ascend
+    assert graph.symmetric == anew.symmetric
     if not graph.directed:
         assert known["symmetric"]
-        assert anew.symmetric
 
 
 def test_edges_in_one_direction_are_not_symmetric():
     ends = np.array([1, 2]), np.array([0, 1])
     directed = mgraph.from_edges(EdgeList(*ends), backend="cpu")
     assert not directed.symmetric
+    assert mgraph.from_edges(EdgeList(*map(np.append, ends, ends[::-1])), backend="cpu").symmetric
     assert mgraph.from_edges(EdgeList(*ends), directed=False, backend="cpu").symmetric

@@ -12,7 +12,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
 from mgraph.distributed import spanning_forest
-from mgraph.distributed.spanning_forest_plan import Standing, batch_edges, grouped
+from mgraph.distributed.spanning_forest_plan import Batches, Standing, batches_for, grouped
 from mgraph.io.folder import Folder
 from tests.spanning_trees.oracles import kruskal
 
@@ -50,7 +50,7 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     run = span(dataset, tmp_path / "f", cluster, batch=batch)
     assert_same(tmp_path / "f", whole)
     assert (run.total_weight, run.components) == (whole.total_weight, 1)
-    assert run.made == {None: 3, 10_000: 8 + 4 + 2 + 1, 1: 11 + 5 + 2 + 1}[batch]
+    assert run.made == {None: 2 + 1, 10_000: 11 + 5 + 2 + 1 + 1, 1: 11 + 5 + 2 + 1 + 1}[batch]
     names = {path.name for path in (tmp_path / "f").iterdir()}
     assert names == {"_manifest.json", "part-00000.parquet"}
     told = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
@@ -111,15 +111,15 @@ def test_resume_goes_on_from_the_forests_there_are(tmp_path, cluster, dataset, w
         span(dataset, out, cluster)
     with pytest.raises(DatasetError):
         mgraph.open_dataset(out)
-    with pytest.raises(UsageError, match="begun with --batch 10000, not 500; give the same"):
+    with pytest.raises(UsageError, match="begun with --batch 10000, and now it is 500; go on"):
         span(dataset, out, cluster, resume=True, batch=500)
     done = sorted(out.glob("*done.json"))
-    assert len(done) == levels[0] == 8
+    assert len(done) == levels[0] == 11
     done[3].unlink()
     done[4].write_text("[{")
     next(out.glob("_forest-0-00006-0*.parquet")).write_bytes(b"cut short")
     run = span(dataset, out, cluster, resume=True)
-    assert (run.made, run.kept) == (3 + 4 + 2 + 1, 5)
+    assert (run.made, run.kept) == (3 + 5 + 2 + 1 + 1, 8)
     assert_same(out, whole)
     assert not list(out.glob("_forest*"))
     (out / "_forest-0-00000-done.json").write_text("left by one that was killed")
@@ -136,16 +136,16 @@ def test_a_run_that_began_is_recognised(tmp_path, cluster, dataset):
         span(dataset, out, cluster, resume=True)
     asked = {"graph_identity": "x", "compression": "lz4", "batch": None}
     standing = Standing(Folder(tmp_path / "new"), "g", asked, False, False)
-    standing.begin(5)
+    standing.begin(Batches(5, 1))
     with pytest.raises(UsageError, match="another run has just begun in"):
-        standing.begin(5)
+        standing.begin(Batches(5, 1))
 
 
 def test_a_large_file_is_read_in_pieces(tmp_path, cluster, dataset, whole):
     edges = pa.concat_tables(pq.read_table(file) for file in sorted(dataset.glob("*.parquet")))
     pq.write_table(edges, tmp_path / "g.parquet", row_group_size=3000)
     run = span(tmp_path / "g.parquet", tmp_path / "f", cluster, batch=20_000, symmetrise=True)
-    assert run.made == 4 + 2 + 1
+    assert run.made == 5 + 2 + 1
     assert_same(tmp_path / "f", whole)
     part = mgraph.open_dataset(tmp_path / "g.parquet")[0]
     assert [len(piece) for piece in part.pieces(7000)] == [6000] * 13 + [len(part) - 78_000]
@@ -153,6 +153,24 @@ def test_a_large_file_is_read_in_pieces(tmp_path, cluster, dataset, whole):
     assert part.pieces(len(part)) == [part]
     rows = [len(piece.read()) for piece in part.pieces(7000)]
     assert rows == [len(piece) for piece in part.pieces(7000)]
+
+
+def test_forests_of_other_parts_are_not_gone_on_from(tmp_path, cluster, monkeypatch):
+    graph, out, run_parts = tmp_path / "g", tmp_path / "f", spanning_forest.run_parts
+
+    def interrupted(*arguments, verb, **options):
+        if verb == "msf-merge":
+            raise KeyboardInterrupt
+        return run_parts(*arguments, verb=verb, **options)
+
+    same = {"cluster": cluster, "progress": None, "overwrite": True}
+    mgraph.generate(graph, MODEL, parts=11, **same)
+    monkeypatch.setattr(spanning_forest, "run_parts", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        span(graph, out, cluster, batch=10_000)
+    mgraph.generate(graph, MODEL, parts=7, **same)  # the same edges
+    with pytest.raises(UsageError, match=f"{out} is not of {graph}, or that was changed"):
+        span(graph, out, cluster, resume=True)
 
 
 def test_finished_forests_outlive_a_damaged_part(tmp_path, cluster, dataset, whole):
@@ -182,7 +200,7 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
     for graph, result in ((other, out), (dataset, other)):
         with pytest.raises(UsageError, match=f"{result} is not of {graph}, or that was changed"):
             span(graph, result, cluster, resume=True)
-    with pytest.raises(UsageError, match="begun with --compression lz4, not zstd; give the same"):
+    with pytest.raises(UsageError, match="begun with --compression lz4, and now it is zstd"):
         span(dataset, out, cluster, resume=True, compression="zstd")
     with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
         span(other, other, cluster, overwrite=True)
@@ -228,20 +246,26 @@ def test_bad_data_leaves_nothing(tmp_path, cluster):
 
 def test_too_many_vertices_for_a_worker(cluster):
     with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
-        batch_edges(cluster, 1 << 36, 1 << 38)
-    assert batch_edges(cluster, 1000, 10_000) == 5000
+        batches_for(cluster, 1 << 36, 1 << 38)
+    with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
+        batches_for(cluster, 1 << 36, 1 << 38, 5)
+    found = batches_for(cluster, 1000, 10_000)
+    assert (found.least, found.share(10_000)) == (2, 5000)
+    assert batches_for(cluster, 1000, 10_000, 5) == (5, 1)
 
 
-class Sized:
-    def __init__(self, size):
-        self.size = size
-
-    def __len__(self):
-        return self.size
-
-
-def test_groups_are_alike():
-    parts = [[Sized(size)] for size in (5, 5, 5, 5, 5, 5, 5, 5, 1)]
-    assert [sum(map(len, group)) for group in grouped(parts, 21, fewer=False)] == [20, 21]
-    assert [len(group) for group in grouped(parts, 1, fewer=True)] == [2, 2, 2, 3]
-    assert [len(group) for group in grouped(parts[:3], 1, fewer=True)] == [3]
+@pytest.mark.parametrize(
+    ("sizes", "most", "least", "expected"),
+    [
+        ([5] * 8 + [1], 21, 1, [[0, 1, 2, 3], [4, 5, 6, 7, 8]]),
+        ([5] * 8 + [1], 100, 3, [[0, 1, 2], [3, 4, 5], [6, 7, 8]]),
+        ([10, 10, 10], 20, 1, [[0, 1], [2]]),
+        ([75] * 4, 100, 1, [[0], [1], [2], [3]]),
+        ([1, 50, 1], 10, 1, [[0], [1], [2]]),
+        ([3, 3], 6, 9, [[0], [1]]),
+        ([0, 0], 1, 1, [[0, 1]]),
+        ([], 1, 2, []),
+    ],
+)
+def test_groups(sizes, most, least, expected):
+    assert grouped(sizes, Batches(most, least)) == expected
