@@ -137,7 +137,7 @@ def _reduce(
     while True:
         sizes = [sum(map(len, parts)) for parts in inputs]
         if level:  # any two forests may be merged, so that there is an end
-            batches = Batches(max(batches.most, 2 * max(sizes)), 1)
+            batches = Batches(max(share, 2 * max(sizes)), 1)
         groups = grouped(sizes, batches) or [[]]
         joined = [tuple(part for place in group for part in inputs[place]) for group in groups]
         if len(groups) == 1:
@@ -221,6 +221,7 @@ def spanning_forest_dataset(
     }
     standing = Standing(folder, graph, asked, resume, overwrite)
     if standing.finished:
+        clear(folder)  # a run may have been killed while it did so
         return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
 
     with entered(cluster) as cluster:

@@ -115,7 +115,6 @@ class Standing:
             self.finished = manifests.read(folder)
             how = {"compression": self.finished.compression, "batch": asked["batch"]}
             self._check(how | (self.finished.forest or {}))
-            clear(folder)  # a run may have been killed while it did so
         elif _RUN in self._ours:
             self.began = self._read_run()
             self._check(self.began)
