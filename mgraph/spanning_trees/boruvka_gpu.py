@@ -7,8 +7,7 @@ work-efficient scan there, for which CUB's stands here; step 5 with a thread an 
 
 Cost of a round: each arc is read in steps 1 (twice by edges), 5 (count) and 5 (write), with its
 vertex by binary search where a thread has an arc; three waits for the device, and one for each jump
-of step 3. Device
-bytes: 12 an arc of the graph, 32 an arc of the first round, 24 a vertex.
+of step 3. Device bytes: 12 an arc of the graph, 32 an arc of the first round, 24 a vertex.
 """
 
 from collections.abc import Iterator
@@ -34,8 +33,8 @@ class Variants:
 
     choose, count, contract: ``edge`` or ``vertex``, a thread each; contract (with count) also on
     the ``host``. colours: ``jump``, halving all ways at a time, or ``walk``, each vertex alone, as
-    in the paper. scan: ``cub``, which is work-efficient, ``naive``, with
-    O(n log n) additions, or ``host``.
+    in the paper. scan: ``cub``, which is work-efficient, ``naive``, with O(n log n) additions, or
+    ``host``.
     """
 
     choose: str = "edge"
