@@ -50,7 +50,7 @@ def an_edge(graph: mgraph.Graph) -> mgraph.Graph:
     """Two vertices and an edge, with a weight where the graph has some."""
     end = graph.indices[:1] * 0
     weight = None if graph.weights is None else graph.weights[:1]
-    return mgraph.from_edges(mgraph.EdgeList(end + 1, end, weight), directed=False)
+    return mgraph.from_edges(mgraph.EdgeList(end + 1, end, weight), directed=False, backend="gpu")
 
 
 def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:

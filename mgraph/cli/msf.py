@@ -105,12 +105,21 @@ def _read(graph: str, options: dict[str, Any]) -> mgraph.Graph:
     return read
 
 
+def _an_edge(graph: mgraph.Graph) -> mgraph.Graph:
+    """Two vertices and an edge, of the graph's types, where it is."""
+    end = graph.indices[:1] * 0
+    weight = None if graph.weights is None else graph.weights[:1]
+    edges = mgraph.EdgeList(end + 1, end, weight)
+    return mgraph.from_edges(edges, directed=False, backend=graph.backend)
+
+
 def _here(read: mgraph.Graph, options: dict[str, Any]) -> mgraph.SpanningForest:
     from mgraph.distributed.progress import quantity
 
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
         how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
+    mgraph.minimum_spanning_forest(_an_edge(read), **how)  # compiles what will be timed
     began = time.perf_counter()
     forest = mgraph.minimum_spanning_forest(read, **how)
     seconds = time.perf_counter() - began
