@@ -1,18 +1,18 @@
-"""Edges to compressed sparse rows on the CPU: two counting sorts.
+"""Edges to compressed sparse rows on the CPU: a counting sort by source, then each row by itself.
 
-Arcs are sorted by destination, then stably by source: so each row ends up in ascending order of
-destinations in O(n + m), and the result does not depend on the order of the edges, but for
-parallel edges of different weight, which a pass over each row puts in order.
-Cost: four passes over the arcs and two random writes each; memory: the arcs twice.
+Rows end up in ascending order of destinations, and parallel arcs in that of weights, so that the
+result does not depend on the order of the edges. Cost: a random write for each arc, next to each
+other where sources ascend, as in a dataset's parts, and O(log d) for the sort in a row of d;
+memory: the arcs twice.
 """
-
-from typing import Any
 
 import numpy as np
 from numba import njit
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+
+_SHORT_ROW = 64
 
 
 @njit(cache=True, nogil=True)
@@ -23,16 +23,39 @@ def _count(keys, starts):
 
 
 @njit(cache=True, nogil=True)
-def _scatter(keys, others, weights, cursor, out_keys, out_others, out_weights):
-    """A stable counting sort's last pass; ``cursor[k]``: where the next k goes."""
-    for i in range(keys.size):
-        key = keys[i]
-        at = cursor[key]
-        cursor[key] = at + 1
-        out_keys[at] = key
-        out_others[at] = others[i]
+def _scatter(src, dst, weights, cursor, indices, out_weights):
+    """Put each arc into its row; ``cursor[u]``: where the next of u goes."""
+    for i in range(src.size):
+        at = cursor[src[i]]
+        cursor[src[i]] = at + 1
+        indices[at] = dst[i]
         if weights.size:
             out_weights[at] = weights[i]
+
+
+@njit(cache=True, nogil=True)
+def _order_rows(indptr, indices, weights):
+    """Put each row in ascending order of destinations, stably: short ones by insertion."""
+    for row in range(indptr.size - 1):
+        begin, end = indptr[row], indptr[row + 1]
+        if end - begin > _SHORT_ROW:
+            order = np.argsort(indices[begin:end], kind="mergesort")
+            indices[begin:end] = indices[begin:end][order]
+            if weights.size:
+                weights[begin:end] = weights[begin:end][order]
+            continue
+        for i in range(begin + 1, end):
+            vertex, j = indices[i], i
+            while j > begin and indices[j - 1] > vertex:
+                j -= 1
+            for k in range(i, j, -1):
+                indices[k] = indices[k - 1]
+            indices[j] = vertex
+            if weights.size:
+                weight = weights[i]
+                for k in range(i, j, -1):
+                    weights[k] = weights[k - 1]
+                weights[j] = weight
 
 
 @njit(cache=True, nogil=True)
@@ -66,16 +89,6 @@ def _merge(indptr, indices, weights):
     return kept
 
 
-def _sorted_by(keys: Any, others: Any, weights: Any, n: int) -> tuple[Any, Any, Any, Any]:
-    """``(starts, keys, others, weights)``, stably sorted by key."""
-    starts = np.zeros(n + 1, np.int64)
-    _count(keys, starts)
-    np.cumsum(starts, out=starts)
-    out = np.empty_like(keys), np.empty_like(others), np.empty_like(weights)
-    _scatter(keys, others, weights, starts[:-1].copy(), *out)
-    return starts, *out
-
-
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
     """A CSR graph of checked edges; ``mgraph.from_edges`` tells what the choices mean."""
     src, dst = edges.src, edges.dst
@@ -89,8 +102,12 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
         back = src != dst
         weight = np.concatenate([weight, weight[back]]) if weight.size else weight
         src, dst = np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]])
-    _, dst, src, weight = _sorted_by(dst, src, weight, n)
-    indptr, src, indices, weights = _sorted_by(src, dst, weight, n)
+    indptr = np.zeros(n + 1, np.int64)
+    _count(src, indptr)
+    np.cumsum(indptr, out=indptr)
+    indices, weights = np.empty_like(dst), np.empty_like(weight)
+    _scatter(src, dst, weight, indptr[:-1].copy(), indices, weights)
+    _order_rows(indptr, indices, weights)
     if weights.size:
         _order_parallel(indptr, indices, weights)
     if merge:
