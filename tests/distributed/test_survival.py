@@ -13,6 +13,7 @@ import pytest
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
+from mgraph.distributed import fan_out
 from mgraph.distributed.tasks import run_parts
 
 # Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.
@@ -67,6 +68,29 @@ def test_a_worker_killed_half_way_is_made_good(tmp_path):
         assert not list(out.glob(".*"))
         assert result.manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
         assert mgraph.verify(out, regenerate=0.05, cluster=cluster, progress=None).ok
+
+
+def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
+    begun = tmp_path / "begun"
+
+    def load(name):
+        if not begun.exists():
+            begun.touch()
+            time.sleep(60)
+        return name
+
+    with mgraph.connect(threaded=True, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        (pid,) = cluster.client.run(os.getpid).values()
+
+        def kill():
+            while not begun.exists():
+                time.sleep(0.01)
+            os.kill(pid, signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        assert fan_out.load_everywhere(cluster, load, "g", 1, None) == "g"
+        killer.join()
 
 
 @pytest.mark.parametrize("where", [{"workers": 2}, {"threaded": True}])
