@@ -28,7 +28,6 @@ from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.counters import counted_edges
-from mgraph.distributed.fan_out import named
 from mgraph.distributed.spanning_forest_plan import (
     Batches,
     ForestPlan,
@@ -209,13 +208,12 @@ def spanning_forest_dataset(
             f"a spanning forest is of an undirected graph, and {dataset.location} lists arcs; "
             "--symmetrise takes each for both directions"
         )
-    graph, identity = named(location)
-    folder = Folder(out)
+    graph, folder = dataset.location, Folder(out)
     if folder.same_as(dataset.folder):
         raise UsageError(f"{folder} is the graph; write its forest to another folder")
     folder.check_writable()
     asked = {
-        "graph_identity": identity_of(dataset, identity.name),
+        "graph_identity": identity_of(dataset),
         "compression": compression,
         "batch": None if batch is None else int(batch),
     }

@@ -13,8 +13,9 @@ from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
-from mgraph.io.dataset import PART_NAME, EdgeDataset, Part
+from mgraph.io.dataset import PART_NAME, EdgeDataset, Part, packed
 from mgraph.io.folder import Folder
+from mgraph.io.formats import identify_dataset
 from mgraph.io.manifest import Manifest, PartRecord
 
 # Of a batch and of the vertices, at the worst moment: building the graph, or its forest.
@@ -190,10 +191,10 @@ def _of_a_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def identity_of(dataset: EdgeDataset, name: str) -> str:
-    """What forests of a dataset's parts are told from others by. name: of its edges."""
+def identity_of(dataset: EdgeDataset) -> str:
+    """What forests of a dataset's parts are told from others by: its edges, n, and the parts."""
     parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
-    told = repr((name, dataset.n, parts)).encode()
+    told = repr((identify_dataset(dataset).name, dataset.n, parts)).encode()
     return hashlib.sha256(told).hexdigest()[:16]
 
 
@@ -225,20 +226,7 @@ def grouped(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
 
     One that is larger than allowed stands alone.
     """
-    count = max(batches.least, len(_packed(sizes, batches.most)))
+    count = max(batches.least, len(packed(sizes, batches.most)))
     bounds = range(batches.most)
-    enough = bisect_left(bounds, True, key=lambda bound: len(_packed(sizes, bound)) <= count)
-    return _packed(sizes, enough)
-
-
-def _packed(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Group after group filled."""
-    groups: list[list[int]] = []
-    held = 0
-    for place, size in enumerate(sizes):
-        if not groups or held + size > most:
-            groups.append([])
-            held = 0
-        groups[-1].append(place)
-        held += size
-    return groups
+    enough = bisect_left(bounds, True, key=lambda bound: len(packed(sizes, bound)) <= count)
+    return packed(sizes, enough)

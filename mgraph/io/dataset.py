@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,22 @@ PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is 
 def part_name(index: int) -> str:
     """``part-00000.parquet`` and on."""
     return f"part-{index:05d}.parquet"
+
+
+def packed(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Places of neighbours in groups of at most so much in all, each as full as it can be.
+
+    One that is larger stands alone.
+    """
+    groups: list[list[int]] = []
+    held = 0
+    for place, size in enumerate(sizes):
+        if not groups or held + size > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(place)
+        held += size
+    return groups
 
 
 class Part:
@@ -54,20 +69,15 @@ class Part:
         """Itself, or where it has more edges, parts of at most so many, or of one row group."""
         if len(self) <= most:
             return [self]
-        pieces: list[list[int]] = []  # their row groups' rows
-        for rows in self.group_rows():
-            if not pieces or sum(pieces[-1]) + rows > most:
-                pieces.append([])
-            pieces[-1].append(rows)
-        stops = list(accumulate(map(len, pieces)))
+        rows = self.group_rows()
         return [
             Part(
                 self.folder,
-                replace(self.record, rows=sum(rows)),
+                replace(self.record, rows=sum(rows[place] for place in places)),
                 self.dtypes,
-                slice(stop - len(rows), stop),
+                slice(places[0], places[-1] + 1),
             )
-            for rows, stop in zip(pieces, stops, strict=True)
+            for places in packed(rows, most)
         ]
 
     def _check_rows(self, rows: int) -> None:

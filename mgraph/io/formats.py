@@ -81,15 +81,19 @@ class Identity(NamedTuple):
 def identify(location: str) -> Identity:
     """The identity of a graph. Raises DatasetError where there is none."""
     if format_of(location)[0] is None:
-        dataset = EdgeDataset(location)
-        if dataset.has_manifest:
-            return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
-        stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
-        return Identity(_digest(location, stamps), dataset.m)
+        return identify_dataset(EdgeDataset(location))
     if not os.path.exists(location):
         raise DatasetError(f"{location} does not exist")
     folder, name = folder_and_name(location)
     return Identity(_digest(location, [folder.stamp(name)]), 0)
+
+
+def identify_dataset(dataset: EdgeDataset) -> Identity:
+    """The identity of a graph whose dataset is open."""
+    if dataset.has_manifest:
+        return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
+    stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
+    return Identity(_digest(dataset.location, stamps), dataset.m)
 
 
 def _digest(location: str, stamps: Any) -> str:
