@@ -52,8 +52,8 @@ def follow_parts(
     """Yield each index with its finished future, as they come; ``futures`` is emptied.
 
     sizes: each part's, in ``unit``, for the progress line; watch: what is done of all, where a part
-    takes long. A worker that dies has its tasks done by
-    another. When a task fails, the rest is cancelled, what runs is awaited, its error raised.
+    takes long. A worker that dies has its tasks done by another. When a task fails, the rest is
+    cancelled, what runs is awaited, its error raised.
     """
     from distributed import as_completed
     from distributed.comm import CommClosedError
@@ -76,7 +76,7 @@ def follow_parts(
             "workers died again and again while they worked on one part; mostly they ran out of "
             "memory: use fewer workers, more --parts or a smaller --batch"
         ) from error
-    except (CommClosedError, TimeoutError) as error:
+    except CommClosedError as error:
         raise ClusterError(LOST) from error
     except BaseException:
         _cancel(cluster.client, futures)
