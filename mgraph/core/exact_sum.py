@@ -13,8 +13,8 @@ _TERMS = 1 << 30  # whose words' sums fit into int64
 def exact_sum(values: Any) -> int | Fraction:
     """The sum of finite numbers: an int of integers, a Fraction of floats.
 
-    values: NumPy or CuPy, ``(k,)``, int32, int64, float32 or float64. Cost: two passes for integers,
-    two for each power of two among floats.
+    values: NumPy or CuPy, ``(k,)``, int32, int64, float32 or float64. Cost: two passes for
+    integers, two for each power of two among floats.
     """
     if values.dtype.kind == "i":
         return _whole_sum(values)
