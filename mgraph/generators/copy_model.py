@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.graph import MAX_N
-from mgraph.errors import UsageError
+from mgraph.errors import OutOfMemoryError, UsageError
 
 MAX_D = 4096
 MAX_WEIGHT = (1 << 31) - 1
-METHODS = ("cuppa_hash",)
+METHODS = ("cuppa_hash", "cuppa", "copy", "copy_hash", "ba")
+ON_GPU = ("cuppa_hash", "cuppa")
+WHOLE = ("cuppa", "copy", "ba")  # make an edge from those before, which they keep
+_GIB = 1 << 30
 
 
 def _whole(name: str, value: Any, low: int, high: int) -> int:
@@ -34,7 +37,9 @@ class CopyModel:
     """A graph, fully determined: the same parameters give the same edges everywhere.
 
     n: vertices, d < n <= 2^40. d: edges a vertex, 1 to 4096. p: probability of a direct edge, in
-    [0, 1]; it acts as the nearest multiple of 2^-32. seed: in [0, 2^64). method: the algorithm.
+    [0, 1]; it acts as the nearest multiple of 2^-32. seed: in [0, 2^64). method: the algorithm,
+    on which the edges depend (``copy`` and ``cuppa`` make the same, as ``copy_hash`` and
+    ``cuppa_hash`` do).
     weights: (low, high), both within, 0 <= low <= high < 2^31: then each edge has an int32 weight,
     a hash of its endpoints and the seed. Raises UsageError where a parameter is out of its range.
     """
@@ -63,6 +68,11 @@ class CopyModel:
         object.__setattr__(self, "p", float(self.p))
         if self.method not in METHODS:
             raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {self.method!r}")
+        if self.method == "ba" and self.p != 0.5:
+            raise UsageError(
+                f"method ba is preferential attachment alone, which is p = 0.5, and p is {self.p}; "
+                "the other methods take any p"
+            )
         if self.weights is not None:
             if not isinstance(self.weights, (tuple, list)) or len(self.weights) != 2:
                 raise UsageError(f"weights must be (low, high), and is {self.weights!r}")
@@ -70,6 +80,24 @@ class CopyModel:
             if low > high:
                 raise UsageError(f"weights go from low to high, and {low} is above {high}")
             object.__setattr__(self, "weights", (low, high))
+
+    @property
+    def whole(self) -> bool:
+        """Whether the method makes a graph as a whole, in one memory, and not range by range."""
+        return self.method in WHOLE
+
+    def check_room(self, stop: int, free: int, where: str) -> None:
+        """Raise OutOfMemoryError unless the endpoints of vertices below ``stop`` fit.
+
+        free: the bytes that ``where`` has, which names it.
+        """
+        needed = self.edges_before(stop) * self.dtype.itemsize
+        if needed > free:
+            raise OutOfMemoryError(
+                f"method {self.method} keeps all endpoints in one memory, which needs "
+                f"{needed / _GIB:,.1f} GiB, and {where} has {free / _GIB:,.1f} GiB; use method "
+                "cuppa_hash, which makes any range of a graph without the others"
+            )
 
     @property
     def m(self) -> int:

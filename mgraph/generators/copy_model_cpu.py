@@ -1,4 +1,4 @@
-"""Checks that rows read from a file are rows that the copy model can make."""
+"""Rows of the edge list that are known beforehand, and checks of rows that are read."""
 
 import numpy as np
 from numba import int64, njit, uint64
@@ -51,6 +51,34 @@ def _check(src, dst, v, slot, d):
                 return checksum, row, REPEATED, v, slot
             v, slot, begin = v + 1, int64(0), row + 1
     return checksum, -1, GOOD, v, slot
+
+
+@njit(cache=True, nogil=True)
+def _fill_sources(first, stop, d, src):
+    row = 0
+    for v in range(first, stop):
+        for _ in range(min(v, d)):
+            src[row] = v
+            row += 1
+
+
+def fill_sources(model: CopyModel, part: range, src: np.ndarray) -> None:
+    """Write the sources of a vertex range's edges; src: of shape (edges of the range,)."""
+    _fill_sources(part.start, part.stop, model.d, src)
+
+
+@njit(cache=True, nogil=True)
+def _fill_clique(first, stop, dst):
+    row = 0
+    for v in range(first, stop):
+        for u in range(v):
+            dst[row] = u
+            row += 1
+
+
+def fill_clique(part: range, dst: np.ndarray) -> None:
+    """Write the endpoints of vertices ``part`` of the clique, to dst's first elements."""
+    _fill_clique(part.start, part.stop, dst)
 
 
 class RowCheck:

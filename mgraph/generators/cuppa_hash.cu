@@ -1,7 +1,5 @@
 // cuPPA-Hash: every edge of the copy model by itself; cuppa_hash_cpu.py explains the method and
-// holds the same bits. The host defines
-//   MGRAPH_D         edges a vertex, a compile-time constant: divisions and comparisons unroll
-//   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
+// holds the same bits. copy_model.cuh says what the host defines.
 //
 // cuppa_hash_fill_short (d <= 32): a warp owns a tile of whole vertices, about 1024 edges. Each
 //   lane follows one chain and takes the tile's next edge as soon as its chain ends, so lanes
@@ -13,45 +11,14 @@
 //   drawing slot after slot gives: a slot is refused x only if a lower slot holds x, and from then
 //   on some lower slot holds x for ever.
 
-#include <mgraph/hash.cuh>
+#include <mgraph/copy_model.cuh>
 
-using mgraph::stream_key;
-using mgraph::u32;
-using mgraph::u64;
-
-constexpr u32 D = MGRAPH_D;
-using vertex_t = MGRAPH_VERTEX_T;
-
-template <typename T> struct unsigned_of;
-template <> struct unsigned_of<int> { using type = u32; };
-template <> struct unsigned_of<long long> { using type = u64; };
-using uvertex = unsigned_of<vertex_t>::type;
-
-constexpr u32 full_warp = 0xFFFFFFFFu;
-
-struct copy_model {
-  u64 threshold;  // a coin below it makes a direct edge
-  stream_key stream;
-};
-
-// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and tells whether the chain ends at v.
-__device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
-  const u64 h = mgraph::philox(u64(v) * D + slot, model.stream, key);
-  const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(v), v1 = u32(u64(v) >> 32);
-  const u64 t0 = u64(h0) * v0;
-  const u64 t1 = u64(h1) * v0 + (t0 >> 32);
-  const u64 t2 = u64(h0) * v1 + u32(t1);
-  const u64 s0 = u64(u32(t0)) * D;
-  const u64 s1 = u64(u32(t2)) * D + (s0 >> 32);
-  v = uvertex(u64(h1) * v1 + (t1 >> 32) + (t2 >> 32));
-  slot = u32(s1 >> 32);
-  return u64(u32(s1)) < model.threshold || v < D;
-}
+using namespace mgraph;
 
 // Where the chain of one slot ends; `attempt` counts for its first draw alone.
 __device__ uvertex endpoint(const copy_model& model, uvertex v, u32 slot, u32 attempt) {
-  u32 key = model.stream.key + attempt * mgraph::attempt_key_step;
-  while (!draw(model, key, v, slot)) key = model.stream.key;
+  u32 key = model.key(attempt);
+  while (!draw(model, key, v, slot)) key = model.key(0);
   return v;
 }
 
@@ -64,10 +31,10 @@ extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long sto
     for (long long u = threadIdx.x; u < v; u += blockDim.x) {
       dst[row + u] = vertex_t(u);
       if (src) src[row + u] = vertex_t(v);
-      sum += mgraph::edge_hash(v, u);
+      sum += edge_hash(v, u);
     }
   }
-  mgraph::add_checksum(sum, checksum);
+  add_checksum(sum, checksum);
 }
 
 #if MGRAPH_D <= 32
@@ -154,29 +121,23 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
 #pragma unroll
       for (u32 i = 0; i < quad_ids; ++i) {
         starts.id[i] = vertex_t(base + (q * quad_ids + i) / D);
-        sum += mgraph::edge_hash(u64(starts.id[i]), u64(ends.id[i]));
+        sum += edge_hash(u64(starts.id[i]), u64(ends.id[i]));
       }
       reinterpret_cast<quad*>(dst + row0)[q] = ends;
       if (src) reinterpret_cast<quad*>(src + row0)[q] = starts;
     }
     for (u32 i = quads * quad_ids + lane; i < edges; i += 32) {
       const vertex_t start = vertex_t(base + i / D);
-      sum += mgraph::edge_hash(u64(start), u64(tile[i]));
+      sum += edge_hash(u64(start), u64(tile[i]));
       dst[row0 + i] = tile[i];
       if (src) src[row0 + i] = start;
     }
     __syncwarp();
   }
-  mgraph::add_checksum(sum, checksum);
+  add_checksum(sum, checksum);
 }
 
 #endif
-
-__device__ constexpr u32 table_size() {
-  u32 size = 64;
-  while (size < 2 * D) size *= 2;
-  return size;
-}
 
 // Edges of vertices first .. stop-1, all at or above D. src may be null. One block a vertex.
 // Dynamic shared memory: the table, 8 * table_size() bytes, then the attempts, 4 * D bytes.
@@ -199,7 +160,7 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
       for (bool placed = false; !placed;) {
         const u64 end = endpoint(model, uvertex(v), slot, attempt);
         const u64 claim = end << 12 | slot;
-        u32 at = u32(mgraph::mix64(end)) % table_size();
+        u32 at = u32(mix64(end)) % table_size();
         for (;;) {
           u64 held = atomicCAS(&table[at], vacant, claim);
           if (held == vacant) {
@@ -225,9 +186,9 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
       const u32 slot = u32(held) & 4095;
       dst[row0 + slot] = vertex_t(held >> 12);
       if (src) src[row0 + slot] = vertex_t(v);
-      sum += mgraph::edge_hash(u64(v), held >> 12);
+      sum += edge_hash(u64(v), held >> 12);
     }
     __syncthreads();
   }
-  mgraph::add_checksum(sum, checksum);
+  add_checksum(sum, checksum);
 }

@@ -1,16 +1,17 @@
 """The front door of the preferential-attachment generators: validate, choose a backend, call."""
 
+import dataclasses
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
-from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model import ON_GPU, CopyModel
 
 CHECKSUM_MASK = (1 << 64) - 1
 
@@ -20,6 +21,23 @@ class Generated(NamedTuple):
 
     edges: EdgeList
     checksum: int
+
+
+def resolve(model: CopyModel, backend: str) -> str:
+    """Where a model's method runs: ``backend``, or what ``auto`` finds for it.
+
+    Raises UsageError for ``gpu`` and a method of CPUs, DeviceError for ``gpu`` without a device.
+    """
+    if model.method in ON_GPU:
+        return backends.resolve(backend)
+    if backend == "gpu":
+        same = {"copy": "cuppa", "copy_hash": "cuppa_hash"}.get(model.method)
+        raise UsageError(
+            f"method {model.method} runs on one CPU core; use --backend cpu"
+            + (f", or method {same}, which makes the same edges on a GPU" if same else "")
+        )
+    backends.resolve("cpu" if backend == "auto" else backend)
+    return "cpu"
 
 
 def _checked(model: CopyModel, part: range | None) -> range:
@@ -34,13 +52,46 @@ def _empty(model: CopyModel, rows: int) -> EdgeList:
     return EdgeList(*(np.empty(rows, dtype) for dtype in model.columns.values()))
 
 
-def _fill(model: CopyModel, block: range, made: EdgeList, row: int, end: int) -> int:
-    """Make a block's edges at ``made``'s rows ``row`` to ``end``; returns their checksum."""
-    from mgraph.generators import cuppa_hash_cpu, edge_weights_cpu
+def endpoints(model: CopyModel, stop: int | None = None, *, backend: str = "auto") -> Any:
+    """The endpoints, ``dst``, of all edges of vertices below ``stop``, by default n.
 
-    here = made.rows(row, end)
-    checksum = cuppa_hash_cpu.fill_range(model, block, here.src, here.dst)
-    return edge_weights_cpu.fill(model, here) if model.weights else checksum
+    For methods that make a graph as a whole (``model.whole``). Returns an array of shape (edges of
+    these vertices,) and ``model.dtype``, NumPy's from the CPU and CuPy's from the GPU. Raises
+    OutOfMemoryError, before anything is made, where it does not fit, and what ``resolve`` raises.
+    """
+    stop = model.n if stop is None else stop
+    if resolve(model, backend) == "gpu":
+        from mgraph.generators import preferential_attachment_gpu
+
+        return preferential_attachment_gpu.endpoints(model, stop)
+    import psutil
+
+    from mgraph.generators import ba_cpu, copy_cpu, copy_model_cpu
+
+    model.check_room(stop, psutil.virtual_memory().available, "this machine")
+    dst = np.empty(model.edges_before(stop), model.dtype)
+    copy_model_cpu.fill_clique(range(min(model.d, stop)), dst)
+    (ba_cpu if model.method == "ba" else copy_cpu).endpoints(model, dst)
+    return dst
+
+
+def _fill(model: CopyModel, block: range, made: EdgeList, ends: np.ndarray | None) -> int:
+    """Make a block's edges; returns their checksum. ends: all endpoints, where there are some."""
+    from mgraph.core.edge_list_cpu import checksum
+    from mgraph.generators import copy_hash_cpu, copy_model_cpu, cuppa_hash_cpu, edge_weights_cpu
+
+    if model.method == "cuppa_hash":
+        total = cuppa_hash_cpu.fill_range(model, block, made.src, made.dst)
+        return edge_weights_cpu.fill(model, made) if model.weights else total
+    copy_model_cpu.fill_sources(model, block, made.src)
+    if ends is not None:
+        made.dst[:] = ends[model.edges_before(block.start) : model.edges_before(block.stop)]
+    else:
+        middle = min(max(block.start, model.d), block.stop)
+        copy_model_cpu.fill_clique(range(block.start, middle), made.dst)
+        rows = model.edges_in(range(block.start, middle))
+        copy_hash_cpu.endpoints(model, middle, made.dst[rows:])
+    return edge_weights_cpu.fill(model, made) if model.weights else checksum(made)
 
 
 def edges(
@@ -52,27 +103,30 @@ def edges(
 ) -> Generated:
     """The edges whose source lies in a range of vertices, as arrays, without Dask.
 
-    part: a range of vertices, by default all; ``model.split(k)`` gives k of them. backend: auto,
-    cpu or gpu. threads: CPU threads, by default one a core. Returns ``(edges, checksum)``:
-    ``src`` and ``dst`` of shape (edges of the range,) and ``model.dtype``, ``src`` ascending, with
-    ``weight`` where the model has weights; NumPy arrays from the CPU and CuPy arrays from the GPU,
-    equal to the bit.
-    Raises UsageError for a bad range, DeviceError for ``gpu`` without a device.
+    part: a range of vertices, by default all; ``model.split(k)`` gives k of them. A method that
+    makes a graph as a whole makes all vertices before the range, too. backend: auto, cpu or gpu.
+    threads: CPU threads, by default one a core. Returns ``(edges, checksum)``: ``src`` and ``dst``
+    of shape (edges of the range,) and ``model.dtype``, ``src`` ascending, with ``weight`` where the
+    model has weights; NumPy arrays from the CPU and CuPy arrays from the GPU, equal to the bit.
+    Raises UsageError for a bad range or a backend that the method lacks, DeviceError for ``gpu``
+    without a device, OutOfMemoryError where a whole graph does not fit.
     """
     part = _checked(model, part)
-    if backends.resolve(backend) == "gpu":
-        from mgraph.generators import cuppa_hash_gpu
+    if resolve(model, backend) == "gpu":
+        from mgraph.generators import preferential_attachment_gpu
 
-        return Generated(*cuppa_hash_gpu.edges(model, part))
+        return Generated(*preferential_attachment_gpu.edges(model, part))
+    ends = endpoints(model, part.stop, backend="cpu") if model.whole else None
     rows = model.edges_in(part)
     made = _empty(model, rows)
+    if ends is not None:
+        made = dataclasses.replace(made, dst=ends[model.edges_before(part.start) :])
     threads = min(threads or len(os.sched_getaffinity(0)), max(1, rows >> 16))
     share = -(-rows // threads) if rows else 1
 
     def fill(block: range) -> int:
         row = model.edges_in(range(part.start, block.start))
-        end = row + model.edges_in(block)
-        return _fill(model, block, made, row, end)
+        return _fill(model, block, made.rows(row, row + model.edges_in(block)), ends)
 
     with ThreadPoolExecutor(threads) as pool:
         checksum = sum(pool.map(fill, model.blocks(part, share)))
@@ -80,25 +134,35 @@ def edges(
 
 
 def stream(
-    model: CopyModel, part: range, *, backend: str = "cpu", block_edges: int = 1 << 20
+    model: CopyModel,
+    part: range,
+    *,
+    backend: str = "cpu",
+    block_edges: int = 1 << 20,
+    ends: Any = None,
 ) -> Iterator[Generated]:
     """The same edges in blocks of whole vertices, in order, in host memory that is used again.
 
-    A block is valid until the next is asked for; the checksums of all blocks add up to the part's
-    (a GPU adds its edges up as it goes, and gives the sum with the last block). Memory, whatever
-    the part's size: one block on the CPU; with the GPU two pinned and two on the device.
+    ends: what ``endpoints`` returned on the same backend, of a method that makes a graph as a
+    whole; without it they are made here, up to the part's end. A block is valid until the next is
+    asked for; the checksums of all blocks add up to the part's (a GPU adds its edges up as it goes,
+    and gives the sum with the last block). Memory beside ``ends``, whatever the part's size: one
+    block on the CPU; with the GPU two pinned and two on the device.
     """
     part = _checked(model, part)
-    if backends.resolve(backend) == "gpu":
-        from mgraph.generators import cuppa_hash_gpu
+    backend = resolve(model, backend)
+    if model.whole and ends is None:
+        ends = endpoints(model, part.stop, backend=backend)
+    if backend == "gpu":
+        from mgraph.generators import preferential_attachment_gpu
 
-        for on_gpu in cuppa_hash_gpu.stream(model, part, block_edges):
+        for on_gpu in preferential_attachment_gpu.stream(model, part, block_edges, ends):
             yield Generated(*on_gpu)
         return
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     made = _empty(model, capacity)
     for block in blocks:
-        rows = model.edges_in(block)
-        checksum = _fill(model, block, made, 0, rows)
-        yield Generated(made.rows(0, rows), checksum)
+        here = made.rows(0, model.edges_in(block))
+        checksum = _fill(model, block, here, ends)
+        yield Generated(here, checksum)

@@ -14,13 +14,15 @@ struct grid_barrier {
   unsigned long long* arrived;  // 0 at the launch
   unsigned long long awaited;
 
-  __device__ void wait() {
+  // pause: nanoseconds between two looks, for launches of so many blocks that their looks add up.
+  __device__ void wait(unsigned pause = 0) {
     __syncthreads();
     if (threadIdx.x == 0) {
       awaited += gridDim.x;
       fence();
       atomicAdd(arrived, 1ULL);
       while (*(volatile unsigned long long*)arrived < awaited) {
+        if (pause) __nanosleep(pause);
       }
       fence();
     }

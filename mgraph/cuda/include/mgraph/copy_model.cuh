@@ -1,0 +1,48 @@
+// The copy model's draws, for the kernels of its generators. The host defines
+//   MGRAPH_D         edges a vertex, a compile-time constant: divisions and comparisons unroll
+//   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
+#pragma once
+
+#include <mgraph/hash.cuh>
+
+namespace mgraph {
+
+constexpr u32 D = MGRAPH_D;
+using vertex_t = MGRAPH_VERTEX_T;
+
+template <typename T> struct unsigned_of;
+template <> struct unsigned_of<int> { using type = u32; };
+template <> struct unsigned_of<long long> { using type = u64; };
+using uvertex = unsigned_of<vertex_t>::type;
+
+// Places of a hash table of a vertex's endpoints, which is half full at most.
+__device__ constexpr u32 table_size() {
+  u32 size = 64;
+  while (size < 2 * D) size *= 2;
+  return size;
+}
+
+constexpr u32 full_warp = 0xFFFFFFFFu;
+
+struct copy_model {
+  u64 threshold;  // a coin below it makes a direct edge
+  stream_key stream;
+
+  __device__ u32 key(u32 attempt) const { return stream.key + attempt * attempt_key_step; }
+};
+
+// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and tells whether the edge ends at v.
+__device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
+  const u64 h = philox(u64(v) * D + slot, model.stream, key);
+  const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(v), v1 = u32(u64(v) >> 32);
+  const u64 t0 = u64(h0) * v0;
+  const u64 t1 = u64(h1) * v0 + (t0 >> 32);
+  const u64 t2 = u64(h0) * v1 + u32(t1);
+  const u64 s0 = u64(u32(t0)) * D;
+  const u64 s1 = u64(u32(t2)) * D + (s0 >> 32);
+  v = uvertex(u64(h1) * v1 + (t1 >> 32) + (t2 >> 32));
+  slot = u32(s1 >> 32);
+  return u64(u32(s1)) < model.threshold || v < D;
+}
+
+}  // namespace mgraph

@@ -1,0 +1,26 @@
+// Words that some threads write while others read them, each by itself: no order among them.
+#pragma once
+
+namespace mgraph {
+
+__device__ __forceinline__ int load_relaxed(const int* address) {
+  int value;
+  asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];" : "=r"(value) : "l"(address) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ long long load_relaxed(const long long* address) {
+  long long value;
+  asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(value) : "l"(address) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void store_relaxed(int* address, int value) {
+  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
+__device__ __forceinline__ void store_relaxed(long long* address, long long value) {
+  asm volatile("st.relaxed.gpu.global.b64 [%0], %1;" ::"l"(address), "l"(value) : "memory");
+}
+
+}  // namespace mgraph

@@ -1,0 +1,70 @@
+"""The copy model on one core, reading stored endpoints: the graph that ``cuppa`` makes on a GPU.
+
+Source: R. Kumar et al., "Stochastic models for the web graph", FOCS 2000, as in section 2.4 of
+"Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free networks".
+Slot after slot, an endpoint is drawn (``copy_draws_cpu``); one that a lower slot of the vertex has
+is drawn again with the next attempt. A copy reads the final endpoint, which stands there already.
+
+How it is fast: the draws of a block depend on nothing, so they vectorise; then the copies are
+read, in order, without a branch, so that a core has many reads of main memory under way. A block
+with a repeated endpoint, which is rare, is gone through again, vertex by vertex.
+Cost: one draw an edge, 1 - p random reads, 4 or 8 bytes written; no memory beyond the output.
+"""
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from mgraph.generators.copy_draws_cpu import (
+    DRAW_MASK,
+    ENDED_BIT,
+    PAIRWISE,
+    SLOT_BITS,
+    SLOT_MASK,
+    count_repeats,
+    draw_all,
+    empty_table,
+    parameters,
+    redraw,
+    slots_of_block,
+)
+from mgraph.generators.copy_model import CopyModel
+
+
+@njit(cache=True)
+def _read(draw, d, ends):
+    """Where a draw leads."""
+    ended = draw >> ENDED_BIT != 0
+    u = (draw & DRAW_MASK) >> SLOT_BITS
+    copied = ends[uint64(0) if ended else (u - d) * d + (draw & SLOT_MASK)]
+    return u if ended else uint64(copied)
+
+
+@njit(cache=True, nogil=True)
+def fill(d, threshold, white0, white1, key, ends):
+    """Write the endpoints of vertex d and on. ends: int32 or int64, shape (vertices·d,)."""
+    degree = int64(d)
+    slots, room = slots_of_block(degree)
+    draws, state, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
+    for begin in range(0, ends.size, slots.size):
+        count = min(slots.size, ends.size - begin)
+        first = uint64(begin // degree) + d
+        for i in range(count):
+            draws[i] = slots[i] + (first << SLOT_BITS)
+        draw_all(count, d, threshold, white0, white1, key, ends, draws, state)
+        block = ends[begin : begin + count]
+        if degree <= PAIRWISE:
+            for i in range(count):
+                block[i] = _read(draws[i], d, ends)
+            if count_repeats(count, degree, room, block) == 0:
+                continue
+        for row in range(0, count, degree):
+            for i in range(row, row + degree):
+                block[i] = _read(draws[i], d, ends)
+            v = first + uint64(row // degree)
+            one = block[row : row + degree]
+            redraw(v, one, d, threshold, white0, white1, key, ends, table)
+
+
+def endpoints(model: CopyModel, dst: np.ndarray) -> None:
+    """``fill`` for a model; dst: of ``model.dtype``, after those of the clique are written."""
+    fill(*parameters(model), dst[model.edges_before(model.d) :])

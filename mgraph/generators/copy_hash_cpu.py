@@ -1,0 +1,32 @@
+"""The copy model on one core by hashing: copies are drawn again, not read.
+
+It makes the graph of ``cuppa_hash``, edge by edge: its oracle, and the paper's SCM-Hash. Source:
+section 5.6.1 of "Novel parallel algorithms for fast multi-GPU-based generation of massive
+scale-free networks". Cost: 1/p draws an edge; no memory beyond the output.
+"""
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from mgraph.generators.copy_draws_cpu import NOT_STORED, empty_table, endpoint, parameters, redraw
+from mgraph.generators.copy_model import CopyModel
+
+
+@njit(cache=True, nogil=True)
+def fill(first, d, threshold, white0, white1, key, ends, nothing):
+    """Write the endpoints of vertex ``first`` >= d and on; ends: int32 or int64, d a vertex."""
+    degree = int64(d)
+    table = empty_table(degree)
+    for begin in range(0, ends.size, degree):
+        v = uint64(begin // degree) + first
+        row = ends[begin : begin + degree]
+        for slot in range(degree):
+            row[slot] = endpoint(
+                v, uint64(slot), uint64(0), d, threshold, white0, white1, key, nothing
+            )
+        redraw(v, row, d, threshold, white0, white1, key, nothing, table)
+
+
+def endpoints(model: CopyModel, first: int, ends: np.ndarray) -> None:
+    """``fill`` for a model; ends: of ``model.dtype``."""
+    fill(np.uint64(first), *parameters(model), ends, NOT_STORED)

@@ -1,0 +1,205 @@
+"""cuPPA on a GPU: device memory, and the one launch of ``cuppa.cu``.
+
+Source: "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free
+networks", section 3. The vertices are cut into segments, one after another; a segment's are dealt
+to teams of threads in turn, a thread a slot. Phase 1 draws: a direct edge is known, a copy is where
+its source has its endpoint already. A vertex with a copy that cannot be read yet waits in its
+team's queue, in shared memory; phase 2 finishes the queues. A team is a warp for as many vertices
+as it has lanes for, and above 32 slots a block for one.
+
+What differs from the paper. Its endpoints depend on which thread came first; here slot s is
+accepted when it differs from the final endpoints of the vertex's lower slots, and drawn again with
+the next attempt where not, so the graph is that of ``copy_cpu``, to the bit. Nothing behind a slot
+that waits can be accepted before it, so a vertex waits as a whole, as one item, where the paper
+queues up to d copies. While phase 1 goes on, a team looks at its queue after each step, and takes
+up one of those whose source has come: otherwise they would keep others waiting until the segment's
+end (30 % of the time at d = 128). A queue that is full is finished there and then: no edge is lost.
+Blocks wait for each other, which is safe since all are resident (a cooperative launch, the paper's
+section 3.4), and since a team waits only for vertices below all that it has yet to begin.
+
+Segments. ``fixed``, as the paper has it: as many vertices as the queues have places for d copies
+each. ``dynamic``: the first is such, and they double as long as no queue was half full.
+
+Cost of an edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (once
+as unknown); a barrier of the whole device a segment. Device bytes: the endpoints alone.
+Deterministic.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core.hashing import stream_key
+from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.errors import DeviceError, UsageError
+from mgraph.generators.copy_model import CopyModel
+
+SHORT = 32  # up to this d a warp is a team
+QUEUE = 32  # vertices that may wait in a team's queue
+ITEM_BYTES = 16
+SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
+MOST_ROUNDS = 1 << 20  # that are told of
+_LOGGED = 5  # words of a round in the kernel's log
+
+
+def defines(d: int, dtype: Any, block_threads: int) -> dict[str, str]:
+    """The kernels' macros."""
+    return {
+        "MGRAPH_D": str(d),
+        "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
+        "MGRAPH_QUEUE": str(QUEUE),
+        "MGRAPH_THREADS": str(block_threads),
+    }
+
+
+KERNELS = Source(
+    __package__,
+    "cuppa.cu",
+    check=tuple(
+        tuple(defines(d, dtype, threads).items())
+        for d, threads in ((1, 256), (4, 256), (7, 256), (32, 1024), (33, 64), (4096, 1024))
+        for dtype in ("int32", "int64")
+    ),
+)
+
+
+class Launch(NamedTuple):
+    """How a graph is made: threads a block, blocks, teams in all, vertices of the first segment."""
+
+    block_threads: int
+    blocks: int
+    teams: int
+    segment: int
+
+
+class Round(NamedTuple):
+    """A segment, vertices ``first`` to ``stop - 1``, and what waited in it.
+
+    longest: vertices in one queue, at most; waited: in all queues; overflows: how often a queue was
+    full. They depend on the order of events. seconds: not known of the first round, and 0 there.
+    """
+
+    first: int
+    stop: int
+    longest: int
+    waited: int
+    overflows: int
+    seconds: float
+
+
+def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
+    """What ``fill`` will launch on the current device; its options are ``fill``'s."""
+    import cupy
+
+    block_threads = _threads(model, block_threads)
+    kernel = KERNELS.kernel("cuppa_generate", **defines(model.d, model.dtype, block_threads))
+    shared = _shared_bytes(model, block_threads)
+    kernel.max_dynamic_shared_size_bytes = shared
+    resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+        kernel.kernel.ptr, block_threads, shared
+    )
+    if not resident:
+        raise DeviceError(
+            f"a block of {block_threads} threads of cuppa with d = {model.d} does not fit this "
+            "GPU; use method cuppa_hash"
+        )
+    blocks = resident * multiprocessors()
+    teams = blocks * (block_threads // 32 if model.d <= SHORT else 1)
+    if segments in ("dynamic", "fixed"):
+        segment = max(1, teams * QUEUE // model.d)
+    elif isinstance(segments, int) and segments >= 1:
+        segment = segments
+    else:
+        raise UsageError(
+            f"segments must be dynamic, fixed or a number of vertices, and is {segments!r}"
+        )
+    return Launch(block_threads, blocks, teams, segment)
+
+
+def fill(
+    model: CopyModel,
+    stop: int,
+    dst: Any,
+    *,
+    segments: str | int = "dynamic",
+    block_threads: int = 0,
+    tell: bool = False,
+) -> list[Round]:
+    """Write the endpoints of vertex d to ``stop - 1``, on the current stream.
+
+    dst: CuPy array of ``model.dtype`` and shape (edges of vertices below ``stop``,), the clique's
+    first, which are not written. segments: ``dynamic``, ``fixed``, or how many vertices each has.
+    block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. tell: return
+    the rounds, and wait for them; without it nothing is waited for.
+    """
+    import cupy
+
+    launch = plan(model, segments, block_threads)
+    first = model.d
+    bound = -(-(stop - first) // launch.segment)  # segments only grow
+    if tell and bound > MOST_ROUNDS:
+        raise UsageError(
+            f"segments of {launch.segment:,} vertices make {bound:,} rounds, more than the "
+            f"{MOST_ROUNDS:,} that can be told of; take larger segments"
+        )
+    log = cupy.zeros((max(3, bound) if tell else 3, _LOGGED), np.uint64)
+    ends = dst[model.edges_before(first) :]
+    stream = cupy.cuda.get_current_stream()
+    cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown
+    arguments = (
+        np.int64(stop),
+        np.uint64(model.threshold),
+        *(np.uint32(word) for word in stream_key(model.seed)),
+        ends,
+        np.uint64(launch.segment),
+        np.int32(segments == "dynamic"),
+        log,
+        np.uint32(len(log)),
+        cupy.zeros(1, np.uint64),
+    )
+    macros = defines(model.d, model.dtype, launch.block_threads)
+    function = KERNELS.kernel("cuppa_generate", **macros).kernel
+    shared = _shared_bytes(model, launch.block_threads)
+    grid = (launch.blocks,), (launch.block_threads,)
+    function(*grid, arguments, shared, enable_cooperative_groups=True)
+    return _rounds(log.get(), first) if tell else []
+
+
+def fill_rows(model: CopyModel, part: range, ends: Any, src: Any, dst: Any, checksum: Any) -> None:
+    """Write a vertex range's edges, on the current stream.
+
+    ends: all endpoints from vertex 0 on. src, dst: CuPy arrays of shape (edges of the range,); dst
+    may be the same rows of ``ends``. checksum: uint64 of shape (1,), to which hashes are added.
+    """
+    first, count = model.edges_before(part.start), model.edges_in(part)
+    KERNELS.launch(
+        "cuppa_list",
+        (np.int64(first), np.int64(count), ends[first:], src, dst, checksum),
+        **defines(model.d, model.dtype, _threads(model, 0)),
+    )
+
+
+def _threads(model: CopyModel, asked: int) -> int:
+    if asked % 32 or not 0 <= asked <= MOST_THREADS:
+        raise UsageError(f"threads a block must be a multiple of 32 up to 1024, and are {asked}")
+    if model.d <= SHORT:
+        return asked or SHORT_THREADS
+    return min(asked or MOST_THREADS, -(-model.d // 32) * 32)
+
+
+def _shared_bytes(model: CopyModel, block_threads: int) -> int:
+    """Each team's queue; above d = 32 also its hash table, and 20 bytes and an id a thread."""
+    if model.d <= SHORT:
+        return block_threads // 32 * QUEUE * ITEM_BYTES
+    table = 1 << (2 * model.d - 1).bit_length()
+    return QUEUE * ITEM_BYTES + 8 * table + (20 + model.dtype.itemsize) * block_threads + 64
+
+
+def _rounds(log: np.ndarray, first: int) -> list[Round]:
+    rounds: list[Round] = []
+    before = 0
+    for stop, nanoseconds, longest, waited, overflows in log[log[:, 0] > 0].tolist():
+        seconds = (nanoseconds - before) / 1e9 if before else 0.0
+        rounds.append(Round(first, stop, longest, waited, overflows, seconds))
+        first, before = stop, nanoseconds
+    return rounds

@@ -1,0 +1,113 @@
+"""Generated edges on a GPU: device memory, weights, and copies to the host.
+
+A method gives ``fill(model, part, src, dst, checksum)``, which writes a vertex range's edges on the
+current stream: CuPy arrays of ``model.dtype`` and shape (edges of the range,), and a uint64 array
+of shape (1,) to which the edges' hashes are added.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.edges import EdgeList
+from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.transfer import copied_to_host
+from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, edge_weights_gpu
+from mgraph.generators.copy_model import CopyModel
+
+Fill = Callable[[CopyModel, range, Any, Any, Any], None]
+
+
+def empty_ids(model: CopyModel, part: range) -> Any:
+    """A device array for one column of a range's edges: ``model.dtype``, uninitialised.
+
+    The row of the first vertex after the clique starts a 16-byte word, which stores then fill.
+    """
+    import cupy
+
+    clique_rows = model.edges_in(range(part.start, max(part.start, model.d)))
+    pad = -clique_rows % (16 // model.dtype.itemsize)
+    return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
+
+
+def endpoints(model: CopyModel, stop: int, **options: Any) -> Any:
+    """All endpoints of vertices below ``stop``, by ``cuppa``; options: those of its ``fill``.
+
+    Raises OutOfMemoryError where they do not fit.
+    """
+    import cupy
+
+    model.check_room(stop, free_bytes(), "this GPU")
+    dst = empty_ids(model, range(stop))
+    clique = range(min(model.d, stop))
+    unused = cupy.zeros(1, np.uint64)
+    cuppa_hash_gpu.fill(model, clique, None, dst[: model.edges_in(clique)], unused)
+    if stop > model.d:
+        cuppa_gpu.fill(model, stop, dst, **options)
+    return dst
+
+
+def _fill_of(model: CopyModel, ends: Any) -> Fill:
+    if not model.whole:
+        return cuppa_hash_gpu.fill
+
+    def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
+        cuppa_gpu.fill_rows(model, part, ends, src, dst, checksum)
+
+    return fill
+
+
+def _fill_all(
+    fill: Fill, model: CopyModel, part: range, src: Any, dst: Any, weight: Any, checksum: Any
+) -> int:
+    """``fill``, and the weights where the model has them; returns the rows written."""
+    rows = model.edges_in(part)
+    if not model.weights:
+        fill(model, part, src[:rows], dst[:rows], checksum[:1])
+        return rows
+    fill(model, part, src[:rows], dst[:rows], checksum[1:])
+    edge_weights_gpu.fill(model, src[:rows], dst[:rows], weight[:rows], checksum[:1])
+    return rows
+
+
+def edges(model: CopyModel, part: range) -> tuple[EdgeList, int]:
+    """A vertex range's edges as CuPy arrays on the current device, and their checksum."""
+    import cupy
+
+    ends = endpoints(model, part.stop) if model.whole else None
+    src = empty_ids(model, part)
+    dst = empty_ids(model, part) if ends is None else ends[model.edges_before(part.start) :]
+    weight = cupy.empty(dst.size, model.weight_dtype) if model.weights else None
+    checksum = cupy.zeros(2, np.uint64)  # of the edges; of those without the weights
+    _fill_all(_fill_of(model, ends), model, part, src, dst, weight, checksum)
+    return EdgeList(src, dst, weight), int(checksum[0])
+
+
+def stream(
+    model: CopyModel, part: range, block_edges: int, ends: Any
+) -> Iterator[tuple[EdgeList, int]]:
+    """Blocks of a vertex range, in order, as host arrays; the last carries the sum of all hashes.
+
+    ends: all endpoints below the range's end, where the method makes a graph as a whole.
+    While the caller works on one block the next is generated and copied. A yielded block is
+    overwritten once the iterator is asked for the one after it. Device and pinned memory: two
+    blocks each, 16 or 32 bytes an edge of ``block_edges``, and 8 more for weights.
+    """
+    import cupy
+
+    blocks = model.blocks(part, block_edges)
+    capacity = max((model.edges_in(block) for block in blocks), default=0)
+    columns = [(capacity, dtype) for dtype in model.columns.values()]
+
+    checksum = cupy.zeros(2, np.uint64)
+    cupy.cuda.get_current_stream().synchronize()  # the kernels run on another
+    fill = _fill_of(model, ends)
+
+    def launch(block: range, src: Any, dst: Any, weight: Any = None) -> int:
+        return _fill_all(fill, model, block, src, dst, weight, checksum)
+
+    left = len(blocks)
+    for made in copied_to_host(blocks, launch, columns):
+        left -= 1
+        yield EdgeList(*made), 0 if left else int(checksum[0])
