@@ -41,19 +41,28 @@ def edge_checksum(src, dst, weight=None):
     return sum(hashes) & MASK64
 
 
-def cuppa_hash_edge(model, v, slot, attempt):
-    """Algorithm 2 of the paper as recursion, with the design's draws."""
+def edge_draw(model, v, slot, attempt):
+    """The 64-bit hash of (seed, edge, attempt)."""
     white, key = (mix64((model.seed + step * GOLDEN) & MASK64) for step in (1, 2))
     key = ((key & MASK32) + attempt * 0xBB67AE85) & MASK32
     e = v * model.d + slot
     counter = (e & MASK32) ^ (white & MASK32), (e >> 32) ^ (white >> 32)
     word0, word1 = philox2x32(counter, key, 7)
-    u, fraction = divmod((word0 << 32 | word1) * v, 1 << 64)
+    return word0 << 32 | word1
+
+
+def copy_model_draw(model, v, slot, attempt):
+    """The design's draw: a vertex, a slot of it, and whether the edge ends there."""
+    u, fraction = divmod(edge_draw(model, v, slot, attempt) * v, 1 << 64)
     slot, fraction = divmod(fraction * model.d, 1 << 64)
     coin = fraction >> 32
-    if u < model.d or coin < model.p * 2**32:
-        return u
-    return cuppa_hash_edge(model, u, slot, 0)
+    return u, slot, u < model.d or coin < model.p * 2**32
+
+
+def cuppa_hash_edge(model, v, slot, attempt):
+    """Algorithm 2 of the paper as recursion."""
+    u, slot, ended = copy_model_draw(model, v, slot, attempt)
+    return u if ended else cuppa_hash_edge(model, u, slot, 0)
 
 
 def cuppa_hash(model, part):
@@ -72,6 +81,44 @@ def cuppa_hash(model, part):
         src += [v] * len(ends)
         dst += ends
     return np.array(src, model.dtype), np.array(dst, model.dtype)
+
+
+def exact_copy_model(model):
+    """The design's copy model: a slot after another, copies read final endpoints. All edges."""
+    rows = [list(range(v)) for v in range(model.d)]
+    for v in range(model.d, model.n):
+        rows.append([])
+        for slot in range(model.d):
+            attempt = 0
+            while True:
+                u, copied, ended = copy_model_draw(model, v, slot, attempt)
+                end = u if ended else rows[u][copied]
+                if end not in rows[v]:
+                    break
+                attempt += 1
+            rows[v].append(end)
+    src = [v for v, row in enumerate(rows) for _ in row]
+    dst = [end for row in rows for end in row]
+    return np.array(src, model.dtype), np.array(dst, model.dtype)
+
+
+def preferential_attachment(model):
+    """Batagelj and Brandes' list, in which a vertex stands once an edge; the design's hashes."""
+    edges = [(v, u) for v in range(model.d) for u in range(v)]
+    for v in range(model.d, model.n):
+        ends = [end for edge in edges for end in edge]
+        row = []
+        for slot in range(model.d):
+            attempt = 0
+            while True:
+                end = ends[edge_draw(model, v, slot, attempt) * len(ends) >> 64] if ends else 0
+                if end not in row:
+                    break
+                attempt += 1
+            row.append(end)
+        edges += [(v, end) for end in row]
+    src, dst = np.array(edges, model.dtype).reshape(-1, 2).T
+    return src, dst
 
 
 def copy_model(n, d, p, seed):

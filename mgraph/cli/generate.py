@@ -14,6 +14,8 @@ from mgraph.cli.options import (
     compression_option,
     open_cluster,
 )
+from mgraph.generators.copy_model import METHODS, ON_GPU
+from mgraph.generators.preferential_attachment import resolve
 
 
 @click.command()
@@ -35,7 +37,13 @@ from mgraph.cli.options import (
     metavar="LOW:HIGH",
     help="Give each edge a whole weight, a hash of its ends and the seed.",
 )
-@click.option("--method", default="cuppa_hash", show_default=True, help="The algorithm.")
+@click.option(
+    "--method",
+    metavar="|".join(METHODS),
+    default="cuppa_hash",
+    show_default=True,
+    help="The algorithm: the others make a graph as a whole, in one memory, or on one core.",
+)
 @backend_option
 @click.option("--parts", type=NUMBER, help="Files; by default a few a thread, of 1 to 64 Mi edges.")
 @compression_option
@@ -63,12 +71,15 @@ def generate(
     Its edges depend on n, d, p, the seed and the method alone: not on the machine, the workers,
     the parts, or whether it was resumed.
     """
-    cluster = open_cluster(backend=backend, quiet=quiet, **where)
+    model = mgraph.CopyModel(n, d, p, seed, method, weights)
+    if model.method not in ON_GPU:
+        backend = resolve(model, backend)
+    cluster = open_cluster(backend=backend, threaded=model.whole, quiet=quiet, **where)
     from mgraph.distributed.progress import quantity
 
     result = mgraph.generate(
         out,
-        mgraph.CopyModel(n, d, p, seed, method, weights),
+        model,
         cluster=cluster,
         parts=parts,
         compression=compression,

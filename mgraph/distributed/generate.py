@@ -9,18 +9,22 @@ A part's footer says whose part it is. So a folder without a manifest, which a r
 leaves, tells all that ``resume`` needs.
 """
 
+import contextlib
+import dataclasses
+import functools
 import os
 import sys
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 import mgraph
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.plan import (
     Plan,
     block_edges,
+    check_room,
     default_parts,
     existing_parts,
     footers,
@@ -28,7 +32,7 @@ from mgraph.distributed.plan import (
 )
 from mgraph.distributed.tasks import run_parts
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
@@ -50,6 +54,37 @@ class Result:
     seconds: float
 
 
+def where_of(model: CopyModel) -> dict[str, Any]:
+    """What a model asks of a cluster that is started for it, as options of ``connect``."""
+    return {"backend": "auto" if model.method in ON_GPU else "cpu", "threaded": model.whole}
+
+
+def backend_on(cluster: Cluster, model: CopyModel) -> str:
+    """Where a cluster's workers make a model's edges."""
+    return cluster.backend if model.method in ON_GPU else "cpu"
+
+
+def holding(model: CopyModel, cluster: Cluster, backend: str) -> AbstractContextManager[str | None]:
+    """The holder of a graph that is made as a whole, on each worker once; of others None.
+
+    Raises OutOfMemoryError where a worker has no room.
+    """
+    if not model.whole:
+        return contextlib.nullcontext()
+    from mgraph.distributed.graph_holder import held_by_workers
+
+    check_room(model, cluster, backend)
+    make = functools.partial(preferential_attachment.endpoints, model, backend=backend)
+    return held_by_workers(cluster, make)
+
+
+def held_ends(name: str | None) -> Any:
+    """Called in a task: what the holder of that name has, if there is one."""
+    from mgraph.distributed.graph_holder import holder
+
+    return holder(name).graph() if name else None
+
+
 def make_part(index: int, plan: Plan) -> PartRecord:
     """The task: generate, encode and write one part; return its line of the manifest."""
     from mgraph.distributed.counters import count_edges
@@ -57,7 +92,11 @@ def make_part(index: int, plan: Plan) -> PartRecord:
 
     model, checksum = plan.model, 0
     blocks = preferential_attachment.stream(
-        model, plan.part(index), backend=plan.backend, block_edges=plan.block_edges
+        model,
+        plan.part(index),
+        backend=plan.backend,
+        block_edges=plan.block_edges,
+        ends=held_ends(plan.holder),
     )
     with writing_part(plan.folder, part_name(index), model.columns, plan.compression) as writer:
         for block in blocks:
@@ -87,8 +126,9 @@ def generate(
     compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
     overwrite: replace a dataset. progress: where the progress line goes; None for silence.
     The edges depend on ``model`` alone. Cost: m/p draws, 3 to 5 bytes an edge written; memory: a
-    few blocks a thread. Raises UsageError, StorageError, ClusterError; parts that were finished
-    stay, and ``resume`` goes on from them.
+    few blocks a thread. A method that makes a graph as a whole makes it once on each worker, which
+    keeps it while it writes its parts: 4 or 8 bytes an edge. Raises UsageError, StorageError,
+    ClusterError, OutOfMemoryError; parts that were finished stay, and ``resume`` goes on from them.
     """
     from mgraph.io.parquet import check_compression
 
@@ -103,18 +143,23 @@ def generate(
     if parts is None and found:
         parts = next(iter(found.values())).get("parts")
 
-    with entered(cluster) as cluster:
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(entered(cluster, **where_of(model)))
+        backend = backend_on(cluster, model)
         plan = Plan(
             model=model,
-            parts=parts or default_parts(model, cluster.threads, cluster.backend),
+            parts=parts or default_parts(model, cluster.threads, backend),
             folder=folder,
             compression=compression,
-            backend=cluster.backend,
+            backend=backend,
             block_edges=block_edges(cluster),
         )
         records = kept_parts(plan, found)
         kept = len(records)
         missing = {i: plan.edges(i) for i in range(plan.parts) if i not in records}
+        if missing:
+            holder = stack.enter_context(holding(model, cluster, backend))
+            plan = dataclasses.replace(plan, holder=holder)
         folder.create()
         folder.remove_temporaries()
         if missing:

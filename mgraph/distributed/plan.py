@@ -23,7 +23,10 @@ PARTS_PER_THREAD = {"cpu": 8, "gpu": 3}
 
 @dataclass(frozen=True)
 class Plan:
-    """What every task of a run knows; small, since it travels with each."""
+    """What every task of a run knows; small, since it travels with each.
+
+    holder: the name of the plugin that has the graph, of a method that makes it as a whole.
+    """
 
     model: CopyModel
     parts: int
@@ -31,6 +34,7 @@ class Plan:
     compression: str
     backend: str
     block_edges: int
+    holder: str | None = None
 
     def part(self, index: int) -> range:
         """The vertices of part ``index``."""
@@ -130,6 +134,16 @@ def matching(
         if name == part_name(index):
             same[index] = footer
     return same
+
+
+def check_room(model: CopyModel, cluster: Cluster, backend: str) -> None:
+    """Raise OutOfMemoryError for a whole graph that a worker of the cluster has no room for."""
+    if not model.whole:
+        return
+    for address, worker in cluster.workers.items():
+        free = worker.device_bytes if backend == "gpu" else worker.host_bytes
+        where = f"the GPU of worker {address}" if backend == "gpu" else f"worker {address}"
+        model.check_room(model.n, free, where)
 
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:

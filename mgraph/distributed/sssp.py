@@ -11,6 +11,7 @@ A part has a row for each vertex reached: source, vertex, distance and, unless l
 without a manifest.
 """
 
+import functools
 import os
 import sys
 import time
@@ -26,7 +27,7 @@ from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
-from mgraph.distributed.graph_holder import GraphHolder, holder
+from mgraph.distributed.graph_holder import held_by_workers, holder
 from mgraph.distributed.search_plan import (
     FORMAT,
     Rows,
@@ -40,6 +41,7 @@ from mgraph.distributed.search_plan import (
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
+from mgraph.io.formats import read_graph
 from mgraph.shortest_paths.problem import checked_vertices
 
 
@@ -180,15 +182,12 @@ def sssp_many(
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_backend(cluster.backend, method, power_limit)
-        plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
-        cluster.client.register_plugin(plugin)
-        try:
-            facts = fan_out.load_everywhere(
-                cluster, load_graph, plugin.name, identity.edges, progress
-            )
+        read = functools.partial(read_graph, graph, symmetrise=symmetrise, backend=cluster.backend)
+        with held_by_workers(cluster, read) as name:
+            facts = fan_out.load_everywhere(cluster, load_graph, name, identity.edges, progress)
             if random is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
-                drawn = cluster.client.submit(draw_sources, plugin.name, random, seed, key=key)
+                drawn = cluster.client.submit(draw_sources, name, random, seed, key=key)
                 sources = drawn.result()
             sources = checked_vertices("sources", sources, facts.n).tolist()
             loaded = time.monotonic()
@@ -205,9 +204,7 @@ def sssp_many(
                 "compression": compression,
                 "batch": batch,
             }
-            plan = SearchPlan(
-                plugin.name, facts, asked, folder, compression, cluster.backend, options
-            )
+            plan = SearchPlan(name, facts, asked, folder, compression, cluster.backend, options)
             starts = range(0, len(sources), batch)
             batches = [list(sources[start : start + batch]) for start in starts]
             results, kept = fan_out.run_batches(
@@ -221,8 +218,6 @@ def sssp_many(
                 unit="arcs",
                 progress=progress,
             )
-        finally:
-            cluster.client.unregister_worker_plugin(plugin.name)
     if folder is not None:
         content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
         folder.write(manifests.NAME, content)

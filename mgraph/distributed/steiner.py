@@ -24,7 +24,7 @@ from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
-from mgraph.distributed.graph_holder import GraphHolder, holder
+from mgraph.distributed.graph_holder import held_by_workers, holder
 from mgraph.distributed.steiner_plan import (
     FORMAT,
     TABLE,
@@ -39,6 +39,7 @@ from mgraph.distributed.steiner_plan import (
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
+from mgraph.io.formats import read_graph
 from mgraph.shortest_paths.problem import checked_vertices
 
 
@@ -181,15 +182,14 @@ def steiner_many(
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":
             backend = "cpu"
-        plugin = GraphHolder(graph, {"symmetrise": symmetrise, "backend": cluster.backend})
+        read = functools.partial(read_graph, graph, symmetrise=symmetrise, backend=cluster.backend)
         load = functools.partial(load_graph, method=method, search=search, backend=backend)
-        cluster.client.register_plugin(plugin)
-        try:
-            facts = fan_out.load_everywhere(cluster, load, plugin.name, identity.edges, progress)
+        with held_by_workers(cluster, read) as name:
+            facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)
             if sample is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 asked_for = [(int(k), int(count)) for k, count in sample]
-                drawing = cluster.client.submit(draw_queries, plugin.name, asked_for, seed, key=key)
+                drawing = cluster.client.submit(draw_queries, name, asked_for, seed, key=key)
                 queries = drawing.result()
             wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]
             if not wanted:
@@ -208,7 +208,7 @@ def steiner_many(
                 "batch": batch,
             }
             plan = SteinerPlan(
-                plugin.name,
+                name,
                 facts,
                 asked,
                 folder,
@@ -230,8 +230,6 @@ def steiner_many(
                 unit="queries",
                 progress=progress,
             )
-        finally:
-            cluster.client.unregister_worker_plugin(plugin.name)
     told = [Answer(*answer) for part in results for answer in part["answers"]]
     answers = sorted(told, key=lambda answer: answer.query)
     if folder is not None:

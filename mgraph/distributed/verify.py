@@ -3,6 +3,7 @@
 Cost: every file read once, plus the given share of the graph generated again.
 """
 
+import contextlib
 import os
 import sys
 import time
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from mgraph.distributed.connect import Cluster, entered
+from mgraph.distributed.generate import backend_on, held_ends, holding
 from mgraph.distributed.plan import block_edges
 from mgraph.distributed.tasks import run_parts
 from mgraph.errors import DatasetError, UsageError
@@ -78,6 +80,7 @@ def check_part(
     model: CopyModel | None,
     backend: str,
     block: int,
+    holder: str | None,
 ) -> str | None:
     """The task: one part's first fault as a sentence, or None. job: the part, whether to remake."""
     from mgraph.core.edge_list_cpu import EdgeCheck
@@ -105,7 +108,11 @@ def check_part(
     if again and model:
         made = 0
         for generated in preferential_attachment.stream(
-            model, range(record.first, record.stop), backend=backend, block_edges=block
+            model,
+            range(record.first, record.stop),
+            backend=backend,
+            block_edges=block,
+            ends=held_ends(holder),
         ):
             made += generated.checksum
         if made % (1 << 64) != record.checksum:
@@ -142,7 +149,12 @@ def verify(
     faults = manifest_faults(manifest, model)
     again = chosen(len(dataset), regenerate)
     jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
-    with entered(cluster) as cluster:
+    with contextlib.ExitStack() as stack:
+        cluster = stack.enter_context(entered(cluster))
+        backend, holder = cluster.backend, None
+        if again and model:
+            backend = backend_on(cluster, model)
+            holder = stack.enter_context(holding(model, cluster, backend))
         found = run_parts(
             cluster,
             check_part,
@@ -153,8 +165,9 @@ def verify(
             folder=dataset.folder,
             n=manifest.n,
             model=model,
-            backend=cluster.backend,
+            backend=backend,
             block=block_edges(cluster),
+            holder=holder,
         )
     faults += [found[index] for index in sorted(found) if found[index]]
     seconds = time.monotonic() - began

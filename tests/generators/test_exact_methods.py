@@ -1,0 +1,151 @@
+"""copy, cuppa, ba and copy_hash: the references' bits, one graph everywhere, one law of degrees."""
+
+import functools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from mgraph import CopyModel, OutOfMemoryError, UsageError, edges
+from mgraph.core import power_law
+from mgraph.generators import preferential_attachment
+from mgraph.generators.copy_model import METHODS
+from tests import oracles
+
+SIZES = [(2, 1), (5, 4), (300, 1), (300, 4), (200, 8), (90, 33), (150, 33)]
+SAME = {"copy": "cuppa", "copy_hash": "cuppa_hash"}
+
+
+def cpu(model, part=None):
+    return edges(model, part, backend="cpu")
+
+
+def assert_same_edges(made, expected):
+    for ours, theirs in zip(made.edges, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("p", [0.0, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize(("n", "d"), SIZES)
+def test_copy_has_the_bits_of_the_reference(n, d, p):
+    model = CopyModel(n, d, p, seed=7, method="copy")
+    made, expected = cpu(model), oracles.exact_copy_model(model)
+    assert_same_edges(made, expected)
+    assert made.checksum == oracles.edge_checksum(*expected)
+
+
+@pytest.mark.parametrize(("n", "d"), SIZES)
+def test_ba_has_the_bits_of_the_reference(n, d):
+    model = CopyModel(n, d, seed=7, method="ba")
+    assert_same_edges(cpu(model), oracles.preferential_attachment(model))
+
+
+@pytest.mark.parametrize(("method", "other"), SAME.items())
+@pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (20_000, 4), (3000, 40)])
+def test_some_methods_make_the_same_edges(method, other, n, d, p):
+    assert_same_edges(
+        cpu(CopyModel(n, d, p, method=method)), cpu(CopyModel(n, d, p, method=other)).edges
+    )
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_every_partition_makes_one_graph(data):
+    d = data.draw(st.sampled_from([1, 2, 4, 8, 33, 64]))
+    method = data.draw(st.sampled_from([m for m in METHODS if m != "cuppa_hash"]))
+    model = CopyModel(
+        n=data.draw(st.integers(d + 1, d + 3000)),
+        d=d,
+        p=0.5 if method == "ba" else data.draw(st.sampled_from([0.0, 0.01, 0.5, 1.0])),
+        seed=data.draw(st.integers(0, (1 << 64) - 1)),
+        method=method,
+        weights=data.draw(st.sampled_from([None, (0, 9)])),
+    )
+    whole = cpu(model)
+    parts = [cpu(model, part) for part in model.split(data.draw(st.integers(1, min(9, model.n))))]
+    columns = zip(*(part.edges for part in parts), strict=True)
+    assert_same_edges(whole, [np.concatenate(column) for column in columns])
+    blocks = preferential_attachment.stream(
+        model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.m))
+    )
+    for pieces in (parts, blocks):
+        assert sum(piece.checksum for piece in pieces) % (1 << 64) == whole.checksum
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(("n", "d"), [(100_000, 1), (50_000, 4), (5_000, 33), (3_000, 500)])
+def test_the_graph_is_simple_and_has_every_edge(n, d, method):
+    (src, dst), _ = cpu(CopyModel(n, d, method=method))
+    assert len(src) == d * (d - 1) // 2 + (n - d) * d
+    assert (np.bincount(src, minlength=n) == np.minimum(np.arange(n), d)).all()
+    assert (np.diff(src) >= 0).all()
+    assert ((dst >= 0) & (dst < src)).all()
+    keys = src.astype(np.int64) * n + dst
+    assert len(np.unique(keys)) == len(keys)
+
+
+@functools.cache
+def degrees(method, d, seed):
+    n = 400_000
+    return oracles.degrees_of(*cpu(CopyModel(n, d, 0.5, seed, method)).edges, n)
+
+
+@pytest.mark.parametrize("d", [1, 4])
+@pytest.mark.parametrize("method", [m for m in METHODS if m != "ba"])
+def test_all_methods_have_the_degrees_of_ba(method, d):
+    """Two-sample chi-square at fixed seeds, over degrees that many vertices share; and the tails.
+
+    Degrees of one graph depend on each other weakly, the hubs' most, so these are compared by the
+    exponents of their tails.
+    """
+    samples = [degrees("ba", d, 5), degrees(method, d, 6)]
+    bounds = d + np.array([0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 21, 28, 41, 66, 120, 1 << 40])
+    table = np.array([np.histogram(sample, bounds)[0] for sample in samples])
+    table = table[:, table.min(axis=0) > 10]
+    assert stats.chi2_contingency(table).pvalue > 0.01
+    fits = [power_law.fit_tail(*np.unique(x, return_counts=True), 10 * d) for x in samples]
+    spread = np.hypot(*(found.standard_error for found in fits))
+    assert abs(fits[0].exponent - fits[1].exponent) < 4 * spread
+    assert all(abs(found.exponent - 3) < 0.25 for found in fits)
+
+
+def degree_counts(method, p):
+    """How many vertices have each degree, 60 and more as one."""
+    n, d = 300_000, 4
+    found = oracles.degrees_of(*cpu(CopyModel(n, d, p, 3, method)).edges, n)
+    return np.bincount(np.minimum(found, 60), minlength=61)
+
+
+@pytest.mark.parametrize("p", [0.25, 0.9])
+def test_redraws_do_not_show_in_the_degrees(p):
+    """copy reads final endpoints, copy_hash those of attempt 0."""
+    table = np.array([degree_counts(method, p) for method in ("copy", "copy_hash")])
+    assert stats.chi2_contingency(table).pvalue > 0.01
+
+
+def test_redraws_show_at_a_small_p():
+    """At p = 0.01 one vertex in thirty has another degree: what the documentation says."""
+    ours, theirs = (degree_counts(method, 0.01) for method in ("copy", "copy_hash"))
+    assert 0.02 < np.abs(ours - theirs).sum() / 2 / ours.sum() < 0.05
+
+
+@pytest.mark.parametrize("method", ["copy", "copy_hash", "ba"])
+def test_a_method_of_one_core_refuses_a_gpu(method):
+    with pytest.raises(UsageError, match=f"method {method} runs on one CPU core"):
+        edges(CopyModel(100, method=method), backend="gpu")
+
+
+def test_ba_takes_one_p():
+    with pytest.raises(UsageError, match="method ba is preferential attachment alone"):
+        CopyModel(100, p=0.4, method="ba")
+
+
+@pytest.mark.parametrize("method", ["cuppa", "copy", "ba"])
+def test_a_graph_too_large_for_memory_is_refused_before_it_is_begun(method):
+    model = CopyModel(1 << 40, 8, method=method)
+    with pytest.raises(OutOfMemoryError, match=r"needs 65,536\.0 GiB.*use method cuppa_hash"):
+        cpu(model)
+    assert len(cpu(model, range(100)).edges) == model.edges_before(100)
