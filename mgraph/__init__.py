@@ -13,6 +13,7 @@ _HOME = {
     "Cluster": "mgraph.distributed.connect",
     "ClusterError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
+    "CopyStatistics": "mgraph.generators.copy_statistics",
     "Dataset": "mgraph.distributed.dataset",
     "DatasetError": "mgraph.errors",
     "Degrees": "mgraph.distributed.degrees",
@@ -32,6 +33,7 @@ _HOME = {
     "UsageError": "mgraph.errors",
     "clusters": "mgraph.spanning_trees.clusters",
     "connect": "mgraph.distributed.connect",
+    "copy_statistics": "mgraph.generators.copy_statistics",
     "degrees": "mgraph.distributed.degrees",
     "edges": "mgraph.generators.preferential_attachment",
     "from_edges": "mgraph.core.csr",
@@ -93,6 +95,7 @@ if TYPE_CHECKING:
         UsageError,
     )
     from mgraph.generators.copy_model import CopyModel
+    from mgraph.generators.copy_statistics import CopyStatistics, copy_statistics
     from mgraph.generators.preferential_attachment import edges
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx

@@ -150,16 +150,29 @@ def empty_table(d):
 
 
 @njit(cache=True)
+def repeats(row):
+    """Whether two of a row's endpoints are equal."""
+    if row.size > PAIRWISE:
+        row = np.sort(row)
+        return np.any(row[1:] == row[:-1])
+    found = False
+    for i in range(1, row.size):
+        for j in range(i):
+            found |= row[i] == row[j]
+    return found
+
+
+@njit(cache=True)
 def is_new(row, slot, table):
     """Whether no lower slot of a row has the slot's endpoint; where not, asked again later.
 
     To be asked of slot after slot; table: ``empty_table(row.size)``, filled with -1 before.
     """
     if row.size <= PAIRWISE:
-        repeats = False
-        for lower in range(slot):
-            repeats |= row[lower] == row[slot]
-        return not repeats
+        lower = 0
+        while lower < slot and row[lower] != row[slot]:
+            lower += 1
+        return lower == slot
     mask = uint64(table.size - 1)
     at = mix64(uint64(row[slot])) & mask
     while table[at] != -1:
@@ -176,6 +189,8 @@ def redraw(v, row, d, threshold, white0, white1, key, ends, table):
 
     row: v's endpoints, each by its attempt 0. table: as ``is_new``'s. ends: as ``endpoint``'s.
     """
+    if row.size <= PAIRWISE and not repeats(row):
+        return
     table[:] = -1
     for slot in range(row.size):
         attempt = uint64(0)

@@ -8,7 +8,18 @@ scale-free networks". Cost: 1/p draws an edge; no memory beyond the output.
 import numpy as np
 from numba import int64, njit, uint64
 
-from mgraph.generators.copy_draws_cpu import NOT_STORED, empty_table, endpoint, parameters, redraw
+from mgraph.generators.copy_draws_cpu import (
+    NOT_STORED,
+    PAIRWISE,
+    SLOT_BITS,
+    SLOT_MASK,
+    count_repeats,
+    empty_table,
+    endpoint,
+    parameters,
+    redraw,
+    slots_of_block,
+)
 from mgraph.generators.copy_model import CopyModel
 
 
@@ -16,15 +27,19 @@ from mgraph.generators.copy_model import CopyModel
 def fill(first, d, threshold, white0, white1, key, ends, nothing):
     """Write the endpoints of vertex ``first`` >= d and on; ends: int32 or int64, d a vertex."""
     degree = int64(d)
+    slots, room = slots_of_block(degree)
     table = empty_table(degree)
-    for begin in range(0, ends.size, degree):
+    for begin in range(0, ends.size, slots.size):
+        block = ends[begin : begin + slots.size]
         v = uint64(begin // degree) + first
-        row = ends[begin : begin + degree]
-        for slot in range(degree):
-            row[slot] = endpoint(
-                v, uint64(slot), uint64(0), d, threshold, white0, white1, key, nothing
-            )
-        redraw(v, row, d, threshold, white0, white1, key, nothing, table)
+        for i in range(block.size):
+            at, slot = v + (slots[i] >> SLOT_BITS), slots[i] & SLOT_MASK
+            block[i] = endpoint(at, slot, uint64(0), d, threshold, white0, white1, key, nothing)
+        if degree > PAIRWISE or count_repeats(block.size, degree, room, block) > 0:
+            for row in range(0, block.size, degree):
+                one = block[row : row + degree]
+                redraw(v, one, d, threshold, white0, white1, key, nothing, table)
+                v += uint64(1)
 
 
 def endpoints(model: CopyModel, first: int, ends: np.ndarray) -> None:

@@ -6,9 +6,8 @@ from numba import int64, njit, uint64
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
 from mgraph.generators import edge_weights_cpu
+from mgraph.generators.copy_draws_cpu import repeats
 from mgraph.generators.copy_model import CopyModel
-
-PAIRWISE = 32  # up to this many endpoints are compared pair by pair, more are sorted
 
 GOOD, WRONG_SRC, WRONG_DST, REPEATED = 0, 1, 2, 3
 REASONS = {
@@ -16,19 +15,6 @@ REASONS = {
     WRONG_DST: "has a dst outside [0, src)",
     REPEATED: "repeats an edge",
 }
-
-
-@njit(cache=True)
-def _repeats(row):
-    """Whether two entries of a row are equal."""
-    if row.size > PAIRWISE:
-        row = np.sort(row)
-        return np.any(row[1:] == row[:-1])
-    repeats = False
-    for i in range(1, row.size):
-        for j in range(i):
-            repeats |= row[i] == row[j]
-    return repeats
 
 
 @njit(cache=True, nogil=True)
@@ -47,7 +33,7 @@ def _check(src, dst, v, slot, d):
         checksum += edge_hash(uint64(src[row]), uint64(dst[row]))
         slot += 1
         if slot == min(v, d):
-            if _repeats(dst[begin : row + 1]):
+            if repeats(dst[begin : row + 1]):
                 return checksum, row, REPEATED, v, slot
             v, slot, begin = v + 1, int64(0), row + 1
     return checksum, -1, GOOD, v, slot

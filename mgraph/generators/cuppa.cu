@@ -55,6 +55,7 @@ class waiting_queue {
     const bool mine = team.row() < rows && at < 32;
     const u64 edge = mine ? items[at].edge : 0;
     const unfinished left = team.advance(uvertex(edge / D), u32(edge % D), mine, false);
+    team.sync();
     if (mine && team.leads()) items[at] = left;
     team.sync();
     close_up();
@@ -91,7 +92,7 @@ class waiting_queue {
 
 // Makes all edges of vertices D .. n-1, of which `ends` holds `unknown`. All blocks are resident.
 //   segment  vertices of the first; dynamic: it doubles when all queues were less than half full
-//   log      `logged` rounds, at least 3, all 0; later rounds overwrite the first
+//   log      `logged` rounds, at least 3, all 0; of more rounds the last
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
                    u64 segment, int dynamic, round_log* log, u32 logged, u64* arrived) {

@@ -123,26 +123,26 @@ def fill(
     *,
     segments: str | int = "dynamic",
     block_threads: int = 0,
-    tell: bool = False,
-) -> list[Round]:
+    told: list[Round] | None = None,
+) -> None:
     """Write the endpoints of vertex d to ``stop - 1``, on the current stream.
 
     dst: CuPy array of ``model.dtype`` and shape (edges of vertices below ``stop``,), the clique's
     first, which are not written. segments: ``dynamic``, ``fixed``, or how many vertices each has.
-    block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. tell: return
-    the rounds, and wait for them; without it nothing is waited for.
+    block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. told: a list
+    that the rounds are added to, which waits for them; without it nothing is waited for.
     """
     import cupy
 
     launch = plan(model, segments, block_threads)
     first = model.d
     bound = -(-(stop - first) // launch.segment)  # segments only grow
-    if tell and bound > MOST_ROUNDS:
+    if told is not None and bound > MOST_ROUNDS:
         raise UsageError(
             f"segments of {launch.segment:,} vertices make {bound:,} rounds, more than the "
             f"{MOST_ROUNDS:,} that can be told of; take larger segments"
         )
-    log = cupy.zeros((max(3, bound) if tell else 3, _LOGGED), np.uint64)
+    log = cupy.zeros((3 if told is None else max(3, bound + 1), _LOGGED), np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown
@@ -162,7 +162,8 @@ def fill(
     shared = _shared_bytes(model, launch.block_threads)
     grid = (launch.blocks,), (launch.block_threads,)
     function(*grid, arguments, shared, enable_cooperative_groups=True)
-    return _rounds(log.get(), first) if tell else []
+    if told is not None:
+        told += _rounds(log.get(), first)
 
 
 def fill_rows(model: CopyModel, part: range, ends: Any, src: Any, dst: Any, checksum: Any) -> None:

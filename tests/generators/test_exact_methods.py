@@ -46,9 +46,8 @@ def test_ba_has_the_bits_of_the_reference(n, d):
 @pytest.mark.parametrize("p", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (20_000, 4), (3000, 40)])
 def test_some_methods_make_the_same_edges(method, other, n, d, p):
-    assert_same_edges(
-        cpu(CopyModel(n, d, p, method=method)), cpu(CopyModel(n, d, p, method=other)).edges
-    )
+    made, expected = (cpu(CopyModel(n, d, p, method=name)) for name in (method, other))
+    assert_same_edges(made, expected.edges)
 
 
 @settings(deadline=None, max_examples=40)
@@ -116,7 +115,7 @@ def degree_counts(method, p):
     """How many vertices have each degree, 60 and more as one."""
     n, d = 300_000, 4
     found = oracles.degrees_of(*cpu(CopyModel(n, d, p, 3, method)).edges, n)
-    return np.bincount(np.minimum(found, 60), minlength=61)
+    return np.bincount(np.minimum(found, 60), minlength=61)[d:]
 
 
 @pytest.mark.parametrize("p", [0.25, 0.9])

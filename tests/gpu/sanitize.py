@@ -4,7 +4,7 @@ compute-sanitizer --tool memcheck python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
-arguments: only those of edges, graph, checksums, frontier, near_far (predecessors with each
+arguments: only those of edges, copies, graph, checksums, frontier, near_far (predecessors with each
 search), steiner and forests.
 """
 
@@ -28,6 +28,13 @@ MODELS = [
     (CopyModel(300, 33, 0.1), None),
     (CopyModel(4099, 4096, 0.5), range(4095, 4099)),
     (CopyModel(1 << 35, 8), range(1 << 34, (1 << 34) + 300)),
+    (CopyModel(3000, 1, method="cuppa"), None),
+    (CopyModel(2000, 4, 0.0, method="cuppa", weights=(1, 9)), None),
+    (CopyModel(1001, 7, method="cuppa"), range(3, 777)),
+    (CopyModel(500, 20, 0.1, method="cuppa"), None),
+    (CopyModel(300, 33, 0.1, method="cuppa"), None),
+    (CopyModel(400, 200, method="cuppa"), None),
+    (CopyModel(1104, 1100, method="cuppa"), None),
 ]
 
 
@@ -44,6 +51,17 @@ def edges():
         cpu, gpu = (mgraph.edges(model, part, backend=backend) for backend in ("cpu", "gpu"))
         assert gpu.checksum == cpu.checksum, model
         assert (gpu.edges.dst.get() == cpu.edges.dst).all(), model
+
+
+def copies():
+    for method, segments in (("cuppa", 100), ("cuppa_hash", None)):
+        model = CopyModel(1000, 4, method=method)
+        cpu, gpu = (
+            mgraph.copy_statistics(model, backend=backend, segments=segments)
+            for backend in ("cpu", "gpu")
+        )
+        assert (gpu.attempts == cpu.attempts).all()
+        assert [round[:4] for round in gpu.rounds] == [round[:4] for round in cpu.rounds]
 
 
 def graph():
@@ -123,6 +141,7 @@ def forests():
 
 CASES = {
     "edges": edges,
+    "copies": copies,
     "graph": graph,
     "checksums": checksums,
     "frontier": frontier,

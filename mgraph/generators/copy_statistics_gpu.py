@@ -1,0 +1,71 @@
+"""Statistics of a graph of the copy model on a GPU: it is made, and ``copy_statistics.cu`` counts.
+
+Cost: the draws of each edge's chain once more; the endpoints, and 4 bytes a vertex, in device
+memory.
+"""
+
+import numpy as np
+
+from mgraph.core.hashing import stream_key
+from mgraph.cuda.source import C_TYPES, Source
+from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
+from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
+
+
+def _defines(d: int, dtype: str, exact: bool) -> dict[str, str]:
+    return {
+        "MGRAPH_D": str(d),
+        "MGRAPH_VERTEX_T": C_TYPES[dtype],
+        "MGRAPH_EXACT": str(int(exact)),
+        "MGRAPH_MOST": str(MOST),
+    }
+
+
+KERNELS = Source(
+    __package__,
+    "copy_statistics.cu",
+    check=tuple(
+        tuple(_defines(4, dtype, exact).items())
+        for dtype in ("int32", "int64")
+        for exact in (False, True)
+    ),
+)
+
+
+def statistics(model: CopyModel, segments: str | int, block_threads: int) -> CopyStatistics:
+    """See ``copy_statistics.copy_statistics``."""
+    import cupy
+
+    told: list[cuppa_gpu.Round] = []
+    launch = None
+    if model.whole:
+        launch = cuppa_gpu.plan(model, segments, block_threads)
+        dst = preferential_attachment_gpu.endpoints(
+            model, model.n, segments=segments, block_threads=block_threads, told=told
+        )
+    else:
+        dst = preferential_attachment_gpu.edges(model, range(model.n))[0].dst
+    ends = dst[model.edges_before(model.d) :]
+    attempts, chains = cupy.zeros(MOST, np.uint64), cupy.zeros(MOST, np.uint64)
+    counts = cupy.zeros((2, max(1, len(told))), np.uint64)
+    stops = cupy.asarray([round.stop for round in told] or [0], np.uint64)
+    of_vertex = cupy.zeros(model.n - model.d if told else 1, np.uint32)
+    key = (np.uint32(word) for word in stream_key(model.seed))
+    KERNELS.launch(
+        "copy_statistics_count",
+        (
+            np.int64(ends.size), np.uint64(model.threshold), *key, ends, stops,
+            np.uint32(len(told)), attempts, chains, counts[0], counts[1], of_vertex,
+        ),
+        **_defines(model.d, str(model.dtype), model.whole),
+    )  # fmt: skip
+    dependent, most_dependent = counts.get().tolist()
+    rounds = tuple(
+        Round(run.first, run.stop, dependent[i], most_dependent[i], *run[2:])
+        for i, run in enumerate(told)
+    )
+    histograms = trimmed(attempts.get()), trimmed(chains.get())
+    if launch is None:
+        return CopyStatistics(*histograms)
+    return CopyStatistics(*histograms, rounds, launch.teams, launch.block_threads)

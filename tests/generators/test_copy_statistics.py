@@ -1,0 +1,80 @@
+"""What is told of draws, chains and segments, against the plainest count of them."""
+
+import numpy as np
+import pytest
+
+from mgraph import CopyModel, UsageError, copy_statistics
+from tests import oracles
+
+MODELS = [(300, 1, 0.5), (200, 4, 0.0), (200, 4, 0.5), (120, 33, 0.3), (50, 3, 1.0)]
+
+
+def counted(model, exact):
+    """Attempts and chain lengths, by drawing: {edge: (attempts, length)}."""
+    told = {}
+    ends = {}
+
+    def length(v, slot, attempt):
+        u, at, ended = oracles.copy_model_draw(model, v, slot, attempt)
+        if ended:
+            return 1
+        return 1 + (told[u, at][1] if exact else length(u, at, 0))
+
+    for v in range(model.d, model.n):
+        for slot in range(model.d):
+            attempt = 0
+            while True:
+                u, at, ended = oracles.copy_model_draw(model, v, slot, attempt)
+                end = u if ended else ends[u, at] if exact else None
+                if end is None:
+                    end = oracles.cuppa_hash_edge(model, v, slot, attempt)
+                if end not in [ends[v, lower] for lower in range(slot)]:
+                    break
+                attempt += 1
+            ends[v, slot] = end
+            told[v, slot] = attempt + 1, length(v, slot, attempt)
+    return told
+
+
+@pytest.mark.parametrize("method", ["copy", "copy_hash"])
+@pytest.mark.parametrize(("n", "d", "p"), MODELS)
+def test_attempts_and_chains(n, d, p, method):
+    model = CopyModel(n, d, p, 9, method)
+    found = copy_statistics(model, backend="cpu")
+    expected = counted(model, method == "copy").values()
+    for ours, theirs in zip(
+        (found.attempts, found.chains), zip(*expected, strict=True), strict=True
+    ):
+        np.testing.assert_array_equal(ours, np.bincount(theirs))
+    assert found.rounds == ()
+
+
+@pytest.mark.parametrize("segment", [1, 7, 100, 1 << 40])
+@pytest.mark.parametrize(("n", "d", "p"), MODELS)
+def test_copies_from_their_own_segment(n, d, p, segment):
+    model = CopyModel(n, d, p, 9, "copy")
+    rounds = copy_statistics(model, backend="cpu", segments=segment).rounds
+    assert [(round.first, round.stop) for round in rounds] == [
+        (first, min(first + segment, n)) for first in range(d, n, segment)
+    ]
+    for round in rounds:
+        each = []
+        for v in range(round.first, round.stop):
+            drawn = [oracles.copy_model_draw(model, v, slot, 0) for slot in range(d)]
+            each.append(sum(not ended and u >= round.first for u, _, ended in drawn))
+        assert (round.dependent, round.most_dependent) == (sum(each), max(each))
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "sentence"),
+    [
+        (CopyModel(100, method="ba"), {}, "method ba has no copies"),
+        (CopyModel(100), {"segments": 9}, "method cuppa_hash has no segments"),
+        (CopyModel(100, method="copy"), {"segments": "fixed"}, "on a CPU segments is a number"),
+        (CopyModel(100, method="copy"), {"block_threads": 64}, "on a CPU segments is a number"),
+        (CopyModel(100, method="copy"), {"segments": 0}, "segments must be"),
+    ],
+)
+def test_wrong_use(model, options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        copy_statistics(model, backend="cpu", **options)

@@ -1,0 +1,157 @@
+"""cuPPA on a GPU makes the edges of copy on a CPU, to the bit, however its work is cut."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import CopyModel, OutOfMemoryError, UsageError
+from mgraph.generators import preferential_attachment
+
+pytestmark = pytest.mark.gpu
+
+SIZES = [
+    (2, 1), (1000, 1), (300_000, 1), (3, 2), (50_000, 2), (5, 4), (100_000, 4), (50_000, 7),
+    (50_000, 8), (50_000, 9), (20_000, 20), (20_000, 32), (34, 33), (10_000, 33), (10_000, 64),
+    (5_000, 100), (2_000, 500), (2_000, 1024), (1_300, 1100), (4_300, 4096),
+]  # fmt: skip
+
+
+def on_gpu(model, **options):
+    from mgraph.generators import preferential_attachment_gpu
+
+    return preferential_attachment_gpu.endpoints(model, model.n, **options).get()
+
+
+def on_cpu(model):
+    return preferential_attachment.endpoints(model, backend="cpu")
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-5, 0.01, 0.5, 1.0])
+@pytest.mark.parametrize(("n", "d"), SIZES)
+def test_gpu_equals_cpu(n, d, p):
+    for seed in (1, 1 << 40):
+        model = CopyModel(n, d, p, seed, "cuppa")
+        np.testing.assert_array_equal(on_gpu(model), on_cpu(model))
+
+
+@pytest.mark.parametrize("p", [0.0, 0.5])
+@pytest.mark.parametrize(("n", "d"), [(10_000_000, 4), (1_000_000, 40)])
+def test_gpu_equals_cpu_at_forty_million_edges(n, d, p):
+    model = CopyModel(n, d, p, method="cuppa")
+    np.testing.assert_array_equal(on_gpu(model), on_cpu(model))
+
+
+def test_ids_of_64_bits():
+    """A row is right if drawing it again, from the endpoints before it, gives the same."""
+    from mgraph.generators import copy_draws_cpu as draws
+
+    model = CopyModel((1 << 31) + 5000, 2, method="cuppa")
+    assert model.dtype == np.int64
+    dst = on_gpu(model)
+    ends, d, table = dst[1:], model.d, draws.empty_table(model.d)
+    known = (*draws.parameters(model), ends)
+    some = np.random.default_rng(1).integers(d, model.n, 100_000)
+    for v in np.concatenate([some, np.arange(model.n - 1000, model.n)]).astype(np.uint64):
+        row = np.array([draws.endpoint(v, np.uint64(s), np.uint64(0), *known) for s in range(d)])
+        draws.redraw(v, row, *known, table)
+        at = (int(v) - d) * d
+        np.testing.assert_array_equal(ends[at : at + d], row)
+
+
+@pytest.mark.parametrize("segments", ["dynamic", "fixed", 1, 100, 12_345, 1 << 40])
+@pytest.mark.parametrize(("n", "d", "p"), [(20_000, 4, 0.5), (5_000, 33, 0.1), (3_000, 200, 0.5)])
+def test_segments_do_not_matter(n, d, p, segments):
+    model = CopyModel(n, d, p, method="cuppa")
+    told = []
+    np.testing.assert_array_equal(on_gpu(model, segments=segments, told=told), on_cpu(model))
+    assert told[0].first == d
+    assert told[-1].stop == n
+    assert all(round.stop == after.first for round, after in itertools.pairwise(told))
+    sizes = [round.stop - round.first for round in told]
+    assert segments == "dynamic" or all(size == sizes[0] for size in sizes[:-1])
+
+
+@pytest.mark.parametrize("block_threads", [32, 64, 256, 512, 1024])
+@pytest.mark.parametrize(("n", "d"), [(20_000, 1), (20_000, 4), (5_000, 33), (3_000, 200)])
+def test_threads_of_a_block_do_not_matter(n, d, block_threads):
+    model = CopyModel(n, d, method="cuppa")
+    np.testing.assert_array_equal(on_gpu(model, block_threads=block_threads), on_cpu(model))
+
+
+@pytest.mark.parametrize("d", [1, 4, 40])
+def test_a_full_queue_loses_no_edge(d):
+    model = CopyModel(8_000_000 // d, d, 0.0, method="cuppa")
+    told = []
+    made = on_gpu(model, segments=1 << 40, told=told)
+    np.testing.assert_array_equal(made, on_cpu(model))
+    assert told[0].longest == 32
+    assert told[0].overflows > 0
+
+
+@pytest.mark.parametrize("method", ["cuppa", "cuppa_hash"])
+@pytest.mark.parametrize(("n", "d", "p"), [(100_000, 4, 0.5), (20_000, 8, 0.0), (5_000, 50, 0.3)])
+def test_statistics_are_those_of_the_cpu(n, d, p, method):
+    model = CopyModel(n, d, p, method=method)
+    options = {"segments": 1280} if method == "cuppa" else {}
+    cpu, gpu = (
+        mgraph.copy_statistics(model, backend=backend, **options) for backend in ("cpu", "gpu")
+    )
+    np.testing.assert_array_equal(gpu.attempts, cpu.attempts)
+    np.testing.assert_array_equal(gpu.chains, cpu.chains)
+    assert [round[:4] for round in gpu.rounds] == [round[:4] for round in cpu.rounds]
+
+
+@pytest.mark.parametrize("weights", [None, (1, 9)])
+def test_edges_and_streams(weights):
+    model = CopyModel(30_000, 8, method="cuppa", weights=weights)
+    whole = mgraph.edges(model, backend="cpu")
+    for part in (range(model.n), range(3, 20_000), range(5, 5)):
+        made, expected = (mgraph.edges(model, part, backend=where) for where in ("gpu", "cpu"))
+        for ours, theirs in zip(made.edges, expected.edges, strict=True):
+            np.testing.assert_array_equal(ours.get(), theirs)
+        assert made.checksum == expected.checksum
+    rows = checksum = 0
+    for block in preferential_attachment.stream(
+        model, range(model.n), backend="gpu", block_edges=1000
+    ):
+        here = slice(rows, rows + len(block.edges))
+        for ours, theirs in zip(block.edges, whole.edges, strict=True):
+            np.testing.assert_array_equal(ours, theirs[here])
+        rows, checksum = here.stop, checksum + block.checksum
+    assert (rows, checksum % (1 << 64)) == (model.m, whole.checksum)
+
+
+@pytest.mark.parametrize("parts", [1, 7])
+def test_datasets_are_those_of_the_cpu(tmp_path, parts):
+    model = CopyModel(500_000, 4, method="cuppa")
+    with mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        made = mgraph.generate(
+            tmp_path / "g", model, cluster=cluster, parts=parts, progress=None
+        ).manifest
+        assert mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=cluster, progress=None).ok
+    assert made.checksum == mgraph.edges(model, backend="cpu").checksum
+
+
+def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
+    model = CopyModel(1 << 36, 4, method="cuppa")
+    with pytest.raises(OutOfMemoryError, match=r"needs 2,048\.0 GiB.*use method cuppa_hash"):
+        mgraph.edges(model, backend="gpu")
+    with pytest.raises(OutOfMemoryError, match=r"needs 2,048\.0 GiB.*use method cuppa_hash"):
+        mgraph.generate(tmp_path / "g", model, progress=None)
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"segments": "all"}, "segments must be"),
+        ({"segments": 0}, "segments must be"),
+        ({"block_threads": 33}, "threads a block must be a multiple of 32"),
+        ({"block_threads": 2048}, "threads a block must be a multiple of 32"),
+    ],
+)
+def test_wrong_use(options, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        mgraph.copy_statistics(CopyModel(100, method="cuppa"), backend="gpu", **options)
