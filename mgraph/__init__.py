@@ -34,15 +34,21 @@ _HOME = {
     "clusters": "mgraph.spanning_trees.clusters",
     "connect": "mgraph.distributed.connect",
     "copy_statistics": "mgraph.generators.copy_statistics",
+    "degree_histogram": "mgraph.core.degrees",
     "degrees": "mgraph.distributed.degrees",
     "edges": "mgraph.generators.preferential_attachment",
     "from_edges": "mgraph.core.csr",
     "from_networkx": "mgraph.io.networkx_graph",
     "from_sparse": "mgraph.io.sparse_matrix",
     "generate": "mgraph.distributed.generate",
+    "generator_scaling": "mgraph.distributed.generator_scaling",
+    "generator_seconds": "mgraph.generators.generator_timing",
     "idle_watts": "mgraph.cuda.energy",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
+    "plot_bars": "mgraph.generators.generator_plots",
+    "plot_curves": "mgraph.generators.generator_plots",
+    "plot_degree_distributions": "mgraph.generators.generator_plots",
     "plot_distributions": "mgraph.shortest_paths.trace_plots",
     "plot_frontier_against_delta": "mgraph.shortest_paths.trace_plots",
     "plot_parallelism_against_delta": "mgraph.shortest_paths.trace_plots",
@@ -73,6 +79,7 @@ __all__ = list(_HOME)
 
 if TYPE_CHECKING:
     from mgraph.core.csr import from_edges
+    from mgraph.core.degrees import degree_histogram
     from mgraph.core.edges import EdgeList
     from mgraph.core.graph import Graph
     from mgraph.cuda.energy import EnergyMeter, idle_watts
@@ -80,6 +87,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.dataset import Dataset, open_dataset
     from mgraph.distributed.degrees import Degrees, degrees
     from mgraph.distributed.generate import generate
+    from mgraph.distributed.generator_scaling import generator_scaling
     from mgraph.distributed.spanning_forest import ForestRun, spanning_forest_dataset
     from mgraph.distributed.sssp import sssp_many
     from mgraph.distributed.steiner import steiner_many
@@ -96,6 +104,12 @@ if TYPE_CHECKING:
     )
     from mgraph.generators.copy_model import CopyModel
     from mgraph.generators.copy_statistics import CopyStatistics, copy_statistics
+    from mgraph.generators.generator_plots import (
+        plot_bars,
+        plot_curves,
+        plot_degree_distributions,
+    )
+    from mgraph.generators.generator_timing import generator_seconds
     from mgraph.generators.preferential_attachment import edges
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx

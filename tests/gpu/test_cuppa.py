@@ -8,6 +8,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel, OutOfMemoryError, UsageError
 from mgraph.generators import preferential_attachment
+from tests.gpu import certificate
 
 pytestmark = pytest.mark.gpu
 
@@ -43,21 +44,18 @@ def test_gpu_equals_cpu_at_forty_million_edges(n, d, p):
     np.testing.assert_array_equal(on_gpu(model), on_cpu(model))
 
 
-def test_ids_of_64_bits():
-    """A row is right if drawing it again, from the endpoints before it, gives the same."""
-    from mgraph.generators import copy_draws_cpu as draws
+@pytest.mark.parametrize("d", [2, 40])
+def test_ids_of_64_bits(d):
+    from mgraph.generators import preferential_attachment_gpu
 
-    model = CopyModel((1 << 31) + 5000, 2, method="cuppa")
+    model = CopyModel((1 << 31) + 5000, d, method="cuppa")
     assert model.dtype == np.int64
-    dst = on_gpu(model)
-    ends, d, table = dst[1:], model.d, draws.empty_table(model.d)
-    known = (*draws.parameters(model), ends)
-    some = np.random.default_rng(1).integers(d, model.n, 100_000)
-    for v in np.concatenate([some, np.arange(model.n - 1000, model.n)]).astype(np.uint64):
-        row = np.array([draws.endpoint(v, np.uint64(s), np.uint64(0), *known) for s in range(d)])
-        draws.redraw(v, row, *known, table)
-        at = (int(v) - d) * d
-        np.testing.assert_array_equal(ends[at : at + d], row)
+    stop = model.n if d == 2 else 3_000_000
+    dst = preferential_attachment_gpu.endpoints(model, stop)
+    vertices = certificate.sample(CopyModel(stop, d), 1_000_000)
+    assert certificate.wrong_endpoints(model, dst, vertices) == 0
+    dst[dst.size - 1] ^= 1
+    assert certificate.wrong_endpoints(model, dst, vertices) >= 1
 
 
 @pytest.mark.parametrize("segments", ["dynamic", "fixed", 1, 100, 12_345, 1 << 40])

@@ -1,0 +1,118 @@
+"""Plots of generators: the figures of the paper on cuPPA, of any sizes.
+
+Source: "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free
+networks", figures 3 and 7 to 16.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mgraph.io.figure import new_figure, save_figure
+
+MARKERS = "os^Dv<>PX*ph"
+_BINS_PER_DECADE = 12
+
+
+def plot_degree_distributions(
+    histograms: Mapping[str, tuple[np.ndarray, np.ndarray]],
+    file: str | os.PathLike[str],
+    *,
+    title: str = "",
+    alike: int = 1,
+) -> None:
+    """Figures 3 and 7: the share of vertices by degree. histograms: (degree, count), by label.
+
+    alike: how many histograms, one after another, have one colour. Above degree 30 neighbouring
+    degrees are taken together, since few vertices have each.
+    """
+    figure, axes = new_figure()
+    for i, (label, (degree, count)) in enumerate(histograms.items()):
+        x, share = _binned(degree, count / count.sum())
+        marker = MARKERS[i % len(MARKERS)]
+        style = {"color": f"C{i // alike % 10}", "markerfacecolor": "none"}
+        axes.plot(x, share, marker, ms=4, alpha=0.7, label=label, **style)
+    axes.set(xlabel="degree k", ylabel="share of the vertices with degree k", title=title)
+    axes.set(xscale="log", yscale="log")
+    _finish(axes)
+    save_figure(figure, file)
+
+
+def plot_curves(
+    curves: Mapping[str, tuple[Sequence[float], Sequence[float]]],
+    file: str | os.PathLike[str],
+    *,
+    x: str,
+    y: str,
+    title: str = "",
+    logarithmic: str = "xy",
+    dashed: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
+    dashed_y: str = "",
+) -> None:
+    """Figures 8, 9 and 11 to 16: curves (xs, ys) by label, with the names of the axes.
+
+    logarithmic: which axes are, of "xy"; an axis that begins at 0 has a linear piece there. dashed:
+    further curves by the same labels, against an axis on the right named ``dashed_y``.
+    """
+    figure, axes = new_figure()
+    right: Any = axes.twinx() if dashed else None
+    for i, (label, (xs, ys)) in enumerate(curves.items()):
+        style = {"marker": MARKERS[i % len(MARKERS)], "ms": 4, "color": f"C{i % 10}"}
+        axes.plot(xs, ys, "-", lw=1, label=label, **style)
+        if dashed and label in dashed:
+            right.plot(*dashed[label], "--", lw=1, markerfacecolor="none", **style)
+    axes.set(xlabel=x, ylabel=y, title=title)
+    for axis in logarithmic:
+        values = np.concatenate(
+            [np.asarray(curve["xy".index(axis)], float) for curve in curves.values()]
+        )
+        positive = values[values > 0]
+        if positive.size == 0:
+            continue
+        scale = {"value": "log"}
+        if positive.size < values.size:
+            scale = {"value": "symlog", "linthresh": positive.min()}
+        getattr(axes, f"set_{axis}scale")(**scale)
+    if right is not None:
+        right.set(ylabel=dashed_y, ylim=(0, None))
+    _finish(axes)
+    save_figure(figure, file)
+
+
+def plot_bars(
+    bars: Mapping[str, float], file: str | os.PathLike[str], *, x: str, title: str = ""
+) -> None:
+    """Figure 10: a bar for each label, logarithmic, with its value beside it."""
+    figure, axes = new_figure()
+    labels = list(bars)[::-1]
+    drawn = axes.barh(labels, [bars[label] for label in labels], color="C0", alpha=0.7)
+    axes.bar_label(drawn, [f"{bars[label]:.3g}" for label in labels], padding=4)
+    axes.set(xlabel=x, title=title, xscale="log")
+    axes.set_xlim(min(bars.values()) / 3, 3 * max(bars.values()))
+    axes.grid(alpha=0.3, axis="x")
+    save_figure(figure, file)
+
+
+def _binned(degree: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Degrees above 30 in bins of equal width on a logarithmic axis, by their mean share."""
+    there = degree > 0
+    degree, share = degree[there], share[there]
+    if degree.size == 0 or degree[-1] <= 30:
+        return degree, share
+    few = degree <= 30
+    decades = np.log10(degree[-1] / 30)
+    edges = np.unique(
+        np.geomspace(31, degree[-1] + 1, max(2, int(decades * _BINS_PER_DECADE))).astype(np.int64)
+    )
+    width = np.diff(edges)
+    within = np.histogram(degree[~few], edges, weights=share[~few])[0] / width
+    centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
+    some = within > 0
+    return np.r_[degree[few], centre[some]], np.r_[share[few], within[some]]
+
+
+def _finish(axes: Any) -> None:
+    axes.grid(alpha=0.3, which="both")
+    axes.legend(fontsize="small")

@@ -1,0 +1,38 @@
+"""Degrees of edges in memory, against NumPy's plainest count."""
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import CopyModel, EdgeList
+
+
+def expected(edges, n):
+    degrees = np.bincount(edges.src, minlength=n) + np.bincount(edges.dst, minlength=n)
+    return np.unique(degrees, return_counts=True)
+
+
+def cases():
+    nothing = np.empty(0, np.int32)
+    yield EdgeList(nothing, nothing), 3
+    yield EdgeList(np.array([1, 2, 2]), np.array([0, 0, 2])), 5
+    for model in (CopyModel(3000, 4), CopyModel(70_000, 1, 0.0)):
+        yield mgraph.edges(model, backend="cpu").edges, model.n
+
+
+@pytest.mark.parametrize(("edges", "n"), list(cases()))
+def test_on_a_cpu(edges, n):
+    for ours, theirs in zip(mgraph.degree_histogram(edges, n), expected(edges, n), strict=True):
+        assert ours.dtype == np.int64
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("edges", "n"), list(cases()))
+def test_on_a_gpu(edges, n):
+    import cupy
+
+    there = EdgeList(*map(cupy.asarray, edges))
+    for ours, theirs in zip(mgraph.degree_histogram(there, n), expected(edges, n), strict=True):
+        assert ours.dtype == np.int64
+        np.testing.assert_array_equal(ours, theirs)

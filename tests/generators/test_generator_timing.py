@@ -1,0 +1,36 @@
+"""Times are told for each repeat, and wrong use is refused."""
+
+import pytest
+
+from mgraph import CopyModel, UsageError, generator_seconds
+
+
+@pytest.mark.parametrize("method", ["cuppa_hash", "copy", "copy_hash", "ba"])
+def test_a_time_for_each_repeat(method):
+    times = generator_seconds(CopyModel(2000, method=method), repeats=3, backend="cpu")
+    assert len(times) == 3
+    assert min(times) > 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", ["cuppa_hash", "cuppa"])
+def test_on_a_gpu(method):
+    times = generator_seconds(CopyModel(2000, method=method), repeats=3, backend="gpu")
+    assert len(times) == 3
+    assert min(times) > 0
+
+
+def test_a_range_takes_less_than_all():
+    model = CopyModel(2_000_000)
+    part, whole = (
+        min(generator_seconds(model, vertices, backend="cpu", threads=1))
+        for vertices in (range(1000), None)
+    )
+    assert part < whole / 10
+
+
+def test_wrong_use():
+    with pytest.raises(UsageError, match="repeats must be 1 at least"):
+        generator_seconds(CopyModel(2000), repeats=0)
+    with pytest.raises(UsageError, match="method copy makes a graph as a whole"):
+        generator_seconds(CopyModel(2000, method="copy"), range(9))

@@ -1,0 +1,59 @@
+"""A certificate of exact graphs on a GPU: rows drawn again from the endpoints before them."""
+
+import numpy as np
+
+from mgraph.core.hashing import stream_key
+from mgraph.cuda.source import C_TYPES, INCLUDE
+
+CODE = """
+#include <mgraph/copy_model.cuh>
+using namespace mgraph;
+
+// A warp a vertex: slot after slot, its first draw that leads to no lower slot's endpoint.
+extern "C" __global__ void certify(const long long* vertices, int count, u64 threshold, u32 white0,
+                                   u32 white1, u32 key, const vertex_t* ends, u64* wrong) {
+  const copy_model model{threshold, {white0, white1, key}};
+  const u32 lane = threadIdx.x % 32, warps = gridDim.x * blockDim.x / 32;
+  for (int i = (blockIdx.x * blockDim.x + threadIdx.x) / 32; i < count; i += warps) {
+    const uvertex v = uvertex(vertices[i]);
+    const vertex_t* row = ends + (u64(v) - D) * D;
+    for (u32 slot = 0; slot < D; ++slot) {
+      for (u32 attempt = 0;; ++attempt) {
+        uvertex u = v;
+        u32 at = slot;
+        vertex_t end;
+        if (draw(model, model.key(attempt), u, at)) end = vertex_t(u);
+        else end = ends[(u64(u) - D) * D + at];
+        bool repeats = false;
+        for (u32 lower = lane; lower < slot; lower += 32) repeats |= row[lower] == end;
+        if (__any_sync(full_warp, repeats)) continue;
+        if (lane == 0 && row[slot] != end) atomicAdd(wrong, 1ULL);
+        break;
+      }
+    }
+  }
+}
+"""
+
+
+def wrong_endpoints(model, dst, vertices):
+    """How many endpoints of some vertices (each d at least) are not what the exact model draws."""
+    import cupy
+
+    defines = f"#define MGRAPH_D {model.d}\n#define MGRAPH_VERTEX_T {C_TYPES[str(model.dtype)]}\n"
+    module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", f"-I{INCLUDE}"))
+    wrong = cupy.zeros(1, np.uint64)
+    some = cupy.asarray(vertices, np.int64)
+    key = (np.uint32(word) for word in stream_key(model.seed))
+    ends = dst[model.edges_before(model.d) :]
+    arguments = (some, np.int32(some.size), np.uint64(model.threshold), *key, ends, wrong)
+    module.get_function("certify")((1056,), (256,), arguments)
+    return int(wrong[0])
+
+
+def sample(model, count, seed=1):
+    """Vertices at random, and as many of the last; of a small graph all."""
+    if model.n - model.d <= 2 * count:
+        return np.arange(model.d, model.n)
+    some = np.random.default_rng(seed).integers(model.d, model.n, count)
+    return np.concatenate([some, np.arange(model.n - count, model.n)])

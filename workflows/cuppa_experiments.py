@@ -1,0 +1,306 @@
+"""The experiments of the paper on cuPPA, again, at this machine's size: its figures 3 and 7 to 16.
+
+    python workflows/cuppa_experiments.py OUT [--edges 2e9] [--only 3,7,…] [--scheduler ADDRESS]
+
+Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fast multi-GPU-based
+generation of massive scale-free networks", section 5. Its largest graphs have 2·10^9 edges; here
+--edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa is what copy is: one core. OUT
+has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables
+that are short.
+
+ 3  degree distributions of all generators           12  run time against n, by d
+ 7  the same of cuppa and cuppa_hash, by p            13  run time against d, by p
+ 8  a vertex's copies that wait, against d, by p      14  run time against p, by (n, d)
+ 9  the same against the rounds, by d                 15  run time against threads a block (GPU)
+10  run time of all generators                        16  strong scaling over the cluster's workers
+11  run time against n, by p
+"""
+
+import argparse
+import statistics
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+import mgraph
+from mgraph.core import backend as backends
+from mgraph.io.figure import check_figure
+from mgraph.io.folder import writing_file
+
+LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
+LEAST = 10_000
+OF_ALL = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
+TEAMS = 1280  # the paper's threads, of a vertex each, in figures 8 and 9
+SHORT = 60  # rows of a table that is printed
+
+
+class Experiments:
+    """A method a figure: it draws its plot and returns its table."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        """Of the command line's options."""
+        self.out: Path = options.out
+        self.repeats: int = options.repeats
+        self.backend: str = options.backend
+        self.edges: int = LARGEST[self.backend] if options.edges is None else options.edges
+        self.where: dict[str, Any] = {"scheduler": options.scheduler, "workers": options.workers}
+
+    def file(self, figure: int, kind: str = "png") -> Path:
+        """Where a figure's plot goes, or its table."""
+        return self.out / f"figure_{figure}.{kind}"
+
+    def model(self, n: int, d: int, p: float = 0.5, method: str = "cuppa") -> mgraph.CopyModel:
+        """A graph of at least 10 d vertices."""
+        return mgraph.CopyModel(max(n, 10 * d), d, p, method=method)
+
+    def on(self, method: str) -> str:
+        """Where a method runs: cuppa and cuppa_hash on a GPU, if there is one."""
+        return self.backend if method.startswith("cuppa") else "cpu"
+
+    def seconds(self, model: mgraph.CopyModel, **how: Any) -> float:
+        """The median time to make a graph; copy, which stands for cuppa on a CPU, and other
+        sequential ones once if they take long."""
+        backend = self.on(model.method)
+        slow = backend == "cpu" and model.m > 50_000_000
+        repeats = 1 if slow else self.repeats
+        return statistics.median(
+            mgraph.generator_seconds(model, repeats=repeats, backend=backend, **how)
+        )
+
+    def histogram(self, model: mgraph.CopyModel) -> Any:
+        """How many vertices have each degree."""
+        edges = mgraph.edges(model, backend=self.on(model.method)).edges
+        return mgraph.degree_histogram(edges, model.n)
+
+    def degrees(self, models: dict[str, mgraph.CopyModel], figure: int, title: str) -> pd.DataFrame:
+        """Degree distributions, by label; of figure 7 both methods in one colour."""
+        found = {label: self.histogram(model) for label, model in models.items()}
+        alike = 2 if figure == 7 else 1
+        mgraph.plot_degree_distributions(found, self.file(figure), title=title, alike=alike)
+        tables = [
+            pd.DataFrame({"graph": label, "degree": degree, "vertices": count})
+            for label, (degree, count) in found.items()
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    def times(self, models: Iterable[mgraph.CopyModel], **how: Any) -> pd.DataFrame:
+        """Run times, a row a graph."""
+        rows = []
+        for model in dict.fromkeys(models):
+            seconds = self.seconds(model, **how)
+            rows.append(
+                {"method": model.method, "n": model.n, "d": model.d, "p": model.p,
+                 "edges": model.m, "seconds": seconds, "edges/s": model.m / seconds}
+            )  # fmt: skip
+            print(f"  n {model.n:,} d {model.d} p {model.p:g}: {seconds:.3g} s", flush=True)
+        return pd.DataFrame(rows)
+
+    def draw(
+        self, table: pd.DataFrame, figure: int, x: str, by: str, column: str = "seconds", **how: Any
+    ) -> pd.DataFrame:
+        """A curve for each value of a column."""
+        curves = {
+            f"{by} = {key:g}" if isinstance(key, (int, float)) else str(key): (
+                rows[x],
+                rows[column],
+            )
+            for key, rows in table.groupby(by, sort=False)
+        }
+        names = {"n": "vertices n", "d": "edges a vertex d", "p": "probability p of a direct edge"}
+        how = {"y": "run time, s", **how}
+        mgraph.plot_curves(curves, self.file(figure), x=names.get(x, x), **how)
+        return table
+
+    def figure_3(self) -> pd.DataFrame:
+        """Degree distributions of all generators."""
+        models = {m: self.model(self.edges // 4, 4, method=m) for m in OF_ALL}
+        return self.degrees(models, 3, f"{self.edges // 4:,} vertices, d = 4, p = 0.5")
+
+    def figure_7(self) -> pd.DataFrame:
+        """The same by p."""
+        models = {
+            f"{method}, p = {p:g}": self.model(self.edges // 4, 4, p, method)
+            for p in (0, 0.01, 0.25, 0.5, 0.75, 1)
+            for method in ("cuppa", "cuppa_hash")
+        }
+        return self.degrees(models, 7, f"{self.edges // 4:,} vertices, d = 4")
+
+    def waiting(self, d: int, p: float, rounds: int) -> pd.DataFrame:
+        """Copies from a vertex's own segment of ``TEAMS``: those that may have to wait."""
+        model = self.model(d + rounds * TEAMS, d, p)
+        told = mgraph.copy_statistics(model, backend=self.backend, segments=TEAMS).rounds[:rounds]
+        table = pd.DataFrame(told).assign(round=range(1, len(told) + 1), d=d, p=p)
+        table["mean"] = table["dependent"] / (table["stop"] - table["first"])
+        return table[["d", "p", "round", "most_dependent", "mean", "longest", "waited"]]
+
+    def figure_8(self) -> pd.DataFrame:
+        """A vertex's copies that wait in the first round, against d, by p."""
+        most = 4096 if self.backend == "gpu" else 512
+        ds = [1 << i for i in range(13) if 1 << i <= most]
+        table = pd.concat(
+            [self.waiting(d, p, 1) for p in (0, 0.01, 0.25, 0.5, 0.75, 0.99) for d in ds],
+            ignore_index=True,
+        )
+        worst = pd.DataFrame({"d": ds, "p": "worst case", "most_dependent": ds})
+        shown = pd.concat([table.assign(p=[f"p = {p:g}" for p in table["p"]]), worst])
+        self.draw(shown, 8, "d", "p", "most_dependent", y="copies of a vertex that wait, at most")
+        return table
+
+    def figure_9(self) -> pd.DataFrame:
+        """The same of the first 100 rounds, by d."""
+        rounds = 100 if self.backend == "gpu" else 30
+        table = pd.concat(
+            [self.waiting(d, 0.5, rounds) for d in (512, 256, 128, 64)], ignore_index=True
+        )
+        what = "copies of a vertex that wait, at most"
+        return self.draw(table, 9, "round", "d", "most_dependent", y=what, logarithmic="y")
+
+    def figure_10(self) -> pd.DataFrame:
+        """Run time of all generators."""
+        table = self.times(self.model(self.edges // 4, 4, method=m) for m in OF_ALL)
+        bars = {f"{m} ({self.on(m)})": s for m, s in zip(table.method, table.seconds, strict=True)}
+        title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5"
+        mgraph.plot_bars(bars, self.file(10), x="run time, s", title=title)
+        return table
+
+    def figure_11(self) -> pd.DataFrame:
+        """Run time against n, by p."""
+        table = self.times(
+            self.model((self.edges // 4) >> i, 4, p)
+            for p in (0, 0.001, 0.25, 0.5, 0.75, 1)
+            for i in range(8, -1, -1)
+        )
+        return self.draw(table, 11, "n", "p", title="d = 4")
+
+    def figure_12(self) -> pd.DataFrame:
+        """Run time against n, by d."""
+        table = self.times(
+            self.model((self.edges // 256) >> i, d)
+            for d in (1, 2, 4, 8, 16, 32, 64, 128)
+            for i in range(7, -1, -1)
+        )
+        return self.draw(table, 12, "n", "d", title="p = 0.5")
+
+    def figure_13(self) -> pd.DataFrame:
+        """Run time against d, by p."""
+        n = self.edges // 256
+        table = self.times(
+            self.model(n, d, p)
+            for p in (0, 1e-5, 0.001, 0.25, 0.5, 0.75, 1)
+            for d in (1, 2, 4, 8, 16, 32, 64, 128)
+        )
+        return self.draw(table, 13, "d", "p", title=f"{n:,} vertices")
+
+    def figure_14(self) -> pd.DataFrame:
+        """Run time against p, by (n, d)."""
+        ps = (0, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1)
+        table = self.times(self.model(self.edges // d, d, p) for d in (4, 16, 64) for p in ps)
+        table["graph"] = [f"n = {n:,}, d = {d}" for n, d in zip(table.n, table.d, strict=True)]
+        return self.draw(table, 14, "p", "graph")
+
+    def figure_15(self) -> pd.DataFrame:
+        """Run time against threads a block, and the speed-up over 64 of them."""
+        if self.backend == "cpu":
+            raise mgraph.DeviceError("figure 15 is of threads a block, which a CPU has not")
+        rows = []
+        for threads in (64, 128, 256, 512, 1024):
+            models = [self.model(self.edges // d, d) for d in (1, 4, 8, 32)]
+            rows.append(self.times(models, block_threads=threads).assign(threads=threads))
+        table = pd.concat(rows, ignore_index=True)
+        table["graph"] = [f"n = {n:,}, d = {d}" for n, d in zip(table.n, table.d, strict=True)]
+        at_64 = table[table["threads"] == 64].set_index("graph")["seconds"]
+        table["speed-up"] = table["graph"].map(at_64) / table["seconds"]
+        dashed = {k: (r["threads"], r["speed-up"]) for k, r in table.groupby("graph", sort=False)}
+        return self.draw(
+            table,
+            15,
+            "threads",
+            "graph",
+            dashed=dashed,
+            dashed_y="speed-up over 64 (dashed)",
+        )
+
+    def figure_16(self) -> pd.DataFrame:
+        """Strong scaling of cuppa_hash over the cluster's workers."""
+        model = self.model(self.edges // 2, 4, method="cuppa_hash")
+        cluster = mgraph.connect(backend=self.backend, **self.where)
+        table = pd.DataFrame(mgraph.generator_scaling(model, repeats=self.repeats, cluster=cluster))
+        table["speed-up"] = table["seconds"].iloc[0] / table["seconds"]
+        curves = {
+            "measured": (table["workers"], table["speed-up"]),
+            "linear": (table["workers"], table["workers"]),
+        }
+        title = f"cuppa_hash, {model.n:,} vertices, d = 4"
+        mgraph.plot_curves(
+            curves, self.file(16), x="workers", y="speed-up over one", title=title, logarithmic=""
+        )
+        return table
+
+
+def markdown(table: pd.DataFrame) -> str:
+    """A table, numbers with four digits."""
+    rows = [list(table), ["---"] * len(table.columns)]
+    rows += [[f"{x:.4g}" if isinstance(x, float) else str(x) for x in row] for row in table.values]
+    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
+
+
+def figures(text: str) -> list[int]:
+    """``3,7`` as numbers of figures."""
+    known = [int(name.partition("_")[2]) for name in dir(Experiments) if name.startswith("figure_")]
+    asked = [int(word) for word in text.split(",")] if text else known
+    if not set(asked) <= set(known):
+        raise argparse.ArgumentTypeError(f"some of {sorted(known)}, with commas between")
+    return sorted(asked)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make the figures asked for, and their tables."""
+    options.backend = backends.resolve(options.backend)
+    check_figure(options.out / "figure_3.png")
+    if options.edges is not None and options.edges < LEAST:
+        raise mgraph.UsageError(f"--edges must be {LEAST:,} at least, and is {options.edges:,}")
+    experiments = Experiments(options)
+    told = [f"# cuPPA's experiments\n\n{options.backend}, {experiments.edges:,} edges at most\n"]
+    for number in options.only:
+        make: Callable[[], pd.DataFrame] = getattr(experiments, f"figure_{number}")
+        title = f"Figure {number}: {(make.__doc__ or '').strip()}"
+        if number == 15 and options.backend == "cpu" and len(options.only) > 1:
+            print(f"{title} Left out: it needs a GPU.")
+            continue
+        print(title, flush=True)
+        table = make()
+        table.to_parquet(experiments.file(number, "parquet"))
+        if len(table) <= SHORT:
+            told.append(f"\n## {title}\n\n{markdown(table)}")
+    with writing_file(options.out / "tables.md") as stream:
+        stream.write("".join(told).encode())
+    print(f"figures, tables and tables.md in {options.out}")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job; 0 when the figures are there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--edges", type=lambda text: int(float(text)), help="of the largest graphs")
+    parser.add_argument("--only", type=figures, default=figures(""), help="figures, as 3,7")
+    parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
+    parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")
+    parser.add_argument("--scheduler", help="of a Dask cluster, for figure 16")
+    parser.add_argument("--workers", type=int, help="to start here for it")
+    options = parser.parse_args(argv)
+    try:
+        run(options)
+    except mgraph.MgraphError as error:
+        print(f"cuppa_experiments: {error}", file=sys.stderr)
+        return error.exit_status
+    except OSError as error:
+        print(f"cuppa_experiments: {options.out} cannot be written to: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
