@@ -91,7 +91,8 @@ class waiting_queue {
 };
 
 // Makes all edges of vertices D .. n-1, of which `ends` holds `unknown`. All blocks are resident.
-//   segment  vertices of the first; dynamic: it doubles when all queues were less than half full
+//   segment  vertices of the first; dynamic: while no queue was half full they grow, twofold at
+//            least, and more where there was room for more
 //   log      `logged` rounds, at least 3, all 0; of more rounds the last
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
@@ -136,7 +137,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       }
     }
     barrier.wait(100);
-    if (dynamic && 2 * fresh(&now.longest) < queue_size) segment *= 2;
+    const u64 room = queue_size / (2 * fresh(&now.longest) + 1);
+    if (dynamic && room > 0) segment *= max(room, u64(2));
     start = stop;
   }
 }

@@ -18,7 +18,8 @@ Blocks wait for each other, which is safe since all are resident (a cooperative 
 section 3.4), and since a team waits only for vertices below all that it has yet to begin.
 
 Segments. ``fixed``, as the paper has it: as many vertices as the queues have places for d copies
-each. ``dynamic``: the first is such, and they double as long as no queue was half full.
+each. ``dynamic``: the first is such; as long as no queue was half full they grow, twofold at least,
+and more where the queues had room for more.
 
 Cost of an edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (once
 as unknown); a barrier of the whole device a segment. Device bytes: the endpoints alone.
@@ -136,12 +137,14 @@ def fill(
 
     launch = plan(model, segments, block_threads)
     first = model.d
-    bound = -(-(stop - first) // launch.segment)  # segments only grow
+    bound = -(-(stop - first) // launch.segment)
     if told is not None and bound > MOST_ROUNDS:
-        raise UsageError(
-            f"segments of {launch.segment:,} vertices make {bound:,} rounds, more than the "
-            f"{MOST_ROUNDS:,} that can be told of; take larger segments"
-        )
+        if segments != "dynamic":
+            raise UsageError(
+                f"segments of {launch.segment:,} vertices make {bound:,} rounds, more than the "
+                f"{MOST_ROUNDS:,} that can be told of; take larger segments"
+            )
+        bound = MOST_ROUNDS  # since they grow
     log = cupy.zeros((3 if told is None else max(3, bound + 1), _LOGGED), np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()

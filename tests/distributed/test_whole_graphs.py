@@ -66,11 +66,10 @@ def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
 
 
 def test_scaling(cluster):
-    found = mgraph.generator_scaling(
-        CopyModel(20_000, 8), repeats=1, cluster=cluster, progress=None
-    )
+    model = CopyModel(20_000, 8)
+    found = mgraph.generator_scaling(model, repeats=1, cluster=cluster, progress=None)
     assert [told.workers for told in found] == [1, 2]
-    assert all(told.seconds > 0 and told.edges == CopyModel(20_000, 8).m for told in found)
+    assert all(told.seconds > 0 and told.edges == model.m for told in found)
     with pytest.raises(UsageError, match="method copy makes a graph as a whole"):
         mgraph.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
     with pytest.raises(UsageError, match="repeats must be 1 at least"):

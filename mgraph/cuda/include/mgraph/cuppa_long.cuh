@@ -9,6 +9,7 @@ class cuppa_team {
   static constexpr u32 threads = MGRAPH_THREADS;
   static constexpr u32 none = 0xFFFFFFFFu;
   static constexpr u64 vacant = ~0ULL;
+  static constexpr u32 patience = 200;  // looks at a source before its vertex is queued
 
   struct scratch {
     u64 table[table_size()];  // a hash table of the endpoints that are held: endpoint << 12 | slot
@@ -111,6 +112,7 @@ class cuppa_team {
       return {0, nullptr};
     }
     u32 attempt = 1;  // the next
+    u32 looks = 0;
     for (;; ++turn) {
       auto& now = s.turns[turn % 2];
       if (held != unknown) source = nullptr;
@@ -143,7 +145,7 @@ class cuppa_team {
         } else if (draws) {
           attempt += (threads - rank + all_drawing - 1) / all_drawing;
         }
-      } else if (!wait) {
+      } else if (!wait && ++looks > patience) {
         if (slot == lowest) s.source = source;
         sync();
         ++turn;
