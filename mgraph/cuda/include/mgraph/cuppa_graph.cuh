@@ -38,7 +38,7 @@ struct unfinished {
 
 // A team of threads makes the edges of `rows` vertices at once, a thread a slot:
 //   cuppa_team(shared, graph)            shared: `shared_words` u64 of the team's own
-//   thread(), size(), number(), count()  this thread of how many, this team of how many
+//   thread(), number(), count()          which thread of the team; which team of how many
 //   row()                                which of the team's vertices this thread works on
 //   leads()                              whether it is the first thread of that row
 //   advance(v, first, mine, wait)        makes v's edges from slot `first` on, up to one that has

@@ -42,7 +42,7 @@ class cuppa_team {
         draw_again(drawing, draws, v, slot, lower, attempt, held, source);
       } else if (!wait) {
         const u32 first = open & row_lanes() ? __ffs(open & row_lanes()) - 1 : thread();
-        return {u64(v) * D, from(source, first)};
+        return {u64(v) * D, of_lane(first, source)};
       }
       if (source && held == unknown) held = load_relaxed(source);
     }
@@ -55,7 +55,7 @@ class cuppa_team {
   __device__ static u32 row_lanes() {
     return (D < 32 ? (1u << D % 32) - 1 : full_warp) << (row() * D);
   }
-  __device__ static const vertex_t* from(const vertex_t* pointer, u32 lane) {
+  __device__ static const vertex_t* of_lane(u32 lane, const vertex_t* pointer) {
     return reinterpret_cast<const vertex_t*>(__shfl_sync(full_warp, u64(pointer), lane));
   }
 
@@ -92,7 +92,7 @@ class cuppa_team {
     if (draws)
       for (; at < 32 && !(found >> at & 1); at += count) ++attempt;
     const vertex_t end = __shfl_sync(full_warp, drawn.end, at % 32);
-    const vertex_t* const waits_for = from(drawn.source, at % 32);
+    const vertex_t* const waits_for = of_lane(at % 32, drawn.source);
     if (draws && at < 32) {
       held = end;
       source = waits_for;
