@@ -23,6 +23,7 @@ import mgraph
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.plan import (
     Plan,
+    backend_on,
     block_edges,
     check_room,
     default_parts,
@@ -57,11 +58,6 @@ class Result:
 def where_of(model: CopyModel) -> dict[str, Any]:
     """What a model asks of a cluster that is started for it, as options of ``connect``."""
     return {"backend": "auto" if model.method in ON_GPU else "cpu", "threaded": model.whole}
-
-
-def backend_on(cluster: Cluster, model: CopyModel) -> str:
-    """Where a cluster's workers make a model's edges."""
-    return cluster.backend if model.method in ON_GPU else "cpu"
 
 
 def holding(model: CopyModel, cluster: Cluster, backend: str) -> AbstractContextManager[str | None]:
@@ -152,7 +148,7 @@ def generate(
             folder=folder,
             compression=compression,
             backend=backend,
-            block_edges=block_edges(cluster),
+            block_edges=block_edges(cluster, model),
         )
         records = kept_parts(plan, found)
         kept = len(records)

@@ -7,7 +7,7 @@ from typing import Any
 
 from mgraph.distributed.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
-from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import part_name, standing
 from mgraph.io.folder import AT_ONCE, Folder
@@ -136,6 +136,11 @@ def matching(
     return same
 
 
+def backend_on(cluster: Cluster, model: CopyModel) -> str:
+    """Where a cluster's workers make a model's edges."""
+    return cluster.backend if model.method in ON_GPU else "cpu"
+
+
 def check_room(model: CopyModel, cluster: Cluster, backend: str) -> None:
     """Raise OutOfMemoryError for a whole graph that a worker of the cluster has no room for."""
     if not model.whole:
@@ -143,7 +148,8 @@ def check_room(model: CopyModel, cluster: Cluster, backend: str) -> None:
     for address, worker in cluster.workers.items():
         free = worker.device_bytes if backend == "gpu" else worker.host_bytes
         where = f"the GPU of worker {address}" if backend == "gpu" else f"worker {address}"
-        model.check_room(model.n, free, where)
+        blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
+        model.check_room(model.n, free, where, blocks)
 
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:
@@ -152,12 +158,18 @@ def default_parts(model: CopyModel, threads: int, backend: str) -> int:
     return max(1, min(wanted, model.m // MIN_PART_EDGES, model.n))
 
 
-def block_edges(cluster: Cluster) -> int:
-    """The largest block that leaves three quarters of each worker's free memory free."""
+def block_edges(cluster: Cluster, model: CopyModel | None) -> int:
+    """The largest block that leaves three quarters of each worker's free memory free.
+
+    What a model's graph takes that a worker holds as a whole is not free.
+    """
+    held = {"cpu": 0, "gpu": 0}
+    if model and model.whole:
+        held[backend_on(cluster, model)] = model.endpoint_bytes(model.n)
     room = []
     for worker in cluster.workers.values():
-        room.append(worker.host_bytes // worker.threads)
+        room.append((worker.host_bytes - held["cpu"]) // worker.threads)
         if cluster.backend == "gpu":
-            room.append(worker.device_bytes // worker.threads)
+            room.append((worker.device_bytes - held["gpu"]) // worker.threads)
     fitting = min(room) // (4 * BLOCK_BYTES_PER_EDGE)
     return max(MIN_BLOCK_EDGES, min(BLOCK_EDGES[cluster.backend], fitting))

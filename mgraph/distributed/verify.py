@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.generate import backend_on, held_ends, holding
-from mgraph.distributed.plan import block_edges
+from mgraph.distributed.generate import held_ends, holding
+from mgraph.distributed.plan import backend_on, block_edges
 from mgraph.distributed.tasks import run_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
@@ -166,7 +166,7 @@ def verify(
             n=manifest.n,
             model=model,
             backend=backend,
-            block=block_edges(cluster),
+            block=block_edges(cluster, model),
             holder=holder,
         )
     faults += [found[index] for index in sorted(found) if found[index]]

@@ -86,12 +86,21 @@ class CopyModel:
         """Whether the method makes a graph as a whole, in one memory, and not range by range."""
         return self.method in WHOLE
 
-    def check_room(self, stop: int, free: int, where: str) -> None:
+    def endpoint_bytes(self, stop: int) -> int:
+        """What the endpoints of all vertices below ``stop`` take."""
+        return self.edges_before(stop) * self.dtype.itemsize
+
+    def other_bytes(self, part: range) -> int:
+        """What a range's edges take but for their endpoints: sources and weights."""
+        weight = self.weight_dtype.itemsize if self.weights else 0
+        return self.edges_in(part) * (self.dtype.itemsize + weight)
+
+    def check_room(self, stop: int, free: int, where: str, beside: int = 0) -> None:
         """Raise OutOfMemoryError unless the endpoints of vertices below ``stop`` fit.
 
-        free: the bytes that ``where`` has, which names it.
+        free: the bytes that ``where`` has, which names it; beside: what else it needs them for.
         """
-        needed = self.edges_before(stop) * self.dtype.itemsize
+        needed = self.endpoint_bytes(stop) + beside
         if needed > free:
             raise OutOfMemoryError(
                 f"method {self.method} keeps all endpoints in one memory, which needs "

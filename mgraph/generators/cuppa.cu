@@ -19,7 +19,7 @@ constexpr u32 rows = cuppa_team::rows;
 
 // A round: its segment, and what waited in it.
 struct round_log {
-  u64 stop;         // the vertex after the segment
+  u64 stop;         // the vertex after the segment; 0: there was no such round
   u64 nanoseconds;  // when it was over, from any time
   u64 longest;      // vertices that waited in one queue, at most
   u64 waited;       // in all queues
@@ -93,7 +93,7 @@ class waiting_queue {
 // Makes all edges of vertices D .. n-1, of which `ends` holds `unknown`. All blocks are resident.
 //   segment  vertices of the first; dynamic: while no queue was half full they grow, twofold at
 //            least, and more where there was room for more
-//   log      `logged` rounds, at least 3, all 0; of more rounds the last
+//   log      `logged` rounds, at least 3, all 0; more rounds take their places in turn
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
                    u64 segment, int dynamic, round_log* log, u32 logged, u64* arrived) {

@@ -39,7 +39,6 @@ SHORT = 32  # up to this d a warp is a team
 QUEUE = 32  # vertices that may wait in a team's queue
 ITEM_BYTES = 16
 SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
-MOST_ROUNDS = 1 << 20  # that are told of
 _LOGGED = 5  # words of a round in the kernel's log
 
 
@@ -132,20 +131,15 @@ def fill(
     first, which are not written. segments: ``dynamic``, ``fixed``, or how many vertices each has.
     block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. told: a list
     that the rounds are added to, which waits for them; without it nothing is waited for.
+    Device memory beside ``dst``: with ``told`` 40 bytes for each segment of the first one's size.
     """
     import cupy
 
     launch = plan(model, segments, block_threads)
     first = model.d
-    bound = -(-(stop - first) // launch.segment)
-    if told is not None and bound > MOST_ROUNDS:
-        if segments != "dynamic":
-            raise UsageError(
-                f"segments of {launch.segment:,} vertices make {bound:,} rounds, more than the "
-                f"{MOST_ROUNDS:,} that can be told of; take larger segments"
-            )
-        bound = MOST_ROUNDS  # since they grow
-    log = cupy.zeros((3 if told is None else max(3, bound + 1), _LOGGED), np.uint64)
+    most_rounds = -(-(stop - first) // launch.segment)
+    logged = 3 if told is None else most_rounds + 2
+    log = cupy.zeros((logged, _LOGGED), np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown

@@ -52,23 +52,26 @@ def _empty(model: CopyModel, rows: int) -> EdgeList:
     return EdgeList(*(np.empty(rows, dtype) for dtype in model.columns.values()))
 
 
-def endpoints(model: CopyModel, stop: int | None = None, *, backend: str = "auto") -> Any:
+def endpoints(
+    model: CopyModel, stop: int | None = None, *, backend: str = "auto", beside: int = 0
+) -> Any:
     """The endpoints, ``dst``, of all edges of vertices below ``stop``, by default n.
 
     For methods that make a graph as a whole (``model.whole``). Returns an array of shape (edges of
     these vertices,) and ``model.dtype``, NumPy's from the CPU and CuPy's from the GPU. Raises
-    OutOfMemoryError, before anything is made, where it does not fit, and what ``resolve`` raises.
+    OutOfMemoryError, before anything is made, where it and ``beside`` bytes more do not fit, and
+    what ``resolve`` raises.
     """
     stop = model.n if stop is None else stop
     if resolve(model, backend) == "gpu":
         from mgraph.generators import preferential_attachment_gpu
 
-        return preferential_attachment_gpu.endpoints(model, stop)
+        return preferential_attachment_gpu.endpoints(model, stop, beside)
     import psutil
 
     from mgraph.generators import ba_cpu, copy_cpu, copy_model_cpu
 
-    model.check_room(stop, psutil.virtual_memory().available, "this machine")
+    model.check_room(stop, psutil.virtual_memory().available, "this machine", beside)
     dst = np.empty(model.edges_before(stop), model.dtype)
     copy_model_cpu.fill_clique(range(min(model.d, stop)), dst)
     (ba_cpu if model.method == "ba" else copy_cpu).endpoints(model, dst)
@@ -116,7 +119,9 @@ def edges(
         from mgraph.generators import preferential_attachment_gpu
 
         return Generated(*preferential_attachment_gpu.edges(model, part))
-    ends = endpoints(model, part.stop, backend="cpu") if model.whole else None
+    ends = None
+    if model.whole:
+        ends = endpoints(model, part.stop, backend="cpu", beside=model.other_bytes(part))
     rows = model.edges_in(part)
     made = _empty(model, rows)
     if ends is not None:

@@ -31,14 +31,14 @@ def empty_ids(model: CopyModel, part: range) -> Any:
     return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
 
 
-def endpoints(model: CopyModel, stop: int, **options: Any) -> Any:
+def endpoints(model: CopyModel, stop: int, beside: int = 0, **options: Any) -> Any:
     """All endpoints of vertices below ``stop``, by ``cuppa``; options: those of its ``fill``.
 
-    Raises OutOfMemoryError where they do not fit.
+    Raises OutOfMemoryError where they and ``beside`` bytes more do not fit.
     """
     import cupy
 
-    model.check_room(stop, free_bytes(), "this GPU")
+    model.check_room(stop, free_bytes(), "this GPU", beside)
     dst = empty_ids(model, range(stop))
     clique = range(min(model.d, stop))
     unused = cupy.zeros(1, np.uint64)
@@ -75,7 +75,7 @@ def edges(model: CopyModel, part: range) -> tuple[EdgeList, int]:
     """A vertex range's edges as CuPy arrays on the current device, and their checksum."""
     import cupy
 
-    ends = endpoints(model, part.stop) if model.whole else None
+    ends = endpoints(model, part.stop, model.other_bytes(part)) if model.whole else None
     src = empty_ids(model, part)
     dst = empty_ids(model, part) if ends is None else ends[model.edges_before(part.start) :]
     weight = cupy.empty(dst.size, model.weight_dtype) if model.weights else None

@@ -149,7 +149,7 @@ def parquet(folder):
                     seconds = result.seconds
                 else:
                     seconds = pyarrow_seconds(
-                        model, edges, parts, out, threads, block_edges(cluster)
+                        model, edges, parts, out, threads, block_edges(cluster, model)
                     )
                 size = sum(entry.stat().st_size for entry in os.scandir(out))
                 print(

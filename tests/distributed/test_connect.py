@@ -10,9 +10,9 @@ import urllib.request
 import pytest
 
 import mgraph
-from mgraph import ClusterError, CopyModel, UsageError
+from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.distributed import connect
-from mgraph.distributed.plan import Plan, block_edges, default_parts
+from mgraph.distributed.plan import Plan, block_edges, check_room, default_parts
 from mgraph.distributed.progress import Progress, duration, quantity
 
 
@@ -112,10 +112,15 @@ def test_parts_and_blocks_fit_the_cluster(cluster):
     assert default_parts(CopyModel(1000, 8), 2, "cpu") == 1
     assert default_parts(CopyModel(12_500_000, 8), 2, "cpu") == 16
     assert default_parts(CopyModel(10**10, 8), 2, "cpu") == -(-(8 * 10**10) // (1 << 26))
-    assert block_edges(cluster) == 1 << 20
+    assert block_edges(cluster, None) == 1 << 20
     poor = {"a": connect.Survey(threads=4, host_bytes=64 << 20, device_bytes=0, gpus=0, version="")}
     crowded = connect.Cluster(cluster.client, "", "cpu", poor)
-    assert 1 << 14 <= block_edges(crowded) < 1 << 17
+    assert 1 << 14 < block_edges(crowded, None) < 1 << 17
+    held = CopyModel(2_000_000, 7, method="copy")
+    assert block_edges(crowded, held) == 1 << 14
+    assert block_edges(crowded, CopyModel(2_000_000, 7)) == block_edges(crowded, None)
+    with pytest.raises(OutOfMemoryError, match=r"worker a has 0\.1 GiB"):
+        check_room(CopyModel(2_300_000, 7, method="copy"), crowded, "cpu")
 
 
 def test_a_plan_is_the_same_on_any_machine():

@@ -145,6 +145,6 @@ def test_ba_takes_one_p():
 @pytest.mark.parametrize("method", ["cuppa", "copy", "ba"])
 def test_a_graph_too_large_for_memory_is_refused_before_it_is_begun(method):
     model = CopyModel(1 << 40, 8, method=method)
-    with pytest.raises(OutOfMemoryError, match=r"needs 65,536\.0 GiB.*use method cuppa_hash"):
+    with pytest.raises(OutOfMemoryError, match=r"needs 131,072\.0 GiB.*use method cuppa_hash"):
         cpu(model)
     assert len(cpu(model, range(100)).edges) == model.edges_before(100)
