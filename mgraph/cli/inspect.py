@@ -99,7 +99,9 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     """Read every part of OUT back: rows, ranges, order, repeated edges, checksums."""
     from mgraph.distributed.progress import quantity
+    from mgraph.distributed.verify import where_to_verify
 
+    where |= where_to_verify(out, regenerate)
     verdict = mgraph.verify(
         out,
         regenerate=regenerate,

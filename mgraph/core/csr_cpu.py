@@ -7,22 +7,22 @@ memory: the arcs twice.
 """
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 
 _SHORT_ROW = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(keys, starts):
     """``starts[k + 1] +=`` the number of keys equal to k."""
     for key in keys:
         starts[key + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scatter(src, dst, weights, cursor, indices, out_weights):
     """Put each arc into its row; ``cursor[u]``: where the next of u goes."""
     for i in range(src.size):
@@ -33,7 +33,7 @@ def _scatter(src, dst, weights, cursor, indices, out_weights):
             out_weights[at] = weights[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _order_rows(indptr, indices, weights):
     """Put each row in ascending order of destinations, stably: short ones by insertion."""
     for row in range(indptr.size - 1):
@@ -58,7 +58,7 @@ def _order_rows(indptr, indices, weights):
                 weights[j] = weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _order_parallel(indptr, indices, weights):
     """Among parallel arcs put the lighter first (insertion sort: runs are short)."""
     for row in range(indptr.size - 1):
@@ -70,7 +70,7 @@ def _order_parallel(indptr, indices, weights):
             weights[j] = weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge(indptr, indices, weights):
     """Keep the first of parallel arcs, in place; returns how many arcs are left."""
     kept = np.int64(0)

@@ -1,10 +1,11 @@
 """Counting how often each vertex is an endpoint."""
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_endpoints(ids, first, counts):
     """Add 1 to ``counts[v - first]`` for each v of ``ids`` within ``counts``' range.
 

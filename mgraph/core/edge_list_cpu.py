@@ -3,8 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash, weighted_edge_hash
 
@@ -16,7 +17,7 @@ REASONS = {
 }
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum(src, dst):
     checksum = uint64(0)
     for i in range(src.size):
@@ -24,7 +25,7 @@ def _sum(src, dst):
     return checksum
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum_weighted(src, dst, bits):
     checksum = uint64(0)
     for i in range(src.size):
@@ -42,7 +43,7 @@ def checksum(edges: EdgeList) -> int:
     return int(_sum_weighted(edges.src, edges.dst, bits))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _check(src, dst, first, stop, n, last):
     """The first bad row, or -1, and its reason; ``last``: the src of the row before."""
     for i in range(src.size):

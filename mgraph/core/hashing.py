@@ -11,7 +11,8 @@ All words are ``uint64``, those of 32 bits too: Numba turns ``uint64 op int64`` 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 LOW32 = np.uint64(0xFFFFFFFF)
 S32 = np.uint64(32)
@@ -25,7 +26,7 @@ _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@njit(cache=True)
+@compiled
 def mix64(x):
     """A bijection of 64-bit words in which each input bit changes half of the output bits."""
     x = (x ^ (x >> _S30)) * _MIX1
@@ -33,7 +34,7 @@ def mix64(x):
     return x ^ (x >> _S31)
 
 
-@njit(cache=True)
+@compiled
 def edge_hash(src, dst):
     """The 64-bit hash of one edge; a checksum is the sum of these modulo 2^64.
 
@@ -43,13 +44,13 @@ def edge_hash(src, dst):
     return mix64(src * GOLDEN64 + dst)
 
 
-@njit(cache=True)
+@compiled
 def weighted_edge_hash(src, dst, weight):
     """The same for an edge with a weight: an integer's 64 bits, or those of a float64."""
     return mix64(edge_hash(src, dst) + weight)
 
 
-@njit(cache=True)
+@compiled
 def edge_weight(src, dst, key, low, span):
     """A weight in ``[low, low + span)``, the same for both directions; span: 1 to 2^32.
 
@@ -60,7 +61,7 @@ def edge_weight(src, dst, key, low, span):
     return low + (((word >> S32) * span + (fraction >> S32)) >> S32)
 
 
-@njit(cache=True)
+@compiled
 def philox_rounds(word0, word1, key, rounds):
     """``rounds`` rounds of Philox2x32 on the counter ``(word0, word1)``, 32 bits each."""
     for _ in range(rounds):

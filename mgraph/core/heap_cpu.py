@@ -14,8 +14,9 @@ four children to compare.
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
+
+from mgraph.core.compiled import compiled
 
 _FIRST_ROOM = 1024
 _MOST_PACKED = 1 << 32  # vertices that fit a word beside a key
@@ -33,20 +34,20 @@ def new(n: int, *, small: bool) -> tuple[Any, ...]:
     return (last, np.empty(_FIRST_ROOM, np.uint32 if n <= _MOST_PACKED else np.int64))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def room(heap):
     """How many entries the heap has room for."""
     return heap[0].size - 4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _larger(array):
     larger = np.full(2 * array.size, array[array.size - 1], array.dtype)
     larger[: array.size] = array
     return larger
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rise(entries, at, entry):
     while at > _0:
         parent = (at - _1) >> _2
@@ -57,7 +58,7 @@ def _rise(entries, at, entry):
     entries[at] = entry
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rise_pair(keys, vertices, at, key, vertex):
     while at > _0:
         parent = (at - _1) >> _2
@@ -68,7 +69,7 @@ def _rise_pair(keys, vertices, at, key, vertex):
     keys[at], vertices[at] = key, vertex
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _least_child(keys, child):
     # Keys in variables of their own become moves on a condition; branches would be mispredicted.
     left, left_key, other_key = child, keys[child], keys[child + _1]

@@ -7,8 +7,8 @@ vertex; the edges are not kept.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import root
 from mgraph.errors import UsageError
@@ -33,7 +33,7 @@ class Summary(NamedTuple):
     largest_component: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add(src, dst, out, into, parent):
     """Count degrees, join components; returns the self-loops."""
     loops = np.int64(0)
@@ -50,7 +50,7 @@ def _add(src, dst, out, into, parent):
     return loops
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _component_sizes(parent):
     size = np.zeros(parent.size, np.int64)
     for v in range(parent.size):

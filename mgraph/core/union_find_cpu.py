@@ -4,10 +4,10 @@ Source: R. E. Tarjan, "Efficiency of a good but not linear set union algorithm" 
 halving. ``parent[v]`` is v for a root, else on the way to it.
 """
 
-from numba import njit
+from mgraph.core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def root(parent, v):
     """The root of v's component; the way to it is halved."""
     while parent[v] != v:

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.tasks import follow_parts
-from mgraph.errors import UsageError
+from mgraph.errors import ClusterError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.generator_timing import generator_seconds
 
@@ -23,14 +23,18 @@ class Scaling:
     edges: int
 
 
-def make_share(index: int, model: CopyModel, shares: int, backend: str, repeats: int) -> float:
-    """The task: the median time to make a share of the vertices' edges in memory."""
+def make_share(
+    index: int, model: CopyModel, shares: int, backend: str, repeats: int
+) -> tuple[str, float]:
+    """The task: which worker it ran on, and its median time to make a share of the edges."""
+    from distributed import get_worker
+
     from mgraph.distributed.counters import count_edges
 
     part = model.part(index, shares)
     times = generator_seconds(model, part, repeats=repeats, backend=backend, threads=1)
     count_edges(model.edges_in(part) * (repeats + 1))
-    return statistics.median(times)
+    return get_worker().address, statistics.median(times)
 
 
 def generator_scaling(
@@ -43,7 +47,8 @@ def generator_scaling(
     """Make the same graph in memory with 1, 2, 3 … of the workers, each with an equal share.
 
     On a CPU a worker uses one core. The time is the slowest worker's median of ``repeats``, after a
-    first. Raises UsageError for a method that makes a graph as a whole, and what ``edges`` raises.
+    first. Raises UsageError for a method that makes a graph as a whole, ClusterError where a worker
+    is lost, and what ``edges`` raises.
     """
     if model.whole:
         raise UsageError(f"method {model.method} makes a graph as a whole: it has no shares")
@@ -65,10 +70,13 @@ def generator_scaling(
                     repeats,
                     key=(run, index),
                     workers=[addresses[index]],
+                    allow_other_workers=True,  # else it waits for ever for one that died
                 )
                 for index in shares
             }
             following = follow_parts(cluster, futures, shares, verb="scaling", progress=progress)
-            times = [future.result() for _, future in following]
+            on, times = zip(*(future.result() for _, future in following), strict=True)
+            if set(on) != set(addresses[:count]):
+                raise ClusterError("a worker was lost while it was timed; measure again")
             found.append(Scaling(count, max(times), model.m))
     return found

@@ -9,10 +9,10 @@ import sys
 import time
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.generate import held_ends, holding
+from mgraph.distributed.generate import held_ends, holding, where_of
 from mgraph.distributed.plan import backend_on, block_edges
 from mgraph.distributed.tasks import run_parts
 from mgraph.errors import DatasetError, UsageError
@@ -126,6 +126,12 @@ def chosen(parts: int, fraction: float) -> frozenset[int]:
     return frozenset(i * parts // count for i in range(count)) if count else frozenset()
 
 
+def where_to_verify(location: str | os.PathLike[str], regenerate: float) -> dict[str, Any]:
+    """What ``verify`` asks of a cluster that is started for it, as options of ``connect``."""
+    model = _model_of(EdgeDataset(location)) if regenerate else None
+    return where_of(model) if model else {}
+
+
 def verify(
     location: str | os.PathLike[str],
     *,
@@ -150,7 +156,8 @@ def verify(
     again = chosen(len(dataset), regenerate)
     jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
     with contextlib.ExitStack() as stack:
-        cluster = stack.enter_context(entered(cluster))
+        where = where_of(model) if again and model else {}
+        cluster = stack.enter_context(entered(cluster, **where))
         backend, holder = cluster.backend, None
         if again and model:
             backend = backend_on(cluster, model)

@@ -14,8 +14,9 @@ Cost: one draw and half a random read an edge, 4 or 8 bytes written; no memory b
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.hashing import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
@@ -36,7 +37,7 @@ from mgraph.generators.copy_model import CopyModel
 _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 
 
-@njit(cache=True)
+@compiled
 def _choose(word, before, d):
     """A hash's place in the list of the ends of the first ``before`` edges.
 
@@ -55,7 +56,7 @@ def _choose(word, before, d):
     return (_ONE << ENDED_BIT) | v
 
 
-@njit(cache=True)
+@compiled
 def _read(chosen, dst):
     """The vertex that was chosen."""
     ended = chosen >> ENDED_BIT != 0
@@ -63,7 +64,7 @@ def _read(chosen, dst):
     return chosen & DRAW_MASK if ended else uint64(stored)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(d, white0, white1, key, dst):
     """Write the endpoints of vertex d and on. dst: int32 or int64, those of the clique first."""
     degree = int64(d)

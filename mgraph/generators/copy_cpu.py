@@ -12,8 +12,9 @@ Cost: one draw an edge, 1 - p random reads, 4 or 8 bytes written; no memory beyo
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
     ENDED_BIT,
@@ -30,7 +31,7 @@ from mgraph.generators.copy_draws_cpu import (
 from mgraph.generators.copy_model import CopyModel
 
 
-@njit(cache=True)
+@compiled
 def _read(draw, d, ends):
     """Where a draw leads."""
     ended = draw >> ENDED_BIT != 0
@@ -39,7 +40,7 @@ def _read(draw, d, ends):
     return u if ended else uint64(copied)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(d, threshold, white0, white1, key, ends):
     """Write the endpoints of vertex d and on. ends: int32 or int64, shape (vertices·d,)."""
     degree = int64(d)

@@ -12,8 +12,9 @@ AMD EPYC).
 """
 
 import numpy as np
-from numba import int32, njit, uint64
+from numba import int32, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.hashing import (
     ATTEMPT_KEY_STEP,
     LOW32,
@@ -43,7 +44,7 @@ def parameters(model: CopyModel) -> tuple[np.uint64, ...]:
     return np.uint64(model.d), np.uint64(model.threshold), *stream_key(model.seed)
 
 
-@njit(cache=True)
+@compiled
 def digits(word0, word1, v, d):
     """The digits (u, slot, coin) of the hash ``word0·2^32 + word1`` in the radix (v, d, 2^32)."""
     v0, v1 = v & LOW32, v >> S32
@@ -56,14 +57,14 @@ def digits(word0, word1, v, d):
     return u, s1 >> S32, s1 & LOW32
 
 
-@njit(cache=True)
+@compiled
 def hashed(e, attempt, white0, white1, key):
     """The two words of edge e's draw number ``attempt``."""
     key = (key + attempt * ATTEMPT_KEY_STEP) & LOW32
     return philox_rounds((e & LOW32) ^ white0, (e >> S32) ^ white1, key, PHILOX_ROUNDS)
 
 
-@njit(cache=True)
+@compiled
 def endpoint(v, slot, attempt, d, threshold, white0, white1, key, ends):
     """Where draw number ``attempt`` of one slot leads.
 
@@ -79,7 +80,7 @@ def endpoint(v, slot, attempt, d, threshold, white0, white1, key, ends):
         v, attempt = u, uint64(0)
 
 
-@njit(cache=True)
+@compiled
 def _first_rounds(count, d, white0, white1, key, vertex_mask, draws, state):
     """Begin the hashes of ``count`` slots, those of ``draws``; they go on with the key returned."""
     for i in range(count):
@@ -89,7 +90,7 @@ def _first_rounds(count, d, white0, white1, key, vertex_mask, draws, state):
     return (key + _KEY_AFTER_FIRST) & LOW32
 
 
-@njit(cache=True)
+@compiled
 def hash_all(count, d, white0, white1, key, draws, state):
     """The hashes of ``count`` slots, those of ``draws``, into ``state``, each by its attempt 0."""
     key = _first_rounds(count, d & LOW32, white0, white1, key, DRAW_MASK, draws, state)
@@ -98,7 +99,7 @@ def hash_all(count, d, white0, white1, key, draws, state):
         state[i] = (word0 << S32) | word1
 
 
-@njit(cache=True)
+@compiled
 def draw_all(count, d, threshold, white0, white1, key, narrow, draws, state):
     """Draw once for each of ``count`` words, in place. ``narrow``: all vertices fit 31 bits."""
     # Masks tell the compiler which words fit 32 bits: it drops the multiplications by zero.
@@ -113,7 +114,7 @@ def draw_all(count, d, threshold, white0, white1, key, narrow, draws, state):
         draws[i] = (ended << ENDED_BIT) | (u << SLOT_BITS) | slot
 
 
-@njit(cache=True)
+@compiled
 def slots_of_block(d):
     """The words of the slots of vertices 0, 1, … of a block, and how many of a row are left."""
     vertices = max(1, BLOCK // d)
@@ -125,7 +126,7 @@ def slots_of_block(d):
     return slots, room
 
 
-@njit(cache=True)
+@compiled
 def count_repeats(count, d, room, ends):
     """How often an endpoint stands again further on in its vertex's row of ``d``.
 
@@ -140,7 +141,7 @@ def count_repeats(count, d, room, ends):
     return repeats
 
 
-@njit(cache=True)
+@compiled
 def empty_table(d):
     """A hash set for one row's endpoints, at most half full; of one place where none is needed."""
     size = 1
@@ -149,7 +150,7 @@ def empty_table(d):
     return np.empty(size, np.int64)
 
 
-@njit(cache=True)
+@compiled
 def repeats(row):
     """Whether two of a row's endpoints are equal."""
     if row.size > PAIRWISE:
@@ -162,7 +163,7 @@ def repeats(row):
     return found
 
 
-@njit(cache=True)
+@compiled
 def is_new(row, slot, table):
     """Whether no lower slot of a row has the slot's endpoint; where not, asked again later.
 
@@ -183,7 +184,7 @@ def is_new(row, slot, table):
     return True
 
 
-@njit(cache=True)
+@compiled
 def redraw(v, row, d, threshold, white0, white1, key, ends, table):
     """Give slots of v that repeat a lower slot's endpoint new attempts, in slot order.
 

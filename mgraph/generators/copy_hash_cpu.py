@@ -6,8 +6,9 @@ scale-free networks". Cost: 1/p draws an edge; no memory beyond the output.
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.generators.copy_draws_cpu import (
     NOT_STORED,
     PAIRWISE,
@@ -23,7 +24,7 @@ from mgraph.generators.copy_draws_cpu import (
 from mgraph.generators.copy_model import CopyModel
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(first, d, threshold, white0, white1, key, ends, nothing):
     """Write the endpoints of vertex ``first`` >= d and on; ends: int32 or int64, d a vertex."""
     degree = int64(d)

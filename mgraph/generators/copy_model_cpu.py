@@ -1,8 +1,9 @@
 """Rows of the edge list that are known beforehand, and checks of rows that are read."""
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
 from mgraph.generators import edge_weights_cpu
@@ -17,7 +18,7 @@ REASONS = {
 }
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _check(src, dst, v, slot, d):
     """Walk rows that should begin at slot ``slot`` of vertex ``v``.
 
@@ -39,7 +40,7 @@ def _check(src, dst, v, slot, d):
     return checksum, -1, GOOD, v, slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_sources(first, stop, d, src):
     row = 0
     for v in range(first, stop):
@@ -53,7 +54,7 @@ def fill_sources(model: CopyModel, part: range, src: np.ndarray) -> None:
     _fill_sources(part.start, part.stop, model.d, src)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_clique(first, stop, dst):
     row = 0
     for v in range(first, stop):

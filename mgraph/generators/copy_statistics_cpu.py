@@ -6,15 +6,16 @@ each chain.
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_draws_cpu import NOT_STORED, digits, endpoint, hashed, parameters
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
 
 
-@njit(cache=True)
+@compiled
 def _accepted(v, slot, end, d, threshold, white0, white1, key, stored):
     """The number of the draw that gave a slot its endpoint."""
     attempt = uint64(0)
@@ -23,7 +24,7 @@ def _accepted(v, slot, end, d, threshold, white0, white1, key, stored):
     return attempt
 
 
-@njit(cache=True)
+@compiled
 def _draw(v, slot, attempt, d, threshold, white0, white1, key):
     """The vertex and slot that a draw chose, and whether the edge ends there."""
     word0, word1 = hashed(v * d + slot, attempt, white0, white1, key)
@@ -31,7 +32,7 @@ def _draw(v, slot, attempt, d, threshold, white0, white1, key):
     return u, slot, coin < threshold or u < d
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(ends, exact, d, threshold, white0, white1, key, stored, stops, counted):
     """Fill the two histograms, and each segment's dependent copies and a vertex's most.
 

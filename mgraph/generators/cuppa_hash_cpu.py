@@ -20,8 +20,9 @@ beyond the output.
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.hashing import edge_hash
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
@@ -39,7 +40,7 @@ from mgraph.generators.copy_draws_cpu import (
 from mgraph.generators.copy_model import CopyModel
 
 
-@njit(cache=True)
+@compiled
 def _follow(count, d, threshold, white0, white1, key, chain, state, position, out):
     """Follow ``count`` chains to their ends, all at once; chain i's endpoint goes to ``out[i]``."""
     draw_all(count, d, threshold, white0, white1, key, out, chain, state)
@@ -63,7 +64,7 @@ def _follow(count, d, threshold, white0, white1, key, chain, state, position, ou
             still_open += 1 - int64(word >> ENDED_BIT)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(first, stop, d, threshold, white0, white1, key, src, dst, nothing):
     """Write the edges of vertices ``first`` to ``stop - 1``; return their checksum.
 

@@ -1,14 +1,15 @@
 """Weights of generated edges on a CPU: a hash of the two endpoints and the seed."""
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_weight, weight_key, weighted_edge_hash
 from mgraph.generators.copy_model import CopyModel
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(src, dst, key, low, span, weight):
     checksum = uint64(0)
     for i in range(src.size):

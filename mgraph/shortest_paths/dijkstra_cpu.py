@@ -9,9 +9,9 @@ entries of 8 bytes, or of 12 to 16 where lengths reach 2^31 or are float64.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 
 _1 = np.uint64(1)
@@ -40,7 +40,7 @@ def run(
     return settled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(
     indptr, indices, weights, distance, keys, sources, targets, first_target, cutoff, give_up, heap
 ):  # fmt: skip

@@ -12,10 +12,11 @@ the longest chain of weight 0 on the way.
 """
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _relax(distance, waiting, d, v, weight, cutoff):
     candidate = d + weight
     if candidate < distance[v] and candidate <= cutoff:
@@ -23,7 +24,7 @@ def _relax(distance, waiting, d, v, weight, cutoff):
         waiting[v] = True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def run(
     indptr, indices, weights, distance, sources, targets, first_target, cutoff, infinity,
     least_weight, by_arc,

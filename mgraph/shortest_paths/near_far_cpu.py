@@ -13,8 +13,8 @@ self-tuning several. Cost: O(n) memory; an arc is relaxed each time its tail is 
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 
 NOWHERE = -1
@@ -61,7 +61,7 @@ def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partition
     return Search(indptr, indices, weights, distance, stamp, frontier, updated, far)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def far_remove(far, v):
     """Take v out of the partition it is in."""
     p, before, after = far.partition[v], far.previous[v], far.next[v]
@@ -75,7 +75,7 @@ def far_remove(far, v):
     far.size[p] -= 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def far_place(far, v, p):
     """Put v into partition p, and out of any other."""
     if far.partition[v] == p:
@@ -90,7 +90,7 @@ def far_place(far, v, p):
     far.size[p] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def begin(search, sources):
     """The sources become the frontier, at distance 0. Returns how many they are."""
     x1 = np.int64(0)
@@ -102,7 +102,7 @@ def begin(search, sources):
     return x1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def advance_and_filter(search, x1, iteration, cutoff):
     """Relax the arcs of the frontier. Returns X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
@@ -122,7 +122,7 @@ def advance_and_filter(search, x1, iteration, cutoff):
     return x2, x3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest(search, x1, infinity):
     """The least distance in the frontier; ``infinity`` if it is empty."""
     least = infinity
@@ -131,7 +131,7 @@ def nearest(search, x1, infinity):
     return least
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_far(search, p, infinity):
     """The least distance in partition p; ``infinity`` if it is empty."""
     least = infinity
@@ -142,7 +142,7 @@ def nearest_far(search, p, infinity):
     return least
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def settled(search, targets, first, bound):
     """Whether the targets, or the first of them, are nearer than all that waits."""
     for t in targets:
@@ -151,7 +151,7 @@ def settled(search, targets, first, bound):
     return not first
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bisect_frontier(search, x3, threshold):
     """Updated vertices up to the threshold become the frontier, the others far. Returns X4."""
     x4 = np.int64(0)
@@ -167,7 +167,7 @@ def _bisect_frontier(search, x3, threshold):
     return x4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bisect_far_queue(search, threshold):
     """Move the far vertices up to the threshold to the frontier. Returns its size."""
     x1 = np.int64(0)
@@ -182,7 +182,7 @@ def _bisect_far_queue(search, threshold):
     return x1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
     """One iteration; False when it was the last. state: iteration, X1, threshold."""
     iteration, x1, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
@@ -226,7 +226,7 @@ def run(
     _run(search, state, delta, targets, first_target, cutoff, infinity, row)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(search, state, delta, targets, first_target, cutoff, infinity, row):
     while _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
         pass

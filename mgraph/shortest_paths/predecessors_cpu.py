@@ -13,7 +13,8 @@ Cost: O(n + m).
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 
 def run(
@@ -27,7 +28,7 @@ def run(
         follow(tails, heads, sources, predecessor)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _take_nearer(indptr, indices, weights, distance, infinity, predecessor):
     """From tight arcs that lead farther away; returns the reached vertices left without."""
     predecessor[:] = -1
@@ -51,7 +52,7 @@ def _take_nearer(indptr, indices, weights, distance, infinity, predecessor):
     return left
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor):
     """The tight arcs to vertices without predecessor, as two arrays."""
     tails, heads = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
@@ -76,7 +77,7 @@ def follow(tails: Any, heads: Any, sources: Any, predecessor: Any) -> None:
     _follow(tails[order], heads[order], sources, predecessor)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _follow(tails, heads, sources, predecessor):
     level = np.where(predecessor >= 0, 0, -1)
     for s in sources:

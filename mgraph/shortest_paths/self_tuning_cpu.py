@@ -37,8 +37,8 @@ What the paper leaves open, or what measurements wanted otherwise:
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
     NOWHERE,
@@ -93,7 +93,7 @@ def new_controller(set_point: float, mean_degree: float, mean_weight: float) -> 
     return Controller(models[0], models[1], numbers, bounds, np.arange(PARTITIONS))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _observe(model, given, came):
     """Algorithm 1: the model said slope·given, and ``came`` came."""
     gradient = -2 * (came - model[_SLOPE] * given) * given
@@ -108,7 +108,7 @@ def _observe(model, given, came):
     model[_SLOPE] -= share / model[_CURVATURE] * gradient
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _partition_of(control, distance):
     """The slot of the partition with B[i-1] < distance <= B[i].
 
@@ -120,7 +120,7 @@ def _partition_of(control, distance):
     return control.slots[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bisect(search, control, vertices, count, x):
     """Vertices up to the threshold join the frontier's first x, the others the far queue.
 
@@ -138,7 +138,7 @@ def _bisect(search, control, vertices, count, x):
     return x
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reach(search, control, need):
     """How far beyond the threshold the far queue holds ``need`` vertices, by partition sizes."""
     threshold, farthest = control.numbers[_THRESHOLD], control.numbers[_FARTHEST]
@@ -153,7 +153,7 @@ def _reach(search, control, need):
     return lower + (need - held) / control.numbers[_ALPHA]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _decide(search, control, x1, x4, least, largest, quantum):
     """Equations 6 and 8: move the threshold."""
     numbers = control.numbers
@@ -184,7 +184,7 @@ def _decide(search, control, x1, x4, least, largest, quantum):
     numbers[_ITERATION] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _learn_degree(control, set_point, x1, x2):
     """Equations 1 to 3, with integral action."""
     numbers, model = control.numbers, control.advance
@@ -199,7 +199,7 @@ def _learn_degree(control, set_point, x1, x2):
     numbers[_TARGET] = numbers[_BIAS] * set_point / model[_SLOPE]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _learn_density(control, x1, step, near):
     """Equations 4 and 5, after the step that was taken before this iteration."""
     numbers, model = control.numbers, control.bisect
@@ -210,7 +210,7 @@ def _learn_density(control, x1, step, near):
             numbers[_ALPHA] = model[_SLOPE]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _divide(control, quantum):
     """Divide what lies beyond the threshold in the partitions that it enters. Returns how many."""
     numbers, bounds, slots = control.numbers, control.bounds, control.slots
@@ -237,7 +237,7 @@ def _divide(control, quantum):
     return reads
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rebalance(search, control, quantum, x4):
     """Bisect-far-queue: far vertices up to the threshold join the frontier. Returns its size."""
     first_slots = control.slots.copy()
@@ -254,13 +254,13 @@ def _rebalance(search, control, quantum, x4):
     return _bisect(search, control, search.updated, waiting, x4)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _trace_models(control, row):
     row[5], row[6] = control.advance[_SLOPE], control.numbers[_ALPHA]
     row[7] = control.numbers[_LIVE]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _iterate(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
     """One iteration; False when it was the last. row: the trace's."""
     numbers = control.numbers
@@ -315,7 +315,7 @@ def run(
     _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
     while _iterate(
         search, control, set_point, targets, first_target, cutoff, infinity, quantum, row

@@ -14,8 +14,8 @@ Cost: O(n + m) a round, at most log2 n rounds; 32 bytes an arc, 24 a vertex.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
@@ -33,7 +33,7 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _choose_lightest(indptr, indices, keys, edges):
     """Step 1: each vertex's lightest arc to another vertex, -1 where it has none."""
     candidate = np.full(indptr.size - 1, -1, np.int64)
@@ -48,7 +48,7 @@ def _choose_lightest(indptr, indices, keys, edges):
     return candidate
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _remove_mirrored(candidate, indices):
     """Step 2: where two vertices chose each other, the smaller gives up and is a root."""
     for v in range(candidate.size):
@@ -58,7 +58,7 @@ def _remove_mirrored(candidate, indices):
                 candidate[v] = -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _propagate_colours(candidate, indices):
     """Step 3: each vertex's root, by pointer jumping until nothing changes."""
     colour = np.arange(candidate.size)
@@ -81,7 +81,7 @@ def _rename(colour: Any) -> Any:
     return np.cumsum(flag) - flag
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _contract(indptr, indices, keys, edges, colour, new_id):
     """Step 5: the graph of the roots, with the arcs between different colours."""
     roots = new_id[-1] + (colour[-1] == colour.size - 1)

@@ -7,10 +7,11 @@ ids are in order of (larger end, smaller end), whatever the graph was built from
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def edge_ids(indptr, indices):
     """Each arc's edge; int64, ``(m,)``, -1 for self-loops. Of a symmetric graph whose rows ascend.
 
@@ -36,7 +37,7 @@ def tails(indptr: Any, ids: Any) -> np.ndarray:
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(indptr, ids, found):
     u = 0
     for i in range(ids.size):

@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.core.csr import row_pieces
 from mgraph.core.union_find_cpu import root
 
@@ -66,7 +66,7 @@ def run(
     return np.sort(chosen[:found])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _vertices_met(indptr, indices):
     """How many vertices have an edge."""
     met = np.zeros(indptr.size - 1, np.bool_)
@@ -99,7 +99,7 @@ def _bound(
     return int(np.partition(left, place)[place])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _collect(indptr, indices, keys, parent, low, high, first, stop):
     """Tails and arcs, from the larger end, of edges between components with keys of a band.
 
@@ -129,7 +129,7 @@ def _order(keys: Any) -> Any:
     return packed & _LOW
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unite(parent, tails, indices, arcs, order, chosen, found):
     """Kruskal's algorithm: append to ``chosen``; returns how many there are."""
     for i in order:
@@ -144,7 +144,7 @@ def _unite(parent, tails, indices, arcs, order, chosen, found):
     return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _flatten(parent, first, stop):
     """Name the vertices' components. Others' are not written: they have their own threads."""
     for v in range(first, stop):

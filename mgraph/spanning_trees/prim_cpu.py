@@ -8,9 +8,9 @@ out. Cost: O((n + m) log n) time; 12 bytes an arc and 8 a heap's entry.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import UsageError
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
@@ -34,7 +34,7 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     return np.sort(chosen[:count])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(indptr, indices, keys, edges, tails, chosen, heap):
     """Fill ``chosen``; returns how many. tails: each arc's source."""
     n = indptr.size - 1

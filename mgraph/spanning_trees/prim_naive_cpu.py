@@ -7,8 +7,8 @@ for the one that is nearest to the tree. Cost: O(n² + m) time; 17 bytes a verte
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
@@ -18,7 +18,7 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     return np.sort(chosen[chosen >= 0])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _run(indptr, indices, keys, edges):
     """For each vertex the edge by which it came in, -1 for each component's first."""
     n = indptr.size - 1

@@ -26,9 +26,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import csr_cpu, heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.core.heap_cpu import grown, pop, push, room
@@ -63,7 +63,7 @@ class Part(NamedTuple):
     terminals: Any
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _turn(indptr, indices, reduced, terminal, root, active, most, radius, inside, touched, heap):
     """Grow a terminal's set until it is done or more than ``most`` arcs lead into it.
 
@@ -169,7 +169,7 @@ def slack_below(ascent: Ascent, cost: Any) -> int:
     return below - ascent.total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _arcs_within(indptr, indices, weights, reduced, rest, slack):
     """The arcs that begin a way to a terminal within ``slack``: from, to, reduced and weight."""
     count = np.int64(0)

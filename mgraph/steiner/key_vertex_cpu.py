@@ -19,8 +19,8 @@ After a gain all that begins anew. Memory: 33 bytes a vertex, 16 more where it w
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.steiner import tree_cpu
@@ -32,7 +32,7 @@ from mgraph.steiner.tree_cpu import Tree
 _1 = np.uint64(1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spread(indptr, indices, weights, tree, regions, heap, farthest):
     """Label the vertices within ``farthest`` of the tree, whose groups are its positions.
 
@@ -71,7 +71,7 @@ def _spread(indptr, indices, weights, tree, regions, heap, farthest):
     return cells, start, heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _crossings(indptr, indices, weights, regions, cells, start, limit):
     """Of each two regions the shortest crossing below ``limit``; in ascending order."""
     distance, group, final = regions.distance, regions.group, regions.final
@@ -102,7 +102,7 @@ def _crossings(indptr, indices, weights, regions, cells, start, limit):
     return Crossings(np.array(arcs)[order], key, np.array(ones)[order], np.array(others)[order])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _regrow(indptr, indices, weights, regions, cells, start, parent, heap, limit):
     """Take the labels of removed groups' vertices, and let the regions around begin to grow.
 

@@ -15,9 +15,9 @@ vertex, 12 to 16 an entry that waits.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.core.union_find_cpu import root
 from mgraph.shortest_paths.problem import infinity_of
@@ -64,7 +64,7 @@ def new_heaps(n: int, m: int) -> tuple[Any, Any]:
     return heap_cpu.new(n, small=False), heap_cpu.new(m + 1, small=False)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def seeded(heap, vertices):
     """An empty heap with these vertices at distance 0."""
     while vertices.size > room(heap):
@@ -74,7 +74,7 @@ def seeded(heap, vertices):
     return heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _next(known, at, parent):
     """The first crossing from a place on that joins two groups."""
     while at < known.arc.size:
@@ -85,7 +85,7 @@ def _next(known, at, parent):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def join(indptr, indices, weights, regions, heaps, size, parent, left, known, limit):
     """Grow regions until the arcs are known whose ways across join the groups at least cost.
 
@@ -169,7 +169,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
     return np.array(joined), np.array(labelled), (vertex_heap, arc_heap)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def paths(indptr, indices, weights, regions, joined):
     """The edges of the paths across boundary arcs: src, dst and weight; uses ``via`` up."""
     src, dst = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
@@ -190,7 +190,7 @@ def paths(indptr, indices, weights, regions, joined):
     return np.array(src), np.array(dst), np.array(weight)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def spanning_edges(indptr, indices, weights, vertices, kind):
     """A minimum spanning tree of the subgraph that these vertices induce: src, dst and weight.
 

@@ -15,8 +15,8 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre
 
@@ -35,7 +35,7 @@ def hubs_of(indptr: Any, xp: Any = np) -> Any:
     return candidates[order[:count]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _reached_by_all(state, vertex, full):
     for word in range(full.size):
         if state[vertex, _LOW, word] | state[vertex, _HIGH, word] != full[word]:
@@ -43,7 +43,7 @@ def _reached_by_all(state, vertex, full):
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _full_hub(indptr, indices, state, full, hubs):
     """The first of the hubs that the next level would reach from all terminals; -1 for none.
 
@@ -66,7 +66,7 @@ def _full_hub(indptr, indices, state, full, hubs):
     return np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _commit(vertex, level, state):
     """What arrived at a vertex has reached it, at this level. Returns whether it is the first."""
     code, first = level % 3 + 1, True
@@ -81,7 +81,7 @@ def _commit(vertex, level, state):
     return first
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _meet(indptr, indices, terminals, hubs, state, touched, full):
     """Search until a vertex is reached by all; returns it (or -1), the levels and how many touched.
 
@@ -136,7 +136,7 @@ def _meet(indptr, indices, terminals, hubs, state, touched, full):
     return np.int64(-1), np.int64(-1), count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _code(state, vertex, terminal):
     """0, or 1 to 3 by the level at which the terminal's search reached the vertex."""
     word, bit = terminal >> 6, np.uint64(terminal & 63)
@@ -144,7 +144,7 @@ def _code(state, vertex, terminal):
     return np.int64(low & _1) + 2 * np.int64(high & _1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
     vertex = np.empty(1 + terminals.size * (levels + 1), np.int64)
     weight = np.zeros(vertex.size, kind.dtype)

@@ -18,9 +18,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner.star import InTurn, Query
@@ -33,19 +33,19 @@ _1 = np.uint64(1)
 _POSITION, _MARK = 2, 3
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _with_room(heap, entries):
     while entries > room(heap):
         heap = grown(heap)
     return heap
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _above(position, first, end):
     return 0 <= position < first or position >= end
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _search(
     indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
     touched,
@@ -125,7 +125,7 @@ def _search(
     return best, met, count, heaps, size
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, marked):
     """Mark the shortest paths' vertices from ``vertices`` to the partition below.
 
@@ -158,7 +158,7 @@ def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, m
     return count, least
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, kind):
     """The path from ``start``, in the partition below, to that above, and its weights."""
     path, path_weight = [start], [kind[0] for _ in range(0)]
@@ -188,7 +188,7 @@ def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, 
     return np.array(path), np.array(path_weight)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shortest_path(
     indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
     touched, kind,

@@ -12,8 +12,8 @@ Cost: of a vertex with d arcs to the tree O(d) walks up to the root; memory 33 b
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import LEAST_GAIN
 from mgraph.steiner.takahashi_matsuyama_cpu import length_kind
@@ -22,7 +22,7 @@ from mgraph.steiner.tree_cpu import Tree
 _ROOT, _OUTSIDE = -1, -2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _candidates(indptr, indices, vertices, degree):
     """The vertices outside of the tree with two arcs or more to it, ascending."""
     arcs = np.zeros(degree.size, np.int64)
@@ -37,7 +37,7 @@ def _candidates(indptr, indices, vertices, degree):
     return np.sort(np.array(found))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hang(x, over, over_weight, last, parent, weight, degree, log):
     """Turn the way from x up to ``last`` round, and hang it below ``over``."""
     while True:
@@ -49,7 +49,7 @@ def _hang(x, over, over_weight, last, parent, weight, degree, log):
         x, over, over_weight = then, x, then_weight
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal, log):
     """Put v in as the root, and leave branches out. Returns what was added and what was removed.
 
@@ -99,7 +99,7 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
     return added, removed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pass(indptr, indices, weights, tree, share):
     """Try each candidate once; returns the edges of the tree that comes out, and how many came in.
 

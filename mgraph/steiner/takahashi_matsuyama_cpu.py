@@ -12,9 +12,9 @@ that the tree's growth improves. Memory: 25 bytes a vertex.
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
@@ -28,7 +28,7 @@ def length_kind(weights: Any) -> np.dtype:
     return np.dtype(np.int64 if weights.dtype.kind == "i" else np.float64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grow(indptr, indices, weights, terminals, start, distance, keys, via, tail, heap):
     """The edges of the tree: src, dst and weight.
 

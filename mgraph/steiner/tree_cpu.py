@@ -11,7 +11,8 @@ is two comparisons.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+
+from mgraph.core.compiled import compiled
 
 
 class Tree(NamedTuple):
@@ -40,7 +41,7 @@ class LoosePaths(NamedTuple):
     length: Any
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def from_edges(src, dst, weight, terminals):
     """The tree of these edges without its branches that lead to no terminal.
 
@@ -61,7 +62,7 @@ def in_order(tree: Tree) -> Tree:
     return from_edges(tree.vertex[1:], upper, tree.weight[1:], np.sort(tree.vertex[tree.terminal]))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def from_paths(vertex, weight, begin, size, terminals, zero):
     """The tree of paths from one vertex to each terminal; returns it.
 
@@ -86,7 +87,7 @@ def from_paths(vertex, weight, begin, size, terminals, zero):
     return from_edges(src[:count], dst[:count], to[:count], terminals)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def from_steps(vertex, weight, last, before):
     """The tree of some loose paths, one after another. before: a tree of the same terminals.
 
@@ -101,7 +102,7 @@ def from_steps(vertex, weight, last, before):
     return from_edges(src, dst, to, np.sort(before.vertex[before.terminal]))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _of_places(ids, src, dst, weight, terminal, root):
     size = ids.size
     start = np.zeros(size + 1, np.int64)
@@ -140,7 +141,7 @@ def _of_places(ids, src, dst, weight, terminal, root):
     return in_preorder(ids[kept], parent[kept], to_parent[kept], terminal[kept])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def in_preorder(vertex, parent, weight, terminal):
     """The tree of these vertices; parent: places in the arrays, -1 at the root alone."""
     size = vertex.size
@@ -175,7 +176,7 @@ def in_preorder(vertex, parent, weight, terminal):
     return Tree(vertex[order], upper, weight[order], end, terminal[order])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def degrees(tree):
     """How many edges each position has."""
     degree = (tree.parent >= 0).astype(np.int64)
@@ -184,7 +185,7 @@ def degrees(tree):
     return degree
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def loose_paths(tree, but=-1):
     """The tree's loose paths, from each fixed vertex but the root up to the next fixed one.
 
@@ -206,7 +207,7 @@ def loose_paths(tree, but=-1):
     return LoosePaths(first[order], last[order], length[order])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def write_paths(tree, paths, vertex, up, start, size, terminal, step_vertex, step_weight):
     """Write loose paths down apart from the tree: each one's vertices from its lower end up.
 
@@ -230,7 +231,7 @@ def write_paths(tree, paths, vertex, up, start, size, terminal, step_vertex, ste
         to += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exchange(tree, first, last, path, path_weight):
     """The tree with a loose path replaced.
 

@@ -1,10 +1,14 @@
 """Methods that make a graph as a whole, over a cluster: a worker makes it once, for its parts."""
 
+import os
+import signal
+
 import pytest
 
 import mgraph
-from mgraph import CopyModel, OutOfMemoryError, UsageError
+from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.core.backend import gpu_count
+from mgraph.distributed.verify import where_to_verify
 
 METHODS = ("copy", "cuppa", "ba", "copy_hash")
 
@@ -63,6 +67,9 @@ def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
     model = CopyModel(20_000, 8, method="copy")
     made = mgraph.generate(tmp_path / "g", model, progress=None)
     assert made.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert mgraph.verify(tmp_path / "g", regenerate=1.0, progress=None).ok
+    assert where_to_verify(tmp_path / "g", 0.5) == {"backend": "cpu", "threaded": True}
+    assert where_to_verify(tmp_path / "g", 0.0) == {}
 
 
 def test_scaling(cluster):
@@ -74,3 +81,11 @@ def test_scaling(cluster):
         mgraph.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
     with pytest.raises(UsageError, match="repeats must be 1 at least"):
         mgraph.generator_scaling(CopyModel(2000), repeats=0, cluster=cluster)
+
+
+def test_scaling_ends_when_a_worker_is_lost():
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        pids = cluster.client.run(os.getpid)
+        os.kill(pids[min(pids)], signal.SIGKILL)
+        with pytest.raises(ClusterError, match="a worker was lost while it was timed"):
+            mgraph.generator_scaling(CopyModel(2000), repeats=1, cluster=cluster, progress=None)

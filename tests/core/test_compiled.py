@@ -1,0 +1,56 @@
+"""Machine code on disk is made anew when anything changes that it is made of."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+CALLEE = """
+from mgraph.core.compiled import compiled
+
+@compiled
+def base():
+    return {base}
+"""
+CALLER = """
+from mgraph.core.compiled import compiled
+from made_up.callee import base
+from made_up.plain import {names}
+
+@compiled
+def total():
+    return base() + {number}
+"""
+
+
+def total(folder, base=1, number="NUMBER", value=10):
+    """What a new process finds, and how many of its functions came from the disk."""
+    package = folder / "made_up"
+    package.mkdir(exist_ok=True)
+    (package / "__init__.py").touch()
+    (package / "plain.py").write_text(f"NUMBER = {value}\nOTHER = 0\n")
+    (package / "callee.py").write_text(CALLEE.format(base=base))
+    (package / "caller.py").write_text(CALLER.format(names="NUMBER, OTHER", number=number))
+    code = (
+        "from made_up.caller import total, base\n"
+        "print(total(), sum(len(f.stats.cache_hits) for f in (total, base)))"
+    )
+    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    found = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    return tuple(map(int, found.stdout.split()))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, elsewhere):
+    if elsewhere:
+        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    assert total(tmp_path) == (11, 0)
+    assert total(tmp_path) == (11, 1)
+    assert total(tmp_path, base=2)[0] == 12
+    assert total(tmp_path, base=2, value=20)[0] == 22
+    assert total(tmp_path, base=2, number="5")[0] == 7
+    assert total(tmp_path) == (11, 1)
+    assert (tmp_path / "cache").exists() == elsewhere
