@@ -14,8 +14,7 @@ from mgraph.cli.options import (
     compression_option,
     open_cluster,
 )
-from mgraph.generators.copy_model import METHODS, ON_GPU
-from mgraph.generators.preferential_attachment import resolve
+from mgraph.generators.copy_model import METHODS
 
 
 @click.command()
@@ -42,7 +41,7 @@ from mgraph.generators.preferential_attachment import resolve
     metavar="|".join(METHODS),
     default="cuppa_hash",
     show_default=True,
-    help="The algorithm: the others make a graph as a whole, in one memory, or on one core.",
+    help="cuppa, copy and ba keep a graph in one memory; copy, copy_hash and ba need no GPU.",
 )
 @backend_option
 @click.option("--parts", type=NUMBER, help="Files; by default a few a thread, of 1 to 64 Mi edges.")
@@ -72,11 +71,10 @@ def generate(
     the parts, or whether it was resumed.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights)
-    if model.method not in ON_GPU:
-        backend = resolve(model, backend)
-    cluster = open_cluster(backend=backend, threaded=model.whole, quiet=quiet, **where)
+    from mgraph.distributed.generate import where_of
     from mgraph.distributed.progress import quantity
 
+    cluster = open_cluster(quiet=quiet, **where_of(model, backend), **where)
     result = mgraph.generate(
         out,
         model,

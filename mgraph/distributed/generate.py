@@ -55,9 +55,14 @@ class Result:
     seconds: float
 
 
-def where_of(model: CopyModel) -> dict[str, Any]:
-    """What a model asks of a cluster that is started for it, as options of ``connect``."""
-    return {"backend": "auto" if model.method in ON_GPU else "cpu", "threaded": model.whole}
+def where_of(model: CopyModel, backend: str = "auto") -> dict[str, Any]:
+    """What a model asks of a cluster that is started for it, as options of ``connect``.
+
+    Raises UsageError where its method lacks the backend.
+    """
+    if model.method not in ON_GPU:
+        backend = preferential_attachment.resolve(model, backend)
+    return {"backend": backend, "threaded": model.whole}
 
 
 def holding(model: CopyModel, cluster: Cluster, backend: str) -> AbstractContextManager[str | None]:

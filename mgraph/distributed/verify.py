@@ -128,8 +128,14 @@ def chosen(parts: int, fraction: float) -> frozenset[int]:
 
 def where_to_verify(location: str | os.PathLike[str], regenerate: float) -> dict[str, Any]:
     """What ``verify`` asks of a cluster that is started for it, as options of ``connect``."""
+    _check_fraction(regenerate)
     model = _model_of(EdgeDataset(location)) if regenerate else None
     return where_of(model) if model else {}
+
+
+def _check_fraction(regenerate: float) -> None:
+    if not 0 <= regenerate <= 1:
+        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
 
 
 def verify(
@@ -144,8 +150,7 @@ def verify(
     regenerate: a fraction of the parts, in [0, 1], to generate again and compare. Raises
     DatasetError where there is no dataset; faults in it are returned, not raised.
     """
-    if not 0 <= regenerate <= 1:
-        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
+    _check_fraction(regenerate)
     began = time.monotonic()
     dataset = EdgeDataset(location)
     manifest = dataset.manifest

@@ -68,7 +68,8 @@ def hashed(e, attempt, white0, white1, key):
 def endpoint(v, slot, attempt, d, threshold, white0, white1, key, ends):
     """Where draw number ``attempt`` of one slot leads.
 
-    ends: the endpoints of vertex d and on, d each, to read copies from; empty: they are followed.
+    ends: the endpoints of vertex d and on, d each, to read copies from; NOT_STORED, which is empty:
+    copies are followed.
     """
     while True:
         word0, word1 = hashed(v * d + slot, attempt, white0, white1, key)

@@ -24,7 +24,8 @@ WHOLE = ("cuppa", "copy", "ba")  # make an edge from those before, which they ke
 _GIB = 1 << 30
 
 
-def _whole(name: str, value: Any, low: int, high: int) -> int:
+def whole_number(name: str, value: Any, low: int, high: int) -> int:
+    """``value`` as an int; UsageError with its name unless it is a whole number in [low, high]."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise UsageError(f"{name} must be a whole number, and is {value!r}")
     if not low <= value <= high:
@@ -54,7 +55,7 @@ class CopyModel:
     def __post_init__(self) -> None:
         """Refuse what is out of range, with the parameter's name and value."""
         for name, low, high in (("d", 1, MAX_D), ("n", 1, MAX_N), ("seed", 0, (1 << 64) - 1)):
-            value = _whole(name, getattr(self, name), low, high)
+            value = whole_number(name, getattr(self, name), low, high)
             object.__setattr__(self, name, value)
         if self.n <= self.d:
             raise UsageError(
@@ -76,7 +77,7 @@ class CopyModel:
         if self.weights is not None:
             if not isinstance(self.weights, (tuple, list)) or len(self.weights) != 2:
                 raise UsageError(f"weights must be (low, high), and is {self.weights!r}")
-            low, high = (_whole("a weight", x, 0, MAX_WEIGHT) for x in self.weights)
+            low, high = (whole_number("a weight", x, 0, MAX_WEIGHT) for x in self.weights)
             if low > high:
                 raise UsageError(f"weights go from low to high, and {low} is above {high}")
             object.__setattr__(self, "weights", (low, high))
@@ -85,6 +86,11 @@ class CopyModel:
     def whole(self) -> bool:
         """Whether the method makes a graph as a whole, in one memory, and not range by range."""
         return self.method in WHOLE
+
+    @property
+    def table_size(self) -> int:
+        """Places of a GPU's hash table of a vertex's endpoints, as ``copy_model.cuh`` has it."""
+        return max(64, 1 << (2 * self.d - 1).bit_length())
 
     def endpoint_bytes(self, stop: int) -> int:
         """What the endpoints of all vertices below ``stop`` take."""

@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from mgraph.core.graph import MAX_N
 from mgraph.errors import UsageError
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model import CopyModel, whole_number
 
 MOST = 1 << 16  # draws of a slot, or of a chain, that are told apart
 
@@ -18,8 +19,8 @@ class Round(NamedTuple):
     dependent: copies from a vertex of the same segment, those that would wait if all were drawn at
     once; most_dependent: of one vertex, at most. They depend on the graph and the segments alone.
     The others are those of a run on a GPU, and 0 on a CPU. longest: vertices that waited in one
-    team's queue, at most; waited: in all; overflows: how often a queue was full; seconds: how long
-    it took, unknown and 0 of the first round.
+    team's queue, at most; waited: in all; overflows: how often a queue had no room for what its
+    team would work on next; seconds: how long it took, unknown and 0 of the first round.
     """
 
     first: int
@@ -61,8 +62,8 @@ def copy_statistics(
 
     backend: auto, cpu or gpu. segments: of the methods copy and cuppa; how many vertices each
     segment has; on a GPU also ``dynamic``, the default, and ``fixed``. block_threads: on a GPU, a
-    multiple of 32; by default the generator's own. Cost beside making it: as many draws again as
-    it took, on a GPU a pass over the edges, and a copy of all endpoints in memory.
+    multiple of 32; by default the generator's own. Cost beside making it: the draws of each edge's
+    whole chain, with those refused; memory as for ``edges``, on a GPU for endpoints alone.
     Raises UsageError for ``ba``, which draws among edges, and for options that the method or
     backend lacks; and what ``edges`` raises.
     """
@@ -72,8 +73,8 @@ def copy_statistics(
     backend = preferential_attachment.resolve(model, backend)
     if not exact and segments is not None:
         raise UsageError(f"method {model.method} has no segments; copy and cuppa have")
-    if isinstance(segments, int) and segments < 1:
-        raise UsageError(f"segments must be of one vertex at least, and are of {segments}")
+    if segments is not None and not isinstance(segments, str):
+        segments = whole_number("segments", segments, 1, MAX_N)
     if backend == "gpu":
         from mgraph.generators import copy_statistics_gpu
 
@@ -81,7 +82,7 @@ def copy_statistics(
     if isinstance(segments, str) or block_threads:
         raise UsageError(
             "on a CPU segments is a number of vertices, and there are no threads of a block; "
-            "use --backend gpu for the others"
+            "the others are of a GPU"
         )
     from mgraph.generators import copy_statistics_cpu
 

@@ -37,7 +37,7 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
     """See ``copy_statistics.copy_statistics``."""
     import cupy
 
-    told: list[cuppa_gpu.Round] = []
+    told: list[cuppa_gpu.QueueRound] = []
     launch = None
     if model.whole:
         launch = cuppa_gpu.plan(model, segments, block_threads)
@@ -62,7 +62,16 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
     )  # fmt: skip
     dependent, most_dependent = counts.get().tolist()
     rounds = tuple(
-        Round(run.first, run.stop, dependent[i], most_dependent[i], *run[2:])
+        Round(
+            run.first,
+            run.stop,
+            dependent[i],
+            most_dependent[i],
+            run.longest,
+            run.waited,
+            run.overflows,
+            run.seconds,
+        )
         for i, run in enumerate(told)
     )
     histograms = trimmed(attempts.get()), trimmed(chains.get())

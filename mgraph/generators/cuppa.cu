@@ -23,7 +23,7 @@ struct round_log {
   u64 nanoseconds;  // when it was over, from any time
   u64 longest;      // vertices that waited in one queue, at most
   u64 waited;       // in all queues
-  u64 overflows;    // how often a queue was full
+  u64 overflows;    // how often a queue had no room for a team's next vertices
 };
 
 // The vertices of a team that wait, in ascending order, in shared memory.
@@ -84,7 +84,7 @@ class waiting_queue {
     if (team.thread() < length) item = items[team.thread()];
     const u32 kept = team.ballot(item.source != nullptr);
     team.sync();
-    if (item.source) items[__popc(kept & ((1u << team.thread()) - 1))] = item;
+    if (item.source) items[__popc(kept & ((1u << team.thread() % 32) - 1))] = item;
     length = __popc(kept);
     team.sync();
   }
@@ -97,7 +97,8 @@ class waiting_queue {
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
                    u64 segment, int dynamic, round_log* log, u32 logged, u64* arrived) {
-  extern __shared__ u64 shared[];  // of each team of the block: its own words, then its queue
+  // Of each team of the block: its own words, then its queue.
+  extern __shared__ __align__(16) u64 shared[];
   constexpr u32 queue_words = queue_size * sizeof(unfinished) / 8;
   u64* const own = shared + (D <= 32 ? threadIdx.x / 32 * queue_words : 0);
   const cuppa_graph graph{{threshold, {white0, white1, key}}, ends};
@@ -130,13 +131,13 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       atomicMax(&now.longest, u64(queue.most));
       atomicAdd(&now.waited, u64(queue.waited));
       atomicAdd(&now.overflows, u64(queue.overflows));
-      if (team.number() == 0) {
-        now.stop = stop;
-        now.nanoseconds = nanoseconds();
-        log[(round + 1) % logged] = {};
-      }
+      if (team.number() == 0) log[(round + 1) % logged] = {};
     }
     barrier.wait(100);
+    if (team.number() == 0 && team.thread() == 0) {
+      now.stop = stop;
+      now.nanoseconds = nanoseconds();
+    }
     const u64 room = queue_size / (2 * fresh(&now.longest) + 1);
     if (dynamic && room > 0) segment *= max(room, u64(2));
     start = stop;

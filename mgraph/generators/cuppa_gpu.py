@@ -30,10 +30,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
+from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import C_TYPES, Source, multiprocessors
-from mgraph.errors import DeviceError, UsageError
-from mgraph.generators.copy_model import CopyModel
+from mgraph.errors import DeviceError, OutOfMemoryError, UsageError
+from mgraph.generators.copy_model import CopyModel, whole_number
 
 SHORT = 32  # up to this d a warp is a team
 QUEUE = 32  # vertices that may wait in a team's queue
@@ -72,11 +74,12 @@ class Launch(NamedTuple):
     segment: int
 
 
-class Round(NamedTuple):
+class QueueRound(NamedTuple):
     """A segment, vertices ``first`` to ``stop - 1``, and what waited in it.
 
-    longest: vertices in one queue, at most; waited: in all queues; overflows: how often a queue was
-    full. They depend on the order of events. seconds: not known of the first round, and 0 there.
+    longest: vertices in one queue, at most; waited: in all queues; overflows: how often a queue had
+    no room for what its team would work on next. They depend on the order of events. seconds: not
+    known of the first round, and 0 there.
     """
 
     first: int
@@ -94,10 +97,12 @@ def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int =
     block_threads = _threads(model, block_threads)
     kernel = KERNELS.kernel("cuppa_generate", **defines(model.d, model.dtype, block_threads))
     shared = _shared_bytes(model, block_threads)
-    kernel.max_dynamic_shared_size_bytes = shared
-    resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-        kernel.kernel.ptr, block_threads, shared
-    )
+    resident = 0
+    if shared <= cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
+        kernel.max_dynamic_shared_size_bytes = shared
+        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            kernel.kernel.ptr, block_threads, shared
+        )
     if not resident:
         raise DeviceError(
             f"a block of {block_threads} threads of cuppa with d = {model.d} does not fit this "
@@ -105,14 +110,9 @@ def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int =
         )
     blocks = resident * multiprocessors()
     teams = blocks * (block_threads // 32 if model.d <= SHORT else 1)
-    if segments in ("dynamic", "fixed"):
-        segment = max(1, teams * QUEUE // model.d)
-    elif isinstance(segments, int) and segments >= 1:
-        segment = segments
-    else:
-        raise UsageError(
-            f"segments must be dynamic, fixed or a number of vertices, and is {segments!r}"
-        )
+    segment = max(1, teams * QUEUE // model.d)
+    if segments not in ("dynamic", "fixed"):
+        segment = whole_number("segments, if not dynamic or fixed,", segments, 1, MAX_N)
     return Launch(block_threads, blocks, teams, segment)
 
 
@@ -123,7 +123,7 @@ def fill(
     *,
     segments: str | int = "dynamic",
     block_threads: int = 0,
-    told: list[Round] | None = None,
+    told: list[QueueRound] | None = None,
 ) -> None:
     """Write the endpoints of vertex d to ``stop - 1``, on the current stream.
 
@@ -131,7 +131,8 @@ def fill(
     first, which are not written. segments: ``dynamic``, ``fixed``, or how many vertices each has.
     block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. told: a list
     that the rounds are added to, which waits for them; without it nothing is waited for.
-    Device memory beside ``dst``: with ``told`` 40 bytes for each segment of the first one's size.
+    Device memory beside ``dst``: with ``told`` 40 bytes for each segment of the first one's size,
+    OutOfMemoryError where there is no room for it.
     """
     import cupy
 
@@ -139,6 +140,10 @@ def fill(
     first = model.d
     most_rounds = -(-(stop - first) // launch.segment)
     logged = 3 if told is None else most_rounds + 2
+    if 8 * _LOGGED * logged > free_bytes():
+        raise OutOfMemoryError(
+            f"this GPU has no room to tell of up to {most_rounds:,} segments; make them larger"
+        )
     log = cupy.zeros((logged, _LOGGED), np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
@@ -189,15 +194,15 @@ def _shared_bytes(model: CopyModel, block_threads: int) -> int:
     """Each team's queue; above d = 32 also its hash table, and 20 bytes and an id a thread."""
     if model.d <= SHORT:
         return block_threads // 32 * QUEUE * ITEM_BYTES
-    table = 1 << (2 * model.d - 1).bit_length()
-    return QUEUE * ITEM_BYTES + 8 * table + (20 + model.dtype.itemsize) * block_threads + 64
+    own = 8 * model.table_size + (20 + model.dtype.itemsize) * block_threads + 64
+    return QUEUE * ITEM_BYTES + own
 
 
-def _rounds(log: np.ndarray, first: int) -> list[Round]:
-    rounds: list[Round] = []
+def _rounds(log: np.ndarray, first: int) -> list[QueueRound]:
+    rounds: list[QueueRound] = []
     before = 0
     for stop, nanoseconds, longest, waited, overflows in log[log[:, 0] > 0].tolist():
         seconds = (nanoseconds - before) / 1e9 if before else 0.0
-        rounds.append(Round(first, stop, longest, waited, overflows, seconds))
+        rounds.append(QueueRound(first, stop, longest, waited, overflows, seconds))
         first, before = stop, nanoseconds
     return rounds

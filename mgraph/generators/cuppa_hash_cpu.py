@@ -12,9 +12,7 @@ distribution does not notice. At smaller p, where most slots are drawn again, it
 and d = 4 three vertices in a hundred have another degree than in the exact model (BENCHMARKS.md).
 
 How it is fast: a block of chains advances together, one draw a chain a round, so that draws
-vectorise; chains that ended are squeezed out between rounds without a branch. The draw is cut in
-two loops because a chain of seven dependent multiplications, in one loop, leaves the vector units
-waiting for each other (309 against 490 million draws/s on one core of an AMD EPYC).
+vectorise; chains that ended are squeezed out between rounds without a branch.
 Cost: 1/p draws an edge, at small p about ln(n/d), in blocks that stay in the L2 cache; no memory
 beyond the output.
 """

@@ -58,10 +58,7 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
         kernel((blocks,), (threads,), arguments)
     else:
         kernel = KERNELS.kernel("cuppa_hash_fill_long", **defines)
-        table = 64
-        while table < 2 * model.d:
-            table *= 2
-        shared = 8 * table + 4 * model.d
+        shared = 8 * model.table_size + 4 * model.d
         kernel.max_dynamic_shared_size_bytes = shared
         threads = min(512, -(-model.d // 32) * 32)
         blocks = min(len(part), multiprocessors() * 64)

@@ -20,15 +20,19 @@ def generator_seconds(
     """Seconds of each of ``repeats`` times that a graph is made, after a first that is not told.
 
     part: a range of vertices instead, of a method that makes ranges. On a GPU the endpoints are
-    made in memory that is there, timed by device events; on a CPU what ``edges`` does, by the
-    clock. threads: of a CPU; segments, block_threads: of cuppa on a GPU.
-    Raises UsageError for no repeats, and what ``edges`` raises.
+    made in memory that is there, timed by device events; on a CPU, by the clock, the endpoints of a
+    method that keeps them all, and of the others what ``edges`` does, sources and checksum, too.
+    threads: of a CPU; segments, block_threads: of cuppa on a GPU.
+    Raises UsageError for no repeats or options of elsewhere, and what ``edges`` raises.
     """
     if part is not None and model.whole:
         raise UsageError(f"method {model.method} makes a graph as a whole, so it has no parts")
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")
-    if preferential_attachment.resolve(model, backend) == "gpu":
+    backend = preferential_attachment.resolve(model, backend)
+    if (segments, block_threads) != ("dynamic", 0) and not (model.whole and backend == "gpu"):
+        raise UsageError("segments and threads of a block are options of method cuppa on a GPU")
+    if backend == "gpu":
         from mgraph.generators import generator_timing_gpu
 
         options = {"segments": segments, "block_threads": block_threads} if model.whole else {}
@@ -36,6 +40,9 @@ def generator_seconds(
     times = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
-        preferential_attachment.edges(model, part, backend="cpu", threads=threads)
+        if model.whole:
+            preferential_attachment.endpoints(model, backend="cpu")
+        else:
+            preferential_attachment.edges(model, part, backend="cpu", threads=threads)
         times.append(time.perf_counter() - began)
     return times[1:]

@@ -11,7 +11,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
-from mgraph.generators.copy_model import ON_GPU, CopyModel
+from mgraph.generators.copy_model import ON_GPU, WHOLE, CopyModel
 
 CHECKSUM_MASK = (1 << 64) - 1
 
@@ -33,7 +33,7 @@ def resolve(model: CopyModel, backend: str) -> str:
     if backend == "gpu":
         same = {"copy": "cuppa", "copy_hash": "cuppa_hash"}.get(model.method)
         raise UsageError(
-            f"method {model.method} runs on one CPU core; use --backend cpu"
+            f"method {model.method} runs on CPUs; use --backend cpu"
             + (f", or method {same}, which makes the same edges on a GPU" if same else "")
         )
     backends.resolve("cpu" if backend == "auto" else backend)
@@ -59,10 +59,13 @@ def endpoints(
 
     For methods that make a graph as a whole (``model.whole``). Returns an array of shape (edges of
     these vertices,) and ``model.dtype``, NumPy's from the CPU and CuPy's from the GPU. Raises
-    OutOfMemoryError, before anything is made, where it and ``beside`` bytes more do not fit, and
-    what ``resolve`` raises.
+    OutOfMemoryError, before anything is made, where it and ``beside`` bytes more do not fit,
+    UsageError for another method or too large a ``stop``, and what ``resolve`` raises.
     """
     stop = model.n if stop is None else stop
+    if not model.whole:
+        raise UsageError(f"method {model.method} keeps no endpoints; {', '.join(WHOLE)} do")
+    _checked(model, range(stop))
     if resolve(model, backend) == "gpu":
         from mgraph.generators import preferential_attachment_gpu
 

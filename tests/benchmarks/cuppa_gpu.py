@@ -23,7 +23,7 @@ NEARLY = 0.97  # of the memory that is free
 
 
 def seconds(model, repeats=REPEATS, dst=None, **options):
-    """The median time of a launch, and the rounds of the last."""
+    """The median time of a launch."""
     import cupy
 
     if dst is None:

@@ -61,6 +61,7 @@ def copies():
             for backend in ("cpu", "gpu")
         )
         assert (gpu.attempts == cpu.attempts).all()
+        assert (gpu.chains == cpu.chains).all()
         assert [round[:4] for round in gpu.rounds] == [round[:4] for round in cpu.rounds]
 
 

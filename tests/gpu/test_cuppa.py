@@ -44,15 +44,16 @@ def test_gpu_equals_cpu_at_forty_million_edges(n, d, p):
     np.testing.assert_array_equal(on_gpu(model), on_cpu(model))
 
 
-@pytest.mark.parametrize("d", [2, 40])
-def test_ids_of_64_bits(d):
+@pytest.mark.parametrize("p", [0.0, 0.5])
+@pytest.mark.parametrize("d", [2, 20, 40])
+def test_ids_of_64_bits(d, p):
     from mgraph.generators import preferential_attachment_gpu
 
-    model = CopyModel((1 << 31) + 5000, d, method="cuppa")
+    model = CopyModel((1 << 31) + 5000, d, p, method="cuppa")
     assert model.dtype == np.int64
     stop = model.n if d == 2 else 3_000_000
     dst = preferential_attachment_gpu.endpoints(model, stop)
-    vertices = certificate.sample(CopyModel(stop, d), 1_000_000)
+    vertices = certificate.sample(CopyModel(stop, d), 200_000)
     assert certificate.wrong_endpoints(model, dst, vertices) == 0
     dst[dst.size - 1] ^= 1
     assert certificate.wrong_endpoints(model, dst, vertices) >= 1
@@ -147,8 +148,8 @@ def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"segments": "all"}, "segments must be"),
-        ({"segments": 0}, "segments must be"),
+        ({"segments": "all"}, "segments, if not dynamic or fixed, must be a whole number"),
+        ({"segments": 0}, "segments must lie in"),
         ({"block_threads": 33}, "threads a block must be a multiple of 32"),
         ({"block_threads": 2048}, "threads a block must be a multiple of 32"),
     ],

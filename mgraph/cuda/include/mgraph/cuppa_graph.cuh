@@ -43,7 +43,7 @@ struct unfinished {
 //   leads()                              whether it is the first thread of that row
 //   advance(v, first, mine, wait)        makes v's edges from slot `first` on, up to one that has
 //                                        to wait, with `wait` all; what is left is known to all
-//                                        threads of the row
+//                                        threads of the row. A warp begins at slot 0 each time
 //   sync(), ballot(bool)                 a barrier; the votes of the first 32 threads
 // A slot holds the first endpoint of its draws that no lower slot of the vertex has held so far.
 // When a lower slot comes to hold it, the higher one draws on. That ends in what slot after slot
