@@ -46,7 +46,7 @@ _HOME = {
     "idle_watts": "mgraph.cuda.energy",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
-    "plot_bars": "mgraph.generators.generator_plots",
+    "plot_dots": "mgraph.generators.generator_plots",
     "plot_curves": "mgraph.generators.generator_plots",
     "plot_degree_distributions": "mgraph.generators.generator_plots",
     "plot_distributions": "mgraph.shortest_paths.trace_plots",
@@ -105,9 +105,9 @@ if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
     from mgraph.generators.copy_statistics import CopyStatistics, copy_statistics
     from mgraph.generators.generator_plots import (
-        plot_bars,
         plot_curves,
         plot_degree_distributions,
+        plot_dots,
     )
     from mgraph.generators.generator_timing import generator_seconds
     from mgraph.generators.preferential_attachment import edges

@@ -6,17 +6,18 @@ Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fas
 generation of massive scale-free networks", section 5. Its largest graphs have 2·10^9 edges; here
 --edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa is what copy is: one core. OUT
 has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables
-that are short.
+that are short. Figure 16 comes first, since its cluster may not be there.
 
  3  degree distributions of all generators           12  run time against n, by d
- 7  the same of cuppa and cuppa_hash, by p            13  run time against d, by p
- 8  a vertex's copies that wait, against d, by p      14  run time against p, by (n, d)
- 9  the same against the rounds, by d                 15  run time against threads a block (GPU)
+ 7  those of cuppa and cuppa_hash, by p               13  run time against d, by p
+ 8  a vertex's copies from its own round, by d, p     14  run time against p, by (n, d)
+ 9  the same by round and d                           15  run time against threads a block (GPU)
 10  run time of all generators                        16  strong scaling over the cluster's workers
 11  run time against n, by p
 """
 
 import argparse
+import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable
@@ -26,6 +27,7 @@ from typing import Any
 import pandas as pd
 
 import mgraph
+from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import writing_file
@@ -33,7 +35,9 @@ from mgraph.io.folder import writing_file
 LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
 LEAST = 10_000
 OF_ALL = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
+SEQUENTIAL = ("ba", "copy", "copy_hash")
 TEAMS = 1280  # the paper's threads, of a vertex each, in figures 8 and 9
+FROM_OWN_ROUND = "a vertex's copies from its own round, at most"
 SHORT = 60  # rows of a table that is printed
 
 
@@ -52,22 +56,26 @@ class Experiments:
         """Where a figure's plot goes, or its table."""
         return self.out / f"figure_{figure}.{kind}"
 
-    def model(self, n: int, d: int, p: float = 0.5, method: str = "cuppa") -> mgraph.CopyModel:
+    def model(
+        self, n: int, d: int, p: float = 0.5, method: str = "cuppa", seed: int = 1
+    ) -> mgraph.CopyModel:
         """A graph of at least 10 d vertices."""
-        return mgraph.CopyModel(max(n, 10 * d), d, p, method=method)
+        return mgraph.CopyModel(max(n, 10 * d), d, p, seed, method)
 
     def on(self, method: str) -> str:
         """Where a method runs: cuppa and cuppa_hash on a GPU, if there is one."""
         return self.backend if method.startswith("cuppa") else "cpu"
 
     def seconds(self, model: mgraph.CopyModel, **how: Any) -> float:
-        """The median time to make a graph; copy, which stands for cuppa on a CPU, and other
-        sequential ones once if they take long."""
+        """The median time to make a graph; on a CPU of one run if it takes long."""
         backend = self.on(model.method)
         slow = backend == "cpu" and model.m > 50_000_000
         repeats = 1 if slow else self.repeats
+        threads = 1 if model.method in SEQUENTIAL else None
         return statistics.median(
-            mgraph.generator_seconds(model, repeats=repeats, backend=backend, **how)
+            mgraph.generator_seconds(
+                model, repeats=repeats, backend=backend, threads=threads, **how
+            )
         )
 
     def histogram(self, model: mgraph.CopyModel) -> Any:
@@ -76,10 +84,10 @@ class Experiments:
         return mgraph.degree_histogram(edges, model.n)
 
     def degrees(self, models: dict[str, mgraph.CopyModel], figure: int, title: str) -> pd.DataFrame:
-        """Degree distributions, by label; of figure 7 both methods in one colour."""
+        """Degree distributions, by label; of figure 7 two methods in one colour."""
         found = {label: self.histogram(model) for label, model in models.items()}
-        alike = 2 if figure == 7 else 1
-        mgraph.plot_degree_distributions(found, self.file(figure), title=title, alike=alike)
+        methods = 2 if figure == 7 else 1
+        mgraph.plot_degree_distributions(found, self.file(figure), title=title, alike=methods)
         tables = [
             pd.DataFrame({"graph": label, "degree": degree, "vertices": count})
             for label, (degree, count) in found.items()
@@ -116,11 +124,14 @@ class Experiments:
 
     def figure_3(self) -> pd.DataFrame:
         """Degree distributions of all generators."""
-        models = {m: self.model(self.edges // 4, 4, method=m) for m in OF_ALL}
+        models = {
+            method: self.model(self.edges // 4, 4, method=method, seed=seed)
+            for seed, method in enumerate(OF_ALL)
+        }
         return self.degrees(models, 3, f"{self.edges // 4:,} vertices, d = 4, p = 0.5")
 
     def figure_7(self) -> pd.DataFrame:
-        """The same by p."""
+        """Degree distributions of cuppa and cuppa_hash, by p."""
         models = {
             f"{method}, p = {p:g}": self.model(self.edges // 4, 4, p, method)
             for p in (0, 0.01, 0.25, 0.5, 0.75, 1)
@@ -129,15 +140,16 @@ class Experiments:
         return self.degrees(models, 7, f"{self.edges // 4:,} vertices, d = 4")
 
     def waiting(self, d: int, p: float, rounds: int) -> pd.DataFrame:
-        """Copies from a vertex's own segment of ``TEAMS``: those that may have to wait."""
+        """Copies from a vertex's own round of ``TEAMS`` vertices: those that may have to wait."""
         model = self.model(d + rounds * TEAMS, d, p)
         told = mgraph.copy_statistics(model, backend=self.backend, segments=TEAMS).rounds[:rounds]
         table = pd.DataFrame(told).assign(round=range(1, len(told) + 1), d=d, p=p)
         table["mean"] = table["dependent"] / (table["stop"] - table["first"])
-        return table[["d", "p", "round", "most_dependent", "mean", "longest", "waited"]]
+        queues = ["longest", "waited"] if self.backend == "gpu" else []
+        return table[["d", "p", "round", "most_dependent", "mean", *queues]]
 
     def figure_8(self) -> pd.DataFrame:
-        """A vertex's copies that wait in the first round, against d, by p."""
+        """A vertex's copies from its own round, the first, against d, by p."""
         most = 4096 if self.backend == "gpu" else 512
         ds = [1 << i for i in range(13) if 1 << i <= most]
         table = pd.concat(
@@ -146,24 +158,29 @@ class Experiments:
         )
         worst = pd.DataFrame({"d": ds, "p": "worst case", "most_dependent": ds})
         shown = pd.concat([table.assign(p=[f"p = {p:g}" for p in table["p"]]), worst])
-        self.draw(shown, 8, "d", "p", "most_dependent", y="copies of a vertex that wait, at most")
+        title = f"first round, {TEAMS:,} vertices"
+        self.draw(shown, 8, "d", "p", "most_dependent", y=FROM_OWN_ROUND, title=title)
         return table
 
     def figure_9(self) -> pd.DataFrame:
-        """The same of the first 100 rounds, by d."""
+        """A vertex's copies from its own round, by round and d."""
         rounds = 100 if self.backend == "gpu" else 30
         table = pd.concat(
             [self.waiting(d, 0.5, rounds) for d in (512, 256, 128, 64)], ignore_index=True
         )
-        what = "copies of a vertex that wait, at most"
-        return self.draw(table, 9, "round", "d", "most_dependent", y=what, logarithmic="y")
+        how = {"title": f"p = 0.5, rounds of {TEAMS:,} vertices", "logarithmic": "y"}
+        return self.draw(table, 9, "round", "d", "most_dependent", y=FROM_OWN_ROUND, **how)
 
     def figure_10(self) -> pd.DataFrame:
         """Run time of all generators."""
         table = self.times(self.model(self.edges // 4, 4, method=m) for m in OF_ALL)
-        bars = {f"{m} ({self.on(m)})": s for m, s in zip(table.method, table.seconds, strict=True)}
-        title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5"
-        mgraph.plot_bars(bars, self.file(10), x="run time, s", title=title)
+        where = {m: "one core" if m in SEQUENTIAL else "gpu" for m in OF_ALL}
+        if self.backend == "cpu":
+            cores = len(os.sched_getaffinity(0))
+            where |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
+        dots = {f"{m} ({where[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
+        title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5, endpoints in memory"
+        mgraph.plot_dots(dots, self.file(10), x="run time, s", title=title)
         return table
 
     def figure_11(self) -> pd.DataFrame:
@@ -199,7 +216,7 @@ class Experiments:
         ps = (0, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1)
         table = self.times(self.model(self.edges // d, d, p) for d in (4, 16, 64) for p in ps)
         table["graph"] = [f"n = {n:,}, d = {d}" for n, d in zip(table.n, table.d, strict=True)]
-        return self.draw(table, 14, "p", "graph")
+        return self.draw(table, 14, "p", "graph", title="cuppa")
 
     def figure_15(self) -> pd.DataFrame:
         """Run time against threads a block, and the speed-up over 64 of them."""
@@ -219,6 +236,7 @@ class Experiments:
             15,
             "threads",
             "graph",
+            title="cuppa, p = 0.5",
             dashed=dashed,
             dashed_y="speed-up over 64 (dashed)",
         )
@@ -249,11 +267,12 @@ def markdown(table: pd.DataFrame) -> str:
 
 def figures(text: str) -> list[int]:
     """``3,7`` as numbers of figures."""
-    known = [int(name.partition("_")[2]) for name in dir(Experiments) if name.startswith("figure_")]
-    asked = [int(word) for word in text.split(",")] if text else known
-    if not set(asked) <= set(known):
-        raise argparse.ArgumentTypeError(f"some of {sorted(known)}, with commas between")
-    return sorted(asked)
+    known = {name.removeprefix("figure_") for name in dir(Experiments) if "figure_" in name}
+    asked = set(text.split(",")) if text else known
+    if not asked <= known:
+        numbers = ", ".join(sorted(known, key=int))
+        raise argparse.ArgumentTypeError(f"give some of {numbers}, with commas between")
+    return sorted(map(int, asked))
 
 
 def run(options: argparse.Namespace) -> None:
@@ -262,9 +281,11 @@ def run(options: argparse.Namespace) -> None:
     check_figure(options.out / "figure_3.png")
     if options.edges is not None and options.edges < LEAST:
         raise mgraph.UsageError(f"--edges must be {LEAST:,} at least, and is {options.edges:,}")
+    if options.repeats < 1:
+        raise mgraph.UsageError(f"--repeats must be 1 at least, and is {options.repeats}")
     experiments = Experiments(options)
-    told = [f"# cuPPA's experiments\n\n{options.backend}, {experiments.edges:,} edges at most\n"]
-    for number in options.only:
+    told = {0: f"# cuPPA's experiments\n\n{options.backend}, {experiments.edges:,} edges at most\n"}
+    for number in sorted(options.only, key=lambda number: number != 16):
         make: Callable[[], pd.DataFrame] = getattr(experiments, f"figure_{number}")
         title = f"Figure {number}: {(make.__doc__ or '').strip()}"
         if number == 15 and options.backend == "cpu" and len(options.only) > 1:
@@ -272,11 +293,12 @@ def run(options: argparse.Namespace) -> None:
             continue
         print(title, flush=True)
         table = make()
-        table.to_parquet(experiments.file(number, "parquet"))
+        with writing_file(experiments.file(number, "parquet")) as stream:
+            stream.write(table.to_parquet())
         if len(table) <= SHORT:
-            told.append(f"\n## {title}\n\n{markdown(table)}")
-    with writing_file(options.out / "tables.md") as stream:
-        stream.write("".join(told).encode())
+            told[number] = f"\n## {title}\n\n{markdown(table)}"
+        with writing_file(options.out / "tables.md") as stream:
+            stream.write("".join(told[number] for number in sorted(told)).encode())
     print(f"figures, tables and tables.md in {options.out}")
 
 
@@ -284,7 +306,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when the figures are there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--edges", type=lambda text: int(float(text)), help="of the largest graphs")
+    parser.add_argument("--edges", type=parse_number, help="of the largest graphs")
     parser.add_argument("--only", type=figures, default=figures(""), help="figures, as 3,7")
     parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
     parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")

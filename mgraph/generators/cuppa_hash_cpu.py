@@ -9,7 +9,8 @@ Parallel edges: slot s is accepted when it differs from the final endpoints of v
 else drawn again with the next attempt. A copy from another vertex reads that vertex's chain at
 attempt 0, before any redraw, which keeps chains free of sibling look-ups. At p >= 1/4 the degree
 distribution does not notice. At smaller p, where most slots are drawn again, it does: at p = 0.01
-and d = 4 three vertices in a hundred have another degree than in the exact model (BENCHMARKS.md).
+and d = 4 two or three vertices in a hundred have another degree than in the exact model
+(BENCHMARKS.md).
 
 How it is fast: a block of chains advances together, one draw a chain a round, so that draws
 vectorise; chains that ended are squeezed out between rounds without a branch.

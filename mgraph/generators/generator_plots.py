@@ -25,13 +25,13 @@ def plot_degree_distributions(
 ) -> None:
     """Figures 3 and 7: the share of vertices by degree. histograms: (degree, count), by label.
 
-    alike: how many histograms, one after another, have one colour. Above degree 30 neighbouring
-    degrees are taken together, since few vertices have each.
+    alike: how many histograms, one after another, have one colour, and markers that return. Above
+    degree 30 neighbouring degrees are taken together, since few vertices have each.
     """
     figure, axes = new_figure()
     for i, (label, (degree, count)) in enumerate(histograms.items()):
         x, share = _binned(degree, count / count.sum())
-        marker = MARKERS[i % len(MARKERS)]
+        marker = MARKERS[i % (alike if alike > 1 else len(MARKERS))]
         style = {"color": f"C{i // alike % 10}", "markerfacecolor": "none"}
         axes.plot(x, share, marker, ms=4, alpha=0.7, label=label, **style)
     axes.set(xlabel="degree k", ylabel="share of the vertices with degree k", title=title)
@@ -75,23 +75,29 @@ def plot_curves(
         if positive.size < values.size:
             scale = {"value": "symlog", "linthresh": positive.min()}
         getattr(axes, f"set_{axis}scale")(**scale)
+    steps = np.concatenate([np.asarray(xs, float) for xs, _ in curves.values()]) % 1
+    if "x" not in logarithmic and not steps.any():
+        axes.xaxis.get_major_locator().set_params(integer=True)
     if right is not None:
         right.set(ylabel=dashed_y, ylim=(0, None))
     _finish(axes)
     save_figure(figure, file)
 
 
-def plot_bars(
-    bars: Mapping[str, float], file: str | os.PathLike[str], *, x: str, title: str = ""
+def plot_dots(
+    values: Mapping[str, float], file: str | os.PathLike[str], *, x: str, title: str = ""
 ) -> None:
-    """Figure 10: a bar for each label, logarithmic, with its value beside it."""
+    """Figure 10: a dot for each label on a logarithmic axis, with its value beside it."""
     figure, axes = new_figure()
-    labels = list(bars)[::-1]
-    drawn = axes.barh(labels, [bars[label] for label in labels], color="C0", alpha=0.7)
-    axes.bar_label(drawn, [f"{bars[label]:.3g}" for label in labels], padding=4)
+    labels = list(values)[::-1]
+    axes.plot([values[label] for label in labels], labels, "o", color="C0")
+    for label in labels:
+        beside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{values[label]:.3g}", (values[label], label), **beside)
     axes.set(xlabel=x, title=title, xscale="log")
-    axes.set_xlim(min(bars.values()) / 3, 3 * max(bars.values()))
-    axes.grid(alpha=0.3, axis="x")
+    axes.set_xlim(min(values.values()) / 3, 3 * max(values.values()))
+    axes.margins(y=0.15)
+    axes.grid(alpha=0.3)
     save_figure(figure, file)
 
 

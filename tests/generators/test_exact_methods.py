@@ -126,7 +126,7 @@ def test_redraws_do_not_show_in_the_degrees(p):
 
 
 def test_redraws_show_at_a_small_p():
-    """At p = 0.01 one vertex in thirty has another degree: what the documentation says."""
+    """At p = 0.01 some vertices in a hundred have another degree, as the documentation says."""
     ours, theirs = (degree_counts(method, 0.01) for method in ("copy", "copy_hash"))
     assert 0.02 < np.abs(ours - theirs).sum() / 2 / ours.sum() < 0.05
 

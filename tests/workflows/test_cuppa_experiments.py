@@ -60,21 +60,31 @@ def test_the_figures_of_a_gpu(workflow, tmp_path):
     [
         (["--backend", "magic"], 2, "backend must be one of"),
         (["--edges", "10"], 2, "--edges must be 10,000 at least, and is 10"),
-        (["--repeats", "0", "--only", "11"], 2, "repeats must be 1 at least"),
+        (["--repeats", "0"], 2, "--repeats must be 1 at least, and is 0"),
+        (["--scheduler", "127.0.0.1:1"], 1, "127.0.0.1:1"),
         (["--only", "15", "--backend", "cpu"], 1, "figure 15 is of threads a block"),
     ],
 )
 def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):
     assert workflow.main([str(tmp_path), *arguments]) == status
     assert sentence in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("only", ["4", "x"])
-def test_figures_that_there_are_not(workflow, tmp_path, capsys, only):
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--only", "4"], "--only: give some of 3, 7, 8"),
+        (["--only", "3,,7"], "--only: give some of 3, 7, 8"),
+        (["--edges", "inf"], "--edges: invalid parse_number value: 'inf'"),
+        (["--edges", "abc"], "--edges: invalid parse_number value: 'abc'"),
+    ],
+)
+def test_arguments_that_cannot_be_read(workflow, tmp_path, capsys, arguments, sentence):
     with pytest.raises(SystemExit) as stopped:
-        workflow.main([str(tmp_path), "--only", only])
+        workflow.main([str(tmp_path), *arguments])
     assert stopped.value.code == 2
-    assert "--only" in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
 
 
 def test_a_folder_that_cannot_be_written(workflow, tmp_path, capsys):
