@@ -40,6 +40,7 @@ from mgraph.generators.copy_model import CopyModel, whole_number
 SHORT = 32  # up to this d a warp is a team
 QUEUE = 32  # vertices that may wait in a team's queue
 ITEM_BYTES = 16
+PATIENCE = 200  # looks at what a vertex of many slots waits for before it is queued
 SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
 _LOGGED = 5  # words of a round in the kernel's log
 
@@ -50,6 +51,7 @@ def defines(d: int, dtype: Any, block_threads: int) -> dict[str, str]:
         "MGRAPH_D": str(d),
         "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
         "MGRAPH_QUEUE": str(QUEUE),
+        "MGRAPH_PATIENCE": str(PATIENCE),
         "MGRAPH_THREADS": str(block_threads),
     }
 

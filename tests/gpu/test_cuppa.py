@@ -79,11 +79,23 @@ def test_threads_of_a_block_do_not_matter(n, d, block_threads):
     np.testing.assert_array_equal(on_gpu(model, block_threads=block_threads), on_cpu(model))
 
 
-@pytest.mark.parametrize(("d", "queue"), [(1, 32), (4, 32), (40, 1)])
+@pytest.mark.parametrize("p", [0.0, 0.3])
+@pytest.mark.parametrize(("n", "d"), [(1_000, 200), (3_000, 1100), (5_000, 4096)])
+def test_vertices_of_more_slots_than_threads_go_on_where_they_waited(monkeypatch, n, d, p):
+    from mgraph.generators import cuppa_gpu
+
+    monkeypatch.setattr(cuppa_gpu, "PATIENCE", 0)
+    for seed in range(5):
+        model = CopyModel(n, d, p, seed, "cuppa")
+        np.testing.assert_array_equal(on_gpu(model, block_threads=64), on_cpu(model))
+
+
+@pytest.mark.parametrize(("d", "queue"), [(1, 32), (4, 32), (40, 32), (40, 1)])
 def test_a_full_queue_loses_no_edge(monkeypatch, d, queue):
     from mgraph.generators import cuppa_gpu
 
-    monkeypatch.setattr(cuppa_gpu, "QUEUE", queue)  # above d = 32 hardly anything waits in it
+    monkeypatch.setattr(cuppa_gpu, "QUEUE", queue)
+    monkeypatch.setattr(cuppa_gpu, "PATIENCE", 0)  # else hardly anything is queued above d = 32
     model = CopyModel(8_000_000 // d, d, 0.0, method="cuppa")
     told = []
     made = on_gpu(model, segments=1 << 40, told=told)

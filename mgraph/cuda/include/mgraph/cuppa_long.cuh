@@ -1,4 +1,5 @@
 // cuPPA's team for D > 32: a block for one vertex, as many of its slots at once as it has threads.
+// The host defines MGRAPH_PATIENCE: how often it looks at a source before the vertex is queued.
 #pragma once
 
 #include <mgraph/cuppa_graph.cuh>
@@ -9,7 +10,6 @@ class cuppa_team {
   static constexpr u32 threads = MGRAPH_THREADS;
   static constexpr u32 none = 0xFFFFFFFFu;
   static constexpr u64 vacant = ~0ULL;
-  static constexpr u32 patience = 200;  // looks at a source before its vertex is queued
 
   struct scratch {
     u64 table[table_size()];  // a hash table of the endpoints that are held: endpoint << 12 | slot
@@ -56,6 +56,7 @@ class cuppa_team {
     u32 begin = first / threads * threads;
     for (u32 slot = thread(); slot < begin; slot += threads)
       claim(load_relaxed(graph.at(v, slot)), slot);
+    if (begin) sync();  // so that higher slots find them there
     unfinished left{0, nullptr};
     for (; begin < D && !left.source; begin += threads) left = settle(v, begin, first, wait);
     return left;
@@ -145,7 +146,7 @@ class cuppa_team {
         } else if (draws) {
           attempt += (threads - rank + all_drawing - 1) / all_drawing;
         }
-      } else if (!wait && ++looks > patience) {
+      } else if (!wait && ++looks > MGRAPH_PATIENCE) {
         if (slot == lowest) s.source = source;
         sync();
         ++turn;
