@@ -26,6 +26,13 @@ def threads_a_multiprocessor() -> int:
     return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxThreadsPerMultiProcessor"])
 
 
+def most_shared_bytes() -> int:
+    """How much shared memory a block of the current device may have, if its kernel asks for it."""
+    import cupy
+
+    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxSharedMemoryPerBlockOptin"])
+
+
 @functools.cache
 def _attributes_of(device: int) -> dict[str, int]:
     import cupy

@@ -33,7 +33,7 @@ import numpy as np
 from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.cuda.source import C_TYPES, Source, most_shared_bytes, multiprocessors
 from mgraph.errors import DeviceError, OutOfMemoryError, UsageError
 from mgraph.generators.copy_model import CopyModel, whole_number
 
@@ -100,7 +100,7 @@ def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int =
     kernel = KERNELS.kernel("cuppa_generate", **defines(model.d, model.dtype, block_threads))
     shared = _shared_bytes(model, block_threads)
     resident = 0
-    if shared <= cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]:
+    if shared <= most_shared_bytes():
         kernel.max_dynamic_shared_size_bytes = shared
         resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             kernel.kernel.ptr, block_threads, shared

@@ -1,0 +1,84 @@
+"""Kernels on a CPU, for tests without a GPU: g++ compiles them against ``emulator.hpp``.
+
+It finds mistakes of logic under many orders of events: threads that wait for each other, barriers
+that not all reach, races between barriers. It says nothing of fences, of speed, or of NVRTC.
+"""
+
+import ctypes
+import functools
+import hashlib
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from mgraph.cuda.source import INCLUDE
+
+HERE = Path(__file__).parent
+COMPILER = shutil.which("g++")
+ENDS = {1: "all threads wait for each other", 2: "threads go on for ever"}
+
+_DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
+_STATIC = re.compile(r"__shared__ ([\w ]+) (\w+)((?:\[[^\]]+\])*);")
+_KERNEL = re.compile(
+    r'extern "C" __global__ void\s*(?:__launch_bounds__\(\w+\))?\s*(\w+)\(([^)]*)\)'
+)
+
+
+def _with_shared_memory(text):
+    """Shared arrays as those of the block that is running."""
+    text = _DYNAMIC.sub(r"\1* const \2 = static_cast<\1*>(emulator::dynamic_shared());", text)
+    return _STATIC.sub(
+        r"using shared_\2 = \1\3; shared_\2& \2 = emulator::static_shared<shared_\2>(__LINE__);",
+        text,
+    )
+
+
+def _launcher(kernel):
+    """A C function that launches a kernel."""
+    name, parameters = kernel[1], kernel[2].split(",")
+    passed = ", ".join(re.search(r"(\w+)\s*$", parameter)[1] for parameter in parameters)
+    return (
+        f'extern "C" int launch_{name}(unsigned blocks_, unsigned threads_, size_t shared_, '
+        f"uint64_t seed_, {', '.join(parameters)}) {{\n"
+        f"  auto call = [=] {{ {name}({passed}); }};\n"
+        "  return emulator::launch(blocks_, threads_, shared_, seed_, call);\n}\n"
+    )
+
+
+@functools.cache
+def _library(source, defines):
+    text = source.text(dict(defines))
+    whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
+    whole += "".join(map(_launcher, _KERNEL.finditer(text)))
+    folder = Path(tempfile.mkdtemp(prefix="mgraph-emulator-"))
+    name = hashlib.sha256(whole.encode()).hexdigest()[:16]
+    (folder / f"{name}.cpp").write_text(whole)
+    paths = [f"-I{path}" for path in (HERE, HERE / "include", INCLUDE)]
+    subprocess.run(
+        [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", *paths, "-o", f"{name}.so",
+         f"{name}.cpp"],
+        cwd=folder, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    library = ctypes.CDLL(str(folder / f"{name}.so"))
+    shutil.rmtree(folder)
+    return library
+
+
+def _argument(value):
+    if isinstance(value, np.ndarray):
+        return ctypes.c_void_p(value.ctypes.data)
+    return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+
+
+def launch(source, name, defines, blocks, threads, arguments, *, shared=0, seed=1):
+    """Run a kernel of a ``Source``. arguments: NumPy arrays and scalars of the kernel's types."""
+    run = getattr(_library(source, tuple(sorted(defines.items()))), f"launch_{name}")
+    ended = run(
+        ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared),
+        ctypes.c_uint64(seed), *map(_argument, arguments),
+    )  # fmt: skip
+    assert not ended, f"{name}: {ENDS[ended]}, with seed {seed}"
