@@ -24,7 +24,7 @@
 namespace emulator {
 
 constexpr size_t stack_bytes = 64 * 1024;
-constexpr uint64_t most_steps = 1'000'000'000;
+constexpr uint64_t most_steps = 30'000'000;
 
 struct index {
   unsigned x, y = 0, z = 0;
@@ -282,6 +282,12 @@ template <class T> unsigned __match_any_sync(unsigned, T value) {
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
+inline unsigned __brev(unsigned x) {
+  unsigned reversed = 0;
+  for (int i = 0; i < 32; ++i) reversed |= (x >> i & 1) << (31 - i);
+  return reversed;
+}
 inline unsigned __fns(unsigned mask, unsigned base, int offset) {
   for (unsigned i = base; i < 32; ++i)
     if (mask >> i & 1 && --offset == 0) return i;
@@ -291,8 +297,13 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
+template <class T> T __ldcg(const T* address) { return *address; }
+
 template <class T, class U> T atomicAdd(T* at, U x) {
   return emulator::exchange(at, [x](T old) { return old + T(x); });
+}
+template <class T, class U> T atomicSub(T* at, U x) {
+  return emulator::exchange(at, [x](T old) { return old - T(x); });
 }
 template <class T, class U> T atomicMax(T* at, U x) {
   return emulator::exchange(at, [x](T old) { return max(old, T(x)); });

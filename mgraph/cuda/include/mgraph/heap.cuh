@@ -1,0 +1,401 @@
+// A heap of sorted nodes that many blocks work on at once: batch_heap_gpu.py explains the method.
+#pragma once
+
+#include <mgraph/heap_memory.cuh>
+#include <mgraph/sorted_items.cuh>
+
+namespace mgraph {
+
+// What an operation came to.
+struct heap_outcome {
+  bool done;                  // an insertion: false where there was no room, and nothing changed
+  unsigned count;             // a deletion's items
+  unsigned long long first;   // how many items were deleted before them
+  unsigned long long ticket;  // its turn at the root; `no_ticket` where it did not need it
+};
+
+constexpr unsigned long long no_ticket = ~0ULL;
+
+// A block that works on a heap. Its operations take and give items in `carried`, sorted; all its
+// threads call them. K and `threads` are powers of two, threads <= K.
+template <class key_t, class value_t, unsigned K, unsigned threads> class heap_block {
+  using list = items<key_t, value_t>;
+  using memory = heap_memory<key_t, value_t, K>;
+  static constexpr unsigned root = memory::root, buffer = memory::buffer, each = K / threads;
+
+ public:
+  struct scratch {
+    key_t keys[3][K];
+    value_t values[3][has_values<value_t> ? K : 1];
+    unsigned long long told[2][4];
+  };
+
+  const list carried;
+
+  __device__ heap_block(const memory& heap, scratch& s)
+      : carried{s.keys[0], s.values[0]}, heap(heap), s(s), left{s.keys[1], s.values[1]},
+        right{s.keys[2], s.values[2]} {}
+
+  __device__ void sort(unsigned count) { sort_items<K, threads>(carried, count); }
+
+  // Inserts 1 to K items. From below only where they are K, and then mostly without the root.
+  __device__ heap_outcome insert(unsigned count, bool from_below) {
+    return from_below && count == K ? insert_from_below() : insert_from_above(count);
+  }
+
+  // Inserts items `begin` to `end - 1` of those that are carried.
+  __device__ void put_back(unsigned begin, unsigned end) {
+    __syncthreads();
+    for (unsigned i = begin + threadIdx.x; i < end; i += threads) left.move(i - begin, carried, i);
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < end - begin; i += threads) carried.move(i, left, i);
+    __syncthreads();
+    insert(end - begin, false);
+  }
+
+  // Deletes the K smallest items, or all where there are fewer.
+  __device__ heap_outcome remove() {
+    if (first_thread()) {
+      unsigned long long* const told = to_tell();
+      const unsigned nodes = heap.take_root() ? heap.take_count() : 0;
+      const unsigned long long buffered = __ldcg(&heap.counts->buffered);
+      const unsigned long long removed = __ldcg(&heap.counts->removed);
+      told[0] = nodes;
+      told[1] = buffered;
+      told[2] = removed;
+      heap.counts->removed = removed + (nodes ? K : buffered);
+      if (!nodes) heap.counts->buffered = 0;
+    }
+    const unsigned long long* const told = tell();
+    const unsigned nodes = unsigned(told[0]), buffered = unsigned(told[1]);
+    const heap_outcome outcome{true, nodes ? K : buffered, told[2], ticket()};
+    load(carried, nodes ? root : buffer, outcome.count);
+    if (nodes <= 1) {
+      if (nodes && first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+      release(root, node_empty);
+      return outcome;
+    }
+    __syncthreads();
+    key_t keys[each];
+    value_t values[each];
+    for (unsigned i = 0; i < each; ++i) {
+      keys[i] = carried.keys[threadIdx.x + i * threads];
+      if constexpr (has_values<value_t>) values[i] = carried.values[threadIdx.x + i * threads];
+    }
+    carry_last_away(place(nodes));
+    if (buffered) {
+      load(left, buffer, buffered);
+      __syncthreads();
+      if (!in_order(carried, left)) {
+        merge(carried, K, left, buffered, K);
+        store(buffer, left, buffered);
+      }
+    }
+    sink();
+    for (unsigned i = 0; i < each; ++i) {
+      carried.keys[threadIdx.x + i * threads] = keys[i];
+      if constexpr (has_values<value_t>) carried.values[threadIdx.x + i * threads] = values[i];
+    }
+    __syncthreads();
+    return outcome;
+  }
+
+ private:
+  const memory heap;
+  scratch& s;
+  const list left, right;
+  unsigned turn = 0;
+
+  __device__ static bool first_thread() { return threadIdx.x == 0; }
+  // What the first thread found, for all: it writes, then all tell and read. Two places take turns,
+  // so that a slow thread still reads while the first one writes for the next time.
+  __device__ unsigned long long* to_tell() { return s.told[turn % 2]; }
+  __device__ const unsigned long long* tell() {
+    __syncthreads();
+    return s.told[turn++ % 2];
+  }
+
+  // The operation's turn at the root, which it holds.
+  __device__ unsigned long long ticket() {
+    if (first_thread()) to_tell()[0] = heap.counts->tickets++;
+    return tell()[0];
+  }
+
+  // Lets a node go, after all that the block's threads did.
+  __device__ void release(unsigned node, node_state state) {
+    __syncthreads();
+    if (first_thread()) heap.let_go(node, state);
+  }
+
+  __device__ void load(const list& to, unsigned node, unsigned count = K) const {
+    const unsigned long long at = (unsigned long long)node * K;
+    for (unsigned i = threadIdx.x; i < count; i += threads) {
+      to.keys[i] = __ldcg(heap.keys + at + i);
+      if constexpr (has_values<value_t>) to.values[i] = __ldcg(heap.values + at + i);
+    }
+  }
+
+  __device__ void store(unsigned node, const list& from, unsigned count = K) const {
+    const unsigned long long at = (unsigned long long)node * K;
+    for (unsigned i = threadIdx.x; i < count; i += threads) {
+      heap.keys[at + i] = from.keys[i];
+      if constexpr (has_values<value_t>) heap.values[at + i] = from.values[i];
+    }
+  }
+
+  // Whether all of `low`, K items, stand before all of `high`.
+  __device__ static bool in_order(const list& low, const list& high) {
+    return !(high.keys[0] < low.keys[K - 1]);
+  }
+
+  // The first list gets the `low` smallest of both.
+  __device__ static void merge(const list& first, unsigned in_first, const list& second,
+                               unsigned in_second, unsigned low) {
+    merge_items<K, threads>(first, in_first, second, in_second, low);
+  }
+
+  __device__ heap_outcome insert_from_above(unsigned count) {
+    enum { later, refused, possible };
+    for (;;) {
+      if (first_thread()) {
+        unsigned long long* const told = to_tell();
+        const bool there = heap.take_root();
+        const unsigned long long buffered = __ldcg(&heap.counts->buffered);
+        const bool batch = buffered + count >= K;
+        unsigned target = 0, answer = possible;
+        if (batch && !there) {
+          const unsigned long long found = load_acquire(&heap.counts->nodes);
+          const bool first = !unsigned(found) && exchange_if(&heap.counts->nodes, found, found + 1);
+          answer = first ? possible : later;
+        } else if (batch) {
+          unsigned long long found;
+          do {
+            found = load_acquire(&heap.counts->nodes);
+            const unsigned nodes = unsigned(found);
+            target = place(nodes + 1);
+            answer = heap.is_there(target / 2) ? possible : later;
+            if (nodes >= heap.capacity) answer = refused;
+          } while (answer == possible && !exchange_if(&heap.counts->nodes, found, found + 1));
+        }
+        if (answer == possible && !(batch && count == K)) {
+          heap.counts->buffered = buffered + count - (batch ? K : 0);
+        }
+        told[0] = there;
+        told[1] = buffered;
+        told[2] = answer;
+        told[3] = target;
+      }
+      const unsigned long long* const told = tell();
+      const bool there = told[0];
+      const unsigned buffered = unsigned(told[1]), answer = unsigned(told[2]);
+      const unsigned target = unsigned(told[3]);
+      if (answer != possible) {
+        release(root, there ? node_available : node_empty);
+        if (answer == refused) return {false, 0, 0, no_ticket};
+        continue;
+      }
+      const heap_outcome outcome{true, 0, 0, ticket()};
+      if (buffered + count < K) {
+        put_into_buffer(count, buffered, there);
+        release(root, there ? node_available : node_empty);
+        return outcome;
+      }
+      if (!there || count < K) take_smallest_of_buffer(count, buffered);
+      if (there) {
+        if (first_thread()) heap.reserve(target);
+        go_down(target, root);
+      } else {
+        store(root, carried);
+        release(root, node_available);
+      }
+      return outcome;
+    }
+  }
+
+  // Adds what is carried to the buffer, where it has room; the root is held.
+  __device__ void put_into_buffer(unsigned count, unsigned buffered, bool root_is_there) {
+    const unsigned all = buffered + count;
+    load(left, buffer, buffered);
+    if (root_is_there) load(right, root);
+    __syncthreads();
+    merge(carried, count, left, buffered, all);
+    if (root_is_there && !in_order(right, carried)) {
+      merge(right, K, carried, all, K);
+      store(root, right);
+    }
+    store(buffer, carried, all);
+  }
+
+  // Of what is carried and the buffer, K items or more, carries the K smallest; the root is held.
+  __device__ void take_smallest_of_buffer(unsigned count, unsigned buffered) {
+    if (!buffered) return;
+    load(left, buffer, buffered);
+    __syncthreads();
+    merge(carried, count, left, buffered, K);
+    store(buffer, left, buffered + count - K);
+  }
+
+  __device__ heap_outcome insert_from_below() {
+    if (first_thread()) {
+      const unsigned long long found = atomicAdd(&heap.counts->nodes, 1ULL);
+      if (unsigned(found) >= heap.capacity) {
+        atomicAdd(&heap.counts->nodes, ~0ULL);
+      } else if (found & last_leaves) {  // a deletion may take this node away, or one above it
+        while (load_acquire(&heap.counts->nodes) >> 32 == found >> 32) __nanosleep(20);
+      }
+      to_tell()[0] = unsigned(found);
+    }
+    const unsigned nodes = unsigned(tell()[0]);
+    if (nodes >= heap.capacity) return {false, 0, 0, no_ticket};
+    const unsigned target = place(nodes + 1);
+    if (target == root) {
+      if (first_thread()) {
+        while (!heap.exchange(root, node_empty, node_in_use)) __nanosleep(20);
+        to_tell()[0] = __ldcg(&heap.counts->buffered);
+      }
+      const unsigned buffered = unsigned(tell()[0]);
+      const heap_outcome outcome{true, 0, 0, ticket()};
+      take_smallest_of_buffer(K, buffered);
+      store(root, carried);
+      release(root, node_available);
+      return outcome;
+    }
+    if (first_thread()) {
+      heap.reserve(target);
+      to_tell()[0] = take_start(target);
+    }
+    const unsigned start = unsigned(tell()[0]);
+    if (start) {
+      go_down(target, start);
+    } else {
+      deliver();
+    }
+    return {true, 0, 0, no_ticket};
+  }
+
+  // By one thread: takes the lowest node above the target that has no item to give to those that
+  // are carried, so that these belong below it; it may be the root. The target's parent must be
+  // there: then all on the way are, until a deletion asks for the target. Where one does, 0.
+  __device__ unsigned take_start(unsigned target) {
+    const key_t least = carried.keys[0];
+    while (!heap.is_there(target / 2)) {
+      if (heap.state(target) == node_marked) return 0;
+      __nanosleep(20);
+    }
+    unsigned node = target / 2;
+    while (node > root && least < heap.largest_of(node)) node /= 2;  // a guess: others work there
+    for (;; node /= 2) {
+      while (!heap.exchange(node, node_available, node_in_use)) {
+        if (heap.state(target) == node_marked) return 0;
+        __nanosleep(20);
+      }
+      if (node == root || !(least < heap.largest_of(node))) return node;
+      heap.let_go(node);
+    }
+  }
+
+  // Carries K items from a node that is held down to an empty one, its target.
+  __device__ void go_down(unsigned target, unsigned node) {
+    for (;;) {
+      load(left, node);
+      __syncthreads();
+      if (!in_order(left, carried)) {
+        merge(left, K, carried, K, K);
+        store(node, left);
+      }
+      const unsigned next = towards(target, node);
+      if (first_thread()) {
+        bool wanted_here = heap.state(target) == node_target;
+        if (next == target) {
+          wanted_here = heap.exchange(target, node_target, node_in_use);
+        } else if (wanted_here) {
+          heap.take(next);
+        }
+        to_tell()[0] = wanted_here;
+      }
+      const bool wanted_here = tell()[0];
+      if (first_thread()) heap.let_go(node);
+      if (!wanted_here) return deliver();
+      if (next == target) break;
+      node = next;
+    }
+    store(target, carried);
+    release(target, node_available);
+  }
+
+  // Gives what is carried to the deletion that asked for it, which holds the root.
+  __device__ void deliver() {
+    store(root, carried);
+    __syncthreads();
+    if (first_thread()) store_release(&heap.counts->delivered, 1);
+  }
+
+  // Carries the items of the last node away, while the root is held: from there, or from the
+  // insertion that was to bring them there.
+  __device__ void carry_last_away(unsigned last) {
+    if (first_thread()) {
+      bool there = false, asked = false;
+      while (!there && !asked) {
+        there = heap.exchange(last, node_available, node_marked);
+        asked = !there && heap.exchange(last, node_target, node_marked);
+      }
+      if (asked) {
+        while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
+        heap.counts->delivered = 0;
+      }
+      to_tell()[0] = there ? last : root;
+    }
+    load(carried, unsigned(tell()[0]));
+    release(last, node_empty);
+    if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+  }
+
+  // Puts what is carried, K items, into the root, which is held and has none, or below it.
+  __device__ void sink() {
+    unsigned node = root;
+    for (;;) {
+      const unsigned child = 2 * node;
+      if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(child);
+      if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(child + 1);
+      const unsigned long long* const told = tell();
+      const bool there[2] = {bool(told[0]), bool(told[1])};
+      if (there[0]) load(left, child);
+      if (there[1]) load(right, child + 1);
+      __syncthreads();
+      const bool before_left = !there[0] || in_order(carried, left);
+      const bool before_right = !there[1] || in_order(carried, right);
+      if (before_left && before_right) {
+        store(node, carried);
+        __syncthreads();
+        if (first_thread()) {
+          if (there[0]) heap.let_go(child);
+          if (there[1]) heap.let_go(child + 1);
+          heap.let_go(node);
+        }
+        return;
+      }
+      // The smaller items of the children go up, the larger ones to the child that has the largest:
+      // there they are no larger than what is below. What is carried goes on from the other child.
+      unsigned way = there[0] ? 0 : 1;
+      if (there[0] && there[1]) {
+        way = left.keys[K - 1] > right.keys[K - 1];
+        const list &up = way ? right : left, &down = way ? left : right;
+        if (!in_order(up, down)) {
+          merge(up, K, down, K, K);
+          store(child + 1 - way, down);
+        }
+      }
+      const list& up = way ? right : left;
+      if (!in_order(up, carried)) merge(up, K, carried, K, K);
+      store(node, up);
+      __syncthreads();
+      if (first_thread()) {
+        if (there[1 - way]) heap.let_go(child + 1 - way);
+        heap.let_go(node);
+      }
+      node = child + way;
+    }
+  }
+};
+
+}  // namespace mgraph

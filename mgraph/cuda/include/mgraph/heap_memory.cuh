@@ -1,0 +1,116 @@
+// A heap of sorted nodes in device memory, and what a thread does with its nodes' words and counts.
+#pragma once
+
+#include <mgraph/ordered.cuh>
+
+namespace mgraph {
+
+// What a node's word says.
+enum node_state : unsigned {
+  node_empty,      // there is none
+  node_available,  // a node that nobody works on
+  node_in_use,     // one that somebody works on
+  node_target,     // none yet: where an insertion that is under way will end
+  node_marked,     // a deletion takes its items: from here, or from that insertion
+};
+
+struct alignas(32) heap_word {
+  unsigned state;
+};
+
+// All 0 at first. Who holds the root may change the last line.
+struct heap_counts {
+  // Nodes that there are or will be: insertions add theirs beforehand. Above bit 32, how often a
+  // deletion has begun or ended to take the last one away.
+  alignas(32) unsigned long long nodes;
+  alignas(32) unsigned delivered;  // 1: an insertion that was asked has put its items into the root
+  alignas(32) unsigned long long buffered;
+  unsigned long long removed, tickets;
+};
+
+static_assert(sizeof(heap_counts) == 96);
+constexpr unsigned long long last_leaves = 1ULL << 32;
+
+__device__ inline unsigned level(unsigned node) { return 31 - __clz(node); }
+// The i-th node that is filled, from 1. In each level these are in the order of reversed bits, so
+// that two in turn have nothing but the root in common.
+__device__ inline unsigned place(unsigned i) {
+  const unsigned first = 1u << level(i);
+  return i == first ? i : first + (__brev(i - first) >> (32 - level(i)));
+}
+// The child of a node on the way to another below it.
+__device__ inline unsigned towards(unsigned target, unsigned node) {
+  return target >> (level(target) - level(node) - 1);
+}
+
+// In device memory. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node 0
+// is the buffer: fewer than K items, none below the root's. All words are node_empty at first.
+template <class key_t, class value_t, unsigned K> struct heap_memory {
+  static constexpr unsigned root = 1, buffer = 0;
+
+  key_t* keys;
+  value_t* values;
+  heap_word* words;
+  heap_counts* counts;
+  unsigned capacity;  // nodes
+  unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
+
+  // All of these are for one thread.
+  __device__ unsigned* word(unsigned node) const { return &words[node].state; }
+  __device__ unsigned state(unsigned node) const { return load_acquire(word(node)); }
+  __device__ void let_go(unsigned node, node_state state = node_available) const {
+    store_release(word(node), state);
+  }
+  __device__ bool exchange(unsigned node, node_state from, node_state to) const {
+    return exchange_if(word(node), from, to);
+  }
+  // Whether a node has items, or will have without this block.
+  __device__ bool is_there(unsigned node) const {
+    const unsigned its = state(node);
+    return its == node_available || its == node_in_use;
+  }
+
+  // Takes a node that is there.
+  __device__ void take(unsigned node) const {
+    while (!exchange(node, node_available, node_in_use)) __nanosleep(20);
+  }
+
+  // Takes a node if it is there. Whether it is.
+  __device__ bool take_if_there(unsigned node) const {
+    while (node <= places && is_there(node)) {
+      if (exchange(node, node_available, node_in_use)) return true;
+      __nanosleep(20);
+    }
+    return false;
+  }
+
+  // Takes the root, be it there or empty. Whether it is there.
+  __device__ bool take_root() const {
+    for (;;) {
+      if (exchange(root, node_available, node_in_use)) return true;
+      if (exchange(root, node_empty, node_in_use)) return false;
+      __nanosleep(20);
+    }
+  }
+
+  // Counts one node fewer, which is then to be taken. Returns how many there were. What is more
+  // than there is room for are insertions that are about to be refused.
+  __device__ unsigned take_count() const {
+    for (;;) {
+      const unsigned long long nodes = load_acquire(&counts->nodes);
+      if (unsigned(nodes) > capacity) continue;
+      if (exchange_if(&counts->nodes, nodes, nodes + last_leaves - 1)) return unsigned(nodes);
+    }
+  }
+
+  // Makes a node a target, once a deletion that takes its old items has done so.
+  __device__ void reserve(unsigned target) const {
+    while (!exchange(target, node_empty, node_target)) __nanosleep(20);
+  }
+
+  __device__ key_t largest_of(unsigned node) const {
+    return __ldcg(keys + (unsigned long long)node * K + K - 1);
+  }
+};
+
+}  // namespace mgraph

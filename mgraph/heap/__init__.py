@@ -1,0 +1,5 @@
+"""A heap of sorted nodes, for batches of keys: ``batch_heap.py`` is the front door."""
+
+from mgraph.heap.batch_heap import BatchHeap
+
+__all__ = ["BatchHeap"]

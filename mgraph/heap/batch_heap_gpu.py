@@ -1,0 +1,180 @@
+"""The heap of sorted nodes on a GPU: many blocks insert and delete at once.
+
+Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019. The
+nodes, and what an insertion and a deletion do to them, stand in ``batch_heap_cpu``. A block works
+on an operation, all its threads on a merge. Each node has a word that says whether someone works on
+it; whoever holds a node takes those below it before he lets it go, so that nobody overtakes anybody
+on the way down, and nobody waits in a circle. A deletion begins at the root, where it also takes
+the last node away. Where that is still the target of an insertion under way, it marks it, and the
+insertion brings what it carries to the root (the paper's co-operation).
+
+``top_down`` insertions begin at the root, too: TD-INS/TD-DEL of the paper, whose linearisation
+point is the time at which an operation holds the root.
+
+``bottom_up`` insertions of full batches begin at the lowest node on their way whose keys are all
+smaller than their own. This is not the paper's BU-INS, which lets keys rise from the leaf, and
+leaves them in a node that it lets go in between (INSHOLD), for a deletion to change (DELMOD).
+Histories of it, full batches alone, that are not linearisable are easily found, and it can leave a
+heap that is none: a deletion that passes moves rising keys up past a node whose order with its
+parent it has already seen to. A second insertion below compares itself with those keys, finds all
+in order, and is done; then the first one's keys move on, larger ones take their place, and the
+second one's stand below larger ones, for good. Nor may a full buffer's keys rise from a leaf, since
+those that completed insertions put there would be out of sight meanwhile. Here nothing rises: the
+search for where to begin reads, and the keys go down from there, from node to held node, as those
+of ``top_down`` do; what fills up the buffer goes down from the root. Such an insertion is
+linearised when it holds the node that it begins at: all above have smaller keys.
+
+An insertion takes the next place by adding to a count; a bottom-up one without holding anything.
+So it may be given a place that a deletion has not yet emptied, or a place below one; the count's
+upper half tells it that a deletion is at that point, and it waits for its end. Then it waits for
+its parent to be there, which lasts until a deletion asks for its own place.
+
+Memory order: a node's word is taken by compare-and-exchange with acquire and release, and let go by
+a store with release after a block barrier; keys are read past the first-level cache.
+Device bytes: the nodes', in places up to the next power of two, and 32 for each node's word.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.cuda.source import Source, multiprocessors
+from mgraph.heap.key_order import word_type
+
+_FIRST_PLACES = 15
+COUNT_WORDS = 12  # of heap_counts, 8 bytes each
+REMOVED = 9  # which of them
+_WORD_BYTES = 32
+_C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
+
+
+def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[str, str]:
+    """The kernels' macros."""
+    return {
+        "MGRAPH_KEY_T": _C_TYPES[str(word)],
+        "MGRAPH_VALUE_T": _C_TYPES[str(value_word)],
+        "MGRAPH_NODE": str(node),
+        "MGRAPH_THREADS": str(block_threads),
+    }
+
+
+def shared_bytes(word: Any, value_word: Any, node: int) -> int:
+    """What a block needs: three nodes' keys and values, and a few words."""
+    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 96
+
+
+KERNELS = Source(
+    __package__,
+    "batch_heap.cu",
+    check=tuple(
+        tuple(defines(word_type(word), value and word_type(value), node, threads).items())
+        for word, value in (("uint32", None), ("uint32", "uint32"), ("uint64", "uint64"))
+        for node, threads in ((1024, 512), (2, 2))
+    ),
+)
+
+
+class Heap:
+    """The heap behind ``BatchHeap``, of unsigned words; values are words too, or None."""
+
+    def __init__(
+        self, word: Any, value_word: Any, node: int, bottom_up: bool, block_threads: int
+    ) -> None:
+        """Make an empty heap on the current device."""
+        import cupy
+
+        self._word, self._value_word, self._node = word, value_word, node
+        self._bottom_up = bottom_up
+        self._threads = min(block_threads, node)
+        self._macros = defines(word, value_word, node, self._threads)
+        self._shared = shared_bytes(word, value_word, node)
+        self._size = 0
+        self._places = _FIRST_PLACES
+        self._allocate()
+        self._counts = cupy.zeros(COUNT_WORDS, np.uint64)
+
+    @staticmethod
+    def array(given: Any) -> Any:
+        """A CuPy array of what is given."""
+        import cupy
+
+        return cupy.asarray(given)
+
+    def size(self) -> int:
+        """How many keys there are."""
+        return self._size
+
+    def push(self, keys: Any, values: Any) -> None:
+        """Insert keys."""
+        import cupy
+
+        if not keys.size:
+            return
+        self._make_room(keys.size)
+        refused = cupy.zeros(1, np.uint32)
+        self._launch(
+            "batch_heap_push", keys.size, keys, 0 if values is None else values,
+            np.uint64(keys.size), np.int32(self._bottom_up), cupy.zeros(1, np.uint64), refused,
+        )  # fmt: skip
+        assert not refused[0]
+        self._size += keys.size
+
+    def pop(self, count: int) -> tuple[Any, Any]:
+        """Delete the ``count`` smallest keys, which there must be."""
+        import cupy
+
+        keys = cupy.empty(count, self._word)
+        values = cupy.empty(count if self._value_word else 0, self._value_word or np.uint32)
+        if count:
+            self._counts[REMOVED] = 0
+            self._launch(
+                "batch_heap_pop", count, keys, values, np.uint64(count),
+                cupy.zeros(1, np.uint64),
+            )  # fmt: skip
+            self._size -= count
+        return keys, values
+
+    def first(self) -> np.ndarray:
+        """The smallest key, shape (1,)."""
+        nodes = int(self._counts[0]) & 0xFFFFFFFF
+        row = 1 if nodes else 0
+        found: np.ndarray = self._keys[row * self._node : row * self._node + 1].get()
+        return found
+
+    def _launch(self, name: str, items: int, *arguments: Any) -> None:
+        """Run a kernel with as many blocks as it has batches, and as fit at once."""
+        import cupy
+
+        kernel = KERNELS.kernel(name, **self._macros)
+        kernel.max_dynamic_shared_size_bytes = self._shared
+        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            kernel.kernel.ptr, self._threads, self._shared
+        )
+        blocks = min(resident * multiprocessors(), -(-items // self._node))
+        memory = (
+            self._keys, self._values, self._words, self._counts,
+            np.uint32(self._places), np.uint32(self._places),
+        )  # fmt: skip
+        kernel.kernel(
+            (blocks,), (self._threads,), (*memory, *arguments), self._shared,
+            enable_cooperative_groups=True,
+        )  # fmt: skip
+
+    def _allocate(self) -> None:
+        import cupy
+
+        rows = self._places + 1
+        self._keys = cupy.empty(rows * self._node, self._word)
+        with_values = rows * self._node if self._value_word else 0
+        self._values = cupy.empty(with_values, self._value_word or np.uint32)
+        self._words = cupy.zeros(rows * _WORD_BYTES // 4, np.uint32)
+
+    def _make_room(self, more: int) -> None:
+        nodes = (self._size + more) // self._node
+        if nodes <= self._places:
+            return
+        old = self._keys, self._values, self._words
+        self._places = (1 << nodes.bit_length()) - 1
+        self._allocate()
+        for before, now in zip(old, (self._keys, self._values, self._words), strict=True):
+            now[: before.size] = before

@@ -1,0 +1,21 @@
+// Stands in for the header of this name where kernels run on a CPU.
+#pragma once
+
+namespace mgraph {
+
+template <class T> T load_acquire(const T* word) {
+  emulator::perhaps_leave();
+  return *static_cast<const volatile T*>(word);
+}
+
+inline void store_release(unsigned* word, unsigned value) {
+  emulator::perhaps_leave();
+  *static_cast<volatile unsigned*>(word) = value;
+  emulator::perhaps_leave();
+}
+
+template <class T> bool exchange_if(T* word, decltype(T()) expected, decltype(T()) value) {
+  return atomicCAS(word, expected, value) == expected;
+}
+
+}  // namespace mgraph
