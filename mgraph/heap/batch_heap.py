@@ -33,6 +33,7 @@ class BatchHeap:
         capacity: int | None = None,
         backend: str = "auto",
         block_threads: int = 512,
+        blocks: int | None = None,
     ) -> None:
         """Make an empty heap.
 
@@ -40,10 +41,11 @@ class BatchHeap:
         for values that go with the keys; None for keys alone. largest: whether the largest key
         comes first, not the smallest. node: keys a node, a power of two from 2 to 1024.
         insert: ``bottom_up`` or ``top_down``, on which only the time depends. capacity: keys that
-        it refuses to go beyond; None: it grows. backend: auto, cpu or gpu. block_threads: of a GPU,
-        a power of two, at most ``node``. Memory: up to twice what the keys and values take, since
-        nodes of the last level may stand anywhere in it, and while it grows as much again.
-        Raises UsageError, and DeviceError for ``gpu`` without a device.
+        it refuses to go beyond; None: it grows. backend: auto, cpu or gpu. block_threads, blocks:
+        of a GPU, a power of two from 32 to 1024, at most ``node`` of which are used, and how many
+        blocks work at once; None: as many as fit. Memory: up to twice what the keys and values
+        take, since nodes of the last level may stand anywhere in it, and while it grows as much
+        again. Raises UsageError, and DeviceError for ``gpu`` without a device.
         """
         self.dtype = _type("keys", dtype, KEY_TYPES)
         self.value_dtype = None if values is None else _type("values", values, VALUE_TYPES)
@@ -60,8 +62,10 @@ class BatchHeap:
             from mgraph.heap import batch_heap_gpu
 
             _power_of_two("block_threads", block_threads, 32, 1024)
+            if blocks is not None and blocks < 1:
+                raise UsageError(f"blocks must be 1 at least, and are {blocks}")
             self._heap: Any = batch_heap_gpu.Heap(
-                *words, node, insert == "bottom_up", block_threads
+                *words, node, insert == "bottom_up", block_threads, blocks
             )
         else:
             from mgraph.heap import batch_heap_cpu

@@ -78,13 +78,19 @@ class Heap:
     """The heap behind ``BatchHeap``, of unsigned words; values are words too, or None."""
 
     def __init__(
-        self, word: Any, value_word: Any, node: int, bottom_up: bool, block_threads: int
+        self,
+        word: Any,
+        value_word: Any,
+        node: int,
+        bottom_up: bool,
+        block_threads: int,
+        blocks: int | None = None,
     ) -> None:
         """Make an empty heap on the current device."""
         import cupy
 
         self._word, self._value_word, self._node = word, value_word, node
-        self._bottom_up = bottom_up
+        self._bottom_up, self._blocks = bottom_up, blocks
         self._threads = min(block_threads, node)
         self._macros = defines(word, value_word, node, self._threads)
         self._shared = shared_bytes(word, value_word, node)
@@ -150,7 +156,8 @@ class Heap:
         resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             kernel.kernel.ptr, self._threads, self._shared
         )
-        blocks = min(resident * multiprocessors(), -(-items // self._node))
+        most = resident * multiprocessors()
+        blocks = min(most, self._blocks or most, -(-items // self._node))
         memory = (
             self._keys, self._values, self._words, self._counts,
             np.uint32(self._places), np.uint32(self._places),

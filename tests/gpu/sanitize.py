@@ -5,7 +5,7 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, graph, checksums, frontier, near_far (predecessors with each
-search), steiner and forests.
+search), steiner, forests and heap.
 """
 
 import sys
@@ -15,6 +15,7 @@ import numpy as np
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import edge_list_cpu, edge_list_gpu
+from mgraph.heap import BatchHeap
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
@@ -140,6 +141,17 @@ def forests():
     assert (ends[0].dst == ends[1].dst.get()).all()
 
 
+def heap():
+    random = np.random.default_rng(3)
+    for insert, node in (("top_down", 8), ("bottom_up", 64)):
+        ours = BatchHeap("int32", values="int32", node=node, insert=insert, backend="gpu")
+        keys = random.integers(-99, 99, 3000, np.int32)
+        ours.push(keys, keys)
+        some = ours.pop(1111)[0]
+        ours.push(some, some)
+        assert (ours.pop(3000)[1].get() == np.sort(keys)).all()
+
+
 CASES = {
     "edges": edges,
     "copies": copies,
@@ -149,6 +161,7 @@ CASES = {
     "near_far": near_far,
     "steiner": steiner,
     "forests": forests,
+    "heap": heap,
 }
 
 

@@ -1,0 +1,37 @@
+// std::priority_queue on one core: random int32 keys in, then out. g++ -O3 -o /tmp/pq FILE; /tmp/pq N
+// Prints a line each minute, since it takes long.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <queue>
+#include <random>
+#include <vector>
+
+int main(int, char** arguments) {
+  const long long count = std::atoll(arguments[1]);
+  std::mt19937 random(1);
+  std::vector<int> room;
+  room.reserve(count);
+  std::priority_queue<int, std::vector<int>, std::greater<int>> queue({}, std::move(room));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto seconds = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  for (long long i = 0; i < count; ++i) queue.push(int(random() >> 1));
+  const double pushed = seconds();
+  std::printf("%lld keys in: %.2f s\n", count, pushed);
+  std::fflush(stdout);
+  int last = 0;
+  double told = pushed;
+  for (long long i = 0; i < count; ++i) {
+    if (queue.top() < last) return 1;
+    last = queue.top();
+    queue.pop();
+    if (i % (1 << 20) == 0 && seconds() > told + 60) {
+      told = seconds();
+      std::printf("%lld keys out: %.2f s\n", i, told - pushed);
+      std::fflush(stdout);
+    }
+  }
+  std::printf("%lld keys out: %.2f s; together %.2f s\n", count, seconds() - pushed, seconds());
+}
