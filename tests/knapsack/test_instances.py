@@ -1,0 +1,146 @@
+"""Instances are checked, read and written; Pisinger's are those of his generator."""
+
+import csv
+import os
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+from mgraph import StorageError, UsageError
+from mgraph.knapsack.instance import KnapsackInstance, read_knapsack, write_knapsack
+from mgraph.knapsack.pisinger import KINDS, pisinger_instance
+
+SHARED = pathlib.Path(os.environ.get("MGRAPH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
+FOLDER = SHARED / "data" / "knapsack"
+OPTIMA = FOLDER / "optima.csv"
+needs_data = pytest.mark.skipif(not OPTIMA.exists(), reason=f"{OPTIMA} is not there")
+
+
+def instances():
+    if not OPTIMA.exists():
+        return []
+    with OPTIMA.open() as stream:
+        return [pytest.param(row, id=row["instance"]) for row in csv.DictReader(stream)]
+
+
+@needs_data
+@pytest.mark.parametrize("row", instances())
+def test_the_generator_s_items(row):
+    """Those of files whose parameters are known; of some, one of several numbers."""
+    parameters = re.match(r"gen2\(n=(\d+),R=(\d+),type=(\d+),v=(.*),S=1000\)", row["generator"])
+    items, coefficients, kind = map(int, parameters.groups()[:3])
+    numbers = parameters[4]
+    if numbers.startswith("<="):
+        candidates = range(1, int(numbers[2:]) + 1)
+    else:
+        first, _, last = numbers.partition("-")
+        candidates = range(int(first), int(last or first) + 1)
+    expected = read_knapsack(FOLDER / row["instance"])
+    assert expected.capacity == int(row["capacity"])
+    for number in candidates:
+        made = pisinger_instance(KINDS[kind - 1], items, coefficients, number)
+        np.testing.assert_array_equal(made.profits, expected.profits)
+        np.testing.assert_array_equal(made.weights, expected.weights)
+        assert made.capacity == expected.capacity
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds(kind):
+    made = pisinger_instance(kind, 5000, 1000, 500, seed=7)
+    profits, weights = made.profits, made.weights
+    apart = profits - weights
+    within = {
+        "weakly_correlated": abs(apart) <= 100,
+        "strongly_correlated": apart == 100,
+        "inverse_strongly_correlated": apart == -100,
+        "almost_strongly_correlated": abs(apart - 100) <= 1,
+        "subset_sum": apart == 0,
+        "even_odd_subset_sum": (apart == 0) & (weights % 2 == 0),
+        "even_odd": (apart == 100) & (weights % 2 == 0),
+    }.get(kind, profits <= 1000)
+    assert within.all()
+    assert profits.min() >= 1
+    base = weights - (100 if kind.startswith("inverse") else 0)
+    assert (base.min(), base.max()) == (2 if kind.startswith("even") else 1, 1000)
+    assert abs(base.mean() - 500) < 15
+    capacity = int(500 * weights.sum() / 1001)
+    assert made.capacity - capacity in ((0, 1) if kind.startswith("even") else (0,))
+    other = pisinger_instance(kind, 5000, 1000, 500, seed=8)
+    assert (made.weights != other.weights).any()
+
+
+def test_words_of_32_bits_are_lrand48():
+    """The first numbers after srand48(1), as POSIX defines them."""
+    state = (1 << 16) + 0x330E
+    expected = []
+    for _ in range(20):
+        state = (state * 0x5DEECE66D + 0xB) % (1 << 48)
+        expected.append((state >> 17) % 1000 + 1)
+    made = pisinger_instance("subset_sum", 20, 1000, 1, seed=1, word_bits=32)
+    assert made.weights.tolist() == expected
+
+
+def test_files(tmp_path):
+    made = KnapsackInstance([3, 0, 5], [1, 0, 1 << 40], 7)
+    write_knapsack(made, tmp_path / "a.data")
+    again = read_knapsack(tmp_path / "a.data")
+    assert again.profits.tolist() == [3, 0, 5]
+    assert again.weights.tolist() == [1, 0, 1 << 40]
+    assert (again.capacity, again.items) == (7, 3)
+    assert made.check_solution(np.array([True, True, False])) == (3, 1)
+    write_knapsack(KnapsackInstance([], [], 0), tmp_path / "b.data")
+    assert read_knapsack(tmp_path / "b.data").items == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "should have 0 items"),
+        ("2 10\n1 2\n", "should have 2 items, as its first line says, and has 1"),
+        ("1 10\n1 2\n3 4", "should have 1 items, as its first line says, and has 2"),
+        ("1 10\n1 x\n", "is not a knapsack instance, which is"),
+        ("1 10\n1 -2\n", "weights must be 0 or more, and one is -2"),
+        ("1 -1\n1 2\n", "capacity must be a whole number from 0"),
+        (f"1 5\n{1 << 70} 2\n", "the sum of all profits must be below 2"),
+        ("1 5\n1 \xff\n", "it is no text"),
+    ],
+)
+def test_files_that_are_no_instances(tmp_path, text, sentence):
+    (tmp_path / "a").write_bytes(text.encode("latin-1"))
+    with pytest.raises(UsageError, match=sentence):
+        read_knapsack(tmp_path / "a")
+    with pytest.raises(StorageError, match="cannot be read"):
+        read_knapsack(tmp_path / "none")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (([1, 2], [1], 5), "there are 2 profits and 1 weights"),
+        (([[1]], [1], 5), "profits must have one dimension"),
+        (([1.5], [1], 5), "profits must be whole numbers, and are float64"),
+        (([1], [1], 5.5), "capacity must be a whole number"),
+        (([1], [1], True), "capacity must be a whole number"),
+    ],
+)
+def test_what_is_no_problem(arguments, sentence):
+    with pytest.raises(UsageError, match=sentence):
+        KnapsackInstance(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"kind": "hard"}, "kind must be one of"),
+        ({"items": 0}, "items must be a whole number, 1 or more"),
+        ({"coefficients": 2.5}, "coefficients must be a whole number"),
+        ({"number": 1001}, "number must be within the series of 1000"),
+        ({"word_bits": 16}, "word_bits must be 32 or 64"),
+    ],
+)
+def test_what_cannot_be_generated(changed, sentence):
+    given = {"kind": "subset_sum", "items": 5, "coefficients": 100, "number": 1} | changed
+    with pytest.raises(UsageError, match=sentence):
+        pisinger_instance(**given)
