@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from mgraph.errors import UsageError
-from mgraph.knapsack.instance import KnapsackInstance
+from mgraph.knapsacks.instance import KnapsackInstance
 
 KINDS = (
     "uncorrelated",

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from mgraph import StorageError, UsageError
-from mgraph.knapsack.instance import KnapsackInstance, read_knapsack, write_knapsack
-from mgraph.knapsack.pisinger import KINDS, pisinger_instance
+from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack, write_knapsack
+from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 
 SHARED = pathlib.Path(os.environ.get("MGRAPH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
 FOLDER = SHARED / "data" / "knapsack"
