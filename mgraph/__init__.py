@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOME = {
+    "BatchHeap": "mgraph.heap.batch_heap",
     "Cluster": "mgraph.distributed.connect",
     "ClusterError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
@@ -23,6 +24,8 @@ _HOME = {
     "EnergyMeter": "mgraph.cuda.energy",
     "ForestRun": "mgraph.distributed.spanning_forest",
     "Graph": "mgraph.core.graph",
+    "Knapsack": "mgraph.knapsacks.knapsack",
+    "KnapsackInstance": "mgraph.knapsacks.instance",
     "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
@@ -44,8 +47,10 @@ _HOME = {
     "generator_scaling": "mgraph.distributed.generator_scaling",
     "generator_seconds": "mgraph.generators.generator_timing",
     "idle_watts": "mgraph.cuda.energy",
+    "knapsack": "mgraph.knapsacks.knapsack",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
+    "pisinger_instance": "mgraph.knapsacks.pisinger",
     "plot_curves": "mgraph.generators.generator_plots",
     "plot_degree_distributions": "mgraph.generators.generator_plots",
     "plot_distributions": "mgraph.shortest_paths.trace_plots",
@@ -60,6 +65,7 @@ _HOME = {
     "plot_steiner_speedups": "mgraph.steiner.evaluation_plots",
     "plot_time": "mgraph.shortest_paths.energy_plots",
     "read_graph": "mgraph.io.formats",
+    "read_knapsack": "mgraph.knapsacks.instance",
     "read_steinlib": "mgraph.io.steinlib",
     "spanning_forest_dataset": "mgraph.distributed.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
@@ -73,6 +79,7 @@ _HOME = {
     "verify": "mgraph.distributed.verify",
     "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
+    "write_knapsack": "mgraph.knapsacks.instance",
     "write_trace": "mgraph.shortest_paths.trace",
 }
 __all__ = list(_HOME)
@@ -111,10 +118,14 @@ if TYPE_CHECKING:
     )
     from mgraph.generators.generator_timing import generator_seconds
     from mgraph.generators.preferential_attachment import edges
+    from mgraph.heap.batch_heap import BatchHeap
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx
     from mgraph.io.sparse_matrix import from_sparse, to_sparse
     from mgraph.io.steinlib import read_steinlib
+    from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack, write_knapsack
+    from mgraph.knapsacks.knapsack import Knapsack, knapsack
+    from mgraph.knapsacks.pisinger import pisinger_instance
     from mgraph.shortest_paths.energy_plots import (
         Measured,
         plot_power_against_set_point,

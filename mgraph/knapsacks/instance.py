@@ -1,5 +1,6 @@
 """A 0/1 knapsack problem, checked, and the file that one stands in."""
 
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +19,7 @@ class KnapsackInstance:
     """Items to choose from so that their weights are within the capacity and their profits most.
 
     profits, weights: int64, shape (items,), none below 0; capacity: 0 or more. Raises UsageError
-    for anything else, and for sums that 62 bits do not hold.
+    for anything else, and where 62 bits do not hold sums, or a profit times a weight.
     """
 
     profits: np.ndarray
@@ -42,6 +43,9 @@ class KnapsackInstance:
                 f"capacity must be a whole number from 0 to 2^62 - 1, and is {self.capacity!r}"
             )
         object.__setattr__(self, "capacity", int(self.capacity))
+        largest = (int(values.max(initial=0)) for values in (self.profits, self.weights))
+        if math.prod(largest) > MOST_SUM:
+            raise UsageError("profits and weights are too large: their product may be 2^62 - 1")
 
     @property
     def items(self) -> int:
