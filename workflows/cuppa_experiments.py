@@ -5,8 +5,8 @@
 Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fast multi-GPU-based
 generation of massive scale-free networks", section 5. Its largest graphs have 2·10^9 edges; here
 --edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa is what copy is: one core. OUT
-has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables
-that are short. Figure 16 comes first, since its cluster may not be there.
+has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables,
+of degree distributions a line a graph. Figure 16 comes first, since its cluster may not be there.
 
  3  degree distributions of all generators           12  run time against n, by d
  7  those of cuppa and cuppa_hash, by p               13  run time against d, by p
@@ -38,7 +38,6 @@ OF_ALL = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
 SEQUENTIAL = ("ba", "copy", "copy_hash")
 TEAMS = 1280  # the paper's threads, of a vertex each, in figures 8 and 9
 FROM_OWN_ROUND = "a vertex's copies from its own round, at most"
-SHORT = 60  # rows of a table that is printed
 
 
 class Experiments:
@@ -237,6 +236,7 @@ class Experiments:
             "threads",
             "graph",
             title="cuppa, p = 0.5",
+            logarithmic="x",
             dashed=dashed,
             dashed_y="speed-up over 64 (dashed)",
         )
@@ -256,6 +256,21 @@ class Experiments:
             curves, self.file(16), x="workers", y="speed-up over one", title=title, logarithmic=""
         )
         return table
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """Of degree distributions what each graph's is like; another table as it is."""
+    if "degree" not in table:
+        return table
+    rows = []
+    for graph, degrees in table.groupby("graph", sort=False):
+        above = degrees["vertices"][::-1].cumsum()[::-1]  # vertices of that degree or a higher one
+        row: dict[str, Any] = {"graph": graph, "highest degree": degrees["degree"].iloc[-1]}
+        for share in (0.5, 0.1, 0.01, 1e-3, 1e-4):
+            few = degrees["degree"][above >= share * above.iloc[0]]
+            row[f"of the highest {share:.4g}"] = few.iloc[-1]
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -295,8 +310,7 @@ def run(options: argparse.Namespace) -> None:
         table = make()
         with writing_file(experiments.file(number, "parquet")) as stream:
             stream.write(table.to_parquet())
-        if len(table) <= SHORT:
-            told[number] = f"\n## {title}\n\n{markdown(table)}"
+        told[number] = f"\n## {title}\n\n{markdown(summary(table))}"
         with writing_file(options.out / "tables.md") as stream:
             stream.write("".join(told[number] for number in sorted(told)).encode())
     print(f"figures, tables and tables.md in {options.out}")

@@ -13,9 +13,11 @@ the next attempt where not, so the graph is that of ``copy_cpu``, to the bit. No
 that waits can be accepted before it, so a vertex waits as a whole, as one item, where the paper
 queues up to d copies. While phase 1 goes on, a team looks at its queue after each step, and takes
 up one of those whose source has come: otherwise they would keep others waiting until the segment's
-end (30 % of the time at d = 128). A queue that is full is finished there and then: no edge is lost.
-Blocks wait for each other, which is safe since all are resident (a cooperative launch, the paper's
-section 3.4), and since a team waits only for vertices below all that it has yet to begin.
+end. A queue that is full is finished there and then: no edge is lost. Above 32 slots a block works
+on one vertex, which often waits for several sources; looking again and again beats putting it by,
+so it is queued after ``PATIENCE`` looks only. Blocks wait for each other, which is safe since all
+are resident (a cooperative launch, the paper's section 3.4), and since a team waits only for
+vertices below all that it has yet to begin.
 
 Segments. ``fixed``, as the paper has it: as many vertices as the queues have places for d copies
 each. ``dynamic``: the first is such; as long as no queue was half full they grow, twofold at least,
@@ -40,7 +42,7 @@ from mgraph.generators.copy_model import CopyModel, whole_number
 SHORT = 32  # up to this d a warp is a team
 QUEUE = 32  # vertices that may wait in a team's queue
 ITEM_BYTES = 16
-PATIENCE = 200  # looks at what a vertex of many slots waits for before it is queued
+PATIENCE = 10_000  # looks at what a vertex of many slots waits for before it is queued
 SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
 _LOGGED = 5  # words of a round in the kernel's log
 

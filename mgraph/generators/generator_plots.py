@@ -53,8 +53,9 @@ def plot_curves(
 ) -> None:
     """Figures 8, 9 and 11 to 16: curves (xs, ys) by label, with the names of the axes.
 
-    logarithmic: which axes are, of "xy"; an axis that begins at 0 has a linear piece there. dashed:
-    further curves by the same labels, against an axis on the right named ``dashed_y``.
+    logarithmic: which axes are, of "xy"; one with values of 0 has a linear piece there. dashed:
+    further curves by the same labels, against an axis on the right named ``dashed_y``; with them
+    vertical axes that are not logarithmic begin at 0.
     """
     figure, axes = new_figure()
     right: Any = axes.twinx() if dashed else None
@@ -79,7 +80,10 @@ def plot_curves(
     if "x" not in logarithmic and not steps.any():
         axes.xaxis.get_major_locator().set_params(integer=True)
     if right is not None:
-        right.set(ylabel=dashed_y, ylim=(0, None))
+        if "y" not in logarithmic:
+            axes.set_ylim(0, None)
+        most = max(max(ys) for _, ys in (dashed or {}).values())
+        right.set(ylabel=dashed_y, ylim=(0, 2 * most))  # so that they do not hide the others
     _finish(axes)
     save_figure(figure, file)
 

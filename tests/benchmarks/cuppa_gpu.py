@@ -109,6 +109,10 @@ def linear():
         for d in (16, 32, 64, 128)
     ]
     lines += [[exact(7_812_500, d, p) for d in (16, 32, 64, 128)] for p in (0.0, 0.001, 0.5, 1.0)]
+    lines += [
+        [exact(62_500_000, d, p) for d in (2, 4, 8, 16, 32, 64, 128, 256)] for p in (0.5, 1.0)
+    ]
+    lines += [[exact(500_000_000, d) for d in (1, 2, 4, 8, 16, 32)]]
     for models in lines:
         times = [seconds(model) for model in models]
         for model, time in zip(models, times, strict=True):
