@@ -43,8 +43,9 @@ from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
 COUNT_WORDS = 12  # of heap_counts, 8 bytes each
-REMOVED = 9  # which of them
+BUFFERED, REMOVED = 8, 9  # which of them
 _WORD_BYTES = 32
+_AVAILABLE = 1  # a node's word, where nobody works on it
 _C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
 
 
@@ -61,6 +62,17 @@ def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[s
 def shared_bytes(word: Any, value_word: Any, node: int) -> int:
     """What a block needs: three nodes' keys and values, and a few words."""
     return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 96
+
+
+def places_of(nodes: int) -> np.ndarray:
+    """Where the first nodes stand, int64: each level from 1 << level on, by reversed bits."""
+    found = [np.zeros(0, np.int64)]
+    for level in range(nodes.bit_length()):
+        first = 1 << level
+        turn = np.arange(min(first, nodes + 1 - first))
+        bits = (turn[:, None] >> np.arange(level) & 1) << np.arange(level)[::-1]
+        found.append(first + bits.sum(axis=1))
+    return np.concatenate(found)
 
 
 KERNELS = Source(
@@ -116,7 +128,7 @@ class Heap:
 
         if not keys.size:
             return
-        self._make_room(keys.size)
+        self.make_room(self._size + keys.size)
         refused = cupy.zeros(1, np.uint32)
         self._launch(
             "batch_heap_push", keys.size, keys, 0 if values is None else values,
@@ -140,6 +152,58 @@ class Heap:
             self._size -= count
         return keys, values
 
+    def make_room(self, items: int) -> None:
+        """Let there be room for so many items in all."""
+        nodes = items // self._node
+        if nodes <= self._places:
+            return
+        old = self._keys, self._values, self._words
+        self._places = (1 << nodes.bit_length()) - 1
+        self._allocate()
+        for before, now in zip(old, (self._keys, self._values, self._words), strict=True):
+            now[: before.size] = before
+
+    @property
+    def memory(self) -> tuple[Any, ...]:
+        """What a kernel makes a ``heap_memory`` of."""
+        places = np.uint32(self._places)
+        return self._keys, self._values, self._words, self._counts, places, places
+
+    @property
+    def room(self) -> int:
+        """How many items fit, and a node's more."""
+        return self._places * self._node
+
+    def items(self) -> tuple[Any, Any]:
+        """All keys and values, in no order, whatever kernels have done to the heap."""
+        import cupy
+
+        there = cupy.flatnonzero(self._words[:: _WORD_BYTES // 4])
+        buffered = int(self._counts[BUFFERED])
+
+        def all_of(array: Any) -> Any:
+            rows = array.reshape(-1, self._node)
+            return cupy.concatenate([rows[there].ravel(), rows[0, :buffered]])
+
+        return all_of(self._keys), all_of(self._values)
+
+    def refill(self, keys: Any, values: Any) -> None:
+        """Hold these items alone, which are in ascending order of their keys."""
+        import cupy
+
+        self.make_room(keys.size)
+        nodes, buffered = divmod(keys.size, self._node)
+        places = cupy.asarray(places_of(nodes))
+        for array, its in ((self._keys, keys), (self._values, values)):
+            rows = array.reshape(-1, self._node)
+            rows[places] = its[: keys.size - buffered].reshape(nodes, self._node)
+            rows[0, :buffered] = its[keys.size - buffered :]
+        self._words[:] = 0
+        self._words[places * (_WORD_BYTES // 4)] = _AVAILABLE
+        self._counts[:] = 0
+        self._counts[0], self._counts[BUFFERED] = nodes, buffered
+        self._size = keys.size
+
     def first(self) -> np.ndarray:
         """The smallest key, shape (1,)."""
         nodes = int(self._counts[0]) & 0xFFFFFFFF
@@ -158,12 +222,8 @@ class Heap:
         )
         most = resident * multiprocessors()
         blocks = min(most, self._blocks or most, -(-items // self._node))
-        memory = (
-            self._keys, self._values, self._words, self._counts,
-            np.uint32(self._places), np.uint32(self._places),
-        )  # fmt: skip
         kernel.kernel(
-            (blocks,), (self._threads,), (*memory, *arguments), self._shared,
+            (blocks,), (self._threads,), (*self.memory, *arguments), self._shared,
             enable_cooperative_groups=True,
         )  # fmt: skip
 
@@ -175,13 +235,3 @@ class Heap:
         with_values = rows * self._node if self._value_word else 0
         self._values = cupy.empty(with_values, self._value_word or np.uint32)
         self._words = cupy.zeros(rows * _WORD_BYTES // 4, np.uint32)
-
-    def _make_room(self, more: int) -> None:
-        nodes = (self._size + more) // self._node
-        if nodes <= self._places:
-            return
-        old = self._keys, self._values, self._words
-        self._places = (1 << nodes.bit_length()) - 1
-        self._allocate()
-        for before, now in zip(old, (self._keys, self._values, self._words), strict=True):
-            now[: before.size] = before

@@ -11,23 +11,14 @@ for each state that there ever was.
 """
 
 import time
-from typing import NamedTuple
 
 import numpy as np
 
 from mgraph.errors import OutOfMemoryError
+from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.problem import KnapsackProblem
 
 MOST_STATES = 1 << 29
-
-
-class Found(NamedTuple):
-    """A solution of the items in doubt. nodes: states that were made."""
-
-    profit: int
-    chosen: np.ndarray
-    bound: int
-    nodes: int
 
 
 def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STATES) -> Found:

@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import backend as backends
 from mgraph.errors import UsageError
 from mgraph.knapsacks import dynamic_program
 from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.problem import KnapsackProblem
 
-METHODS = ("auto", "dynamic_program")
+METHODS = ("auto", "dynamic_program", "branch_and_bound")
+KEYS = ("bound", "profit")
 
 
 @dataclass(frozen=True)
@@ -39,18 +41,26 @@ def knapsack(
     capacity: int,
     *,
     method: str = "auto",
+    key: str = "bound",
+    collect: bool = True,
     time_limit: float | None = None,
+    backend: str = "auto",
 ) -> Knapsack:
     """Choose items of most profit whose weights are within the capacity.
 
-    profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``, or
-    ``auto``, which is that. time_limit: seconds after which the best choice so far is given, with
-    its bound. Deterministic but for the time limit. Raises UsageError.
+    profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``,
+    ``branch_and_bound``, or ``auto``, which is the first. key, collect: of branch and bound,
+    whether the node of the largest bound or of the most profit comes first, and whether dead nodes
+    are taken out of its heap when it has grown. time_limit: seconds after which the best choice so
+    far is given, with its bound. Deterministic but for the time limit. Raises UsageError, and
+    OutOfMemoryError where a method would keep too much.
     """
     began = time.monotonic()
     instance = KnapsackInstance(profits, weights, capacity)
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if key not in KEYS:
+        raise UsageError(f"key must be bound or profit, and is {key!r}")
     if time_limit is not None and not 0 <= time_limit < math.inf:
         raise UsageError(f"time_limit must be 0 seconds or more, and is {time_limit}")
     problem = KnapsackProblem(instance)
@@ -58,7 +68,11 @@ def knapsack(
     chosen = problem.certain.copy()
     bound, nodes = 0, 0
     if problem.size:
-        found = dynamic_program.solve(problem, deadline)
+        if method == "branch_and_bound":
+            solve = _branch_and_bound(backends.resolve(backend))
+            found = solve(problem, deadline, by_bound=key == "bound", collect=collect)
+        else:
+            found = dynamic_program.solve(problem, deadline)
         chosen[problem.item[found.chosen]] = True
         bound, nodes = found.bound, found.nodes
     profit, weight = instance.check_solution(chosen)
@@ -70,6 +84,16 @@ def knapsack(
         optimal=profit == bound,
         bound=bound,
         nodes=nodes,
-        method="dynamic_program",
+        method="dynamic_program" if method == "auto" else method,
         seconds=time.monotonic() - began,
     )
+
+
+def _branch_and_bound(backend: str) -> Any:
+    if backend == "gpu":
+        from mgraph.knapsacks import branch_and_bound_gpu
+
+        return branch_and_bound_gpu.solve
+    from mgraph.knapsacks import branch_and_bound_cpu
+
+    return branch_and_bound_cpu.solve

@@ -22,6 +22,17 @@ class Completion(NamedTuple):
     profit: np.ndarray
 
 
+class Levels(NamedTuple):
+    """The items that a partial solution has decided at each level: ``begin`` to ``end - 1``.
+
+    begins, ends: shape (size + 1,). turns: which item each level decides, shape (size,).
+    """
+
+    begins: np.ndarray
+    ends: np.ndarray
+    turns: np.ndarray
+
+
 class KnapsackProblem:
     """An instance's items that can be in doubt, in the order of their density.
 
@@ -49,6 +60,30 @@ class KnapsackProblem:
     def size(self) -> int:
         """How many items are in doubt."""
         return int(self.item.size)
+
+    @functools.cached_property
+    def levels(self) -> Levels:
+        """By turns an item after the split solution, and one before it."""
+        before = np.arange(self.split - 1, -1, -1)
+        after = np.arange(self.split, self.size)
+        both = min(before.size, after.size)
+        paired = np.stack([after[:both], before[:both]], axis=1).ravel()
+        turns = np.concatenate([paired, after[both:], before[both:]])
+        is_after = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns >= self.split)])
+        ends = self.split + is_after
+        return Levels(ends - np.arange(self.size + 1), ends, turns)
+
+    def choice(self, flips: np.ndarray) -> np.ndarray:
+        """The items of a completed partial solution, a bool each. flips: a bool for each level."""
+        levels, level = self.levels, flips.size
+        chosen = np.arange(self.size) < self.split
+        chosen[levels.turns[:level][flips]] ^= True
+        begin, end = int(levels.begins[level]), int(levels.ends[level])
+        sums = (values[chosen].sum(keepdims=True) for values in (self.profit, self.weight))
+        _, reached = self.complete(*sums, begin, end)
+        chosen[end : reached[0]] = True
+        chosen[reached[0] : begin] = False
+        return chosen
 
     def complete(
         self, profit: np.ndarray, weight: np.ndarray, begin: int, end: int

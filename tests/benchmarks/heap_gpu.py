@@ -41,7 +41,7 @@ def sort(arguments):
             times = []
             for _ in range(arguments.repeats):
                 heap = BatchHeap("int32", insert=insert, backend="gpu", blocks=arguments.blocks)
-                heap._heap._make_room(keys.size)
+                heap._heap.make_room(keys.size)
                 pushed, _ = timed(heap.push, keys)
                 popped, found = timed(heap.pop, keys.size)
                 assert bool((found == expected).all())
@@ -65,7 +65,7 @@ def mixed(arguments):
                 inside = heap._heap
                 random = cupy.random.default_rng(1)
                 heap.push(random.integers(0, 1 << 31, node << levels, np.int32))
-                inside._make_room(node * arguments.pairs)
+                inside.make_room((node << levels) + node * arguments.pairs)
                 sizes = cupy.zeros(2 * arguments.pairs, np.uint32)
                 sizes[::2] = node
                 keys = random.integers(0, 1 << 31, sizes.size * node, np.uint32)

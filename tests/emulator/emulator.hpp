@@ -253,6 +253,11 @@ inline int __syncthreads_and(int vote) {
   const auto& all = emulator::of_block(vote != 0);
   return std::find(all.begin(), all.end(), 0) == all.end();
 }
+inline int __syncthreads_or(int vote) {
+  const auto& all = emulator::of_block(vote != 0);
+  return std::find(all.begin(), all.end(), 1) != all.end();
+}
+inline void __threadfence() {}
 inline void __nanosleep(unsigned) { emulator::leave(); }
 
 // All lanes of a warp must be in a mask.

@@ -91,7 +91,7 @@ def run_history(rng, from_below):
     count = int(rng.choice([10, 40, 200]))
     partial, deletions = rng.choice([0, 0.3, 1]), rng.choice([0.3, 0.5, 0.6])
     heap = batch_heap_gpu.Heap(word, word, node, from_below, 512)
-    heap._make_room(count * node)
+    heap.make_room(count * node)
     if rng.random() < 0.3:
         heap._places = 15  # so that some insertions are refused
     sizes = np.full(count, node, np.uint32)

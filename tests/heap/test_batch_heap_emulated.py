@@ -23,8 +23,13 @@ class Memory:
         rows = self.places + 1
         self.keys = np.zeros(rows * node, WORD)
         self.values = np.zeros(rows * node, WORD)
-        self.words = _aligned(rows * 8, np.uint32)
-        self.counts = _aligned(batch_heap_gpu.COUNT_WORDS, np.uint64)
+        self.words = aligned(rows * 8, np.uint32)
+        self.counts = aligned(batch_heap_gpu.COUNT_WORDS, np.uint64)
+
+    @property
+    def memory(self):
+        return (self.keys, self.values, self.words, self.counts, np.uint32(self.capacity),
+                np.uint32(self.places))  # fmt: skip
 
     def launch(self, name, threads, blocks, seed, *arguments):
         emulator.launch(
@@ -33,17 +38,17 @@ class Memory:
             batch_heap_gpu.defines(WORD, WORD, self.node, threads),
             blocks,
             threads,
-            (self.keys, self.values, self.words, self.counts, np.uint32(self.capacity),
-             np.uint32(self.places), *arguments),
+            (*self.memory, *arguments),
             shared=batch_heap_gpu.shared_bytes(WORD, WORD, self.node),
             seed=seed,
         )  # fmt: skip
 
 
-def _aligned(size, dtype):
-    raw = np.zeros(size * np.dtype(dtype).itemsize + 32, np.uint8)
+def aligned(shape, dtype):
+    """Zeros that begin at a multiple of 32 bytes."""
+    raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 32, np.uint8)
     begin = -raw.ctypes.data % 32
-    return raw[begin : begin + raw.size - 32].view(dtype)
+    return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
 
 
 def counter():

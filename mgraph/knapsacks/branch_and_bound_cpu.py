@@ -1,0 +1,260 @@
+"""0/1 knapsack by branch and bound on one core, with a binary heap: best nodes first.
+
+Source: the sequential version of section 5.7.2 of "Accelerating concurrent heap on GPUs". A node is
+a partial solution; ``problem`` tells how it is completed, and which items it has decided: level by
+level those beside the split solution, by turns one after it and one before. Its two children leave
+the next item as it is or flip it. A child whose bound is above the best solution is put into the
+heap, by its bound or by the profit of its completion; a completion may be the best solution.
+
+What the paper has not: of two nodes that decided the same items and weigh the same, the one of less
+profit leads to nothing better, nor does the second of two that are equal. A table remembers nodes
+by level and weight, as chess programs do with positions: one node a place, the latest. A child that
+the table's node is as good as is dropped, and so is a node that is taken from the heap. Without it
+nearly all of Pisinger's correlated instances go on for ever.
+
+What the paper calls garbage collection: when the heap has grown to a size, nodes go whose bound is
+not above the best solution any more, and those that another one of their level in the heap
+dominates, which is no heavier and has no less profit.
+Cost of a child: a bisection, a look into the table, and a push; 32 bytes for each node that there
+ever was, and 12 in the heap.
+"""
+
+import time
+from typing import NamedTuple
+
+import numpy as np
+from numba import int64, uint64
+
+from mgraph.core.compiled import compiled
+from mgraph.errors import OutOfMemoryError
+from mgraph.knapsacks.found import Found
+from mgraph.knapsacks.problem import KnapsackProblem
+
+STEPS = 1 << 16  # nodes between two looks at the clock
+FIRST_ROOM = 1 << 16
+COLLECT_AT = 1 << 18  # nodes in the heap
+MOST_NODES = 1 << 28
+TABLE = 1 << 24  # places, a power of two
+DONE, STOPPED, FULL = 0, 1, 2
+
+# step: twice the level, and 1 where the last item was flipped
+NODE = np.dtype([("profit", "i8"), ("weight", "i8"), ("bound", "i8"), ("parent", "u4"),
+                 ("step", "u4")])  # fmt: skip
+STATE = np.dtype([("made", "i8"), ("waiting", "i8"), ("looked", "i8"), ("best", "i8"),
+                  ("best_parent", "i8"), ("best_step", "i8")])  # fmt: skip
+
+
+class Items(NamedTuple):
+    """The problem for compiled code."""
+
+    profit: np.ndarray
+    weight: np.ndarray
+    profits_before: np.ndarray
+    weights_before: np.ndarray
+    capacity: int
+    begins: np.ndarray
+    ends: np.ndarray
+    turns: np.ndarray
+
+
+class Memory(NamedTuple):
+    """Every node that there was; the heap, keys and nodes, the largest key first; the table."""
+
+    nodes: np.ndarray
+    heap_key: np.ndarray
+    heap_node: np.ndarray
+    table: np.ndarray
+
+
+@compiled
+def complete(items, profit, weight, level):
+    """The scalar ``KnapsackProblem.complete``: bound and profit; -1 where there is none."""
+    begin, end = items.begins[level], items.ends[level]
+    fits = weight <= items.capacity
+    edge = end if fits else begin
+    target = items.weights_before[edge] + items.capacity - weight
+    if target < 0:
+        return int64(-1), int64(-1)
+    low, high = (end, items.profit.size) if fits else (0, begin)
+    most = high
+    while low < high:
+        middle = (low + high + 1) // 2
+        if items.weights_before[middle] <= target:
+            low = middle
+        else:
+            high = middle - 1
+    found = profit + items.profits_before[low] - items.profits_before[edge]
+    if low == most:
+        return found, found
+    left = target - items.weights_before[low]
+    return found + left * items.profit[low] // items.weight[low], found
+
+
+@compiled
+def push(keys, nodes, size, key, node):
+    """Put a node into a heap of ``size``."""
+    at = size
+    while at > 0 and keys[(at - 1) // 2] < key:
+        keys[at], nodes[at] = keys[(at - 1) // 2], nodes[(at - 1) // 2]
+        at = (at - 1) // 2
+    keys[at], nodes[at] = key, node
+
+
+@compiled
+def pop(keys, nodes, size):
+    """Take the node of the largest key out of a heap of ``size``."""
+    first, key, node = nodes[0], keys[size - 1], nodes[size - 1]
+    at = 0
+    while 2 * at + 1 < size - 1:
+        child = 2 * at + 1
+        if child + 1 < size - 1 and keys[child + 1] > keys[child]:
+            child += 1
+        if keys[child] <= key:
+            break
+        keys[at], nodes[at] = keys[child], nodes[child]
+        at = child
+    keys[at], nodes[at] = key, node
+    return first
+
+
+@compiled
+def place_of(level, weight, places):
+    """Where in the table a node of that level and weight is."""
+    mixed = (uint64(weight) + (uint64(level) << uint64(40))) * uint64(0x9E3779B97F4A7C15)
+    return int64(mixed >> uint64(32)) & (places - 1)
+
+
+@compiled
+def as_good(node, level, weight, profit):
+    """Whether a node decided the same items, weighs the same and has no less profit."""
+    return node.step >> 1 == level and node.weight == weight and node.profit >= profit
+
+
+@compiled
+def explore(items, memory, by_bound, steps, state):
+    """Look at ``steps`` nodes at most, and say why no more."""
+    nodes, table, depth = memory.nodes, memory.table, items.turns.size
+    for _ in range(steps):
+        if state.waiting == 0:
+            return DONE
+        if state.made + 2 > nodes.size or state.waiting + 2 > memory.heap_key.size:
+            return FULL
+        at = pop(memory.heap_key, memory.heap_node, state.waiting)
+        state.waiting -= 1
+        node = nodes[at]
+        level = node.step >> 1
+        there = table[place_of(level, node.weight, table.size)]
+        superseded = there != at and as_good(nodes[there], level, node.weight, node.profit)
+        if superseded or node.bound <= state.best:
+            continue
+        state.looked += 1
+        item = items.turns[level]
+        sign = -1 if item < items.begins[level] else 1
+        for flipped in range(2):
+            profit = node.profit + flipped * sign * items.profit[item]
+            weight = node.weight + flipped * sign * items.weight[item]
+            bound, found = complete(items, profit, weight, level + 1)
+            step = 2 * (level + 1) + flipped
+            if found > state.best:
+                state.best, state.best_parent, state.best_step = found, at, step
+            if bound <= state.best or level + 1 == depth:
+                continue
+            place = place_of(level + 1, weight, table.size)
+            if as_good(nodes[table[place]], level + 1, weight, profit):
+                continue
+            new = state.made
+            nodes[new].profit, nodes[new].weight, nodes[new].bound = profit, weight, bound
+            nodes[new].parent, nodes[new].step = at, step
+            table[place] = new
+            push(
+                memory.heap_key, memory.heap_node, state.waiting, bound if by_bound else found, new
+            )
+            state.made += 1
+            state.waiting += 1
+    return STOPPED
+
+
+def solve(
+    problem: KnapsackProblem,
+    deadline: float,
+    *,
+    by_bound: bool = True,
+    collect: bool = True,
+    most_nodes: int = MOST_NODES,
+) -> Found:
+    """Find the best solution, or what is the best at the deadline, of ``time.monotonic``.
+
+    by_bound: whether the node of the largest bound comes first, or that of the most profit.
+    collect: whether dead nodes are taken out of the heap when it has grown. Raises OutOfMemoryError
+    where more than ``most_nodes`` nodes would be kept.
+    """
+    levels = problem.levels
+    items = Items(problem.profit, problem.weight, problem.profits_before, problem.weights_before,
+                  problem.capacity, levels.begins, levels.ends, levels.turns)  # fmt: skip
+    memory = Memory(np.zeros(FIRST_ROOM, NODE), np.zeros(FIRST_ROOM, np.int64),
+                    np.zeros(FIRST_ROOM, np.int32), np.zeros(TABLE, np.int32))  # fmt: skip
+    root = memory.nodes[0]
+    root["profit"] = problem.profits_before[problem.split]
+    root["weight"] = problem.weights_before[problem.split]
+    root["bound"], profit = complete(items, int(root["profit"]), int(root["weight"]), 0)
+    states = np.zeros(1, STATE)
+    state = states[0]
+    state["made"] = state["waiting"] = 1
+    state["best"] = profit
+    collect_at = COLLECT_AT
+    while (ended := explore(items, memory, by_bound, STEPS, state)) != DONE:
+        if collect and state["waiting"] > collect_at:
+            _collect(memory, state)
+            collect_at = max(COLLECT_AT, 2 * int(state["waiting"]))
+        if time.monotonic() >= deadline:
+            break
+        if ended == FULL:
+            memory = _larger(memory, state, most_nodes)
+    best = int(state["best"])
+    left = memory.nodes["bound"][memory.heap_node[: state["waiting"]]]
+    bound = max(best, int(left.max(initial=best)))
+    return Found(best, problem.choice(_flips(memory, state)), bound, int(state["looked"]))
+
+
+def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
+    """Twice the room of what is full."""
+    made = int(state["made"])
+    if made + 2 > most_nodes:
+        raise OutOfMemoryError(
+            f"branch and bound has come to {made:,} nodes, and may keep {most_nodes:,}; use method "
+            "dynamic_program"
+        )
+    nodes, heap = memory.nodes, memory.heap_key
+    if made + 2 > nodes.size:
+        nodes = np.resize(nodes, min(2 * nodes.size, most_nodes))
+    if state["waiting"] + 2 <= heap.size:
+        return memory._replace(nodes=nodes)
+    return Memory(nodes, np.resize(heap, 2 * heap.size),
+                  np.resize(memory.heap_node, 2 * heap.size), memory.table)  # fmt: skip
+
+
+def _collect(memory: Memory, state: np.void) -> None:
+    """Take nodes out of the heap that lead to nothing better than what is there."""
+    keys, at = memory.heap_key[: state["waiting"]], memory.heap_node[: state["waiting"]]
+    nodes = memory.nodes[at]
+    alive = np.flatnonzero(nodes["bound"] > state["best"])
+    level, profit = nodes["step"][alive] >> 1, nodes["profit"][alive]
+    order = np.lexsort((-profit, nodes["weight"][alive], level))
+    alive, level, profit = alive[order], level[order], profit[order]
+    lifted = profit + level * (int(profit.max(initial=0)) + 1)  # a level's are above those before
+    above = np.ones(alive.size, bool)
+    above[1:] = lifted[1:] > np.maximum.accumulate(lifted)[:-1]
+    alive = alive[above]
+    alive = alive[np.argsort(-keys[alive], kind="stable")]
+    keys[: alive.size], at[: alive.size] = keys[alive], at[alive]
+    state["waiting"] = alive.size
+
+
+def _flips(memory: Memory, state: np.void) -> np.ndarray:
+    """For each level of the best solution's node, whether it flipped its item."""
+    step, parent = int(state["best_step"]), int(state["best_parent"])
+    flips = np.zeros(step // 2, bool)
+    while step > 1:
+        flips[step // 2 - 1] = step % 2
+        step, parent = int(memory.nodes["step"][parent]), int(memory.nodes["parent"][parent])
+    return flips
