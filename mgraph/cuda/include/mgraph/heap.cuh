@@ -27,7 +27,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][4];
+    unsigned long long told[2][5];
   };
 
   const list carried;
@@ -55,47 +55,40 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
 
   // Deletes the K smallest items, or all where there are fewer.
   __device__ heap_outcome remove() {
+    if (first_thread()) to_tell()[0] = heap.take_root();
+    if (!tell()[0]) return remove_buffered();
+    // Until the root's items come, one thread counts a node fewer, another takes the children.
+    const fetched its = fetch(root);
     if (first_thread()) {
       unsigned long long* const told = to_tell();
-      const unsigned nodes = heap.take_root() ? heap.take_count() : 0;
-      const unsigned long long buffered = __ldcg(&heap.counts->buffered);
-      const unsigned long long removed = __ldcg(&heap.counts->removed);
-      told[0] = nodes;
-      told[1] = buffered;
-      told[2] = removed;
-      heap.counts->removed = removed + (nodes ? K : buffered);
-      if (!nodes) heap.counts->buffered = 0;
+      told[0] = heap.take_count();
+      told[1] = __ldcg(&heap.counts->buffered);
+      told[2] = count_removed(K);
+      told[3] = next_ticket();
     }
+    if (threadIdx.x == threads / 2) to_tell()[4] = heap.take_roots_children();
     const unsigned long long* const told = tell();
     const unsigned nodes = unsigned(told[0]), buffered = unsigned(told[1]);
-    const heap_outcome outcome{true, nodes ? K : buffered, told[2], ticket()};
-    load(carried, nodes ? root : buffer, outcome.count);
-    if (nodes <= 1) {
-      if (nodes && first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+    const unsigned children = unsigned(told[4]);
+    const heap_outcome outcome{true, K, told[2], told[3]};
+    if (nodes == 1) {
+      if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
       release(root, node_empty);
-      return outcome;
-    }
-    __syncthreads();
-    key_t keys[each];
-    value_t values[each];
-    for (unsigned i = 0; i < each; ++i) {
-      keys[i] = carried.keys[threadIdx.x + i * threads];
-      if constexpr (has_values<value_t>) values[i] = carried.values[threadIdx.x + i * threads];
-    }
-    carry_last_away(place(nodes));
-    if (buffered) {
-      load(left, buffer, buffered);
-      __syncthreads();
-      if (!in_order(carried, left)) {
-        merge(carried, K, left, buffered, K);
-        store(buffer, left, buffered);
+    } else {
+      const bool at_once = children != memory::not_tried && !buffered;
+      carry_last_away(place(nodes), at_once ? children : 0);
+      if (buffered) {
+        load(left, buffer, buffered);
+        __syncthreads();
+        if (!in_order(carried, left)) {
+          merge(carried, K, left, buffered, K);
+          store(buffer, left, buffered);
+        }
+        __syncthreads();
       }
+      sink(children, at_once);
     }
-    sink();
-    for (unsigned i = 0; i < each; ++i) {
-      carried.keys[threadIdx.x + i * threads] = keys[i];
-      if constexpr (has_values<value_t>) carried.values[threadIdx.x + i * threads] = values[i];
-    }
+    put(carried, its);
     __syncthreads();
     return outcome;
   }
@@ -115,10 +108,12 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
     return s.told[turn++ % 2];
   }
 
-  // The operation's turn at the root, which it holds.
-  __device__ unsigned long long ticket() {
-    if (first_thread()) to_tell()[0] = heap.counts->tickets++;
-    return tell()[0];
+  // By one thread, while the root is held.
+  __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
+  __device__ unsigned long long count_removed(unsigned long long count) {
+    const unsigned long long before = heap.counts->removed;
+    heap.counts->removed = before + count;
+    return before;
   }
 
   // Lets a node go, after all that the block's threads did.
@@ -132,6 +127,29 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
     for (unsigned i = threadIdx.x; i < count; i += threads) {
       to.keys[i] = __ldcg(heap.keys + at + i);
       if constexpr (has_values<value_t>) to.values[i] = __ldcg(heap.values + at + i);
+    }
+  }
+
+  // A node's K items in registers: until they are put somewhere there is time for other things.
+  struct fetched {
+    key_t keys[each];
+    value_t values[each];
+  };
+
+  __device__ fetched fetch(unsigned node) const {
+    const unsigned long long at = (unsigned long long)node * K + threadIdx.x;
+    fetched its;
+    for (unsigned i = 0; i < each; ++i) {
+      its.keys[i] = __ldcg(heap.keys + at + i * threads);
+      if constexpr (has_values<value_t>) its.values[i] = __ldcg(heap.values + at + i * threads);
+    }
+    return its;
+  }
+
+  __device__ static void put(const list& to, const fetched& its) {
+    for (unsigned i = 0; i < each; ++i) {
+      to.keys[threadIdx.x + i * threads] = its.keys[i];
+      if constexpr (has_values<value_t>) to.values[threadIdx.x + i * threads] = its.values[i];
     }
   }
 
@@ -154,12 +172,31 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
     merge_items<K, threads>(first, in_first, second, in_second, low);
   }
 
+  // Deletes what the buffer has; the root is held, and empty.
+  __device__ heap_outcome remove_buffered() {
+    if (first_thread()) {
+      unsigned long long* const told = to_tell();
+      told[0] = __ldcg(&heap.counts->buffered);
+      told[1] = count_removed(told[0]);
+      told[2] = next_ticket();
+      heap.counts->buffered = 0;
+    }
+    const unsigned long long* const told = tell();
+    const heap_outcome outcome{true, unsigned(told[0]), told[1], told[2]};
+    load(carried, buffer, outcome.count);
+    release(root, node_empty);
+    return outcome;
+  }
+
   __device__ heap_outcome insert_from_above(unsigned count) {
     enum { later, refused, possible };
     for (;;) {
+      if (first_thread()) to_tell()[0] = heap.take_root();
+      const bool there = tell()[0];
+      fetched its;
+      if (there) its = fetch(root);
       if (first_thread()) {
         unsigned long long* const told = to_tell();
-        const bool there = heap.take_root();
         const unsigned long long buffered = __ldcg(&heap.counts->buffered);
         const bool batch = buffered + count >= K;
         unsigned target = 0, answer = possible;
@@ -176,25 +213,25 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
             answer = heap.is_there(target / 2) ? possible : later;
             if (nodes >= heap.capacity) answer = refused;
           } while (answer == possible && !exchange_if(&heap.counts->nodes, found, found + 1));
+          if (answer == possible) heap.reserve(target);
         }
         if (answer == possible && !(batch && count == K)) {
           heap.counts->buffered = buffered + count - (batch ? K : 0);
         }
-        told[0] = there;
-        told[1] = buffered;
-        told[2] = answer;
-        told[3] = target;
+        told[0] = buffered;
+        told[1] = answer;
+        told[2] = target;
+        if (answer == possible) told[3] = next_ticket();
       }
       const unsigned long long* const told = tell();
-      const bool there = told[0];
-      const unsigned buffered = unsigned(told[1]), answer = unsigned(told[2]);
-      const unsigned target = unsigned(told[3]);
+      const unsigned buffered = unsigned(told[0]), answer = unsigned(told[1]);
+      const unsigned target = unsigned(told[2]);
       if (answer != possible) {
         release(root, there ? node_available : node_empty);
         if (answer == refused) return {false, 0, 0, no_ticket};
         continue;
       }
-      const heap_outcome outcome{true, 0, 0, ticket()};
+      const heap_outcome outcome{true, 0, 0, told[3]};
       if (buffered + count < K) {
         put_into_buffer(count, buffered, there);
         release(root, there ? node_available : node_empty);
@@ -202,8 +239,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       }
       if (!there || count < K) take_smallest_of_buffer(count, buffered);
       if (there) {
-        if (first_thread()) heap.reserve(target);
-        go_down(target, root);
+        go_down(target, root, its);
       } else {
         store(root, carried);
         release(root, node_available);
@@ -252,9 +288,11 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       if (first_thread()) {
         while (!heap.exchange(root, node_empty, node_in_use)) __nanosleep(20);
         to_tell()[0] = __ldcg(&heap.counts->buffered);
+        to_tell()[1] = next_ticket();
       }
-      const unsigned buffered = unsigned(tell()[0]);
-      const heap_outcome outcome{true, 0, 0, ticket()};
+      const unsigned long long* const told = tell();
+      const unsigned buffered = unsigned(told[0]);
+      const heap_outcome outcome{true, 0, 0, told[1]};
       take_smallest_of_buffer(K, buffered);
       store(root, carried);
       release(root, node_available);
@@ -266,7 +304,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
     }
     const unsigned start = unsigned(tell()[0]);
     if (start) {
-      go_down(target, start);
+      go_down(target, start, fetch(start));
     } else {
       deliver();
     }
@@ -295,14 +333,9 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   }
 
   // Carries K items from a node that is held down to an empty one, its target.
-  __device__ void go_down(unsigned target, unsigned node) {
+  __device__ void go_down(unsigned target, unsigned node, fetched its) {
     for (;;) {
-      load(left, node);
-      __syncthreads();
-      if (!in_order(left, carried)) {
-        merge(left, K, carried, K, K);
-        store(node, left);
-      }
+      // Until the node's items come, one thread takes the next node.
       const unsigned next = towards(target, node);
       if (first_thread()) {
         bool wanted_here = heap.state(target) == node_target;
@@ -313,11 +346,17 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
         }
         to_tell()[0] = wanted_here;
       }
+      put(left, its);
       const bool wanted_here = tell()[0];
-      if (first_thread()) heap.let_go(node);
+      if (!in_order(left, carried)) {
+        merge(left, K, carried, K, K);
+        store(node, left);
+      }
+      release(node, node_available);
       if (!wanted_here) return deliver();
       if (next == target) break;
       node = next;
+      its = fetch(node);
     }
     store(target, carried);
     release(target, node_available);
@@ -331,8 +370,8 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   }
 
   // Carries the items of the last node away, while the root is held: from there, or from the
-  // insertion that was to bring them there.
-  __device__ void carry_last_away(unsigned last) {
+  // insertion that was to bring them there. Meanwhile it loads children of the root, 1 and 2 added.
+  __device__ void carry_last_away(unsigned last, unsigned children) {
     if (first_thread()) {
       bool there = false, asked = false;
       while (!there && !asked) {
@@ -345,22 +384,29 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       }
       to_tell()[0] = there ? last : root;
     }
+    if (children & 1) load(left, 2 * root);
+    if (children & 2) load(right, 2 * root + 1);
     load(carried, unsigned(tell()[0]));
     release(last, node_empty);
     if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
   }
 
   // Puts what is carried, K items, into the root, which is held and has none, or below it.
-  __device__ void sink() {
+  // children: those of the root that are held, 1 and 2 added, if that was tried; loaded: whether
+  // their items are there already.
+  __device__ void sink(unsigned children, bool loaded) {
     unsigned node = root;
-    for (;;) {
+    for (;; children = memory::not_tried, loaded = false) {
       const unsigned child = 2 * node;
-      if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(child);
-      if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(child + 1);
-      const unsigned long long* const told = tell();
-      const bool there[2] = {bool(told[0]), bool(told[1])};
-      if (there[0]) load(left, child);
-      if (there[1]) load(right, child + 1);
+      if (children == memory::not_tried) {
+        if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(child);
+        if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(child + 1);
+        const unsigned long long* const told = tell();
+        children = unsigned(told[0] | told[1] << 1);
+      }
+      const bool there[2] = {bool(children & 1), bool(children & 2)};
+      if (there[0] && !loaded) load(left, child);
+      if (there[1] && !loaded) load(right, child + 1);
       __syncthreads();
       const bool before_left = !there[0] || in_order(carried, left);
       const bool before_right = !there[1] || in_order(carried, right);

@@ -46,7 +46,7 @@ __device__ inline unsigned towards(unsigned target, unsigned node) {
 // In device memory. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node 0
 // is the buffer: fewer than K items, none below the root's. All words are node_empty at first.
 template <class key_t, class value_t, unsigned K> struct heap_memory {
-  static constexpr unsigned root = 1, buffer = 0;
+  static constexpr unsigned root = 1, buffer = 0, not_tried = 4;
 
   key_t* keys;
   value_t* values;
@@ -77,11 +77,20 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
 
   // Takes a node if it is there. Whether it is.
   __device__ bool take_if_there(unsigned node) const {
-    while (node <= places && is_there(node)) {
+    if (node > places) return false;
+    for (;;) {
       if (exchange(node, node_available, node_in_use)) return true;
+      if (!is_there(node)) return false;
       __nanosleep(20);
     }
-    return false;
+  }
+
+  // Takes those of the root's children that are there, 1 and 2 added; but tries it only where none
+  // of them may be the last node, to one that holds the root and is about to count one fewer.
+  __device__ unsigned take_roots_children() const {
+    const unsigned long long found = load_acquire(&counts->nodes);
+    if (found & last_leaves || unsigned(found) < 4 || unsigned(found) > capacity) return not_tried;
+    return take_if_there(2) | take_if_there(3) << 1;
   }
 
   // Takes the root, be it there or empty. Whether it is there.

@@ -22,7 +22,7 @@ template <class key_t, class value_t> struct items {
 // which every comparator puts the smaller item first, so that what is missing counts as largest.
 template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
-  for (unsigned run = 2; run <= size; run *= 2) {
+  for (unsigned run = 2; run / 2 < count; run *= 2) {
     for (unsigned reach = run; reach > 1; reach /= 2) {
       for (unsigned i = threadIdx.x; i < size / 2; i += threads) {
         const unsigned begin = i / (reach / 2) * reach, at = i % (reach / 2);
