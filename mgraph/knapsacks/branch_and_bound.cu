@@ -44,6 +44,7 @@ struct search {
   u64 pending, made, looked;
   unsigned best_parent, best_step;
   unsigned ended, lock;
+  unsigned takers, unused;  // blocks that are about to take nodes from the heap
 };
 
 // The items by density, and for each level which are decided and which is the next.
@@ -115,7 +116,7 @@ struct together {
 // By one thread: waits until the heap has nodes; false where the search has ended.
 __device__ bool wait_for_nodes(search& all, const heap_counts& heap, u64 most_pending,
                                u64 most_made, u64 stop_at) {
-  for (unsigned pause = 50;; pause = min(2 * pause, 2000u)) {
+  for (unsigned pause = 50;; pause = min(2 * pause, 500u)) {
     if (load_acquire(&all.ended) != going) return false;
     const u64 pending = load_acquire(&all.pending);
     unsigned why = going;
@@ -132,7 +133,11 @@ __device__ bool wait_for_nodes(search& all, const heap_counts& heap, u64 most_pe
       exchange_if(&all.ended, unsigned(going), why);
       return false;
     }
-    if (unsigned(load_acquire(&heap.nodes)) || load_acquire(&heap.buffered)) return true;
+    const u64 batches = unsigned(load_acquire(&heap.nodes)) + (load_acquire(&heap.buffered) > 0);
+    if (batches) {  // more blocks than that would queue up for nothing
+      if (atomicAdd(&all.takers, 1u) < batches) return true;
+      atomicSub(&all.takers, 1u);
+    }
     __nanosleep(pause);
   }
 }
@@ -169,6 +174,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     __syncthreads();
     if (!now.go_on) return;
     const unsigned popped = heap.remove().count;
+    if (threadIdx.x == 0) atomicSub(&all->takers, 1u);
     __syncthreads();
 
     node child[2 * each];

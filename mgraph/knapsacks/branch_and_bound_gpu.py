@@ -30,7 +30,7 @@ MOST_NODES = (1 << 32) - (1 << 20)
 TABLE = 1 << 24  # places, a power of two
 STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("looked", "u8"),
                   ("best_parent", "u4"), ("best_step", "u4"), ("ended", "u4"),
-                  ("lock", "u4")])  # fmt: skip
+                  ("lock", "u4"), ("takers", "u4"), ("unused", "u4")])  # fmt: skip
 GOING, DONE, STOPPED, HEAP_FULL, NODES_FULL, FAILED = range(6)
 _NODE_BYTES = 32
 

@@ -4,8 +4,8 @@
     python -m tests.benchmarks.heap_gpu mixed [--pairs 262144]      an insertion, a deletion, …
 
 int32 keys in device memory; 1,024 a node and 512 threads a block. Both heaps are timed, and the
-synchronous one, whose time in `mixed` is that beyond filling it. Medians of five by the clock, after
-the device is done; what comes out is checked.
+synchronous one, whose time in `mixed` is that beyond filling it. Medians of five by the clock,
+after the device is done; what comes out is checked.
 """
 
 import argparse
@@ -56,8 +56,8 @@ def sort(arguments):
                 del heap, found
                 cupy.get_default_memory_pool().free_all_blocks()
             pushed, popped = statistics.median(pushes), statistics.median(pops)
-            what = f"{kind:10} {insert:11} {keys.size:>12,} keys: in {pushed:.3f} s, out {popped:.3f} s"
-            told(what, pushed + popped)
+            what = f"{kind:10} {insert:11} {keys.size:>12,} keys"
+            told(f"{what}: in {pushed:.3f} s, out {popped:.3f} s", pushed + popped)
         words = cupy.sort(keys.view(np.uint32).reshape(-1, NODE), axis=1).ravel()
         sizes = cupy.zeros(2 * keys.size // NODE, np.uint32)
         sizes[: keys.size // NODE] = 1
