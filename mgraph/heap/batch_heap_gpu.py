@@ -42,7 +42,7 @@ from mgraph.cuda.source import Source, multiprocessors
 from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
-COUNT_WORDS = 12  # of heap_counts, 8 bytes each
+COUNT_WORDS = 20  # of heap_counts, 8 bytes each
 BUFFERED, REMOVED = 8, 9  # which of them
 _WORD_BYTES = 32
 _AVAILABLE = 1  # a node's word, where nobody works on it
@@ -61,7 +61,7 @@ def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[s
 
 def shared_bytes(word: Any, value_word: Any, node: int) -> int:
     """What a block needs: three nodes' keys and values, and a few words."""
-    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 96
+    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 128
 
 
 def places_of(nodes: int) -> np.ndarray:
@@ -230,7 +230,7 @@ class Heap:
     def _allocate(self) -> None:
         import cupy
 
-        rows = self._places + 1
+        rows = self._places + 2
         self._keys = cupy.empty(rows * self._node, self._word)
         with_values = rows * self._node if self._value_word else 0
         self._values = cupy.empty(with_values, self._value_word or np.uint32)

@@ -27,7 +27,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][5];
+    unsigned long long told[2][6];
   };
 
   const list carried;
@@ -57,7 +57,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   __device__ heap_outcome remove() {
     if (first_thread()) to_tell()[0] = heap.take_root();
     if (!tell()[0]) return remove_buffered();
-    // Until the root's items come, one thread counts a node fewer, another takes the children.
+    // Until the root's items come, one thread takes the last node's, and another the children.
     const fetched its = fetch(root);
     if (first_thread()) {
       unsigned long long* const told = to_tell();
@@ -65,18 +65,22 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       told[1] = __ldcg(&heap.counts->buffered);
       told[2] = count_removed(K);
       told[3] = next_ticket();
+      told[4] = told[0] > 1 ? take_last(place(unsigned(told[0]))) : root;
     }
-    if (threadIdx.x == threads / 2) to_tell()[4] = heap.take_roots_children();
+    if (threadIdx.x == threads / 2) to_tell()[5] = heap.take_roots_children();
     const unsigned long long* const told = tell();
     const unsigned nodes = unsigned(told[0]), buffered = unsigned(told[1]);
-    const unsigned children = unsigned(told[4]);
+    const unsigned items_of_last = unsigned(told[4]);
+    unsigned children = unsigned(told[5]);
     const heap_outcome outcome{true, K, told[2], told[3]};
     if (nodes == 1) {
       if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
       release(root, node_empty);
     } else {
-      const bool at_once = children != memory::not_tried && !buffered;
-      carry_last_away(place(nodes), at_once ? children : 0);
+      load(carried, items_of_last);
+      if (!buffered && children != memory::not_tried) load_children(root, children);
+      release(place(nodes), node_empty);
+      if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
       if (buffered) {
         load(left, buffer, buffered);
         __syncthreads();
@@ -86,7 +90,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
         }
         __syncthreads();
       }
-      sink(children, at_once);
+      const bool tried = children != memory::not_tried;
+      if (!tried) children = take_children(root);
+      if (buffered || !tried) load_children(root, children);
+      sink(children);
     }
     put(carried, its);
     __syncthreads();
@@ -332,10 +339,9 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
     }
   }
 
-  // Carries K items from a node that is held down to an empty one, its target.
+  // Carries K items from a node that is held, whose items are given, down to an empty one.
   __device__ void go_down(unsigned target, unsigned node, fetched its) {
     for (;;) {
-      // Until the node's items come, one thread takes the next node.
       const unsigned next = towards(target, node);
       if (first_thread()) {
         bool wanted_here = heap.state(target) == node_target;
@@ -348,6 +354,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       }
       put(left, its);
       const bool wanted_here = tell()[0];
+      if (wanted_here && next != target) its = fetch(next);
       if (!in_order(left, carried)) {
         merge(left, K, carried, K, K);
         store(node, left);
@@ -356,7 +363,6 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       if (!wanted_here) return deliver();
       if (next == target) break;
       node = next;
-      its = fetch(node);
     }
     store(target, carried);
     release(target, node_available);
@@ -364,50 +370,43 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
 
   // Gives what is carried to the deletion that asked for it, which holds the root.
   __device__ void deliver() {
-    store(root, carried);
+    store(heap.delivery(), carried);
     __syncthreads();
     if (first_thread()) store_release(&heap.counts->delivered, 1);
   }
 
-  // Carries the items of the last node away, while the root is held: from there, or from the
-  // insertion that was to bring them there. Meanwhile it loads children of the root, 1 and 2 added.
-  __device__ void carry_last_away(unsigned last, unsigned children) {
-    if (first_thread()) {
-      bool there = false, asked = false;
-      while (!there && !asked) {
-        there = heap.exchange(last, node_available, node_marked);
-        asked = !there && heap.exchange(last, node_target, node_marked);
-      }
-      if (asked) {
-        while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
-        heap.counts->delivered = 0;
-      }
-      to_tell()[0] = there ? last : root;
+  // By one thread, while the root is held: takes the last node, and says where its items are: there,
+  // or where the insertion that was to bring them there has put them.
+  __device__ unsigned take_last(unsigned last) const {
+    for (;;) {
+      if (heap.exchange(last, node_available, node_marked)) return last;
+      if (heap.exchange(last, node_target, node_marked)) break;
     }
-    if (children & 1) load(left, 2 * root);
-    if (children & 2) load(right, 2 * root + 1);
-    load(carried, unsigned(tell()[0]));
-    release(last, node_empty);
-    if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+    while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
+    heap.counts->delivered = 0;
+    return heap.delivery();
   }
 
-  // Puts what is carried, K items, into the root, which is held and has none, or below it.
-  // children: those of the root that are held, 1 and 2 added, if that was tried; loaded: whether
-  // their items are there already.
-  __device__ void sink(unsigned children, bool loaded) {
-    unsigned node = root;
-    for (;; children = memory::not_tried, loaded = false) {
-      const unsigned child = 2 * node;
-      if (children == memory::not_tried) {
-        if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(child);
-        if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(child + 1);
-        const unsigned long long* const told = tell();
-        children = unsigned(told[0] | told[1] << 1);
-      }
-      const bool there[2] = {bool(children & 1), bool(children & 2)};
-      if (there[0] && !loaded) load(left, child);
-      if (there[1] && !loaded) load(right, child + 1);
+  // Takes those of a node's children that are there, 1 and 2 added.
+  __device__ unsigned take_children(unsigned node) {
+    if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(2 * node);
+    if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(2 * node + 1);
+    const unsigned long long* const told = tell();
+    return unsigned(told[0] | told[1] << 1);
+  }
+
+  __device__ void load_children(unsigned node, unsigned children) const {
+    if (children & 1) load(left, 2 * node);
+    if (children & 2) load(right, 2 * node + 1);
+  }
+
+  // Puts what is carried, K items, into the root, which is held and has none, or below it. Those of
+  // its children that are there, 1 and 2 added, are held, too, and their items loaded.
+  __device__ void sink(unsigned children) {
+    for (unsigned node = root;;) {
       __syncthreads();
+      const unsigned child = 2 * node;
+      const bool there[2] = {bool(children & 1), bool(children & 2)};
       const bool before_left = !there[0] || in_order(carried, left);
       const bool before_right = !there[1] || in_order(carried, right);
       if (before_left && before_right) {
@@ -421,25 +420,31 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
         return;
       }
       // The smaller items of the children go up, the larger ones to the child that has the largest:
-      // there they are no larger than what is below. What is carried goes on from the other child.
+      // there they are no larger than what is below. What is carried goes on from the other child,
+      // whose own children are taken and loaded meanwhile.
       unsigned way = there[0] ? 0 : 1;
-      if (there[0] && there[1]) {
-        way = left.keys[K - 1] > right.keys[K - 1];
-        const list &up = way ? right : left, &down = way ? left : right;
-        if (!in_order(up, down)) {
-          merge(up, K, down, K, K);
-          store(child + 1 - way, down);
-        }
+      if (children == 3) way = left.keys[K - 1] > right.keys[K - 1];
+      const list &up = way ? right : left, &down = way ? left : right;
+      const unsigned next = child + way;
+      const unsigned below = take_children(next);
+      fetched first, second;
+      if (below & 1) first = fetch(2 * next);
+      if (below & 2) second = fetch(2 * next + 1);
+      if (children == 3 && !in_order(up, down)) {
+        merge(up, K, down, K, K);
+        store(child + 1 - way, down);
       }
-      const list& up = way ? right : left;
       if (!in_order(up, carried)) merge(up, K, carried, K, K);
       store(node, up);
       __syncthreads();
       if (first_thread()) {
-        if (there[1 - way]) heap.let_go(child + 1 - way);
+        if (children == 3) heap.let_go(child + 1 - way);
         heap.let_go(node);
       }
-      node = child + way;
+      if (below & 1) put(left, first);
+      if (below & 2) put(right, second);
+      node = next;
+      children = below;
     }
   }
 };

@@ -18,7 +18,7 @@ struct alignas(32) heap_word {
   unsigned state;
 };
 
-// All 0 at first. Who holds the root may change the last line.
+// All 0 at first. Who holds the root may change `removed` and `tickets`, and `buffered`.
 struct heap_counts {
   // Nodes that there are or will be: insertions add theirs beforehand. Above bit 32, how often a
   // deletion has begun or ended to take the last one away.
@@ -26,9 +26,12 @@ struct heap_counts {
   alignas(32) unsigned delivered;  // 1: an insertion that was asked has put its items into the root
   alignas(32) unsigned long long buffered;
   unsigned long long removed, tickets;
+  // Who wants the root takes a number, and waits until it is called.
+  alignas(32) unsigned number;
+  alignas(32) unsigned called;
 };
 
-static_assert(sizeof(heap_counts) == 96);
+static_assert(sizeof(heap_counts) == 160);
 constexpr unsigned long long last_leaves = 1ULL << 32;
 
 __device__ inline unsigned level(unsigned node) { return 31 - __clz(node); }
@@ -44,7 +47,8 @@ __device__ inline unsigned towards(unsigned target, unsigned node) {
 }
 
 // In device memory. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node 0
-// is the buffer: fewer than K items, none below the root's. All words are node_empty at first.
+// is the buffer: fewer than K items, none below the root's. The node after the last place is for
+// what an insertion gives a deletion. All words are node_empty at first.
 template <class key_t, class value_t, unsigned K> struct heap_memory {
   static constexpr unsigned root = 1, buffer = 0, not_tried = 4;
 
@@ -55,7 +59,9 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   unsigned capacity;  // nodes
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
 
-  // All of these are for one thread.
+  __device__ unsigned delivery() const { return places + 1; }
+
+  // The following are for one thread.
   __device__ unsigned* word(unsigned node) const { return &words[node].state; }
   __device__ unsigned state(unsigned node) const { return load_acquire(word(node)); }
   __device__ void let_go(unsigned node, node_state state = node_available) const {
@@ -93,13 +99,19 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     return take_if_there(2) | take_if_there(3) << 1;
   }
 
-  // Takes the root, be it there or empty. Whether it is there.
+  // Takes the root, be it there or empty. Whether it is there. One block after another looks at the
+  // root's word itself: many would be in each other's way.
   __device__ bool take_root() const {
-    for (;;) {
-      if (exchange(root, node_available, node_in_use)) return true;
-      if (exchange(root, node_empty, node_in_use)) return false;
-      __nanosleep(20);
+    const unsigned mine = atomicAdd(&counts->number, 1u);
+    for (unsigned now; (now = load_acquire(&counts->called)) != mine;) {
+      __nanosleep(min(50 * (mine - now), 1000u));
     }
+    bool there = false;
+    while (!there && !exchange(root, node_empty, node_in_use)) {
+      there = exchange(root, node_available, node_in_use);
+    }
+    store_release(&counts->called, mine + 1);
+    return there;
   }
 
   // Counts one node fewer, which is then to be taken. Returns how many there were. What is more
