@@ -26,6 +26,7 @@ _HOME = {
     "Graph": "mgraph.core.graph",
     "Knapsack": "mgraph.knapsacks.knapsack",
     "KnapsackInstance": "mgraph.knapsacks.instance",
+    "KnapsackRun": "mgraph.distributed.knapsacks",
     "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
@@ -48,6 +49,7 @@ _HOME = {
     "generator_seconds": "mgraph.generators.generator_timing",
     "idle_watts": "mgraph.cuda.energy",
     "knapsack": "mgraph.knapsacks.knapsack",
+    "knapsack_many": "mgraph.distributed.knapsacks",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
     "pisinger_instance": "mgraph.knapsacks.pisinger",
@@ -95,6 +97,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.degrees import Degrees, degrees
     from mgraph.distributed.generate import generate
     from mgraph.distributed.generator_scaling import generator_scaling
+    from mgraph.distributed.knapsacks import KnapsackRun, knapsack_many
     from mgraph.distributed.spanning_forest import ForestRun, spanning_forest_dataset
     from mgraph.distributed.sssp import sssp_many
     from mgraph.distributed.steiner import steiner_many

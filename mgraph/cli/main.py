@@ -20,6 +20,7 @@ VERBS = {
     "degrees": "mgraph.cli.inspect",
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",
+    "knapsack": "mgraph.cli.knapsack",
     "msf": "mgraph.cli.msf",
     "sssp": "mgraph.cli.sssp",
     "steiner": "mgraph.cli.steiner",

@@ -1,4 +1,4 @@
-"""Questions on one graph fan out over a cluster: the graph to each worker, a task a batch of them.
+"""Questions fan out over a cluster, a task a batch of them; with the graph that they are about.
 
 What a run writes is a part a batch, whose footer says whose it is, so that ``resume`` goes on from
 a folder without a manifest.
@@ -34,22 +34,15 @@ class GraphFacts(NamedTuple):
 class BatchPlan:
     """What every task of a run knows; small, since it travels with each.
 
-    holder: the name of the plugin that has the graph. asked: what the rows depend on, the questions
-    by their hash. folder: None where nothing is written. options: of the function that answers.
+    asked: what the rows depend on, the questions by their hash. folder: None where nothing is
+    written. options: of the function that answers.
     """
 
-    holder: str
-    facts: GraphFacts
     asked: dict[str, Any]
     folder: Folder | None
     compression: str
     backend: str
     options: dict[str, Any]
-
-    @property
-    def ids(self) -> np.dtype:
-        """The type of vertices in the rows."""
-        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
 
     def footer(self, index: int) -> dict[str, Any]:
         """What the part's footer says, but for what was found: whose it is, where it belongs."""
@@ -61,6 +54,19 @@ class BatchPlan:
         name = part_name(index)
         found = {key: footer[key] for key in (*told, "rows", "checksum")}
         return {"file": name, **found, "bytes": self.folder.size(name)}
+
+
+@dataclass(frozen=True)
+class GraphPlan(BatchPlan):
+    """A plan of questions on a graph. holder: the name of the plugin that has it."""
+
+    holder: str
+    facts: GraphFacts
+
+    @property
+    def ids(self) -> np.dtype:
+        """The type of vertices in the rows."""
+        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
 
 
 def total_checksum(footers: Sequence[dict[str, Any]]) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster, Survey
-from mgraph.distributed.fan_out import BatchPlan, GraphFacts, total_checksum
+from mgraph.distributed.fan_out import GraphFacts, GraphPlan, total_checksum
 from mgraph.io.dataset import part_name
 
 FORMAT, VERSION = "mgraph shortest paths", 1
@@ -30,7 +30,7 @@ class Searched(NamedTuple):
     seconds: float
 
 
-class SearchPlan(BatchPlan):
+class SearchPlan(GraphPlan):
     """A plan whose options are ``mgraph.sssp``'s."""
 
     @property

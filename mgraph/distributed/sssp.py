@@ -204,7 +204,7 @@ def sssp_many(
                 "compression": compression,
                 "batch": batch,
             }
-            plan = SearchPlan(name, facts, asked, folder, compression, cluster.backend, options)
+            plan = SearchPlan(asked, folder, compression, cluster.backend, options, name, facts)
             starts = range(0, len(sources), batch)
             batches = [list(sources[start : start + batch]) for start in starts]
             results, kept = fan_out.run_batches(

@@ -207,15 +207,8 @@ def steiner_many(
                 "compression": compression,
                 "batch": batch,
             }
-            plan = SteinerPlan(
-                name,
-                facts,
-                asked,
-                folder,
-                compression,
-                cluster.backend,
-                options | {"backend": backend},
-            )
+            how = options | {"backend": backend}
+            plan = SteinerPlan(asked, folder, compression, cluster.backend, how, name, facts)
             numbered = [(i, some.tolist()) for i, some in enumerate(wanted)]
             parts = -(-len(wanted) // batch)
             batches = [numbered[part::parts] for part in range(parts)]

@@ -10,7 +10,7 @@ import numpy as np
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster
-from mgraph.distributed.fan_out import BatchPlan, total_checksum
+from mgraph.distributed.fan_out import GraphPlan, total_checksum
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 
@@ -53,7 +53,7 @@ def no_answer(query: int, terminals: int, error: str) -> Answer:
     return Answer(query, terminals, 0, None, None, None, None, None, None, {}, error)
 
 
-class SteinerPlan(BatchPlan):
+class SteinerPlan(GraphPlan):
     """A plan whose options are ``mgraph.steiner_trees``'s."""
 
     @property

@@ -178,7 +178,7 @@ def first_node(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
     """The split solution as a node, and the state of a search that has it alone."""
     split = problem.split
     profit, weight = problem.profits_before[split], problem.weights_before[split]
-    ends, _ = problem.complete(profit[None], weight[None], split, split)
+    ends = problem.complete(profit[None], weight[None], split, split)
     state = np.zeros(1, STATE)
     state["made"] = state["pending"] = 1
     state["best"] = ends.profit

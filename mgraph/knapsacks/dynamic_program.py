@@ -26,54 +26,44 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STA
 
     Raises OutOfMemoryError where there are more than ``most_states`` states.
     """
-    begin = end = problem.split
-    profit = problem.profits_before[[begin]]
-    weight = problem.weights_before[[begin]]
-    steps: list[tuple[np.ndarray, np.ndarray]] = []  # of each item: parents, and which are flipped
-    items: list[int] = []
-    completed, reached = problem.complete(profit, weight, begin, end)
+    levels = problem.levels
+    profit = problem.profits_before[[problem.split]]
+    weight = problem.weights_before[[problem.split]]
+    steps: list[tuple[np.ndarray, np.ndarray]] = []  # of each level: parents, and which flipped
+    completed = problem.complete(profit, weight, problem.split, problem.split)
     best, bound, nodes = int(completed.profit[0]), int(completed.bound[0]), 1
-    at = (0, 0, int(reached[0]), begin, end)  # the best one's step, place, completion and core
-    while bound > best and time.monotonic() < deadline and (begin > 0 or end < problem.size):
-        before = begin > 0 and (end == problem.size or len(items) % 2 == 1)
-        item = begin - 1 if before else end
-        begin, end = (item, end) if before else (begin, item + 1)
-        sign = -1 if before else 1
+    best_level = place = 0
+    flipped = False
+    for level, item in enumerate(levels.turns.tolist(), 1):
+        if bound <= best or time.monotonic() >= deadline:
+            break
+        sign = -1 if item < problem.split else 1
         old = profit.size
         profit = np.concatenate([profit, profit + sign * problem.profit[item]])
         weight = np.concatenate([weight, weight + sign * problem.weight[item]])
         nodes += old
-        completed, reached = problem.complete(profit, weight, begin, end)
+        completed = problem.complete(profit, weight, levels.begins[level], levels.ends[level])
         first = int(completed.profit.argmax())
-        items.append(item)
         if completed.profit[first] > best:
-            best = int(completed.profit[first])
-            at = (len(items), first, int(reached[first]), begin, end)
+            best, best_level = int(completed.profit[first]), level
+            place, flipped = first % old, first >= old
         kept = np.flatnonzero(completed.bound > best)
         kept = kept[np.lexsort((-profit[kept], weight[kept]))]
         most_before = np.maximum.accumulate(profit[kept])
         kept = kept[np.concatenate([[True], profit[kept][1:] > most_before[:-1]])[: kept.size]]
         steps.append(((kept % old).astype(np.int32), kept >= old))
-        if at[0] == len(items):  # it may not be among those that are kept
-            at = (at[0], at[1] % old, *at[2:])
-            last = first >= old
         profit, weight = profit[kept], weight[kept]
         bound = int(completed.bound[kept].max(initial=best))
         if nodes > most_states:
             raise OutOfMemoryError(
                 f"the dynamic program has come to {nodes:,} states, and may have {most_states:,}; "
-                "use method heap"
+                "use method branch_and_bound"
             )
-    if begin == 0 and end == problem.size:
+    else:
         bound = best
-    chosen = np.arange(problem.size) < problem.split
-    step, place, reach, core_begin, core_end = at
-    if step:
-        chosen[items[step - 1]] ^= last
-    for k in range(step - 2, -1, -1):
-        parents, flips = steps[k]
-        chosen[items[k]] ^= flips[place]
-        place = parents[place]
-    chosen[core_end:reach] = True
-    chosen[reach:core_begin] = False
-    return Found(best, chosen, bound, nodes)
+    flips = np.zeros(best_level, bool)
+    flips[best_level - 1 :] = flipped
+    for level in range(best_level - 2, -1, -1):
+        parents, flips_there = steps[level]
+        flips[level], place = flips_there[place], parents[place]
+    return Found(best, problem.choice(flips), bound, nodes)

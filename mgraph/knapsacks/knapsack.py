@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.errors import UsageError
-from mgraph.knapsacks import dynamic_program
+from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.problem import KnapsackProblem
 
@@ -32,6 +33,7 @@ class Knapsack:
     bound: int
     nodes: int
     method: str
+    backend: str
     seconds: float
 
 
@@ -41,42 +43,36 @@ def knapsack(
     capacity: int,
     *,
     method: str = "auto",
+    backend: str = "auto",
     key: str = "bound",
     collect: bool = True,
     time_limit: float | None = None,
-    backend: str = "auto",
 ) -> Knapsack:
     """Choose items of most profit whose weights are within the capacity.
 
     profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``,
-    ``branch_and_bound``, or ``auto``, which is the first. key, collect: of branch and bound,
-    whether the node of the largest bound or of the most profit comes first, and whether dead nodes
-    are taken out of its heap when it has grown. time_limit: seconds after which the best choice so
-    far is given, with its bound. Deterministic but for the time limit. Raises UsageError, and
-    OutOfMemoryError where a method would keep too much.
+    ``branch_and_bound``, or ``auto``, which is the first: it was faster on every instance that we
+    know, see BENCHMARKS.md. backend: of branch and bound, auto, cpu or gpu. key: what it looks at
+    first, the nodes of the largest bound, or of the most profit. collect: whether nodes that lead
+    to nothing better are taken out of its heap when that has grown. time_limit: seconds after which
+    the best choice so far is given, with its bound.
+    The profit is always the same, but for the time limit; which items have it may depend on the
+    method and, on a GPU, on the order of events. Raises UsageError, DeviceError for ``gpu`` without
+    a device, and OutOfMemoryError where a method would keep too much.
     """
     began = time.monotonic()
     instance = KnapsackInstance(profits, weights, capacity)
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
-    if key not in KEYS:
-        raise UsageError(f"key must be bound or profit, and is {key!r}")
-    if time_limit is not None and not 0 <= time_limit < math.inf:
-        raise UsageError(f"time_limit must be 0 seconds or more, and is {time_limit}")
+    check_options(method, key, time_limit)
+    on = "cpu" if runs_on_cpu(method) else backends.resolve(backend)
     problem = KnapsackProblem(instance)
-    deadline = math.inf if time_limit is None else began + time_limit
     chosen = problem.certain.copy()
-    bound, nodes = 0, 0
+    bound, nodes = problem.certain_profit, 0
     if problem.size:
-        if method == "branch_and_bound":
-            solve = _branch_and_bound(backends.resolve(backend))
-            found = solve(problem, deadline, by_bound=key == "bound", collect=collect)
-        else:
-            found = dynamic_program.solve(problem, deadline)
+        solve = _solver(method, on, key == "bound", collect)
+        found = solve(problem, math.inf if time_limit is None else began + time_limit)
         chosen[problem.item[found.chosen]] = True
-        bound, nodes = found.bound, found.nodes
+        bound, nodes = bound + found.bound, found.nodes
     profit, weight = instance.check_solution(chosen)
-    bound += problem.certain_profit
     return Knapsack(
         profit=profit,
         weight=weight,
@@ -85,15 +81,36 @@ def knapsack(
         bound=bound,
         nodes=nodes,
         method="dynamic_program" if method == "auto" else method,
+        backend=on,
         seconds=time.monotonic() - began,
     )
 
 
-def _branch_and_bound(backend: str) -> Any:
+def check_options(method: str, key: str, time_limit: float | None) -> None:
+    """Raise UsageError for options that ``knapsack`` would not take."""
+    if method not in METHODS:
+        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if key not in KEYS:
+        raise UsageError(f"key must be one of {', '.join(KEYS)}, and is {key!r}")
+    if time_limit is not None and not 0 <= time_limit < math.inf:
+        raise UsageError(f"time_limit must be 0 seconds or more, and is {time_limit}")
+
+
+def runs_on_cpu(method: str) -> bool:
+    """Whether a method knows no GPU."""
+    return method != "branch_and_bound"
+
+
+def _solver(
+    method: str, backend: str, by_bound: bool, collect: bool
+) -> Callable[[KnapsackProblem, float], Found]:
+    if method != "branch_and_bound":
+        from mgraph.knapsacks import dynamic_program
+
+        return dynamic_program.solve
+    solve: Any
     if backend == "gpu":
-        from mgraph.knapsacks import branch_and_bound_gpu
-
-        return branch_and_bound_gpu.solve
-    from mgraph.knapsacks import branch_and_bound_cpu
-
-    return branch_and_bound_cpu.solve
+        from mgraph.knapsacks.branch_and_bound_gpu import solve
+    else:
+        from mgraph.knapsacks.branch_and_bound_cpu import solve
+    return lambda problem, deadline: solve(problem, deadline, by_bound=by_bound, collect=collect)

@@ -16,10 +16,16 @@ from mgraph.knapsacks.instance import KnapsackInstance
 
 
 class Completion(NamedTuple):
-    """Of partial solutions: no completion is above the bound, and one has the profit."""
+    """Of partial solutions: no completion is above the bound, and one has the profit.
+
+    reached: up to which item items are taken, ``end`` and on, or, where that is below ``begin``,
+    from which on they are taken out. Too heavy ones that cannot be completed have bound and profit
+    -1.
+    """
 
     bound: np.ndarray
     profit: np.ndarray
+    reached: np.ndarray
 
 
 class Levels(NamedTuple):
@@ -79,21 +85,14 @@ class KnapsackProblem:
         chosen = np.arange(self.size) < self.split
         chosen[levels.turns[:level][flips]] ^= True
         begin, end = int(levels.begins[level]), int(levels.ends[level])
-        sums = (values[chosen].sum(keepdims=True) for values in (self.profit, self.weight))
-        _, reached = self.complete(*sums, begin, end)
-        chosen[end : reached[0]] = True
-        chosen[reached[0] : begin] = False
+        profit, weight = (x[chosen].sum(keepdims=True) for x in (self.profit, self.weight))
+        reached = int(self.complete(profit, weight, begin, end).reached[0])
+        chosen[end:reached] = True
+        chosen[reached:begin] = False
         return chosen
 
-    def complete(
-        self, profit: np.ndarray, weight: np.ndarray, begin: int, end: int
-    ) -> tuple[Completion, np.ndarray]:
-        """Dantzig's bound of partial solutions, and how far they were completed.
-
-        The third array: up to which item items are taken, ``end`` and on, or, where that is below
-        ``begin``, from which on they are taken out. Too heavy ones that cannot be completed have
-        bound and profit -1.
-        """
+    def complete(self, profit: np.ndarray, weight: np.ndarray, begin: int, end: int) -> Completion:
+        """Complete partial solutions that have decided items ``begin`` to ``end - 1``."""
         fits = weight <= self.capacity
         target = np.where(fits, self.weights_before[end], self.weights_before[begin])
         target = target + self.capacity - weight
@@ -107,10 +106,7 @@ class KnapsackProblem:
         at = np.minimum(reached, max(self.size - 1, 0))
         part = (target - self.weights_before[reached]) * self.profit[at] // self.weight[at]
         bound = found + np.where(nothing_left, 0, part)
-        return (
-            Completion(np.where(possible, bound, -1), np.where(possible, found, -1)),
-            reached,
-        )
+        return Completion(np.where(possible, bound, -1), np.where(possible, found, -1), reached)
 
 
 def _sums(values: np.ndarray) -> np.ndarray:

@@ -108,8 +108,12 @@ def test_a_time_limit_gives_the_best_so_far():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"method": "luck"}, "method must be one of auto, dynamic_program, and is 'luck'"),
+        (
+            {"method": "luck"},
+            "method must be one of auto, dynamic_program, branch_and_bound, and is 'luck'",
+        ),
         ({"time_limit": -1}, "time_limit must be 0 seconds or more, and is -1"),
+        ({"key": "weight"}, "key must be one of bound, profit, and is 'weight'"),
         ({"time_limit": float("nan")}, "time_limit must be 0 seconds or more"),
     ],
 )

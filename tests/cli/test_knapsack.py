@@ -1,0 +1,61 @@
+"""knapsack on the command line."""
+
+import pytest
+
+import mgraph
+from mgraph.cli.main import main
+from mgraph.knapsacks.pisinger import pisinger_instance
+
+LOCAL = ["-q", "--workers", "1", "--dashboard", "127.0.0.1:0", "--backend", "cpu"]
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    file = tmp_path_factory.mktemp("knapsack") / "a.data"
+    mgraph.write_knapsack(pisinger_instance("strongly_correlated", 80, 300, 400), file)
+    return str(file)
+
+
+def test_one_instance(file, capsys):
+    instance = mgraph.read_knapsack(file)
+    expected = mgraph.knapsack(instance.profits, instance.weights, instance.capacity)
+    for options in ([], ["--method", "branch_and_bound", "--key", "profit", "--no-collect"]):
+        assert main(["knapsack", file, *options, "--backend", "cpu"]) == 0
+        told = capsys.readouterr().out
+        assert f"profit {expected.profit:,}, optimal; " in told
+        assert f"of 80 items, weight {expected.weight:,} of {instance.capacity:,}" in told
+    assert main(["knapsack", file, "--time-limit", "0"]) == 0
+    assert "stopped at the time limit, at most " in capsys.readouterr().out
+
+
+def test_many(file, tmp_path, capsys):
+    out = str(tmp_path / "r")
+    assert main(["knapsack", file, file, "--out", out, *LOCAL]) == 0
+    told = capsys.readouterr().out
+    assert told.count(", optimal; ") == 2
+    assert f"2 instances, 2 proven optimal in 2 parts, in {out}" in told
+    assert main(["knapsack", file, file, "--out", out, "--resume", *LOCAL]) == 0
+    assert "2 parts, 2 of them kept" in capsys.readouterr().out
+    assert main(["knapsack", file, file, "--method", "branch_and_bound", *LOCAL]) == 0
+    assert "2 instances, 2 proven optimal; " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--key", "profit"], "--key is of --method branch_and_bound"),
+        (["--resume"], "--resume is for --out"),
+        (["--workers", "2"], "--workers is for many instances"),
+        (["--method", "luck"], "method must be one of auto, dynamic_program, branch_and_bound"),
+        (["--time-limit", "-1"], "time_limit must be 0 seconds or more, and is -1"),
+    ],
+)
+def test_wrong_use(file, options, sentence, capsys):
+    assert main(["knapsack", file, *options]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_file_that_is_none(tmp_path, capsys):
+    assert main(["knapsack", str(tmp_path / "none")]) == 1
+    assert "none cannot be read" in capsys.readouterr().err
+    assert main(["knapsack"]) == 2
