@@ -139,6 +139,7 @@ def sssp_many(
     delta: float | None = None,
     set_point: float | None = None,
     power_limit: float | None = None,
+    heap_threshold: int | None = None,
     symmetrise: bool = False,
     batch: int | None = None,
     compression: str = "lz4",
@@ -170,6 +171,7 @@ def sssp_many(
         "delta": delta,
         "set_point": set_point,
         "power_limit": power_limit,
+        "heap_threshold": heap_threshold,
     }
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
@@ -247,7 +249,7 @@ def _check(
     from mgraph.shortest_paths.sssp import check_options
 
     check_compression(compression)
-    names = ("method", "delta", "set_point", "power_limit")
+    names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
     cutoff = options["cutoff"]
     if cutoff is not None and not cutoff >= 0:

@@ -69,6 +69,7 @@ class Manner(NamedTuple):
     delta: float | None
     set_point: float | None
     power_limit: float | PowerGovernor | None
+    heap_threshold: int | None
     trace: bool
     together: int | None
 

@@ -15,8 +15,10 @@ from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import Manner, Problem
 
-METHODS = ("auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning")
-TRACED = ("near_far", "self_tuning")
+METHODS = (
+    "auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
+)  # fmt: skip
+TRACED = ("near_far", "self_tuning", "heap")
 LITTLE_ARCS = 1 << 16  # in all searches: then moving the graph takes longer, see BENCHMARKS.md
 
 
@@ -66,6 +68,7 @@ def sssp(
     delta: float | None = None,
     set_point: float | None = None,
     power_limit: float | PowerGovernor | None = None,
+    heap_threshold: int | None = None,
     trace: bool = False,
     together: int | None = None,
 ) -> ShortestPaths:
@@ -81,11 +84,12 @@ def sssp(
     delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
     an iteration that self_tuning aims at; by default chosen for the device.
     power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU, with
-    pauses where that is not enough; or the governor that did so before. together: searches at a
-    time, by default one a core, or what was measured to be best on a GPU (where the frontier
-    methods take them one by one).
+    pauses where that is not enough; or the governor that did so before. heap_threshold: the
+    vertices of a frontier beyond which the heap method puts them into its heap, and takes the
+    nearest; by default 10,000. together: searches at a time, by default one a core, or what was
+    measured to be best on a GPU (where the frontier and heap methods take them one by one).
     trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
-    and models of every iteration, of one search by near_far or self_tuning.
+    and models of every iteration, of one search by near_far, self_tuning or heap.
 
     Distances have the weights' type, int64 where int32 might overflow, and are exact: CPU and GPU
     agree to the bit, floats too, since the least of all sums along paths does not depend on the
@@ -97,12 +101,14 @@ def sssp(
     asked = problems.check(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
-    check_options(method, delta, set_point, power_limit)
+    check_options(method, delta, set_point, power_limit, heap_threshold)
     if together is not None and together < 1:
         raise UsageError(f"together is a number of searches, at least 1, and is {together}")
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
-    how = Manner(method, predecessors, delta, set_point, power_limit, trace, together)
+    how = Manner(
+        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, together
+    )
     where = _backend_for(asked, how, backend)
     check_backend(where, method, power_limit)
     if where == "gpu":
@@ -151,6 +157,7 @@ def check_options(
     delta: float | None = None,
     set_point: float | None = None,
     power_limit: float | PowerGovernor | None = None,
+    heap_threshold: int | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or that the method does not know."""
     if method not in METHODS:
@@ -161,6 +168,10 @@ def check_options(
         raise UsageError(f"set_point is a number of arcs, at least 1, and is {set_point}")
     if isinstance(power_limit, (int, float)) and not power_limit > 0:
         raise UsageError(f"power_limit is a number of watts above 0, and is {power_limit}")
+    if heap_threshold is not None and heap_threshold < 1:
+        raise UsageError(f"heap_threshold is a number of vertices from 1, and is {heap_threshold}")
+    if heap_threshold is not None and method != "heap":
+        raise UsageError(f"heap_threshold belongs to method heap, and the method is {method}")
     if delta is not None and method not in ("auto", "near_far"):
         raise UsageError(f"delta belongs to method near_far, and the method is {method}")
     for name, value in (("set_point", set_point), ("power_limit", power_limit)):
@@ -246,6 +257,17 @@ def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any
         )
     from mgraph.shortest_paths import near_far_cpu
 
+    if how.method == "heap":
+        from mgraph.shortest_paths import heap_search_cpu
+
+        many = how.heap_threshold or heap_search_cpu.MANY
+
+        def heap(distance: Any, sources: Any, trace: bool) -> Any:
+            search = near_far_cpu.new_search(*csr, distance, 1)
+            run: Any = heap_search_cpu.traced if trace else heap_search_cpu.run
+            return run(search, sources, many, *bounds)
+
+        return heap
     if how.method == "near_far":
         step = float(how.delta or asked.default_delta)
 

@@ -11,7 +11,7 @@ from mgraph.core.room import room_for
 from mgraph.cuda.energy import EnergyMeter
 from mgraph.cuda.memory import free_bytes
 from mgraph.errors import DeviceError
-from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
+from mgraph.shortest_paths import frontier_gpu, heap_search_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
@@ -29,6 +29,8 @@ def fits(asked: Problem, how: Manner) -> bool:
     arcs = graph.nbytes + graph.m * (4 * wide + 8 * tails)
     answer = length + (4 + 8 * wide if how.predecessors else 0)
     search = 4 * (4 + length)  # in short lists
+    if how.method == "heap":
+        search = 12 + 2 * heap_search_gpu.ENTRIES * (4 + length)
     counted = graph.n <= csr_gpu.MOST_VERTICES and graph.m < near_far_gpu.MOST_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
@@ -51,6 +53,8 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         graph = csr_gpu.to_device(asked.graph)
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
+        elif how.method == "heap":
+            distance, rows = _heap(asked, graph, how)
         elif how.power_limit:
             distance = _near_far_within(asked, graph, how.power_limit, how.together)
         else:
@@ -85,6 +89,27 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
             cutoff=asked.cutoff,
         )
     return distance
+
+
+def _heap(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
+    import cupy
+
+    many = how.heap_threshold or heap_search_gpu.MANY
+    searcher = heap_search_gpu.Searcher(graph, asked.dtype, many)
+    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
+    targets = cupy.asarray(asked.targets, np.int32)
+    for i, sources in enumerate(asked.sources):
+        iterations, trace = searcher.run(
+            sources,
+            distance[i],
+            targets=targets,
+            first_target=asked.first_target,
+            cutoff=asked.cutoff,
+            trace_rows=TRACE_ROWS if how.trace else 0,
+        )
+    if not how.trace:
+        return distance, None
+    return distance, traces.as_records(heap_search_gpu.rows_of(trace, iterations))
 
 
 def _near_far_within(

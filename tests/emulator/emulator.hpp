@@ -302,6 +302,12 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
+inline int __float_as_int(float x) { return emulator::from_bits<int>(emulator::bits_of(x)); }
+inline float __int_as_float(int x) { return emulator::from_bits<float>(emulator::bits_of(x)); }
+inline long long __double_as_longlong(double x) { return emulator::bits_of(x); }
+inline double __longlong_as_double(long long x) { return emulator::from_bits<double>(x); }
+inline double __ll2double_ru(long long x) { return double(x); }
+
 template <class T> T __ldcg(const T* address) { return *address; }
 
 template <class T, class U> T atomicAdd(T* at, U x) {
@@ -316,6 +322,11 @@ template <class T, class U> T atomicMax(T* at, U x) {
 template <class T, class U> T atomicMin(T* at, U x) {
   return emulator::exchange(at, [x](T old) { return min(old, T(x)); });
 }
+template <class T, class U> T atomicExch(T* at, U x) {
+  return emulator::exchange(at, [x](T) { return T(x); });
+}
 template <class T, class U> T atomicCAS(T* at, T expected, U x) {
   return emulator::exchange(at, [=](T old) { return old == expected ? T(x) : old; });
 }
+
+#define key_t emulated_key_t  // which the C library has, too

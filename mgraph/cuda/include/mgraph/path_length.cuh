@@ -14,6 +14,11 @@ template <> struct bits_of<4> { using type = int; };
 template <> struct bits_of<8> { using type = long long; };
 using key_t = bits_of<sizeof(length_t)>::type;
 
+// Keys are not negative, so that as these they are in order, too.
+template <int bytes> struct unsigned_of;
+template <> struct unsigned_of<4> { using type = unsigned; };
+template <> struct unsigned_of<8> { using type = unsigned long long; };
+
 __device__ __forceinline__ int as_key(int x) { return x; }
 __device__ __forceinline__ long long as_key(long long x) { return x; }
 __device__ __forceinline__ int as_key(float x) { return __float_as_int(x); }
