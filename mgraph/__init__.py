@@ -47,6 +47,8 @@ _HOME = {
     "generate": "mgraph.distributed.generate",
     "generator_scaling": "mgraph.distributed.generator_scaling",
     "generator_seconds": "mgraph.generators.generator_timing",
+    "heap_pair_seconds": "mgraph.heap.heap_timing",
+    "heap_seconds": "mgraph.heap.heap_timing",
     "idle_watts": "mgraph.cuda.energy",
     "knapsack": "mgraph.knapsacks.knapsack",
     "knapsack_many": "mgraph.distributed.knapsacks",
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
     from mgraph.generators.generator_timing import generator_seconds
     from mgraph.generators.preferential_attachment import edges
     from mgraph.heap.batch_heap import BatchHeap
+    from mgraph.heap.heap_timing import heap_pair_seconds, heap_seconds
     from mgraph.io.formats import read_graph, write_graph
     from mgraph.io.networkx_graph import from_networkx, to_networkx
     from mgraph.io.sparse_matrix import from_sparse, to_sparse

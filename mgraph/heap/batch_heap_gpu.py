@@ -152,6 +152,26 @@ class Heap:
             self._size -= count
         return keys, values
 
+    def operate(self, sizes: Any, keys: Any, values: Any = None) -> Any:
+        """Insert batches and delete some in whatever order the blocks come to it.
+
+        sizes: uint32, shape (operations,): operation j inserts ``keys[j * node :]``, so many of
+        them, or deletes where it is 0, and then writes what it gets there. There must be room.
+        Returns what came of each, uint64, shape (operations, 6): its begin and end in nanoseconds,
+        whether it was done, how many keys it deleted, how many had been before, its ticket.
+        """
+        import cupy
+
+        record = cupy.zeros((sizes.size, 6), np.uint64)
+        self._launch(
+            "batch_heap_history", sizes.size * self._node, sizes, np.uint64(sizes.size), keys,
+            0 if values is None else values, np.int32(self._bottom_up), cupy.zeros(1, np.uint64),
+            record,
+        )  # fmt: skip
+        inserted = int(sizes[record[:, 2] > 0].sum())
+        self._size += inserted - int(record[:, 3].sum())
+        return record
+
     def make_room(self, items: int) -> None:
         """Let there be room for so many items in all."""
         nodes = items // self._node

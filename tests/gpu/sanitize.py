@@ -5,7 +5,7 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, graph, checksums, frontier, near_far (predecessors with each
-search), steiner, forests and heap.
+search), steiner, forests, heap, heap_search and knapsacks.
 """
 
 import sys
@@ -152,6 +152,25 @@ def heap():
         assert (ours.pop(3000)[1].get() == np.sort(keys)).all()
 
 
+def heap_search():
+    for dtype in ("int32", "float64"):
+        cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
+        expected = mgraph.sssp(cpu, 7, method="dijkstra", backend="cpu").distance
+        for threshold in (1, 10**6):
+            asked = {"method": "heap", "heap_threshold": threshold, "backend": "gpu"}
+            assert (mgraph.sssp(cpu, 7, **asked).distance.get() == expected).all()
+
+
+def knapsacks():
+    for kind in ("strongly_correlated", "even_odd_subset_sum"):
+        one = mgraph.pisinger_instance(kind, 100, 100, 500)
+        expected = mgraph.knapsack(one.profits, one.weights, one.capacity).profit
+        found = mgraph.knapsack(
+            one.profits, one.weights, one.capacity, method="branch_and_bound", backend="gpu"
+        )
+        assert found.profit == expected
+
+
 CASES = {
     "edges": edges,
     "copies": copies,
@@ -162,6 +181,8 @@ CASES = {
     "steiner": steiner,
     "forests": forests,
     "heap": heap,
+    "heap_search": heap_search,
+    "knapsacks": knapsacks,
 }
 
 

@@ -100,11 +100,7 @@ def run_history(rng, from_below):
     sizes[rng.random(count) < deletions] = 0
     given = rng.choice(1 << 31, count * node, replace=False).astype(word)
     found, values = cupy.asarray(given), cupy.asarray(~given)
-    record = cupy.zeros((count, 6), np.uint64)
-    heap._launch(
-        "batch_heap_history", count * node, cupy.asarray(sizes), np.uint64(count), found, values,
-        np.int32(from_below), cupy.zeros(1, np.uint64), record,
-    )  # fmt: skip
+    record = heap.operate(cupy.asarray(sizes), found, values)
     found = found.get()
     history = histories.operations(sizes, record.get(), given, found, node)
     rows = 16 * node
