@@ -52,6 +52,7 @@ _HOME = {
     "idle_watts": "mgraph.cuda.energy",
     "knapsack": "mgraph.knapsacks.knapsack",
     "knapsack_many": "mgraph.distributed.knapsacks",
+    "markdown_table": "mgraph.io.markdown",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.dataset",
     "pisinger_instance": "mgraph.knapsacks.pisinger",
@@ -126,6 +127,7 @@ if TYPE_CHECKING:
     from mgraph.heap.batch_heap import BatchHeap
     from mgraph.heap.heap_timing import heap_pair_seconds, heap_seconds
     from mgraph.io.formats import read_graph, write_graph
+    from mgraph.io.markdown import markdown_table
     from mgraph.io.networkx_graph import from_networkx, to_networkx
     from mgraph.io.sparse_matrix import from_sparse, to_sparse
     from mgraph.io.steinlib import read_steinlib

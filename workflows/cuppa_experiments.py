@@ -273,13 +273,6 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """A table, numbers with four digits."""
-    rows = [list(table), ["---"] * len(table.columns)]
-    rows += [[f"{x:.4g}" if isinstance(x, float) else str(x) for x in row] for row in table.values]
-    return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
-
-
 def figures(text: str) -> list[int]:
     """``3,7`` as numbers of figures."""
     known = {name.removeprefix("figure_") for name in dir(Experiments) if "figure_" in name}
@@ -310,7 +303,7 @@ def run(options: argparse.Namespace) -> None:
         table = make()
         with writing_file(experiments.file(number, "parquet")) as stream:
             stream.write(table.to_parquet())
-        told[number] = f"\n## {title}\n\n{markdown(summary(table))}"
+        told[number] = f"\n## {title}\n\n{mgraph.markdown_table(summary(table))}"
         with writing_file(options.out / "tables.md") as stream:
             stream.write("".join(told[number] for number in sorted(told)).encode())
     print(f"figures, tables and tables.md in {options.out}")

@@ -42,6 +42,7 @@ def read_sources(file: str) -> list[int]:
 @click.option("--set-point", type=float, metavar="P", help="Arcs an iteration, of self_tuning.")
 @click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
 @click.option("--delta", type=float, help="The step of near_far.")
+@click.option("--heap-threshold", type=NUMBER, metavar="N", help="Above it, heap uses its heap.")
 @click.option("--cutoff", type=float, help="Pass over longer paths.")
 @click.option("--target", "targets", type=NUMBER, multiple=True, help="Stop there (one source).")
 @click.option("--no-predecessors", is_flag=True, help="Distances alone.")
@@ -107,7 +108,8 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
         click.echo(f"{read}", err=True)
-    asked = {name: options[name] for name in ("method", "cutoff", "delta", "set_point")}
+    names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
+    asked = {name: options[name] for name in names}
     asked |= {"trace": bool(options["trace"] or options["plot"]), "backend": read.backend}
     mgraph.sssp(_small(read), 0, **asked)  # compiles what will be timed
     began = time.perf_counter()
@@ -144,7 +146,7 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
     same = (
         "random", "seed", "method", "cutoff", "delta", "set_point", "power_limit", "symmetrise",
-        "batch", "compression", "resume", "overwrite",
+        "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
     run = mgraph.sssp_many(
         graph,
