@@ -16,7 +16,7 @@ What the paper calls garbage collection: when the heap has grown to a size, node
 not above the best solution any more, and those that another one of their level in the heap
 dominates, which is no heavier and has no less profit.
 Cost of a child: a bisection, a look into the table, and a push; 32 bytes for each node that there
-ever was, and 12 in the heap.
+ever was, and 12 in the heap, which is that of ``core.heap_cpu``, by what the keys lack to the most.
 """
 
 import time
@@ -25,9 +25,12 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
+from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled
+from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.found import Found
+from mgraph.knapsacks.instance import MOST_SUM
 from mgraph.knapsacks.problem import KnapsackProblem
 
 STEPS = 1 << 16  # nodes between two looks at the clock
@@ -58,11 +61,10 @@ class Items(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Every node that there was; the heap, keys and nodes, the largest key first; the table."""
+    """Every node that there was, the heap of those that wait, the table."""
 
     nodes: np.ndarray
-    heap_key: np.ndarray
-    heap_node: np.ndarray
+    heap: tuple[np.ndarray, np.ndarray]
     table: np.ndarray
 
 
@@ -91,33 +93,6 @@ def complete(items, profit, weight, level):
 
 
 @compiled
-def push(keys, nodes, size, key, node):
-    """Put a node into a heap of ``size``."""
-    at = size
-    while at > 0 and keys[(at - 1) // 2] < key:
-        keys[at], nodes[at] = keys[(at - 1) // 2], nodes[(at - 1) // 2]
-        at = (at - 1) // 2
-    keys[at], nodes[at] = key, node
-
-
-@compiled
-def pop(keys, nodes, size):
-    """Take the node of the largest key out of a heap of ``size``."""
-    first, key, node = nodes[0], keys[size - 1], nodes[size - 1]
-    at = 0
-    while 2 * at + 1 < size - 1:
-        child = 2 * at + 1
-        if child + 1 < size - 1 and keys[child + 1] > keys[child]:
-            child += 1
-        if keys[child] <= key:
-            break
-        keys[at], nodes[at] = keys[child], nodes[child]
-        at = child
-    keys[at], nodes[at] = key, node
-    return first
-
-
-@compiled
 def place_of(level, weight, places):
     """Where in the table a node of that level and weight is."""
     mixed = (uint64(weight) + (uint64(level) << uint64(40))) * uint64(0x9E3779B97F4A7C15)
@@ -133,13 +108,13 @@ def as_good(node, level, weight, profit):
 @compiled
 def explore(items, memory, by_bound, steps, state):
     """Look at ``steps`` nodes at most, and say why no more."""
-    nodes, table, depth = memory.nodes, memory.table, items.turns.size
+    nodes, heap, table, depth = memory.nodes, memory.heap, memory.table, items.turns.size
     for _ in range(steps):
         if state.waiting == 0:
             return DONE
-        if state.made + 2 > nodes.size or state.waiting + 2 > memory.heap_key.size:
+        if state.made + 2 > nodes.size or state.waiting + 2 > room(heap):
             return FULL
-        at = pop(memory.heap_key, memory.heap_node, state.waiting)
+        at = int64(pop(heap, state.waiting)[1])
         state.waiting -= 1
         node = nodes[at]
         level = node.step >> 1
@@ -166,9 +141,7 @@ def explore(items, memory, by_bound, steps, state):
             nodes[new].profit, nodes[new].weight, nodes[new].bound = profit, weight, bound
             nodes[new].parent, nodes[new].step = at, step
             table[place] = new
-            push(
-                memory.heap_key, memory.heap_node, state.waiting, bound if by_bound else found, new
-            )
+            push(heap, state.waiting, MOST_SUM - (bound if by_bound else found), new)
             state.made += 1
             state.waiting += 1
     return STOPPED
@@ -191,8 +164,9 @@ def solve(
     levels = problem.levels
     items = Items(problem.profit, problem.weight, problem.profits_before, problem.weights_before,
                   problem.capacity, levels.begins, levels.ends, levels.turns)  # fmt: skip
-    memory = Memory(np.zeros(FIRST_ROOM, NODE), np.zeros(FIRST_ROOM, np.int64),
-                    np.zeros(FIRST_ROOM, np.int32), np.zeros(TABLE, np.int32))  # fmt: skip
+    heap = heap_cpu.new(most_nodes, small=False)
+    push_first(heap)
+    memory = Memory(np.zeros(FIRST_ROOM, NODE), heap, np.zeros(TABLE, np.int32))
     root = memory.nodes[0]
     root["profit"] = problem.profits_before[problem.split]
     root["weight"] = problem.weights_before[problem.split]
@@ -211,9 +185,21 @@ def solve(
         if ended == FULL:
             memory = _larger(memory, state, most_nodes)
     best = int(state["best"])
-    left = memory.nodes["bound"][memory.heap_node[: state["waiting"]]]
+    left = memory.nodes["bound"][memory.heap[1][: state["waiting"]]]
     bound = max(best, int(left.max(initial=best)))
     return Found(best, problem.choice(_flips(memory, state)), bound, int(state["looked"]))
+
+
+@compiled
+def push_first(heap):
+    """The first node, into an empty heap."""
+    push(heap, 0, int64(0), int64(0))
+
+
+@compiled
+def larger(heap):
+    """The heap, with twice the room."""
+    return grown(heap)
 
 
 def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
@@ -224,18 +210,18 @@ def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
             f"branch and bound has come to {made:,} nodes, and may keep {most_nodes:,}; use method "
             "dynamic_program"
         )
-    nodes, heap = memory.nodes, memory.heap_key
+    nodes, heap = memory.nodes, memory.heap
     if made + 2 > nodes.size:
         nodes = np.resize(nodes, min(2 * nodes.size, most_nodes))
-    if state["waiting"] + 2 <= heap.size:
-        return memory._replace(nodes=nodes)
-    return Memory(nodes, np.resize(heap, 2 * heap.size),
-                  np.resize(memory.heap_node, 2 * heap.size), memory.table)  # fmt: skip
+    if state["waiting"] + 2 > room(heap):
+        heap = larger(heap)
+    return Memory(nodes, heap, memory.table)
 
 
 def _collect(memory: Memory, state: np.void) -> None:
     """Take nodes out of the heap that lead to nothing better than what is there."""
-    keys, at = memory.heap_key[: state["waiting"]], memory.heap_node[: state["waiting"]]
+    waiting = int(state["waiting"])
+    keys, at = (array[:waiting].copy() for array in memory.heap)
     nodes = memory.nodes[at]
     alive = np.flatnonzero(nodes["bound"] > state["best"])
     level, profit = nodes["step"][alive] >> 1, nodes["profit"][alive]
@@ -245,8 +231,9 @@ def _collect(memory: Memory, state: np.void) -> None:
     above = np.ones(alive.size, bool)
     above[1:] = lifted[1:] > np.maximum.accumulate(lifted)[:-1]
     alive = alive[above]
-    alive = alive[np.argsort(-keys[alive], kind="stable")]
-    keys[: alive.size], at[: alive.size] = keys[alive], at[alive]
+    alive = alive[np.argsort(keys[alive], kind="stable")]
+    memory.heap[0][:waiting] = memory.heap[0][-1]  # as its slots beyond are
+    memory.heap[0][: alive.size], memory.heap[1][: alive.size] = keys[alive], at[alive]
     state["waiting"] = alive.size
 
 
