@@ -6,7 +6,10 @@ on an operation, all its threads on a merge. Each node has a word that says whet
 it; whoever holds a node takes those below it before he lets it go, so that nobody overtakes anybody
 on the way down, and nobody waits in a circle. A deletion begins at the root, where it also takes
 the last node away. Where that is still the target of an insertion under way, it marks it, and the
-insertion brings what it carries to the root (the paper's co-operation).
+insertion gives it what it carries (the paper's co-operation). All deletions pass the root, one
+after another, so the time that one holds it is what they cost: it takes the last node and the
+children while the root's keys come, and a child's children while it merges; and whoever wants the
+root takes a number, since many blocks at one word would be in each other's way.
 
 ``top_down`` insertions begin at the root, too: TD-INS/TD-DEL of the paper, whose linearisation
 point is the time at which an operation holds the root.

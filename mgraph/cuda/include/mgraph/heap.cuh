@@ -57,7 +57,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   __device__ heap_outcome remove() {
     if (first_thread()) to_tell()[0] = heap.take_root();
     if (!tell()[0]) return remove_buffered();
-    // Until the root's items come, one thread takes the last node's, and another the children.
+    // Until the root's items come, one thread takes the last node, and another the children.
     const fetched its = fetch(root);
     if (first_thread()) {
       unsigned long long* const told = to_tell();
@@ -77,8 +77,9 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
       if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
       release(root, node_empty);
     } else {
+      if (children == memory::not_tried) children = take_children(root);
       load(carried, items_of_last);
-      if (!buffered && children != memory::not_tried) load_children(root, children);
+      if (!buffered) load_children(root, children);
       release(place(nodes), node_empty);
       if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
       if (buffered) {
@@ -89,10 +90,8 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
           store(buffer, left, buffered);
         }
         __syncthreads();
+        load_children(root, children);
       }
-      const bool tried = children != memory::not_tried;
-      if (!tried) children = take_children(root);
-      if (buffered || !tried) load_children(root, children);
       sink(children);
     }
     put(carried, its);
