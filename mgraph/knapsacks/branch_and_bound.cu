@@ -106,18 +106,22 @@ struct table {
   }
 };
 
+enum next_step : unsigned { stop, take, give };
+
 // What a block finds out together.
 struct together {
   i64 best;
   u64 first;
-  unsigned kept, looked, go_on, finder;
+  unsigned kept, looked, finder;
+  next_step next;
 };
 
-// By one thread: waits until the heap has nodes; false where the search has ended.
-__device__ bool wait_for_nodes(search& all, const heap_counts& heap, u64 most_pending,
-                               u64 most_made, u64 stop_at) {
+// By one thread: waits until the heap has nodes to take, or the search has ended. A block that has
+// nodes left is to give them where the heap has less than a batch for each block.
+__device__ next_step wait_for_nodes(search& all, const heap_counts& heap, bool has_left,
+                                    u64 most_pending, u64 most_made, u64 stop_at) {
   for (unsigned pause = 50;; pause = min(2 * pause, 500u)) {
-    if (load_acquire(&all.ended) != going) return false;
+    if (load_acquire(&all.ended) != going) return stop;
     const u64 pending = load_acquire(&all.pending);
     unsigned why = going;
     if (!pending) {
@@ -131,11 +135,12 @@ __device__ bool wait_for_nodes(search& all, const heap_counts& heap, u64 most_pe
     }
     if (why != going) {
       exchange_if(&all.ended, unsigned(going), why);
-      return false;
+      return stop;
     }
     const u64 batches = unsigned(load_acquire(&heap.nodes)) + (load_acquire(&heap.buffered) > 0);
+    if (has_left && batches < gridDim.x) return give;
     if (batches) {  // more blocks than that would queue up for nothing
-      if (atomicAdd(&all.takers, 1u) < batches) return true;
+      if (atomicAdd(&all.takers, 1u) < batches) return take;
       atomicSub(&all.takers, 1u);
     }
     __nanosleep(pause);
@@ -154,9 +159,10 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   together& now = *reinterpret_cast<together*>(shared);
   block heap({keys, values, words, counts, capacity, places},
              *reinterpret_cast<block::scratch*>(shared + 6));
-  const mgraph::items<word_t, unsigned> spill{
-      reinterpret_cast<word_t*>(shared + 6 + (sizeof(block::scratch) + 7) / 8), nullptr};
-  unsigned* const spilled = reinterpret_cast<unsigned*>(spill.keys + K);
+  word_t* const keys_left =
+      reinterpret_cast<word_t*>(shared + 6 + (sizeof(block::scratch) + 7) / 8);
+  const mgraph::items<word_t, unsigned> left{keys_left,
+                                             reinterpret_cast<unsigned*>(keys_left + K)};
   const problem its{items,           items + (size + 1), items + 2 * (size + 1),
                     items + 3 * (size + 1), levels, levels + (size + 1), levels + 2 * (size + 1),
                     room,            size};
@@ -164,15 +170,32 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   const u64 begun = nanoseconds();
   const u64 stop_at = nanoseconds_left < ~0ULL - begun ? begun + nanoseconds_left : ~0ULL;
 
+  // Nodes that wait until they fill a batch, which goes into the heap without its root.
+  unsigned in_left = 0;
+  bool inserted = true;
+  const auto insert = [&](unsigned count) {
+    heap.sort(count);
+    inserted = heap.insert(count, true).done && inserted;
+  };
   for (;;) {
     if (threadIdx.x == 0) {
-      now.go_on = wait_for_nodes(*all, *counts, most_pending, most_made, stop_at);
+      now.next = wait_for_nodes(*all, *counts, in_left, most_pending, most_made, stop_at);
       now.kept = now.looked = 0;
       now.finder = nothing;
       now.best = load_relaxed(&all->best);
     }
     __syncthreads();
-    if (!now.go_on) return;
+    const next_step next = now.next;
+    if (next != take) {
+      for (unsigned i = threadIdx.x; i < in_left; i += threads) heap.carried.move(i, left, i);
+      __syncthreads();
+      if (in_left) insert(in_left);
+      if (!inserted && threadIdx.x == 0) all->ended = failed;
+      if (next == stop) return;
+      in_left = 0;
+      __syncthreads();
+      continue;
+    }
     const unsigned popped = heap.remove().count;
     if (threadIdx.x == 0) atomicSub(&all->takers, 1u);
     __syncthreads();
@@ -242,12 +265,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     __syncthreads();
     const unsigned first = unsigned(now.first);
     for (unsigned i = 0; i < 2 * each; ++i) {
-      if (at[i] == nothing) continue;
-      nodes[first + at[i]] = child[i];
-      const i64 value = by_bound ? child[i].bound : found[i];
-      const bool fits = at[i] < K;
-      (fits ? heap.carried.keys : spill.keys)[at[i] % K] = word_t(~u64(value));
-      (fits ? heap.carried.values : spilled)[at[i] % K] = first + at[i];
+      if (at[i] != nothing) nodes[first + at[i]] = child[i];
     }
     // The table may tell of them once they are there.
     __threadfence();
@@ -256,22 +274,25 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     }
     __syncthreads();
 
-    bool inserted = true;
-    if (kept) {
-      heap.sort(min(kept, K));
-      inserted = heap.insert(min(kept, K), true).done;
-    }
-    if (kept > K) {
-      __syncthreads();
-      for (unsigned i = threadIdx.x; i < kept - K; i += threads) {
-        heap.carried.keys[i] = spill.keys[i];
-        heap.carried.values[i] = spilled[i];
+    // Batch after batch goes into the heap, those left from before first; the rest is left again.
+    const unsigned total = in_left + kept;
+    for (unsigned base = 0; base < total; base += K) {
+      const bool full = total - base >= K;
+      const auto& to = full ? heap.carried : left;
+      if (base == 0 && full) {
+        for (unsigned i = threadIdx.x; i < in_left; i += threads) to.move(i, left, i);
       }
       __syncthreads();
-      heap.sort(kept - K);
-      inserted = heap.insert(kept - K, true).done && inserted;
+      for (unsigned i = 0; i < 2 * each; ++i) {
+        const unsigned position = in_left + at[i] - base;
+        if (at[i] == nothing || in_left + at[i] < base || position >= K) continue;
+        to.keys[position] = word_t(~u64(by_bound ? child[i].bound : found[i]));
+        to.values[position] = first + at[i];
+      }
+      __syncthreads();
+      if (full) insert(K);
     }
-    if (!inserted && threadIdx.x == 0) exchange_if(&all->ended, unsigned(going), unsigned(failed));
+    in_left = total % K;
     __syncthreads();
   }
 }
