@@ -377,9 +377,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   // By one thread, while the root is held: takes the last node, and says where its items are: there,
   // or where the insertion that was to bring them there has put them.
   __device__ unsigned take_last(unsigned last) const {
-    for (;;) {
-      if (heap.exchange(last, node_available, node_marked)) return last;
-      if (heap.exchange(last, node_target, node_marked)) break;
+    for (unsigned old;;) {
+      old = compare_exchange(heap.word(last), node_available, node_marked);
+      if (old == node_available) return last;
+      if (old == node_target && heap.exchange(last, node_target, node_marked)) break;
     }
     while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
     heap.counts->delivered = 0;

@@ -85,8 +85,8 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   __device__ bool take_if_there(unsigned node) const {
     if (node > places) return false;
     for (;;) {
-      if (exchange(node, node_available, node_in_use)) return true;
-      if (!is_there(node)) return false;
+      const unsigned old = compare_exchange(word(node), node_available, node_in_use);
+      if (old != node_in_use) return old == node_available;
       __nanosleep(20);
     }
   }
@@ -106,12 +106,14 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     for (unsigned now; (now = load_acquire(&counts->called)) != mine;) {
       __nanosleep(min(50 * (mine - now), 1000u));
     }
-    bool there = false;
-    while (!there && !exchange(root, node_empty, node_in_use)) {
-      there = exchange(root, node_available, node_in_use);
+    unsigned old;
+    for (;;) {
+      old = compare_exchange(word(root), node_available, node_in_use);
+      if (old == node_available) break;
+      if (old == node_empty && exchange(root, node_empty, node_in_use)) break;
     }
     store_release(&counts->called, mine + 1);
-    return there;
+    return old == node_available;
   }
 
   // Counts one node fewer, which is then to be taken. Returns how many there were. What is more

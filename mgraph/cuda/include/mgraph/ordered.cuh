@@ -21,14 +21,20 @@ __device__ __forceinline__ void store_release(unsigned* word, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
-// Whether the word was `expected`, and is `value` now.
-__device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
+// What the word was: where that is `expected`, it is `value` now.
+__device__ __forceinline__ unsigned compare_exchange(unsigned* word, unsigned expected,
+                                                     unsigned value) {
   unsigned old;
   asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"
                : "=r"(old)
                : "l"(word), "r"(expected), "r"(value)
                : "memory");
-  return old == expected;
+  return old;
+}
+
+// Whether the word was `expected`, and is `value` now.
+__device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
+  return compare_exchange(word, expected, value) == expected;
 }
 
 __device__ __forceinline__ bool exchange_if(unsigned long long* word, unsigned long long expected,

@@ -14,6 +14,10 @@ inline void store_release(unsigned* word, unsigned value) {
   emulator::perhaps_leave();
 }
 
+inline unsigned compare_exchange(unsigned* word, unsigned expected, unsigned value) {
+  return atomicCAS(word, expected, value);
+}
+
 template <class T> bool exchange_if(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value) == expected;
 }
