@@ -13,7 +13,7 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
-from mgraph.knapsacks.knapsack import check_options, runs_on_cpu
+from mgraph.knapsacks.knapsack import check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
 
@@ -36,7 +36,8 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
     A FILE has the number of items and the capacity, then a profit and a weight a line. Many, or one
     with --out, fan out over a cluster.
     """
-    check_options(options["method"], options["key"], options["time_limit"])
+    names = ("method", "backend", "key", "time_limit")
+    check_options(**{name: options[name] for name in names})
     if options["method"] != "branch_and_bound":
         refuse(("key", "collect"), "is of --method branch_and_bound")
     if out is None:
@@ -72,7 +73,9 @@ def _sentence(found: Any) -> str:
 
 def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    backend = "cpu" if runs_on_cpu(options["method"]) else options["backend"]
+    backend = options["backend"]
+    if options["method"] != "branch_and_bound" and backend == "auto":
+        backend = "cpu"
     run = mgraph.knapsack_many(
         files,
         out,

@@ -31,7 +31,7 @@ from mgraph.io import manifest as manifests
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
-from mgraph.knapsacks.knapsack import check_options, knapsack, runs_on_cpu
+from mgraph.knapsacks.knapsack import check_options, knapsack
 
 FORMAT, VERSION = "mgraph knapsacks", 1
 TABLE = "_instances.parquet"
@@ -132,7 +132,7 @@ def knapsack_many(
 
     began = time.monotonic()
     check_compression(compression)
-    check_options(method, key, time_limit)
+    check_options(method, backend, key, time_limit)
     if not len(files):
         raise UsageError("there must be an instance at least")
     names = [os.fspath(file) for file in files]
@@ -144,15 +144,16 @@ def knapsack_many(
         parts = existing_parts(folder, resume, overwrite, FORMAT, (TABLE,))
         there = parts, footers(folder, parts) if resume else {}
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
-    where = "cpu" if runs_on_cpu(method) else backend
-    with entered(cluster, backend=where) as cluster:
+    if method != "branch_and_bound" and backend == "auto":
+        backend = "cpu"
+    with entered(cluster, backend=backend) as cluster:
         asked = {
             "instances": len(instances),
             "instances_hash": _hash_of(instances),
             **options,
             "compression": compression,
         }
-        on = "cpu" if where == "cpu" else cluster.backend
+        on = "cpu" if backend == "cpu" else cluster.backend
         plan = BatchPlan(asked, folder, compression, on, options)
         connected = time.monotonic()
         results, kept = fan_out.run_batches(

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.room import room_for
 from mgraph.errors import UsageError
 from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
 
@@ -80,7 +81,8 @@ class BatchHeap:
         """Put keys in, in any order. keys: shape (count,), of the heap's type; values: the same.
 
         NumPy or CuPy arrays, or what NumPy makes one of. Raises UsageError for a NaN, another type
-        or shape, values where the heap has none or the other way round, and beyond the capacity.
+        or shape, values where the heap has none or the other way round, and beyond the capacity;
+        OutOfMemoryError where there is no room, and then the heap is what it was.
         """
         keys = self._array("keys", keys, self.dtype)
         if (values is None) != (self.value_dtype is None):
@@ -98,7 +100,8 @@ class BatchHeap:
                 "more are too many: pop some, or make it with a larger capacity, or none"
             )
         words = None if values is None else values.view(word_type(self.value_dtype))
-        self._heap.push(to_words(keys, self.largest), words)
+        with room_for(f"{len(self) + keys.size:,} keys", "pop some first, or push fewer"):
+            self._heap.push(to_words(keys, self.largest), words)
 
     def pop(self, count: int = 1) -> Any:
         """Take the first ``count`` keys out, all where there are fewer.

@@ -207,8 +207,8 @@ class Heap:
         if nodes <= places:
             return
         places = (1 << nodes.bit_length()) - 1
-        for name in ("_keys", "_values"):
-            old = getattr(self, name)
-            new = np.empty((places + 2, old.shape[1]), old.dtype)
-            new[: old.shape[0]] = old
-            setattr(self, name, new)
+        larger = []
+        for old in (self._keys, self._values):
+            larger.append(np.empty((places + 2, old.shape[1]), old.dtype))
+            larger[-1][: old.shape[0]] = old
+        self._keys, self._values = larger  # both, or none where there is no room

@@ -111,7 +111,7 @@ class Heap:
         self._shared = shared_bytes(word, value_word, node)
         self._size = 0
         self._places = _FIRST_PLACES
-        self._allocate()
+        self._keys, self._values, self._words = self._arrays(_FIRST_PLACES)
         self._counts = cupy.zeros(COUNT_WORDS, np.uint64)
 
     @staticmethod
@@ -180,11 +180,12 @@ class Heap:
         nodes = items // self._node
         if nodes <= self._places:
             return
-        old = self._keys, self._values, self._words
-        self._places = (1 << nodes.bit_length()) - 1
-        self._allocate()
-        for before, now in zip(old, (self._keys, self._values, self._words), strict=True):
+        places = (1 << nodes.bit_length()) - 1
+        larger = self._arrays(places)
+        for before, now in zip((self._keys, self._values, self._words), larger, strict=True):
             now[: before.size] = before
+        self._places = places  # all of it, or nothing where there is no room
+        self._keys, self._values, self._words = larger
 
     @property
     def memory(self) -> tuple[Any, ...]:
@@ -250,11 +251,14 @@ class Heap:
             enable_cooperative_groups=True,
         )  # fmt: skip
 
-    def _allocate(self) -> None:
+    def _arrays(self, places: int) -> tuple[Any, Any, Any]:
+        """Keys, values and words of so many places."""
         import cupy
 
-        rows = self._places + 2
-        self._keys = cupy.empty(rows * self._node, self._word)
+        rows = places + 2
         with_values = rows * self._node if self._value_word else 0
-        self._values = cupy.empty(with_values, self._value_word or np.uint32)
-        self._words = cupy.zeros(rows * _WORD_BYTES // 4, np.uint32)
+        return (
+            cupy.empty(rows * self._node, self._word),
+            cupy.empty(with_values, self._value_word or np.uint32),
+            cupy.zeros(rows * _WORD_BYTES // 4, np.uint32),
+        )

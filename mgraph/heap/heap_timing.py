@@ -143,8 +143,11 @@ def _sizes(keys: int, node: int, full: float) -> np.ndarray:
     if full == 1:
         return np.full(keys // node, node, np.uint32)
     random = np.random.default_rng(2)
-    count = 2 * keys // node + 16
-    sizes = np.where(random.random(count) < full, node, random.integers(1, node, count))
+    sizes = np.zeros(0, np.int64)
+    while sizes.sum() < keys:
+        count = keys // node + 16
+        drawn = np.where(random.random(count) < full, node, random.integers(1, node, count))
+        sizes = np.concatenate([sizes, drawn])
     sizes = sizes[: np.searchsorted(sizes.cumsum(), keys) + 1]
     sizes[-1] -= sizes.sum() - keys
     return sizes.astype(np.uint32)

@@ -172,10 +172,10 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
 
   // Nodes that wait until they fill a batch, which goes into the heap without its root.
   unsigned in_left = 0;
-  bool inserted = true;
   const auto insert = [&](unsigned count) {
     heap.sort(count);
-    inserted = heap.insert(count, true).done && inserted;
+    const bool done = heap.insert(count, true).done;
+    if (!done && threadIdx.x == 0) exchange_if(&all->ended, unsigned(going), unsigned(failed));
   };
   for (;;) {
     if (threadIdx.x == 0) {
@@ -190,7 +190,6 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       for (unsigned i = threadIdx.x; i < in_left; i += threads) heap.carried.move(i, left, i);
       __syncthreads();
       if (in_left) insert(in_left);
-      if (!inserted && threadIdx.x == 0) all->ended = failed;
       if (next == stop) return;
       in_left = 0;
       __syncthreads();

@@ -29,6 +29,7 @@ from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import OutOfMemoryError
+from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.instance import MOST_SUM
 from mgraph.knapsacks.problem import KnapsackProblem
@@ -224,13 +225,10 @@ def _collect(memory: Memory, state: np.void) -> None:
     keys, at = (array[:waiting].copy() for array in memory.heap)
     nodes = memory.nodes[at]
     alive = np.flatnonzero(nodes["bound"] > state["best"])
-    level, profit = nodes["step"][alive] >> 1, nodes["profit"][alive]
-    order = np.lexsort((-profit, nodes["weight"][alive], level))
-    alive, level, profit = alive[order], level[order], profit[order]
-    lifted = profit + level * (int(profit.max(initial=0)) + 1)  # a level's are above those before
-    above = np.ones(alive.size, bool)
-    above[1:] = lifted[1:] > np.maximum.accumulate(lifted)[:-1]
-    alive = alive[above]
+    level, age = ((nodes["step"] >> 1).astype(np.int64), at.astype(np.int64))
+    # Of equal ones the newest, as the table has it: it would have the other one dropped.
+    columns = (column[alive] for column in (level, nodes["weight"], nodes["profit"], age))
+    alive = alive[undominated(np, *columns)]
     alive = alive[np.argsort(keys[alive], kind="stable")]
     memory.heap[0][:waiting] = memory.heap[0][-1]  # as its slots beyond are
     memory.heap[0][: alive.size], memory.heap[1][: alive.size] = keys[alive], at[alive]

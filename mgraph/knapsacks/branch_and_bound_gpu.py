@@ -20,6 +20,7 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
+from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.problem import KnapsackProblem
 
@@ -106,7 +107,8 @@ class Search:
         )
         self.state = state.get().view(STATE)
         ended = int(self.state["ended"][0])
-        assert ended != FAILED
+        if ended == FAILED:
+            raise RuntimeError("the heap refused nodes that there should have been room for")
         return ended
 
     def _kernel(self, name: str) -> Any:
@@ -119,8 +121,8 @@ class Search:
         if nodes <= len(self._nodes):
             return
         made = int(self.state["made"][0])
-        room = min(2 * nodes, MOST_NODES)
-        if room < nodes or _NODE_BYTES * room > free_bytes():
+        room = min(2 * nodes, MOST_NODES, free_bytes() // _NODE_BYTES)
+        if room < nodes:
             raise OutOfMemoryError(
                 f"branch and bound has come to {made:,} nodes, and this GPU has no room for "
                 "more; use method dynamic_program"
@@ -134,18 +136,16 @@ class Search:
         import cupy
 
         keys, at = self._heap.items()
-        profit, weight, bound, last = self._nodes[at.astype(np.int64)].T
-        level = last >> 33
+        at = at.astype(np.int64)
+        profit, weight, bound, last = self._nodes[at].T
         alive = cupy.flatnonzero(bound > int(self.state["best"][0]))
-        order = cupy.lexsort(cupy.stack([-profit[alive], weight[alive], level[alive]]))
-        alive = alive[order]
-        level, profit = level[alive], profit[alive]
-        lifted = profit + level * (int(profit.max()) + 1 if alive.size else 0)
-        above = cupy.ones(alive.size, bool)
-        above[1:] = lifted[1:] > _largest_so_far(lifted)[:-1]
-        alive = alive[above]
+        columns = (column[alive] for column in (last >> 33, weight, profit, at))
+        alive = alive[undominated(cupy, *columns)]
         alive = alive[cupy.argsort(keys[alive])]
-        self._heap.refill(keys[alive], at[alive])
+        self._heap.refill(keys[alive], at[alive].astype(np.uint32))
+        self._table[:] = (
+            0  # of equal nodes it may remember one that is gone, not the one that is left
+        )
         self.state["pending"] = alive.size
         return int(alive.size)
 
@@ -196,12 +196,3 @@ def solve(
             left = search.collect() if collect else int(search.state["pending"][0])
             most_pending = max(COLLECT_AT, 2 * left)
     return search.found()
-
-
-def _largest_so_far(values: Any) -> Any:
-    """The running maximum."""
-    values, reach = values.copy(), 1
-    while reach < values.size:
-        values[reach:] = np.maximum(values[reach:], values[:-reach])
-        reach *= 2
-    return values

@@ -50,10 +50,11 @@ def knapsack(
 ) -> Knapsack:
     """Choose items of most profit whose weights are within the capacity.
 
-    profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``,
-    ``branch_and_bound``, or ``auto``, which is the first: it was faster on every instance that we
-    know, see BENCHMARKS.md. backend: of branch and bound, auto, cpu or gpu. key: what it looks at
-    first, the nodes of the largest bound, or of the most profit. collect: whether nodes that lead
+    profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``, on one
+    core, ``branch_and_bound``, or ``auto``: the dynamic program, which takes a second on instances
+    that a GPU takes a third of one for, see BENCHMARKS.md, or branch and bound if backend is gpu.
+    backend: auto, cpu or gpu. key: what branch and bound looks at first, the nodes of the largest
+    bound, or of the most profit. collect: whether nodes that lead
     to nothing better are taken out of its heap when that has grown. time_limit: seconds after which
     the best choice so far is given, with its bound.
     The profit is always the same, but for the time limit; which items have it may depend on the
@@ -62,8 +63,10 @@ def knapsack(
     """
     began = time.monotonic()
     instance = KnapsackInstance(profits, weights, capacity)
-    check_options(method, key, time_limit)
-    on = "cpu" if runs_on_cpu(method) else backends.resolve(backend)
+    check_options(method, backend, key, time_limit)
+    if method == "auto":
+        method = "branch_and_bound" if backend == "gpu" else "dynamic_program"
+    on = backends.resolve("cpu" if method == "dynamic_program" else backend)
     problem = KnapsackProblem(instance)
     chosen = problem.certain.copy()
     bound, nodes = problem.certain_profit, 0
@@ -80,25 +83,24 @@ def knapsack(
         optimal=profit == bound,
         bound=bound,
         nodes=nodes,
-        method="dynamic_program" if method == "auto" else method,
+        method=method,
         backend=on,
         seconds=time.monotonic() - began,
     )
 
 
-def check_options(method: str, key: str, time_limit: float | None) -> None:
+def check_options(method: str, backend: str, key: str, time_limit: float | None) -> None:
     """Raise UsageError for options that ``knapsack`` would not take."""
     if method not in METHODS:
         raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    if backend not in ("auto", "cpu", "gpu"):
+        raise UsageError(f"backend must be auto, cpu or gpu, and is {backend!r}")
+    if method == "dynamic_program" and backend == "gpu":
+        raise UsageError("dynamic_program runs on a CPU; branch_and_bound runs on a GPU")
     if key not in KEYS:
         raise UsageError(f"key must be one of {', '.join(KEYS)}, and is {key!r}")
     if time_limit is not None and not 0 <= time_limit < math.inf:
         raise UsageError(f"time_limit must be 0 seconds or more, and is {time_limit}")
-
-
-def runs_on_cpu(method: str) -> bool:
-    """Whether a method knows no GPU."""
-    return method != "branch_and_bound"
 
 
 def _solver(

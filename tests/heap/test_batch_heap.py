@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mgraph import UsageError
+from mgraph import OutOfMemoryError, UsageError
 from mgraph.heap import BatchHeap, batch_heap_cpu, key_order
 
 TYPES = key_order.KEY_TYPES
@@ -161,3 +161,23 @@ def test_values_must_go_with_keys():
     for count in (-1, 2.5, True):
         with pytest.raises(UsageError, match="count must be a whole number"):
             heap.pop(count)
+
+
+def test_no_room_leaves_the_heap_as_it_was(monkeypatch):
+    heap = BatchHeap("int32", values="int32", node=4, backend="cpu")
+    heap.push(np.arange(100, dtype=np.int32), np.arange(100, dtype=np.int32))
+    asked, empty = [], np.empty
+
+    def full(shape, *rest, **options):
+        if isinstance(shape, tuple) and shape[0] > 100:
+            asked.append(shape)
+            if len(asked) == 2:
+                raise MemoryError
+        return empty(shape, *rest, **options)
+
+    monkeypatch.setattr(np, "empty", full)
+    with pytest.raises(OutOfMemoryError, match="no room for 2,100 keys"):
+        heap.push(np.zeros(2000, np.int32), np.zeros(2000, np.int32))
+    monkeypatch.undo()
+    keys, values = heap.pop(200)
+    assert keys.tolist() == values.tolist() == list(range(100))

@@ -32,6 +32,10 @@ def test_batches_of_random_sizes():
     assert sizes.sum() == 1 << 16
     assert 0.4 < (sizes == 256).mean() < 0.6
     assert sizes.min() >= 1
+    for keys, node in ((1 << 22, 256), (1 << 26, 256), (1 << 24, 1024)):
+        few = _sizes(keys, node, 0.0)
+        assert few.sum() == keys
+        assert 1 <= few.min() <= few.max() < node
     assert (_sizes(1 << 12, 256, 1.0) == 256).all()
 
 

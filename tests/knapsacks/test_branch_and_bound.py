@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import OutOfMemoryError
 from mgraph.knapsacks import branch_and_bound_cpu, problem
+from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 from tests.knapsacks.test_instances import FOLDER, OPTIMA, needs_data
@@ -56,6 +57,51 @@ def test_instances_whose_optima_are_known():
     for row in rows:
         found = solved(read_knapsack(FOLDER / row["instance"]), **CPU)
         assert (found.profit, found.optimal) == (int(row["optimum"]), True), row["instance"]
+
+
+@pytest.mark.parametrize("seed", [295, 9984, 10232, 22252, 22479, 36862])
+def test_of_equal_nodes_the_one_is_left_that_the_table_has(seed, monkeypatch):
+    """Instances of many equal nodes, in tables so small that they do not know all of them."""
+    rng = np.random.default_rng(seed)
+    for name, value in (
+        ("STEPS", 1), ("TABLE", int(rng.choice([8, 32, 128, 1024]))),
+        ("COLLECT_AT", int(rng.choice([3, 5, 10, 20]))),
+    ):  # fmt: skip
+        monkeypatch.setattr(branch_and_bound_cpu, name, value)
+    items = int(rng.integers(20, 60))
+    weights = rng.integers(1, int(rng.choice([12, 30, 100])), items)
+    profits = weights + int(rng.choice([3, 10, 30])) + rng.integers(0, rng.choice([1, 2, 4]), items)
+    instance = KnapsackInstance(profits, weights, int(weights.sum() * rng.uniform(0.1, 0.6)))
+    found = solved(instance, key=["profit", "bound"][seed % 2 == 0], **CPU)
+    assert found.profit == solved(instance).profit
+
+
+@pytest.mark.parametrize("shift", [20, 40])
+def test_large_profits_are_collected(shift, monkeypatch):
+    monkeypatch.setattr(branch_and_bound_cpu, "COLLECT_AT", 20)
+    monkeypatch.setattr(branch_and_bound_cpu, "STEPS", 10)
+    for seed in range(20):
+        one = pisinger_instance("strongly_correlated", 40, 100, 500, seed=seed)
+        large = KnapsackInstance(one.profits << shift, one.weights, one.capacity)
+        assert solved(large, **CPU).profit == solved(one).profit << shift
+
+
+def test_undominated():
+    rng = np.random.default_rng(1)
+    for _ in range(300):
+        level, weight, profit = rng.integers(0, 4, (3, int(rng.integers(0, 30))))
+        profit = profit * (1 << 60)
+        age = rng.permutation(level.size)
+        left = {
+            i
+            for i in range(level.size)
+            if not any(
+                level[j] == level[i] and weight[j] <= weight[i] and profit[j] >= profit[i]
+                and ((weight[j], profit[j]) != (weight[i], profit[i]) or age[j] > age[i])
+                for j in range(level.size)
+            )
+        }  # fmt: skip
+        assert set(undominated(np, level, weight, profit, age).tolist()) == left
 
 
 def hard():

@@ -113,6 +113,8 @@ def test_a_time_limit_gives_the_best_so_far():
             "method must be one of auto, dynamic_program, branch_and_bound, and is 'luck'",
         ),
         ({"time_limit": -1}, "time_limit must be 0 seconds or more, and is -1"),
+        ({"backend": "tpu"}, "backend must be auto, cpu or gpu, and is 'tpu'"),
+        ({"method": "dynamic_program", "backend": "gpu"}, "dynamic_program runs on a CPU"),
         ({"key": "weight"}, "key must be one of bound, profit, and is 'weight'"),
         ({"time_limit": float("nan")}, "time_limit must be 0 seconds or more"),
     ],

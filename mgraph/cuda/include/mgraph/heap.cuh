@@ -216,8 +216,8 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
             found = load_acquire(&heap.counts->nodes);
             const unsigned nodes = unsigned(found);
             target = place(nodes + 1);
-            answer = heap.is_there(target / 2) ? possible : later;
-            if (nodes >= heap.capacity) answer = refused;
+            answer = refused;
+            if (nodes < heap.capacity) answer = heap.is_there(target / 2) ? possible : later;
           } while (answer == possible && !exchange_if(&heap.counts->nodes, found, found + 1));
           if (answer == possible) heap.reserve(target);
         }
