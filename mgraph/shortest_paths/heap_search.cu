@@ -21,6 +21,7 @@ using block_of_heap = heap_block<word_t, unsigned, K, threads>;
 // What became of an iteration, all blocks together.
 struct iteration_sums {
   unsigned updated, large;  // vertices that wait for the next one, and for all blocks
+  unsigned picked, unused;  // by the heaps
   u64 expanded, arcs, pushed, popped;
 };
 
@@ -204,22 +205,24 @@ class block_search {
 
 // The search. updated: two lists of n vertices, in the first of which are the sources, as
 // sums[0].updated says; their distances are 0. large: two lists, too. sums: three, all 0 but for
-// that. heaps: all blocks b with the same b % heaps have one, of `capacity` nodes; `most_waiting`
-// vertices fit into all together. many: up to so many vertices are expanded without a heap.
+// that. heaps: how many, each of `capacity` nodes; `most_waiting` vertices fit into all together.
+// many: up to so many vertices are expanded without a heap; `pops` batches are about as many.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     heap_search(const long long* indptr, const int* indices, const weight_t* weights, long long n,
                 key_t* distance, unsigned* stamps, int* updated, int* large, long long most_large,
                 word_t* keys, unsigned* values, heap_word* words, heap_counts* counts,
                 unsigned heaps, unsigned capacity, unsigned places, u64 most_waiting,
-                unsigned many, const int* targets, int target_count, int first_target,
+                unsigned many, unsigned pops, const int* targets, int target_count, int first_target,
                 key_t cutoff, iteration_sums* sums, u64* arrived, double* trace, u64 trace_rows,
                 u64* iterations) {
   extern __shared__ __align__(16) u64 shared[];
-  const unsigned mine = blockIdx.x % heaps;
-  const u64 rows = places + 2;
-  block_of_heap heap({keys + mine * rows * K, values + mine * rows * K, words + mine * rows,
-                      counts + mine, capacity, places},
-                     *reinterpret_cast<block_of_heap::scratch*>(shared));
+  const auto heap_number = [&](unsigned i) {
+    const u64 row = u64(i % heaps) * (places + 2);
+    __syncthreads();
+    return block_of_heap({keys + row * K, values + row * K, words + row, counts + i % heaps,
+                          capacity, places},
+                         *reinterpret_cast<block_of_heap::scratch*>(shared));
+  };
   block_search search({indptr, indices, weights}, distance, stamps,
                       *reinterpret_cast<block_search::scratch*>(
                           shared + (sizeof(block_of_heap::scratch) + 15) / 16 * 2));
@@ -227,7 +230,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   u64 in_heaps = 0;
   for (unsigned round = 0;; ++round) {
     const iteration_sums& last = sums[round % 3];
-    const unsigned found = fresh(&last.updated), hubs = fresh(&last.large);
+    unsigned found = fresh(&last.updated);
+    const unsigned hubs = fresh(&last.large);
     in_heaps += fresh(&last.pushed) - fresh(&last.popped);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       sums[(round + 2) % 3] = {};
@@ -251,47 +255,45 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
                  &now, search.target_bound(targets, target_count, first_target, cutoff));
     const bool at_once = (!in_heaps && found <= many) || in_heaps + found > most_waiting;
     if (!at_once) {
-      // Into the heaps, K vertices at a time; then each block takes the nearest of its heap.
-      for (u64 base = u64(blockIdx.x) * K; base < found; base += u64(gridDim.x) * K) {
-        const unsigned count = unsigned(min(u64(K), found - base));
-        for (unsigned i = threadIdx.x; i < count; i += threads) {
-          const int v = fresh(&list[base + i]);
-          heap.carried.keys[i] = word_t(fresh(&distance[v]));
-          heap.carried.values[i] = unsigned(v);
+      // Into the heaps, K vertices at a time; then the nearest out of them.
+      for (u64 i = blockIdx.x; i * K < found; i += gridDim.x) {
+        block_of_heap heap = heap_number(i + round);
+        const unsigned count = unsigned(min(u64(K), found - i * K));
+        for (unsigned j = threadIdx.x; j < count; j += threads) {
+          const int v = fresh(&list[i * K + j]);
+          heap.carried.keys[j] = word_t(fresh(&distance[v]));
+          heap.carried.values[j] = unsigned(v);
         }
         __syncthreads();
         heap.sort(count);
         const bool done = heap.insert(count, true).done;
         if (threadIdx.x == 0 && done) atomicAdd(&now.pushed, u64(count));
-        for (unsigned i = 0; i < each && !done; ++i) {  // its heap is full
-          const unsigned at = threadIdx.x + i * threads;
+        for (unsigned j = 0; j < each && !done; ++j) {  // the heap is full
+          const unsigned at = threadIdx.x + j * threads;
           search.keep(at < count ? int(heap.carried.values[at]) : 0, at < count);
         }
-        __syncthreads();
       }
       barrier.wait();
+      for (unsigned i = blockIdx.x; i < pops; i += gridDim.x) {
+        block_of_heap heap = heap_number(i + round);
+        const unsigned popped = heap.remove().count;
+        if (threadIdx.x == 0 && popped) atomicAdd(&now.popped, u64(popped));
+        for (unsigned j = threadIdx.x; j < popped; j += threads) {
+          const int v = int(heap.carried.values[j]);
+          // One that has come nearer since waits at that distance, too, or was expanded.
+          const bool current = fresh(&distance[v]) == key_t(heap.carried.keys[j]);
+          if (current) list[atomicAdd(&now.picked, 1u)] = v;
+        }
+      }
+      barrier.wait();
+      found = fresh(&now.picked);
     }
     for (unsigned i = 0; i < hubs; ++i) search.expand_large(fresh(&hub_list[i]));
-    if (at_once) {
-      const unsigned end = unsigned(u64(found) * (blockIdx.x + 1) / gridDim.x);
-      unsigned begin = unsigned(u64(found) * blockIdx.x / gridDim.x);
-      for (; begin < end; begin += threads) {
-        const bool there = begin + threadIdx.x < end;
-        search.expand(there ? fresh(&list[begin + threadIdx.x]) : 0, there);
-      }
-    } else {
-      const unsigned popped = heap.remove().count;
-      if (threadIdx.x == 0 && popped) atomicAdd(&now.popped, u64(popped));
-      int v[each];
-      bool there[each];
-      for (unsigned i = 0; i < each; ++i) {
-        const unsigned at = threadIdx.x + i * threads;
-        v[i] = at < popped ? int(heap.carried.values[at]) : 0;
-        // One that has come nearer since waits at that distance, too, or was expanded.
-        there[i] = at < popped && fresh(&distance[v[i]]) == key_t(heap.carried.keys[at]);
-      }
-      __syncthreads();
-      for (unsigned i = 0; i < each; ++i) search.expand(v[i], there[i]);
+    const unsigned end = unsigned(u64(found) * (blockIdx.x + 1) / gridDim.x);
+    for (unsigned begin = unsigned(u64(found) * blockIdx.x / gridDim.x); begin < end;
+         begin += threads) {
+      const bool there = begin + threadIdx.x < end;
+      search.expand(there ? fresh(&list[begin + threadIdx.x]) : 0, there);
     }
     search.finish();
     barrier.wait();

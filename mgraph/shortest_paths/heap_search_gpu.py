@@ -2,10 +2,10 @@
 
 Source: section 5.7.1 of "Accelerating concurrent heap on GPUs"; ``heap_search_cpu`` tells the
 method. The whole search is one launch of ``heap_search.cu``. An iteration has a barrier, and where
-the heap is used another one: all blocks put the vertices that came nearer into the heaps, then each
-takes a batch of the nearest and relaxes their arcs, a thread an arc. There are several heaps, since
-all that a heap does goes through its root; vertices are dealt to them, so that the nearest of each
-are about the nearest of all.
+the heap is used two more: blocks put the vertices that came nearer into the heaps, then some take
+batches of the nearest out, then all relax their arcs, a thread an arc. There are several heaps, a
+batch of each an iteration, since all that a heap does goes through its root; vertices are dealt to
+them in turn, so that the nearest of each are about the nearest of all.
 A vertex of many arcs is expanded by all blocks, an iteration later.
 Device bytes beside the graph and the distances, for n vertices and lengths of b bytes: 12 n, and in
 the heaps 4 n (4 + b), more by up to twice for places that stay empty.
@@ -25,9 +25,9 @@ from mgraph.shortest_paths.trace import FIELDS
 
 NODE, BLOCK_THREADS = 1024, 512
 LARGE = 4096  # arcs of a vertex beyond which all blocks share them
-BLOCKS_A_HEAP = 8
+MOST_HEAPS = 64
 ENTRIES = 2  # in the heaps, for each vertex
-_SUMS = 5  # words of 8 bytes of an iteration's sums
+_SUMS = 6  # words of 8 bytes of an iteration's sums
 _ROW = 5  # columns of the kernel's trace: expanded, arcs, updated, in the heaps, nanoseconds
 
 
@@ -82,7 +82,8 @@ class Searcher:
         degrees = graph.indptr[1:] - graph.indptr[:-1]
         self.most_large = int((degrees > LARGE).sum()) if graph.max_degree > LARGE else 0
         self.large = cupy.empty(2 * max(1, self.most_large), np.int32)
-        self.heaps = max(1, self.blocks // BLOCKS_A_HEAP) if n > many else 1
+        self.pops = max(1, min(-(-many // NODE), self.blocks))
+        self.heaps = min(self.pops, MOST_HEAPS) if n > many else 1
         wanted = ENTRIES * n if n > many else 1
         nodes = -(-wanted // (self.heaps * NODE)) + 2
         self.places = (1 << nodes.bit_length()) - 1
@@ -126,7 +127,8 @@ class Searcher:
             np.int64(graph.n), distance, self.stamps, self.updated, self.large,
             np.int64(self.most_large), self.keys, self.values, self.words, self.counts,
             np.uint32(self.heaps), np.uint32(self.places), np.uint32(self.places),
-            np.uint64(ENTRIES * graph.n), np.uint32(min(self.many, (1 << 32) - 1)), targets,
+            np.uint64(ENTRIES * graph.n), np.uint32(min(self.many, (1 << 32) - 1)),
+            np.uint32(self.pops), targets,
             np.int32(targets.size), np.int32(first_target),
             np.array(cutoff, self.length).view(key)[()], sums, cupy.zeros(1, np.uint64),
             0 if trace is None else trace, np.uint64(trace_rows), iterations,

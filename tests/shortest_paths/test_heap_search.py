@@ -93,7 +93,8 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
     updated[: len(sources)] = sources
     large = 3
     most_large = int((np.diff(graph.indptr) > large).sum())
-    sums = np.zeros(15, np.uint64)
+    pops = max(1, many // node)
+    sums = np.zeros(18, np.uint64)
     sums[0] = len(sources)
     iterations, trace = np.zeros(1, np.uint64), np.zeros((1000, 5))
     emulator.launch(
@@ -105,7 +106,8 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
          np.zeros(2 * most_large + 1, np.int32), np.int64(most_large),
          np.zeros(rows * node, f"u{length.itemsize}"), np.zeros(rows * node, np.uint32),
          aligned(rows * 8, np.uint32), aligned(heaps * 20, np.uint64), np.uint32(heaps),
-         np.uint32(places), np.uint32(places), np.uint64(10**6), np.uint32(many), targets,
+         np.uint32(places), np.uint32(places), np.uint64(10**6), np.uint32(many), np.uint32(pops),
+         targets,
          np.int32(targets.size), np.int32(first_target), np.array(cutoff, length).view(key)[()],
          sums, np.zeros(1, np.uint64), trace, np.uint64(len(trace)), iterations),
         shared=gpu.shared_bytes(length, node, threads), seed=seed,
@@ -144,3 +146,20 @@ def test_the_kernel_in_many_orders_of_events(dtype):
         ).distance  # fmt: skip
         np.testing.assert_array_equal(distance, expected, err_msg=f"seed {seed}")
     assert entered > 40
+
+
+@pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+def test_the_kernels_heap_saves_expansions():
+    """However many blocks there are."""
+    graph, nobody = grid(40), np.zeros(0, np.int32)
+    how = {"heaps": 1, "places": 127, "seed": 1}
+    sources, most = np.zeros(1, np.int32), np.iinfo(np.int32).max - 1
+    expanded = []
+    for many, blocks in ((32, 1), (32, 6), (10**6, 6)):
+        distance, trace = emulated(
+            graph, sources, nobody, False, most, many=many, blocks=blocks, **how
+        )
+        expanded.append(trace[:, 0].sum())
+        assert (distance == sssp(graph, 0, method="dijkstra", backend="cpu").distance).all()
+    assert expanded[0] < 0.6 * expanded[2]
+    assert expanded[1] < 0.6 * expanded[2]
