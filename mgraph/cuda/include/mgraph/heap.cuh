@@ -1,8 +1,7 @@
 // A heap of sorted nodes that many blocks work on at once: batch_heap_gpu.py explains the method.
 #pragma once
 
-#include <mgraph/heap_memory.cuh>
-#include <mgraph/sorted_items.cuh>
+#include <mgraph/heap_lists.cuh>
 
 namespace mgraph {
 
@@ -18,23 +17,31 @@ constexpr unsigned long long no_ticket = ~0ULL;
 
 // A block that works on a heap. Its operations take and give items in `carried`, sorted; all its
 // threads call them. K and `threads` are powers of two, threads <= K.
-template <class key_t, class value_t, unsigned K, unsigned threads> class heap_block {
-  using list = items<key_t, value_t>;
-  using memory = heap_memory<key_t, value_t, K>;
-  static constexpr unsigned root = memory::root, buffer = memory::buffer, each = K / threads;
+template <class key_t, class value_t, unsigned K, unsigned threads>
+class heap_block : public heap_lists<key_t, value_t, K, threads> {
+  using lists = heap_lists<key_t, value_t, K, threads>;
+  using typename lists::fetched;
+  using typename lists::list;
+  using typename lists::memory;
+  using lists::heap;
+  using lists::left;
+  using lists::right;
+  using lists::first_thread;
+  using lists::to_tell;
+  using lists::tell;
+  using lists::release;
+  using lists::load;
+  using lists::fetch;
+  using lists::put;
+  using lists::store;
+  using lists::in_order;
+  using lists::merge;
+  static constexpr unsigned root = memory::root, buffer = memory::buffer;
 
  public:
-  struct scratch {
-    key_t keys[3][K];
-    value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][6];
-  };
-
-  const list carried;
-
-  __device__ heap_block(const memory& heap, scratch& s)
-      : carried{s.keys[0], s.values[0]}, heap(heap), s(s), left{s.keys[1], s.values[1]},
-        right{s.keys[2], s.values[2]} {}
+  using lists::carried;
+  using lists::lists;
+  using typename lists::scratch;
 
   __device__ void sort(unsigned count) { sort_items<K, threads>(carried, count); }
 
@@ -100,82 +107,12 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_b
   }
 
  private:
-  const memory heap;
-  scratch& s;
-  const list left, right;
-  unsigned turn = 0;
-
-  __device__ static bool first_thread() { return threadIdx.x == 0; }
-  // What the first thread found, for all: it writes, then all tell and read. Two places take turns,
-  // so that a slow thread still reads while the first one writes for the next time.
-  __device__ unsigned long long* to_tell() { return s.told[turn % 2]; }
-  __device__ const unsigned long long* tell() {
-    __syncthreads();
-    return s.told[turn++ % 2];
-  }
-
   // By one thread, while the root is held.
   __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
   __device__ unsigned long long count_removed(unsigned long long count) {
     const unsigned long long before = heap.counts->removed;
     heap.counts->removed = before + count;
     return before;
-  }
-
-  // Lets a node go, after all that the block's threads did.
-  __device__ void release(unsigned node, node_state state) {
-    __syncthreads();
-    if (first_thread()) heap.let_go(node, state);
-  }
-
-  __device__ void load(const list& to, unsigned node, unsigned count = K) const {
-    const unsigned long long at = (unsigned long long)node * K;
-    for (unsigned i = threadIdx.x; i < count; i += threads) {
-      to.keys[i] = __ldcg(heap.keys + at + i);
-      if constexpr (has_values<value_t>) to.values[i] = __ldcg(heap.values + at + i);
-    }
-  }
-
-  // A node's K items in registers: until they are put somewhere there is time for other things.
-  struct fetched {
-    key_t keys[each];
-    value_t values[each];
-  };
-
-  __device__ fetched fetch(unsigned node) const {
-    const unsigned long long at = (unsigned long long)node * K + threadIdx.x;
-    fetched its;
-    for (unsigned i = 0; i < each; ++i) {
-      its.keys[i] = __ldcg(heap.keys + at + i * threads);
-      if constexpr (has_values<value_t>) its.values[i] = __ldcg(heap.values + at + i * threads);
-    }
-    return its;
-  }
-
-  __device__ static void put(const list& to, const fetched& its) {
-    for (unsigned i = 0; i < each; ++i) {
-      to.keys[threadIdx.x + i * threads] = its.keys[i];
-      if constexpr (has_values<value_t>) to.values[threadIdx.x + i * threads] = its.values[i];
-    }
-  }
-
-  __device__ void store(unsigned node, const list& from, unsigned count = K) const {
-    const unsigned long long at = (unsigned long long)node * K;
-    for (unsigned i = threadIdx.x; i < count; i += threads) {
-      heap.keys[at + i] = from.keys[i];
-      if constexpr (has_values<value_t>) heap.values[at + i] = from.values[i];
-    }
-  }
-
-  // Whether all of `low`, K items, stand before all of `high`.
-  __device__ static bool in_order(const list& low, const list& high) {
-    return !(high.keys[0] < low.keys[K - 1]);
-  }
-
-  // The first list gets the `low` smallest of both.
-  __device__ static void merge(const list& first, unsigned in_first, const list& second,
-                               unsigned in_second, unsigned low) {
-    merge_items<K, threads>(first, in_first, second, in_second, low);
   }
 
   // Deletes what the buffer has; the root is held, and empty.
