@@ -27,11 +27,14 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   using lists::left;
   using lists::right;
   using lists::first_thread;
+  using lists::second_thread;
+  using lists::third_thread;
   using lists::to_tell;
   using lists::tell;
   using lists::release;
   using lists::load;
   using lists::fetch;
+  using lists::fetch_if;
   using lists::put;
   using lists::store;
   using lists::in_order;
@@ -64,31 +67,35 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   __device__ heap_outcome remove() {
     if (first_thread()) to_tell()[0] = heap.take_root();
     if (!tell()[0]) return remove_buffered();
-    // Until the root's items come, one thread takes the last node, and another the children.
+    // Until the root's items come, one thread takes the last node, and two the children.
     const fetched its = fetch(root);
+    unsigned long long* const to_all = to_tell();
     if (first_thread()) {
-      unsigned long long* const told = to_tell();
-      told[0] = heap.take_count();
-      told[1] = __ldcg(&heap.counts->buffered);
-      told[2] = count_removed(K);
-      told[3] = next_ticket();
-      told[4] = told[0] > 1 ? take_last(place(unsigned(told[0]))) : root;
+      to_all[0] = heap.take_count();
+      to_all[1] = __ldcg(&heap.counts->buffered);
+      to_all[2] = count_removed(K);
+      to_all[3] = next_ticket();
+      to_all[4] = to_all[0] > 3 ? take_last(place(unsigned(to_all[0]))) : root;
     }
-    if (threadIdx.x == threads / 2) to_tell()[5] = heap.take_roots_children();
+    if (second_thread()) to_all[5] = heap.take_if_there(2);
+    if (third_thread()) to_all[6] = heap.take_if_there(3);
     const unsigned long long* const told = tell();
     const unsigned nodes = unsigned(told[0]), buffered = unsigned(told[1]);
-    const unsigned items_of_last = unsigned(told[4]);
-    unsigned children = unsigned(told[5]);
     const heap_outcome outcome{true, K, told[2], told[3]};
     if (nodes == 1) {
-      if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+      if (first_thread()) heap.last_has_left();
       release(root, node_empty);
     } else {
-      if (children == memory::not_tried) children = take_children(root);
-      load(carried, items_of_last);
-      if (!buffered) load_children(root, children);
-      release(place(nodes), node_empty);
-      if (first_thread()) atomicAdd(&heap.counts->nodes, last_leaves);
+      unsigned items_of_last = unsigned(told[4]), children = unsigned(told[5] | told[6] << 1);
+      const unsigned last = place(nodes);
+      if (nodes <= 3) {  // then a child is the last node, and held if it is there
+        if (first_thread()) to_tell()[0] = children & (last - 1) ? last : take_last(last);
+        items_of_last = unsigned(tell()[0]);
+        children &= ~(last - 1);
+      }
+      const fetched lasts = fetch(items_of_last), first = fetch_if(children & 1, 2),
+                    second = fetch_if(children & 2, 3);
+      put(carried, lasts);
       if (buffered) {
         load(left, buffer, buffered);
         __syncthreads();
@@ -97,7 +104,13 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
           store(buffer, left, buffered);
         }
         __syncthreads();
-        load_children(root, children);
+      }
+      put(left, first);
+      put(right, second);
+      __syncthreads();
+      if (third_thread()) {
+        heap.let_go(last, node_empty);
+        heap.last_has_left();
       }
       sink(children);
     }
@@ -141,7 +154,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       if (first_thread()) {
         unsigned long long* const told = to_tell();
         const unsigned long long buffered = __ldcg(&heap.counts->buffered);
-        const bool batch = buffered + count >= K;
+        const bool batch = count == K || buffered + count >= K;
         unsigned target = 0, answer = possible;
         if (batch && !there) {
           const unsigned long long found = load_acquire(&heap.counts->nodes);
@@ -279,24 +292,25 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   __device__ void go_down(unsigned target, unsigned node, fetched its) {
     for (;;) {
       const unsigned next = towards(target, node);
+      unsigned long long* const to_all = to_tell();
       if (first_thread()) {
-        bool wanted_here = heap.state(target) == node_target;
-        if (next == target) {
-          wanted_here = heap.exchange(target, node_target, node_in_use);
-        } else if (wanted_here) {
-          heap.take(next);
-        }
-        to_tell()[0] = wanted_here;
+        to_all[0] = next != target || heap.exchange(target, node_target, node_in_use);
+        if (next != target) heap.take(next);
       }
+      if (second_thread()) to_all[1] = next == target || heap.state(target) == node_target;
       put(left, its);
-      const bool wanted_here = tell()[0];
+      const unsigned long long* const told = tell();
+      const bool wanted_here = told[0] && told[1];
       if (wanted_here && next != target) its = fetch(next);
       if (!in_order(left, carried)) {
         merge(left, K, carried, K, K);
         store(node, left);
       }
       release(node, node_available);
-      if (!wanted_here) return deliver();
+      if (!wanted_here) {
+        if (next != target && first_thread()) heap.let_go(next);
+        return deliver();
+      }
       if (next == target) break;
       node = next;
     }
@@ -324,24 +338,10 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
     return heap.delivery();
   }
 
-  // Takes those of a node's children that are there, 1 and 2 added.
-  __device__ unsigned take_children(unsigned node) {
-    if (threadIdx.x == 0) to_tell()[0] = heap.take_if_there(2 * node);
-    if (threadIdx.x == threads / 2) to_tell()[1] = heap.take_if_there(2 * node + 1);
-    const unsigned long long* const told = tell();
-    return unsigned(told[0] | told[1] << 1);
-  }
-
-  __device__ void load_children(unsigned node, unsigned children) const {
-    if (children & 1) load(left, 2 * node);
-    if (children & 2) load(right, 2 * node + 1);
-  }
-
   // Puts what is carried, K items, into the root, which is held and has none, or below it. Those of
   // its children that are there, 1 and 2 added, are held, too, and their items loaded.
   __device__ void sink(unsigned children) {
     for (unsigned node = root;;) {
-      __syncthreads();
       const unsigned child = 2 * node;
       const bool there[2] = {bool(children & 1), bool(children & 2)};
       const bool before_left = !there[0] || in_order(carried, left);
@@ -358,15 +358,17 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       }
       // The smaller items of the children go up, the larger ones to the child that has the largest:
       // there they are no larger than what is below. What is carried goes on from the other child,
-      // whose own children are taken and loaded meanwhile.
+      // whose own children are taken, and their items come, meanwhile.
       unsigned way = there[0] ? 0 : 1;
       if (children == 3) way = left.keys[K - 1] > right.keys[K - 1];
       const list &up = way ? right : left, &down = way ? left : right;
       const unsigned next = child + way;
-      const unsigned below = take_children(next);
-      fetched first, second;
-      if (below & 1) first = fetch(2 * next);
-      if (below & 2) second = fetch(2 * next + 1);
+      if (first_thread()) to_tell()[0] = heap.take_if_there(2 * next);
+      if (second_thread()) to_tell()[1] = heap.take_if_there(2 * next + 1);
+      const unsigned long long* const told = tell();
+      const unsigned below = unsigned(told[0] | told[1] << 1);
+      const fetched first = fetch_if(below & 1, 2 * next);
+      const fetched second = fetch_if(below & 2, 2 * next + 1);
       if (children == 3 && !in_order(up, down)) {
         merge(up, K, down, K, K);
         store(child + 1 - way, down);
@@ -378,8 +380,9 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
         if (children == 3) heap.let_go(child + 1 - way);
         heap.let_go(node);
       }
-      if (below & 1) put(left, first);
-      if (below & 2) put(right, second);
+      put(left, first);
+      put(right, second);
+      __syncthreads();
       node = next;
       children = below;
     }

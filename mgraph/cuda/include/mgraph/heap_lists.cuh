@@ -18,7 +18,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][6];
+    unsigned long long told[2][7];
   };
 
   const list carried;
@@ -31,7 +31,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   const memory heap;
   const list left, right;
 
+  // Three that may wait for different words at a time, where there are so many warps.
   __device__ static bool first_thread() { return threadIdx.x == 0; }
+  __device__ static bool second_thread() { return threadIdx.x == threads / 2; }
+  __device__ static bool third_thread() { return threadIdx.x == threads / 4; }
   // What the first thread found, for all: it writes, then all tell and read. Two places take turns,
   // so that a slow thread still reads while the first one writes for the next time.
   __device__ unsigned long long* to_tell() { return s.told[turn % 2]; }
@@ -67,6 +70,12 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
       its.keys[i] = __ldcg(heap.keys + at + i * threads);
       if constexpr (has_values<value_t>) its.values[i] = __ldcg(heap.values + at + i * threads);
     }
+    return its;
+  }
+
+  __device__ fetched fetch_if(bool there, unsigned node) const {
+    fetched its{};
+    if (there) its = fetch(node);
     return its;
   }
 

@@ -50,7 +50,7 @@ __device__ inline unsigned towards(unsigned target, unsigned node) {
 // is the buffer: fewer than K items, none below the root's. The node after the last place is for
 // what an insertion gives a deletion. All words are node_empty at first.
 template <class key_t, class value_t, unsigned K> struct heap_memory {
-  static constexpr unsigned root = 1, buffer = 0, not_tried = 4;
+  static constexpr unsigned root = 1, buffer = 0;
 
   key_t* keys;
   value_t* values;
@@ -91,14 +91,6 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     }
   }
 
-  // Takes those of the root's children that are there, 1 and 2 added; but tries it only where none
-  // of them may be the last node, to one that holds the root and is about to count one fewer.
-  __device__ unsigned take_roots_children() const {
-    const unsigned long long found = load_acquire(&counts->nodes);
-    if (found & last_leaves || unsigned(found) < 4 || unsigned(found) > capacity) return not_tried;
-    return take_if_there(2) | take_if_there(3) << 1;
-  }
-
   // Takes the root, be it there or empty. Whether it is there. One block after another looks at the
   // root's word itself: many would be in each other's way.
   __device__ bool take_root() const {
@@ -125,6 +117,9 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
       if (exchange_if(&counts->nodes, nodes, nodes + last_leaves - 1)) return unsigned(nodes);
     }
   }
+
+  // Once a deletion has let the last node go.
+  __device__ void last_has_left() const { add_release(&counts->nodes, last_leaves); }
 
   // Makes a node a target, once a deletion that takes its old items has done so.
   __device__ void reserve(unsigned target) const {

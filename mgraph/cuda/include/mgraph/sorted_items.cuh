@@ -45,43 +45,43 @@ __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
 }
 
 // Of two sorted lists, of `size` items at most each, the first gets the `low` smallest items of
-// both and the second the others, sorted. Merge path (Green, McColl, Bader, ICS 2012): a thread
-// finds by bisection where its part of the merged list begins in each.
+// both and the second the others, sorted. An item's place is its own in its list, and as many more
+// as items of the other list go before it; a thread looks for several items' at once, by bisection.
+// That is fewer reads at the same bank than merge path makes, whose threads take runs of items.
 template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_items(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
-  constexpr unsigned part = (2 * size + threads - 1) / threads;
-  const unsigned all = in_first + in_second, begin = min(threadIdx.x * part, all);
-  const unsigned end = min(begin + part, all);
-  unsigned least = begin > in_second ? begin - in_second : 0, most = min(begin, in_first);
-  while (least < most) {
-    const unsigned middle = (least + most) / 2;
-    if (second.keys[begin - 1 - middle] < first.keys[middle]) {
-      most = middle;
-    } else {
-      least = middle + 1;
-    }
-  }
-  key_t keys[part];
-  value_t values[part];
-  unsigned i = least, j = begin - least;
+  constexpr unsigned each = size / threads;
+  key_t keys[2 * each];
+  value_t values[2 * each];
+  unsigned before[2 * each];
 #pragma unroll
-  for (unsigned k = 0; k < part; ++k) {
-    if (begin + k >= end) continue;
-    const bool of_second = i == in_first || (j < in_second && second.keys[j] < first.keys[i]);
-    const items<key_t, value_t>& from = of_second ? second : first;
-    const unsigned at = of_second ? j++ : i++;
-    keys[k] = from.keys[at];
-    if constexpr (has_values<value_t>) values[k] = from.values[at];
+  for (unsigned k = 0; k < 2 * each; ++k) {
+    const items<key_t, value_t>& own = k < each ? first : second;
+    const unsigned at = threadIdx.x + k % each * threads;
+    before[k] = 0;
+    if (at >= (k < each ? in_first : in_second)) continue;
+    keys[k] = own.keys[at];
+    if constexpr (has_values<value_t>) values[k] = own.values[at];
+  }
+#pragma unroll
+  for (unsigned step = size; step > 0; step /= 2) {
+#pragma unroll
+    for (unsigned k = 0; k < 2 * each; ++k) {
+      const unsigned at = before[k] + step;
+      if (at > (k < each ? in_second : in_first)) continue;
+      const key_t other = (k < each ? second : first).keys[at - 1];
+      if (k < each ? other < keys[k] : !(keys[k] < other)) before[k] = at;
+    }
   }
   __syncthreads();
 #pragma unroll
-  for (unsigned k = 0; k < part; ++k) {
-    const unsigned at = begin + k;
-    if (at >= end) continue;
-    const items<key_t, value_t>& to = at < low ? first : second;
-    to.keys[at < low ? at : at - low] = keys[k];
-    if constexpr (has_values<value_t>) to.values[at < low ? at : at - low] = values[k];
+  for (unsigned k = 0; k < 2 * each; ++k) {
+    const unsigned at = threadIdx.x + k % each * threads, to = at + before[k];
+    if (at >= (k < each ? in_first : in_second)) continue;
+    const items<key_t, value_t>& its = to < low ? first : second;
+    its.keys[to < low ? to : to - low] = keys[k];
+    if constexpr (has_values<value_t>) its.values[to < low ? to : to - low] = values[k];
   }
   __syncthreads();
 }

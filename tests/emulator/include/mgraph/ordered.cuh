@@ -14,6 +14,10 @@ inline void store_release(unsigned* word, unsigned value) {
   emulator::perhaps_leave();
 }
 
+inline void add_release(unsigned long long* word, unsigned long long more) {
+  atomicAdd(word, more);
+}
+
 inline unsigned compare_exchange(unsigned* word, unsigned expected, unsigned value) {
   return atomicCAS(word, expected, value);
 }
