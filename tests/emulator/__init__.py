@@ -19,7 +19,8 @@ from mgraph.cuda.source import INCLUDE
 
 HERE = Path(__file__).parent
 COMPILER = shutil.which("g++")
-ENDS = {1: "all threads wait for each other", 2: "threads go on for ever"}
+ENDS = {1: "all threads wait for each other", 2: "threads go on for ever",
+        3: "writes beyond its shared memory"}  # fmt: skip
 
 _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
 _STATIC = re.compile(r"__shared__ ([\w ]+) (\w+)((?:\[[^\]]+\])*);")

@@ -39,6 +39,9 @@ struct meeting {
   std::vector<int> waiting;
 };
 
+constexpr size_t beyond = 256;  // bytes after a block's dynamic shared memory, to be left alone
+constexpr char unused = char(0xAB);
+
 struct block {
   meeting all;
   std::vector<meeting> warps;
@@ -138,7 +141,7 @@ inline void prepare(unsigned grid, unsigned size, size_t shared) {
     prepare(its.all, size);
     its.warps.resize((size + 31) / 32);
     for (unsigned w = 0; w < its.warps.size(); ++w) prepare(its.warps[w], std::min(32u, size - 32 * w));
-    its.dynamic_shared.resize(shared + 16, char(0xAB));
+    its.dynamic_shared.resize(shared + 16 + beyond, unused);
     for (unsigned t = 0; t < size; ++t) {
       runnable.push_back(int(threads.size()));
       threads.push_back(std::make_unique<thread>());
@@ -155,7 +158,17 @@ inline void prepare(unsigned grid, unsigned size, size_t shared) {
   }
 }
 
-// 0, or 1 where threads wait for each other, or 2 where they never end.
+inline void* aligned(std::vector<char>& bytes) {
+  return reinterpret_cast<void*>((uintptr_t(bytes.data()) + 15) / 16 * 16);
+}
+
+inline bool wrote_beyond(block& its, size_t shared) {
+  const char* end = static_cast<char*>(aligned(its.dynamic_shared)) + shared;
+  return std::any_of(end, end + beyond, [](char byte) { return byte != unused; });
+}
+
+// 0, or 1 where threads wait for each other, or 2 where they never end, or 3 where a block has less
+// shared memory than it writes.
 inline int launch(unsigned grid, unsigned size, size_t shared, uint64_t seed,
                   std::function<void()> body) {
   random_state = seed * 0x9E3779B97F4A7C15 + 1;
@@ -177,12 +190,11 @@ inline int launch(unsigned grid, unsigned size, size_t shared, uint64_t seed,
     self().started = true;
     setcontext(&self().start);
   }
+  for (auto& its : blocks) {
+    if (wrote_beyond(*its, shared)) return 3;
+  }
   if (!runnable.empty()) return 2;
   return std::all_of(threads.begin(), threads.end(), [](auto& one) { return one->done; }) ? 0 : 1;
-}
-
-inline void* aligned(std::vector<char>& bytes) {
-  return reinterpret_cast<void*>((uintptr_t(bytes.data()) + 15) / 16 * 16);
 }
 
 inline void* dynamic_shared() { return aligned(self().its_block->dynamic_shared); }

@@ -20,6 +20,8 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
     value_t values[3][has_values<value_t> ? K : 1];
     unsigned long long told[2][7];
   };
+  static constexpr unsigned item_bytes = sizeof(key_t) + has_values<value_t> * sizeof(value_t);
+  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 128, "as the host counts it, less 32");
 
   const list carried;
 
