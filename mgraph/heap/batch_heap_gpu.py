@@ -45,8 +45,9 @@ from mgraph.cuda.source import Source, multiprocessors
 from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
-COUNT_WORDS = 20  # of heap_counts, 8 bytes each
+COUNT_WORDS = 36  # of heap_counts, 8 bytes each
 BUFFERED, REMOVED = 8, 9  # which of them
+SPARE_ROWS = 10  # of heap_memory, a node each, beside its places
 _WORD_BYTES = 32
 _AVAILABLE = 1  # a node's word, where nobody works on it
 _C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
@@ -255,7 +256,7 @@ class Heap:
         """Keys, values and words of so many places."""
         import cupy
 
-        rows = places + 2
+        rows = places + SPARE_ROWS
         with_values = rows * self._node if self._value_word else 0
         return (
             cupy.empty(rows * self._node, self._word),

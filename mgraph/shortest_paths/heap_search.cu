@@ -217,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
                 u64* iterations) {
   extern __shared__ __align__(16) u64 shared[];
   const auto heap_number = [&](unsigned i) {
-    const u64 row = u64(i % heaps) * (places + 2);
+    const u64 row = u64(i % heaps) * (places + block_of_heap::memory::spare_rows);
     __syncthreads();
     return block_of_heap({keys + row * K, values + row * K, words + row, counts + i % heaps,
                           capacity, places},

@@ -87,7 +87,7 @@ class Searcher:
         wanted = ENTRIES * n if n > many else 1
         nodes = -(-wanted // (self.heaps * NODE)) + 2
         self.places = (1 << nodes.bit_length()) - 1
-        rows = (self.places + 2) * self.heaps
+        rows = (self.places + batch_heap_gpu.SPARE_ROWS) * self.heaps
         self.keys = cupy.empty(rows * NODE, f"u{self.length.itemsize}")
         self.values = cupy.empty(rows * NODE, np.uint32)
         self.words = cupy.empty(rows * 8, np.uint32)

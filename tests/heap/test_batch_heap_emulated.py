@@ -20,7 +20,7 @@ class Memory:
     def __init__(self, node, capacity, places=None):
         self.node, self.places = node, places or (1 << capacity.bit_length()) - 1
         self.capacity = capacity
-        rows = self.places + 2
+        rows = self.places + batch_heap_gpu.SPARE_ROWS
         self.keys = np.zeros(rows * node, WORD)
         self.values = np.zeros(rows * node, WORD)
         self.words = aligned(rows * 8, np.uint32)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
+from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths import heap_search_gpu as gpu
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
@@ -86,7 +87,7 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
     length = length_dtype(graph)
     key, n = key_dtype(length), graph.n
     weight = str(length) if graph.weights is None else str(graph.weights.dtype)
-    rows = (places + 2) * heaps
+    rows = (places + batch_heap_gpu.SPARE_ROWS) * heaps
     distance = np.full(n, infinity_of(length), length)
     distance[sources] = 0
     updated = np.zeros(2 * n, np.int32)
@@ -105,7 +106,7 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
          distance.view(key), np.zeros(n, np.uint32), updated,
          np.zeros(2 * most_large + 1, np.int32), np.int64(most_large),
          np.zeros(rows * node, f"u{length.itemsize}"), np.zeros(rows * node, np.uint32),
-         aligned(rows * 8, np.uint32), aligned(heaps * 20, np.uint64), np.uint32(heaps),
+         aligned(rows * 8, np.uint32), aligned(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64), np.uint32(heaps),
          np.uint32(places), np.uint32(places), np.uint64(10**6), np.uint32(many), np.uint32(pops),
          targets,
          np.int32(targets.size), np.int32(first_target), np.array(cutoff, length).view(key)[()],

@@ -22,7 +22,6 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   using lists = heap_lists<key_t, value_t, K, threads>;
   using typename lists::fetched;
   using typename lists::list;
-  using typename lists::memory;
   using lists::heap;
   using lists::left;
   using lists::right;
@@ -39,11 +38,11 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   using lists::store;
   using lists::in_order;
   using lists::merge;
-  static constexpr unsigned root = memory::root, buffer = memory::buffer;
 
  public:
   using lists::carried;
   using lists::lists;
+  using typename lists::memory;
   using typename lists::scratch;
 
   __device__ void sort(unsigned count) { sort_items<K, threads>(carried, count); }
@@ -65,17 +64,31 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
 
   // Deletes the K smallest items, or all where there are fewer.
   __device__ heap_outcome remove() {
-    if (first_thread()) to_tell()[0] = heap.take_root();
-    if (!tell()[0]) return remove_buffered();
-    // Until the root's items come, one thread takes the last node, and two the children.
+    unsigned number;  // the first thread's
+    if (first_thread()) {
+      number = heap.take_number();
+      heap.wait_in_line(number, 0);
+      to_tell()[0] = heap.take_root();
+    }
+    if (!tell()[0]) {
+      if (first_thread()) heap.call(number + 1);
+      return remove_buffered();
+    }
+    // Until the root's items come, one thread looks for others to put into their place: those of an
+    // insertion that waits, or else of the last node. Two take the children.
     const fetched its = fetch(root);
     unsigned long long* const to_all = to_tell();
     if (first_thread()) {
-      to_all[0] = heap.take_count();
       to_all[1] = __ldcg(&heap.counts->buffered);
       to_all[2] = count_removed(K);
       to_all[3] = next_ticket();
-      to_all[4] = to_all[0] > 3 ? take_last(place(unsigned(to_all[0]))) : root;
+      const bool offered = heap.accept(number + 1, to_all[3] + 1);
+      if (offered) next_ticket();
+      heap.call(number + 1 + offered);
+      to_all[0] = offered ? 0 : heap.take_count();
+      to_all[4] = offered         ? heap.offered(number + 1)
+                  : to_all[0] > 3 ? take_last(place(unsigned(to_all[0])))
+                                  : root;
     }
     if (second_thread()) to_all[5] = heap.take_if_there(2);
     if (third_thread()) to_all[6] = heap.take_if_there(3);
@@ -87,8 +100,8 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       release(root, node_empty);
     } else {
       unsigned items_of_last = unsigned(told[4]), children = unsigned(told[5] | told[6] << 1);
-      const unsigned last = place(nodes);
-      if (nodes <= 3) {  // then a child is the last node, and held if it is there
+      const unsigned last = nodes ? place(nodes) : 0;
+      if (last && last <= 3) {  // then a child is the last node, and held if it is there
         if (first_thread()) to_tell()[0] = children & (last - 1) ? last : take_last(last);
         items_of_last = unsigned(tell()[0]);
         children &= ~(last - 1);
@@ -108,7 +121,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       put(left, first);
       put(right, second);
       __syncthreads();
-      if (third_thread()) {
+      if (last && third_thread()) {
         heap.let_go(last, node_empty);
         heap.last_has_left();
       }
@@ -120,6 +133,8 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   }
 
  private:
+  static constexpr unsigned root = memory::root, buffer = memory::buffer;
+
   // By one thread, while the root is held.
   __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
   __device__ unsigned long long count_removed(unsigned long long count) {
@@ -147,8 +162,10 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   __device__ heap_outcome insert_from_above(unsigned count) {
     enum { later, refused, possible };
     for (;;) {
-      if (first_thread()) to_tell()[0] = heap.take_root();
-      const bool there = tell()[0];
+      bool there;
+      if (const unsigned long long ticket = take_root_or_give(count == K, there)) {
+        return {true, 0, 0, ticket - 1};
+      }
       fetched its;
       if (there) its = fetch(root);
       if (first_thread()) {
@@ -204,6 +221,38 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
     }
   }
 
+  // Takes the root, be it there or not, unless a deletion just before takes what is carried, if it
+  // may: then the insertion's ticket, and 1.
+  __device__ unsigned long long take_root_or_give(bool may_give, bool& there) {
+    unsigned number;  // the first thread's
+    int before;
+    if (first_thread()) {
+      number = heap.take_number();
+      before = heap.wait_in_line(number, may_give ? int(most_offers) - 2 : 0);
+      to_tell()[0] = before > 0 && heap.may_offer(number);
+      to_tell()[1] = number;
+    }
+    const unsigned long long* told = tell();
+    const bool offers = told[0];
+    if (offers) {
+      store(heap.offered(unsigned(told[1])), carried);
+      __syncthreads();
+    }
+    if (first_thread()) {
+      if (offers) heap.offer(number);
+      if (before > 0) before = heap.wait_in_line(number, 0);
+      const unsigned long long ticket = offers ? heap.withdraw(number) : 0;
+      to_tell()[0] = before < 0 ? ticket + 1 : 0;
+      if (before == 0) {
+        to_tell()[1] = heap.take_root();
+        heap.call(number + 1);
+      }
+    }
+    told = tell();
+    there = told[1];
+    return told[0];
+  }
+
   // Adds what is carried to the buffer, where it has room; the root is held.
   __device__ void put_into_buffer(unsigned count, unsigned buffered, bool root_is_there) {
     const unsigned all = buffered + count;
@@ -228,6 +277,8 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   }
 
   __device__ heap_outcome insert_from_below() {
+    if (first_thread()) to_tell()[0] = heap.is_wanted();
+    if (tell()[0]) return insert_from_above(K);  // where a deletion may take what is carried
     if (first_thread()) {
       const unsigned long long found = atomicAdd(&heap.counts->nodes, 1ULL);
       if (unsigned(found) >= heap.capacity) {

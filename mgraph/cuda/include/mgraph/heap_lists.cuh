@@ -11,10 +11,10 @@ namespace mgraph {
 template <class key_t, class value_t, unsigned K, unsigned threads> class heap_lists {
  protected:
   using list = items<key_t, value_t>;
-  using memory = heap_memory<key_t, value_t, K>;
   static constexpr unsigned each = K / threads;
 
  public:
+  using memory = heap_memory<key_t, value_t, K>;
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];

@@ -52,7 +52,7 @@ template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_items(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
   constexpr unsigned each = size / threads;
-  key_t keys[2 * each];
+  key_t keys[2 * each] = {};
   value_t values[2 * each];
   unsigned before[2 * each];
 #pragma unroll
@@ -69,9 +69,10 @@ __device__ void merge_items(const items<key_t, value_t>& first, unsigned in_firs
 #pragma unroll
     for (unsigned k = 0; k < 2 * each; ++k) {
       const unsigned at = before[k] + step;
-      if (at > (k < each ? in_second : in_first)) continue;
-      const key_t other = (k < each ? second : first).keys[at - 1];
-      if (k < each ? other < keys[k] : !(keys[k] < other)) before[k] = at;
+      const bool there = at <= (k < each ? in_second : in_first);
+      const key_t other = (k < each ? second : first).keys[there ? at - 1 : 0];
+      const bool goes_before = k < each ? other < keys[k] : !(keys[k] < other);
+      before[k] = there & goes_before ? at : before[k];  // without branches: all reads at once
     }
   }
   __syncthreads();
