@@ -105,7 +105,7 @@ class synchronous_heap {
     return !(high.keys[0] < low.keys[K - 1]);
   }
   __device__ static void order(const list& low, const list& high) {
-    if (!in_order(low, high)) merge_items<K, threads>(low, K, high, K, K);
+    if (!in_order(low, high)) merge_full_lists<K, threads>(low, high);
   }
 
   // The larger keys go on to the node returned; 0: all have arrived.

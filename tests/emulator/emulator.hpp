@@ -283,6 +283,9 @@ template <class T> T __shfl_up_sync(unsigned, T value, unsigned by) {
 template <class T> T __shfl_down_sync(unsigned, T value, unsigned by) {
   return emulator::of_lane(value, int(threadIdx.x % 32 + by));
 }
+template <class T> T __shfl_xor_sync(unsigned, T value, unsigned by) {
+  return emulator::of_lane(value, int(threadIdx.x % 32 ^ by));
+}
 inline unsigned __ballot_sync(unsigned, int vote) {
   const auto& all = emulator::of_warp(vote != 0);
   unsigned votes = 0;

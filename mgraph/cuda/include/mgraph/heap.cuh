@@ -354,7 +354,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       const bool wanted_here = told[0] && told[1];
       if (wanted_here && next != target) its = fetch(next);
       if (!in_order(left, carried)) {
-        merge(left, K, carried, K, K);
+        merge(left, carried);
         store(node, left);
       }
       release(node, node_available);
@@ -421,10 +421,10 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       const fetched first = fetch_if(below & 1, 2 * next);
       const fetched second = fetch_if(below & 2, 2 * next + 1);
       if (children == 3 && !in_order(up, down)) {
-        merge(up, K, down, K, K);
+        merge(up, down);
         store(child + 1 - way, down);
       }
-      if (!in_order(up, carried)) merge(up, K, carried, K, K);
+      if (!in_order(up, carried)) merge(up, carried);
       store(node, up);
       __syncthreads();
       if (first_thread()) {

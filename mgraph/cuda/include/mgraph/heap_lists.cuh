@@ -101,10 +101,14 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
     return !(high.keys[0] < low.keys[K - 1]);
   }
 
-  // The first list gets the `low` smallest of both.
+  // The first list gets the K smallest of both, which have K each,
+  __device__ static void merge(const list& first, const list& second) {
+    merge_full_lists<K, threads>(first, second);
+  }
+  // or, where they may have fewer, the `low` smallest.
   __device__ static void merge(const list& first, unsigned in_first, const list& second,
                                unsigned in_second, unsigned low) {
-    merge_items<K, threads>(first, in_first, second, in_second, low);
+    merge_lists<K, threads>(first, in_first, second, in_second, low);
   }
 
  private:

@@ -44,12 +44,75 @@ __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
   }
 }
 
+// Of two sorted lists of `size` items each, the first gets the smallest `size` of both, and the
+// second the others, sorted: Batcher's bitonic merging network on both as one list, the second from
+// its end on. A thread has several items in registers, which are `apart` from each other, for as
+// many steps of the network as these allow; at last, lanes of a warp compare theirs.
+template <unsigned size, unsigned threads, class key_t, class value_t>
+__device__ void merge_full_lists(const items<key_t, value_t>& first,
+                                 const items<key_t, value_t>& second) {
+  constexpr unsigned each = 2 * size / threads, lanes = threads < 32 ? threads : 32;
+  key_t keys[each];
+  value_t values[each];
+#pragma unroll
+  for (unsigned apart = threads, next; apart > 0; apart = next) {
+    next = apart == lanes ? 0 : max(apart / each, lanes);
+    const unsigned begin = threadIdx.x / apart * apart * each + threadIdx.x % apart;
+#pragma unroll
+    for (unsigned k = 0; k < each; ++k) {
+      const unsigned at = begin + k * apart;
+      const items<key_t, value_t>& its = at < size ? first : second;
+      const unsigned from = at < size ? at : apart == threads ? 2 * size - 1 - at : at - size;
+      keys[k] = its.keys[from];
+      if constexpr (has_values<value_t>) values[k] = its.values[from];
+    }
+#pragma unroll
+    for (unsigned reach = each / 2; reach > 0; reach /= 2) {
+#pragma unroll
+      for (unsigned k = 0; k < each; ++k) {
+        if (k & reach) continue;
+        const bool swap = keys[k + reach] < keys[k];
+        const key_t low = swap ? keys[k + reach] : keys[k];
+        keys[k + reach] = swap ? keys[k] : keys[k + reach];
+        keys[k] = low;
+        if constexpr (has_values<value_t>) {
+          const value_t its = swap ? values[k + reach] : values[k];
+          values[k + reach] = swap ? values[k] : values[k + reach];
+          values[k] = its;
+        }
+      }
+    }
+#pragma unroll
+    for (unsigned reach = apart == lanes ? lanes / 2 : 0; reach > 0; reach /= 2) {
+      const bool upper = threadIdx.x & reach;
+#pragma unroll
+      for (unsigned k = 0; k < each; ++k) {
+        const key_t other = __shfl_xor_sync(~0u >> (32 - lanes), keys[k], reach);
+        const bool take = upper ? keys[k] < other : other < keys[k];
+        keys[k] = take ? other : keys[k];
+        if constexpr (has_values<value_t>) {
+          const value_t its = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
+          values[k] = take ? its : values[k];
+        }
+      }
+    }
+    if (apart == threads) __syncthreads();  // the second list was read from its end
+#pragma unroll
+    for (unsigned k = 0; k < each; ++k) {
+      const unsigned at = begin + k * apart;
+      const items<key_t, value_t>& its = at < size ? first : second;
+      its.keys[at < size ? at : at - size] = keys[k];
+      if constexpr (has_values<value_t>) its.values[at < size ? at : at - size] = values[k];
+    }
+    __syncthreads();
+  }
+}
+
 // Of two sorted lists, of `size` items at most each, the first gets the `low` smallest items of
 // both and the second the others, sorted. An item's place is its own in its list, and as many more
-// as items of the other list go before it; a thread looks for several items' at once, by bisection.
-// That is fewer reads at the same bank than merge path makes, whose threads take runs of items.
+// as items of the other list go before it, found by bisection.
 template <unsigned size, unsigned threads, class key_t, class value_t>
-__device__ void merge_items(const items<key_t, value_t>& first, unsigned in_first,
+__device__ void merge_lists(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
   constexpr unsigned each = size / threads;
   key_t keys[2 * each] = {};
@@ -64,15 +127,13 @@ __device__ void merge_items(const items<key_t, value_t>& first, unsigned in_firs
     keys[k] = own.keys[at];
     if constexpr (has_values<value_t>) values[k] = own.values[at];
   }
-#pragma unroll
   for (unsigned step = size; step > 0; step /= 2) {
 #pragma unroll
     for (unsigned k = 0; k < 2 * each; ++k) {
       const unsigned at = before[k] + step;
-      const bool there = at <= (k < each ? in_second : in_first);
-      const key_t other = (k < each ? second : first).keys[there ? at - 1 : 0];
-      const bool goes_before = k < each ? other < keys[k] : !(keys[k] < other);
-      before[k] = there & goes_before ? at : before[k];  // without branches: all reads at once
+      if (at > (k < each ? in_second : in_first)) continue;
+      const key_t other = (k < each ? second : first).keys[at - 1];
+      if (k < each ? other < keys[k] : !(keys[k] < other)) before[k] = at;
     }
   }
   __syncthreads();
