@@ -133,13 +133,14 @@ class synchronous_heap {
       return 0;
     }
     unsigned way = has_left ? 0 : 1;
+    if (has_left && has_right) way = left.keys[K - 1] > right.keys[K - 1];
+    const list up = either(way, right, left), down = either(way, left, right);
     if (has_left && has_right) {
-      way = left.keys[K - 1] > right.keys[K - 1];
-      order(way ? right : left, way ? left : right);
-      store(node_at(child + 1 - way), way ? left : right);
+      order(up, down);
+      store(node_at(child + 1 - way), down);
     }
-    order(way ? right : left, carried);
-    store(node_at(node), way ? right : left);
+    order(up, carried);
+    store(node_at(node), up);
     return child + way;
   }
 };

@@ -277,7 +277,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     const unsigned total = in_left + kept;
     for (unsigned base = 0; base < total; base += K) {
       const bool full = total - base >= K;
-      const auto& to = full ? heap.carried : left;
+      const auto to = either(full, heap.carried, left);
       if (base == 0 && full) {
         for (unsigned i = threadIdx.x; i < in_left; i += threads) to.move(i, left, i);
       }

@@ -412,7 +412,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       // whose own children are taken, and their items come, meanwhile.
       unsigned way = there[0] ? 0 : 1;
       if (children == 3) way = left.keys[K - 1] > right.keys[K - 1];
-      const list &up = way ? right : left, &down = way ? left : right;
+      const list up = either(way, right, left), down = either(way, left, right);
       const unsigned next = child + way;
       if (first_thread()) to_tell()[0] = heap.take_if_there(2 * next);
       if (second_thread()) to_tell()[1] = heap.take_if_there(2 * next + 1);

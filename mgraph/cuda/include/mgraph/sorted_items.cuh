@@ -18,6 +18,13 @@ template <class key_t, class value_t> struct items {
   }
 };
 
+// One of two lists: not a reference to one, for which both would have to be in memory.
+template <class key_t, class value_t>
+__device__ items<key_t, value_t> either(bool this_one, const items<key_t, value_t>& one,
+                                        const items<key_t, value_t>& other) {
+  return {this_one ? one.keys : other.keys, this_one ? one.values : other.values};
+}
+
 // Sorts `count` items, at most `size`, a power of two: Batcher's bitonic network, in the form in
 // which every comparator puts the smaller item first, so that what is missing counts as largest.
 template <unsigned size, unsigned threads, class key_t, class value_t>
@@ -61,7 +68,7 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
       const unsigned at = begin + k * apart;
-      const items<key_t, value_t>& its = at < size ? first : second;
+      const items<key_t, value_t> its = either(at < size, first, second);
       const unsigned from = at < size ? at : apart == threads ? 2 * size - 1 - at : at - size;
       keys[k] = its.keys[from];
       if constexpr (has_values<value_t>) values[k] = its.values[from];
@@ -100,7 +107,7 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
       const unsigned at = begin + k * apart;
-      const items<key_t, value_t>& its = at < size ? first : second;
+      const items<key_t, value_t> its = either(at < size, first, second);
       its.keys[at < size ? at : at - size] = keys[k];
       if constexpr (has_values<value_t>) its.values[at < size ? at : at - size] = values[k];
     }
@@ -141,7 +148,7 @@ __device__ void merge_lists(const items<key_t, value_t>& first, unsigned in_firs
   for (unsigned k = 0; k < 2 * each; ++k) {
     const unsigned at = threadIdx.x + k % each * threads, to = at + before[k];
     if (at >= (k < each ? in_first : in_second)) continue;
-    const items<key_t, value_t>& its = to < low ? first : second;
+    const items<key_t, value_t> its = either(to < low, first, second);
     its.keys[to < low ? to : to - low] = keys[k];
     if constexpr (has_values<value_t>) its.values[to < low ? to : to - low] = values[k];
   }
