@@ -84,7 +84,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       to_all[3] = next_ticket();
       const bool offered = heap.accept(number + 1, to_all[3] + 1);
       if (offered) next_ticket();
-      heap.call(number + 1 + offered);
+      to_all[7] = number + 1 + offered;
       to_all[0] = offered ? 0 : heap.take_count();
       to_all[4] = offered         ? heap.offered(number + 1)
                   : to_all[0] > 3 ? take_last(place(unsigned(to_all[0])))
@@ -96,9 +96,13 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
     const unsigned nodes = unsigned(told[0]), buffered = unsigned(told[1]);
     const heap_outcome outcome{true, K, told[2], told[3]};
     if (nodes == 1) {
-      if (first_thread()) heap.last_has_left();
+      if (first_thread()) {
+        heap.call(unsigned(told[7]));
+        heap.last_has_left();
+      }
       release(root, node_empty);
     } else {
+      const unsigned next_number = unsigned(told[7]);
       unsigned items_of_last = unsigned(told[4]), children = unsigned(told[5] | told[6] << 1);
       const unsigned last = nodes ? place(nodes) : 0;
       if (last && last <= 3) {  // then a child is the last node, and held if it is there
@@ -121,9 +125,12 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       put(left, first);
       put(right, second);
       __syncthreads();
-      if (last && third_thread()) {
-        heap.let_go(last, node_empty);
-        heap.last_has_left();
+      if (third_thread()) {
+        heap.call(next_number);
+        if (last) {
+          heap.let_go(last, node_empty);
+          heap.last_has_left();
+        }
       }
       sink(children);
     }
@@ -175,7 +182,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
         unsigned target = 0, answer = possible;
         if (batch && !there) {
           const unsigned long long found = load_acquire(&heap.counts->nodes);
-          const bool first = !unsigned(found) && exchange_if(&heap.counts->nodes, found, found + 1);
+          const bool first = !unsigned(found) && heap.add_to_count(found);
           answer = first ? possible : later;
         } else if (batch) {
           unsigned long long found;
@@ -185,7 +192,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
             target = place(nodes + 1);
             answer = refused;
             if (nodes < heap.capacity) answer = heap.is_there(target / 2) ? possible : later;
-          } while (answer == possible && !exchange_if(&heap.counts->nodes, found, found + 1));
+          } while (answer == possible && !heap.add_to_count(found));
           if (answer == possible) heap.reserve(target);
         }
         if (answer == possible && !(batch && count == K)) {
@@ -243,12 +250,11 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       if (before > 0) before = heap.wait_in_line(number, 0);
       const unsigned long long ticket = offers ? heap.withdraw(number) : 0;
       to_tell()[0] = before < 0 ? ticket + 1 : 0;
-      if (before == 0) {
-        to_tell()[1] = heap.take_root();
-        heap.call(number + 1);
-      }
+      to_tell()[1] = before == 0 && heap.take_root();
+      to_tell()[2] = number + 1;
     }
     told = tell();
+    if (!told[0] && third_thread()) heap.call(unsigned(told[2]));
     there = told[1];
     return told[0];
   }
@@ -380,9 +386,9 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   // or where the insertion that was to bring them there has put them.
   __device__ unsigned take_last(unsigned last) const {
     for (unsigned old;;) {
-      old = compare_exchange(heap.word(last), node_available, node_marked);
+      old = compare_take(heap.word(last), node_available, node_marked);
       if (old == node_available) return last;
-      if (old == node_target && heap.exchange(last, node_target, node_marked)) break;
+      if (old == node_target && exchange_if(heap.word(last), node_target, node_marked)) break;
     }
     while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
     heap.counts->delivered = 0;
@@ -400,7 +406,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       if (before_left && before_right) {
         store(node, carried);
         __syncthreads();
-        if (first_thread()) {
+        if (third_thread()) {
           if (there[0]) heap.let_go(child);
           if (there[1]) heap.let_go(child + 1);
           heap.let_go(node);
@@ -424,16 +430,22 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
         merge(up, down);
         store(child + 1 - way, down);
       }
-      if (!in_order(up, carried)) merge(up, carried);
-      store(node, up);
-      __syncthreads();
-      if (first_thread()) {
-        if (children == 3) heap.let_go(child + 1 - way);
-        heap.let_go(node);
+      if (in_order(up, carried)) {
+        __syncthreads();  // all have seen it: a thread may now change its part of the lists
+      } else {
+        merge(up, carried);
       }
+      store(node, up);
       put(left, first);
       put(right, second);
       __syncthreads();
+      if (third_thread()) {
+        if (children == 3) {
+          heap.let_go_of_both(node, child + 1 - way);
+        } else {
+          heap.let_go(node);
+        }
+      }
       node = next;
       children = below;
     }

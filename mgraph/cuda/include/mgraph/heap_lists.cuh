@@ -18,10 +18,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][7];
+    unsigned long long told[2][8];
   };
   static constexpr unsigned item_bytes = sizeof(key_t) + has_values<value_t> * sizeof(value_t);
-  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 128, "as the host counts it, less 32");
+  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 144, "as the host counts it, less 16");
 
   const list carried;
 
@@ -45,10 +45,11 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
     return s.told[turn++ % 2];
   }
 
-  // Lets a node go, after all that the block's threads did.
+  // Lets a node go, after all that the block's threads did. That takes the third thread some time, in
+  // which the first two may take others.
   __device__ void release(unsigned node, node_state state) {
     __syncthreads();
-    if (first_thread()) heap.let_go(node, state);
+    if (third_thread()) heap.let_go(node, state);
   }
 
   __device__ void load(const list& to, unsigned node, unsigned count = K) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mgraph/ordered.cuh>
+#include <mgraph/relaxed.cuh>
 
 namespace mgraph {
 
@@ -79,8 +80,13 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   __device__ void let_go(unsigned node, node_state state = node_available) const {
     store_release(word(node), state);
   }
+  __device__ void let_go_of_both(unsigned one, unsigned other) const {
+    __threadfence();
+    store_relaxed(word(one), node_available);
+    store_relaxed(word(other), node_available);
+  }
   __device__ bool exchange(unsigned node, node_state from, node_state to) const {
-    return exchange_if(word(node), from, to);
+    return compare_take(word(node), from, to) == unsigned(from);
   }
   // Whether a node has items, or will have without this block.
   __device__ bool is_there(unsigned node) const {
@@ -97,7 +103,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   __device__ bool take_if_there(unsigned node) const {
     if (node > places) return false;
     for (;;) {
-      const unsigned old = compare_exchange(word(node), node_available, node_in_use);
+      const unsigned old = compare_take(word(node), node_available, node_in_use);
       if (old != node_in_use) return old == node_available;
       __nanosleep(20);
     }
@@ -122,7 +128,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   // Takes the root, be it there or empty. Whether it is there.
   __device__ bool take_root() const {
     for (;;) {
-      const unsigned old = compare_exchange(word(root), node_available, node_in_use);
+      const unsigned old = compare_take(word(root), node_available, node_in_use);
       if (old == node_available) return true;
       if (old == node_empty && exchange(root, node_empty, node_in_use)) return false;
     }
@@ -156,8 +162,13 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     for (;;) {
       const unsigned long long nodes = load_acquire(&counts->nodes);
       if (unsigned(nodes) > capacity) continue;
-      if (exchange_if(&counts->nodes, nodes, nodes + last_leaves - 1)) return unsigned(nodes);
+      const unsigned long long fewer = nodes + last_leaves - 1;
+      if (compare_take(&counts->nodes, nodes, fewer) == nodes) return unsigned(nodes);
     }
+  }
+
+  __device__ bool add_to_count(unsigned long long found) const {
+    return compare_take(&counts->nodes, found, found + 1) == found;
   }
 
   // Once a deletion has let the last node go.

@@ -25,28 +25,36 @@ __device__ __forceinline__ void add_release(unsigned long long* word, unsigned l
   asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(more) : "memory");
 }
 
-// What the word was: where that is `expected`, it is `value` now.
-__device__ __forceinline__ unsigned compare_exchange(unsigned* word, unsigned expected,
-                                                     unsigned value) {
+// What the word was: where that is `expected`, it is `value` now. For a word that is taken: what
+// others did before they let it go is seen.
+__device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expected,
+                                                 unsigned value) {
   unsigned old;
-  asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"
+  asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], %2, %3;"
                : "=r"(old)
                : "l"(word), "r"(expected), "r"(value)
                : "memory");
   return old;
 }
 
-// Whether the word was `expected`, and is `value` now.
-__device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
-  return compare_exchange(word, expected, value) == expected;
-}
-
-__device__ __forceinline__ bool exchange_if(unsigned long long* word, unsigned long long expected,
-                                            unsigned long long value) {
+__device__ __forceinline__ unsigned long long compare_take(unsigned long long* word,
+                                                           unsigned long long expected,
+                                                           unsigned long long value) {
   unsigned long long old;
-  asm volatile("atom.acq_rel.gpu.global.cas.b64 %0, [%1], %2, %3;"
+  asm volatile("atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3;"
                : "=l"(old)
                : "l"(word), "l"(expected), "l"(value)
+               : "memory");
+  return old;
+}
+
+// Whether the word was `expected`, and is `value` now. Releases, too: who takes it then sees what
+// this block did. That is slower.
+__device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
+  unsigned old;
+  asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"
+               : "=r"(old)
+               : "l"(word), "r"(expected), "r"(value)
                : "memory");
   return old == expected;
 }

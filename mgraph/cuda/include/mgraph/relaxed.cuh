@@ -15,6 +15,10 @@ __device__ __forceinline__ long long load_relaxed(const long long* address) {
   return value;
 }
 
+__device__ __forceinline__ void store_relaxed(unsigned* address, unsigned value) {
+  asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
+}
+
 __device__ __forceinline__ void store_relaxed(int* address, int value) {
   asm volatile("st.relaxed.gpu.global.b32 [%0], %1;" ::"l"(address), "r"(value) : "memory");
 }

@@ -59,19 +59,23 @@ template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_full_lists(const items<key_t, value_t>& first,
                                  const items<key_t, value_t>& second) {
   constexpr unsigned each = 2 * size / threads, lanes = threads < 32 ? threads : 32;
+  const unsigned thread = threadIdx.x % threads;  // which is all that the compiler knows of it
   key_t keys[each];
   value_t values[each];
 #pragma unroll
   for (unsigned apart = threads, next; apart > 0; apart = next) {
     next = apart == lanes ? 0 : max(apart / each, lanes);
-    const unsigned begin = threadIdx.x / apart * apart * each + threadIdx.x % apart;
+    const unsigned begin = thread / apart * apart * each + thread % apart;
+    const auto list_of = [&](unsigned k) {
+      return either(apart == threads ? k < each / 2 : begin < size, first, second);
+    };
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      const unsigned at = begin + k * apart;
-      const items<key_t, value_t> its = either(at < size, first, second);
-      const unsigned from = at < size ? at : apart == threads ? 2 * size - 1 - at : at - size;
-      keys[k] = its.keys[from];
-      if constexpr (has_values<value_t>) values[k] = its.values[from];
+      const unsigned at = (begin + k * apart) % size;
+      const bool from_end = apart == threads && k >= each / 2;
+      const items<key_t, value_t> its = list_of(k);
+      keys[k] = its.keys[from_end ? size - 1 - at : at];
+      if constexpr (has_values<value_t>) values[k] = its.values[from_end ? size - 1 - at : at];
     }
 #pragma unroll
     for (unsigned reach = each / 2; reach > 0; reach /= 2) {
@@ -91,25 +95,27 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
     }
 #pragma unroll
     for (unsigned reach = apart == lanes ? lanes / 2 : 0; reach > 0; reach /= 2) {
-      const bool upper = threadIdx.x & reach;
+      const bool upper = thread & reach;
 #pragma unroll
       for (unsigned k = 0; k < each; ++k) {
         const key_t other = __shfl_xor_sync(~0u >> (32 - lanes), keys[k], reach);
-        const bool take = upper ? keys[k] < other : other < keys[k];
-        keys[k] = take ? other : keys[k];
         if constexpr (has_values<value_t>) {
           const value_t its = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
+          const bool take = (upper ? keys[k] : other) < (upper ? other : keys[k]);
+          keys[k] = take ? other : keys[k];
           values[k] = take ? its : values[k];
+        } else {
+          keys[k] = upper ? max(keys[k], other) : min(keys[k], other);
         }
       }
     }
     if (apart == threads) __syncthreads();  // the second list was read from its end
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      const unsigned at = begin + k * apart;
-      const items<key_t, value_t> its = either(at < size, first, second);
-      its.keys[at < size ? at : at - size] = keys[k];
-      if constexpr (has_values<value_t>) its.values[at < size ? at : at - size] = values[k];
+      const unsigned at = (begin + k * apart) % size;
+      const items<key_t, value_t> its = list_of(k);
+      its.keys[at] = keys[k];
+      if constexpr (has_values<value_t>) its.values[at] = values[k];
     }
     __syncthreads();
   }

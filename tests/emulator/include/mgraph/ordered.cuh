@@ -18,7 +18,7 @@ inline void add_release(unsigned long long* word, unsigned long long more) {
   atomicAdd(word, more);
 }
 
-inline unsigned compare_exchange(unsigned* word, unsigned expected, unsigned value) {
+template <class T> T compare_take(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value);
 }
 

@@ -8,7 +8,7 @@ template <class T> T load_relaxed(const T* address) {
   return *static_cast<const volatile T*>(address);
 }
 
-template <class T> void store_relaxed(T* address, T value) {
+template <class T> void store_relaxed(T* address, decltype(T()) value) {
   emulator::perhaps_leave();
   *static_cast<volatile T*>(address) = value;
 }
