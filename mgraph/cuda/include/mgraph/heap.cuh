@@ -66,12 +66,18 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   __device__ heap_outcome remove() {
     unsigned number;  // the first thread's
     if (first_thread()) {
-      number = heap.take_number();
-      heap.wait_in_line(number, 0);
+      number = line().take_number();
+      const bool sits = line().wait_for_seat(number);
+      if (sits) line().sit(number, heap_line::deletion);
+      line().wait(number, 0);
+      if (sits) line().stand_up(number);
       to_tell()[0] = heap.take_root();
     }
     if (!tell()[0]) {
-      if (first_thread()) heap.call(number + 1);
+      if (first_thread()) {
+        if (line().sits(number - 1, heap_line::offer)) line().sit(number - 1, heap_line::declined);
+        line().call(number + 1);
+      }
       return remove_buffered();
     }
     // Until the root's items come, one thread looks for others to put into their place: those of an
@@ -82,11 +88,14 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       to_all[1] = __ldcg(&heap.counts->buffered);
       to_all[2] = count_removed(K);
       to_all[3] = next_ticket();
-      const bool offered = heap.accept(number + 1, to_all[3] + 1);
-      if (offered) next_ticket();
-      to_all[7] = number + 1 + offered;
-      to_all[0] = offered ? 0 : heap.take_count();
-      to_all[4] = offered         ? heap.offered(number + 1)
+      const unsigned long long next = to_all[3] + 1;
+      const bool before = line().accept(number - 1, next);
+      const bool behind = !before && line().accept(number + 1, next);
+      if (before || behind) next_ticket();
+      to_all[7] = number + (behind ? 2 : 1);
+      to_all[0] = before || behind ? 0 : heap.take_count();
+      to_all[4] = before          ? heap.offered(number - 1)
+                  : behind        ? heap.offered(number + 1)
                   : to_all[0] > 3 ? take_last(place(unsigned(to_all[0])))
                                   : root;
     }
@@ -97,7 +106,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
     const heap_outcome outcome{true, K, told[2], told[3]};
     if (nodes == 1) {
       if (first_thread()) {
-        heap.call(unsigned(told[7]));
+        line().call(unsigned(told[7]));
         heap.last_has_left();
       }
       release(root, node_empty);
@@ -126,7 +135,7 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       put(right, second);
       __syncthreads();
       if (third_thread()) {
-        heap.call(next_number);
+        line().call(next_number);
         if (last) {
           heap.let_go(last, node_empty);
           heap.last_has_left();
@@ -141,6 +150,8 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
 
  private:
   static constexpr unsigned root = memory::root, buffer = memory::buffer;
+
+  __device__ heap_line& line() const { return heap.counts->line; }
 
   // By one thread, while the root is held.
   __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
@@ -168,11 +179,15 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
 
   __device__ heap_outcome insert_from_above(unsigned count) {
     enum { later, refused, possible };
-    for (;;) {
-      bool there;
-      if (const unsigned long long ticket = take_root_or_give(count == K, there)) {
-        return {true, 0, 0, ticket - 1};
+    for (bool may_give = count == K;;) {
+      unsigned long long ticket;
+      const unsigned got = take_root_or_give(may_give, ticket);
+      if (got == given) return {true, 0, 0, ticket};
+      if (got == not_wanted) {
+        may_give = false;
+        continue;
       }
+      const bool there = got == root_there;
       fetched its;
       if (there) its = fetch(root);
       if (first_thread()) {
@@ -228,15 +243,15 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
     }
   }
 
-  // Takes the root, be it there or not, unless a deletion just before takes what is carried, if it
-  // may: then the insertion's ticket, and 1.
-  __device__ unsigned long long take_root_or_give(bool may_give, bool& there) {
+  // Takes the root, be it there or not, unless a deletion accepts the K items that are carried, if
+  // it may: then the insertion is done, and has its ticket. A deletion that finds no root declines.
+  enum root_or_given : unsigned { root_there, root_empty, given, not_wanted };
+
+  __device__ unsigned take_root_or_give(bool may_give, unsigned long long& ticket) {
     unsigned number;  // the first thread's
-    int before;
     if (first_thread()) {
-      number = heap.take_number();
-      before = heap.wait_in_line(number, may_give ? int(most_offers) - 2 : 0);
-      to_tell()[0] = before > 0 && heap.may_offer(number);
+      number = line().take_number();
+      to_tell()[0] = may_give && line().wait_for_seat(number);
       to_tell()[1] = number;
     }
     const unsigned long long* told = tell();
@@ -246,17 +261,25 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
       __syncthreads();
     }
     if (first_thread()) {
-      if (offers) heap.offer(number);
-      if (before > 0) before = heap.wait_in_line(number, 0);
-      const unsigned long long ticket = offers ? heap.withdraw(number) : 0;
-      to_tell()[0] = before < 0 ? ticket + 1 : 0;
-      to_tell()[1] = before == 0 && heap.take_root();
-      to_tell()[2] = number + 1;
+      if (offers) line().sit(number, heap_line::offer);
+      const bool is_called = line().wait(number, 0) == 0;
+      const bool lets_go_first = is_called && offers && line().sits(number + 1, heap_line::deletion);
+      if (lets_go_first) line().call(number + 1);
+      unsigned got = given;
+      if (!is_called || lets_go_first) {
+        if (!line().is_accepted(number)) got = not_wanted;
+        to_tell()[2] = line().ticket(number);
+      }
+      if (offers) line().stand_up(number);
+      if (is_called && !lets_go_first) got = heap.take_root() ? root_there : root_empty;
+      to_tell()[0] = got;
+      to_tell()[1] = number + 1;
     }
     told = tell();
-    if (!told[0] && third_thread()) heap.call(unsigned(told[2]));
-    there = told[1];
-    return told[0];
+    const unsigned got = unsigned(told[0]);
+    if (got <= root_empty && third_thread()) line().call(unsigned(told[1]));
+    ticket = told[2];
+    return got;
   }
 
   // Adds what is carried to the buffer, where it has room; the root is held.
@@ -283,8 +306,8 @@ class heap_block : public heap_lists<key_t, value_t, K, threads> {
   }
 
   __device__ heap_outcome insert_from_below() {
-    if (first_thread()) to_tell()[0] = heap.is_wanted();
-    if (tell()[0]) return insert_from_above(K);  // where a deletion may take what is carried
+    if (first_thread()) to_tell()[0] = line().is_empty();
+    if (!tell()[0]) return insert_from_above(K);  // where a deletion may accept what is carried
     if (first_thread()) {
       const unsigned long long found = atomicAdd(&heap.counts->nodes, 1ULL);
       if (unsigned(found) >= heap.capacity) {

@@ -1,6 +1,7 @@
 // A heap of sorted nodes in device memory, and what a thread does with its nodes' words and counts.
 #pragma once
 
+#include <mgraph/heap_line.cuh>
 #include <mgraph/ordered.cuh>
 #include <mgraph/relaxed.cuh>
 
@@ -19,13 +20,6 @@ struct alignas(32) heap_word {
   unsigned state;
 };
 
-// K items of an insertion that waits for the root, for a deletion just before it.
-struct heap_offer {
-  unsigned number;            // who offers, and 1; 0: nobody
-  unsigned long long ticket;  // the insertion's turn, if a deletion has taken the items
-};
-constexpr unsigned most_offers = 8;
-
 // All 0 at first. Who holds the root may change `removed` and `tickets`, and `buffered`.
 struct heap_counts {
   // Nodes that there are or will be: insertions add theirs beforehand. Above bit 32, how often a
@@ -34,10 +28,7 @@ struct heap_counts {
   alignas(32) unsigned delivered;  // 1: an insertion that was asked has put its items into the root
   alignas(32) unsigned long long buffered;
   unsigned long long removed, tickets;
-  // Who wants the root takes a number, and waits until it is called.
-  alignas(32) unsigned number;
-  alignas(32) unsigned called;
-  heap_offer offers[most_offers];  // number n's is at n % most_offers
+  heap_line line;
 };
 
 static_assert(sizeof(heap_counts) == 288);
@@ -57,10 +48,10 @@ __device__ inline unsigned towards(unsigned target, unsigned node) {
 
 // In device memory. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node 0
 // is the buffer: fewer than K items, none below the root's. After the last place come a row for
-// what an insertion gives the deletion that asks, and one for each offer: spare_rows in all, with
-// the buffer. All words are node_empty at first.
+// what an insertion gives the deletion that asks, and one for each seat in the line: spare_rows in
+// all, with the buffer. All words are node_empty at first.
 template <class key_t, class value_t, unsigned K> struct heap_memory {
-  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + most_offers;
+  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + line_seats;
 
   key_t* keys;
   value_t* values;
@@ -70,9 +61,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
 
   __device__ unsigned delivery() const { return places + 1; }
-  __device__ unsigned offered(unsigned number) const {
-    return places + 2 + number % most_offers;
-  }
+  __device__ unsigned offered(unsigned number) const { return places + 2 + number % line_seats; }
 
   // The following are for one thread.
   __device__ unsigned* word(unsigned node) const { return &words[node].state; }
@@ -109,22 +98,6 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     }
   }
 
-  __device__ unsigned take_number() const { return atomicAdd(&counts->number, 1u); }
-  __device__ void call(unsigned number) const { store_release(&counts->called, number); }
-  // Whether anybody waits for the root.
-  __device__ bool is_wanted() const {
-    return load_acquire(&counts->called) != load_acquire(&counts->number);
-  }
-  // Waits until no more than `most` numbers are to be called before one. Returns how many are; less
-  // than 0 where it has been left out.
-  __device__ int wait_in_line(unsigned number, int most) const {
-    for (;;) {
-      const int before = int(number - load_acquire(&counts->called));
-      if (before <= most) return before;
-      __nanosleep(min(50 * before, 1000));
-    }
-  }
-
   // Takes the root, be it there or empty. Whether it is there.
   __device__ bool take_root() const {
     for (;;) {
@@ -132,28 +105,6 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
       if (old == node_available) return true;
       if (old == node_empty && exchange(root, node_empty, node_in_use)) return false;
     }
-  }
-
-  __device__ heap_offer& offer_of(unsigned number) const {
-    return counts->offers[number % most_offers];
-  }
-  __device__ bool may_offer(unsigned number) const {
-    return !load_acquire(&offer_of(number).number);
-  }
-  __device__ void offer(unsigned number) const {
-    store_release(&offer_of(number).number, number + 1);
-  }
-  // By one that was offered, or its number called: its turn, if it was accepted.
-  __device__ unsigned long long withdraw(unsigned number) const {
-    const unsigned long long ticket = __ldcg(&offer_of(number).ticket);
-    store_release(&offer_of(number).number, 0);
-    return ticket;
-  }
-  // By one that holds the root, before it calls the next number: whether that one's items are its.
-  __device__ bool accept(unsigned number, unsigned long long ticket) const {
-    if (load_acquire(&offer_of(number).number) != number + 1) return false;
-    offer_of(number).ticket = ticket;
-    return true;
   }
 
   // Counts one node fewer, which is then to be taken. Returns how many there were. What is more

@@ -8,9 +8,9 @@ template <class T> T load_acquire(const T* word) {
   return *static_cast<const volatile T*>(word);
 }
 
-inline void store_release(unsigned* word, unsigned value) {
+template <class T> void store_release(T* word, decltype(T()) value) {
   emulator::perhaps_leave();
-  *static_cast<volatile unsigned*>(word) = value;
+  *static_cast<volatile T*>(word) = value;
   emulator::perhaps_leave();
 }
 
