@@ -65,7 +65,7 @@ def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[s
 
 def shared_bytes(word: Any, value_word: Any, node: int) -> int:
     """What a block needs: three nodes' keys and values, and a few words."""
-    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 160
+    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 112 + 16
 
 
 def places_of(nodes: int) -> np.ndarray:

@@ -156,8 +156,7 @@ def test_a_gpu_finds_the_same_profit(kind, key):
 @pytest.mark.gpu
 def test_profits_of_more_than_32_bits():
     instance = pisinger_instance("strongly_correlated", 100, 100, 500)
-    large = KnapsackInstance(instance.profits << 32, instance.weights << 20,
-                             instance.capacity << 20)  # fmt: skip
+    large = KnapsackInstance(instance.profits << 32, instance.weights, instance.capacity)
     found = solved(large, method="branch_and_bound", backend="gpu")
     assert found.optimal
     assert found.profit == solved(instance).profit << 32

@@ -1,10 +1,10 @@
 // The line of blocks that want a heap's root. Each takes a number, and waits until it is called.
 //
-// A deletion needs items to put into the place of those that it takes. The last node's are far away,
-// and an insertion that stands beside the deletion in the line has some, too. So insertions near the
-// front offer what they carry, and say so where they sit; the deletion behind such an insertion, or
-// before it, accepts, and the insertion is done without the root. An insertion whose number is
-// called lets the deletion behind it go first.
+// A deletion needs items to put into the place of those that it takes. The last node's are far
+// away, and an insertion that stands beside the deletion in the line has some, too. So insertions
+// near the front offer what they carry, and say so where they sit; the deletion behind such an
+// insertion, or before it, accepts, and the insertion is done without the root. An insertion whose
+// number is called lets the deletion behind it go first.
 #pragma once
 
 #include <mgraph/ordered.cuh>
@@ -62,8 +62,8 @@ struct heap_line {
     return __ldcg(&seats[number % line_seats].ticket);
   }
 
-  // By a deletion that holds the root, and has not called anybody yet: whether the insertion of that
-  // number, beside it, offers what it carries. Then it has the ticket, and is done.
+  // By a deletion that holds the root, and has not called anybody yet: whether the insertion of
+  // that number, beside it, offers what it carries. Then it has the ticket, and is done.
   __device__ bool accept(unsigned number, unsigned long long ticket) {
     if (!sits(number, offer)) return false;
     seats[number % line_seats].ticket = ticket;

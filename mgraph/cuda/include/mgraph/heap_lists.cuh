@@ -1,10 +1,33 @@
-// The three lists that a block has in shared memory, and how items come into them and out again.
+// What insertions into a heap and deletions have in common: the three lists that a block has in
+// shared memory, how items come into them and out again, and how its threads tell each other.
 #pragma once
 
 #include <mgraph/heap_memory.cuh>
 #include <mgraph/sorted_items.cuh>
 
 namespace mgraph {
+
+// What an operation came to.
+struct heap_outcome {
+  bool done;                  // an insertion: false where there was no room, and nothing changed
+  unsigned count;             // a deletion's items
+  unsigned long long first;   // how many items were deleted before them
+  unsigned long long ticket;  // its turn at the root; `no_ticket` where it did not need it
+};
+
+constexpr unsigned long long no_ticket = ~0ULL;
+
+// What some of a block's threads find out for all: they write their parts of `is`, then it is told.
+template <class T> struct finding {
+  static_assert(sizeof(T) <= 48, "has a place");
+  T& is;
+
+  __device__ explicit finding(void* place) : is(*static_cast<T*>(place)) {}
+  __device__ T told() const {
+    __syncthreads();
+    return is;
+  }
+};
 
 // Of a block that works on a heap; all its threads call what is here. K and `threads` are powers of
 // two, threads <= K.
@@ -18,10 +41,10 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long told[2][8];
+    unsigned long long found[2][6];
   };
   static constexpr unsigned item_bytes = sizeof(key_t) + has_values<value_t> * sizeof(value_t);
-  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 144, "as the host counts it, less 16");
+  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 112, "as the host counts it");
 
   const list carried;
 
@@ -30,6 +53,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
         right{s.keys[2], s.values[2]}, s(s) {}
 
  protected:
+  static constexpr unsigned root = memory::root, buffer = memory::buffer;
   const memory heap;
   const list left, right;
 
@@ -37,16 +61,22 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   __device__ static bool first_thread() { return threadIdx.x == 0; }
   __device__ static bool second_thread() { return threadIdx.x == threads / 2; }
   __device__ static bool third_thread() { return threadIdx.x == threads / 4; }
-  // What the first thread found, for all: it writes, then all tell and read. Two places take turns,
-  // so that a slow thread still reads while the first one writes for the next time.
-  __device__ unsigned long long* to_tell() { return s.told[turn % 2]; }
-  __device__ const unsigned long long* tell() {
-    __syncthreads();
-    return s.told[turn++ % 2];
+  // Where a finding stands. Two places take turns, so that a slow thread still reads one while
+  // others write the next.
+  __device__ void* next_place() { return s.found[turn++ % 2]; }
+  template <class find_t> __device__ auto first_thread_finds(find_t find) {
+    finding<decltype(find())> its(next_place());
+    if (first_thread()) its.is = find();
+    return its.told();
   }
 
-  // Lets a node go, after all that the block's threads did. That takes the third thread some time, in
-  // which the first two may take others.
+  __device__ heap_line& line() const { return heap.counts->line; }
+
+  // By one thread, while the root is held.
+  __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
+
+  // Lets a node go, after all that the block's threads did. That takes the third thread some time,
+  // in which the first two may take others.
   __device__ void release(unsigned node, node_state state) {
     __syncthreads();
     if (third_thread()) heap.let_go(node, state);
