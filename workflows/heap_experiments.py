@@ -8,7 +8,8 @@ heaps take 2^29 keys; here --keys, by default as many on a GPU and 2^22 on CPUs,
 its twin on one core, and figures 13, 14 and 19 are left out. OUT has for each a table,
 NAME.parquet, a plot of a figure, NAME.png, and all tables in tables.md.
 
-table_1    heaps: the concurrent one, the synchronous one, a binary one, by the order of the keys
+table_1    heaps by the order of the keys: the concurrent one, the synchronous one, and one on one
+           core, of single keys, 2^24 of them at most
 table_3    shortest paths without and with the heap: time and vertices expanded, in each --graph,
            or in two that are made
 table_5    knapsacks: branch and bound on one core and on a GPU, without and with collecting, of
@@ -36,7 +37,7 @@ from mgraph.io.folder import writing_file
 KEYS = {"gpu": 1 << 29, "cpu": 1 << 22}
 NODE = 1024
 CONCURRENT = {"gpu": ("top_down", "bottom_up"), "cpu": ("batch",)}
-OTHERS = {"gpu": ("synchronous", "binary"), "cpu": ("binary",)}
+OTHERS = {"gpu": ("synchronous", "sequential"), "cpu": ("sequential",)}
 KINDS = ("strongly_correlated", "almost_strongly_correlated", "even_odd", "subset_sum")
 ON_GPU = ("figure_13", "figure_14", "figure_19")
 
@@ -57,7 +58,7 @@ class Experiments:
 
     def seconds(self, heap: str, keys: int = 0, **how: Any) -> Any:
         """What ``mgraph.heap_seconds`` says; of one core with fewer keys, and once."""
-        repeats = 1 if heap == "binary" else self.repeats
+        repeats = 1 if heap == "sequential" else self.repeats
         found = mgraph.heap_seconds(heap, keys or self.keys, repeats=repeats, **how)
         options = ", ".join(f"{name} {value}" for name, value in how.items())
         print(f"  {heap} {options}: in {found.push:.4g} s, out {found.pop:.4g} s", flush=True)
@@ -76,7 +77,7 @@ class Experiments:
         """Heaps by the order of the keys: all in, then all out."""
         rows = []
         for heap in (*self.heaps, *OTHERS[self.backend]):
-            keys = min(self.keys, 1 << 24) if heap == "binary" else self.keys
+            keys = min(self.keys, 1 << 24) if heap == "sequential" else self.keys
             for order in ("random", "ascending", "descending"):
                 push, pop = self.seconds(heap, keys, order=order)
                 rows.append({"heap": heap, "order": order, "keys": keys, "in, s": push,
@@ -200,7 +201,7 @@ class Experiments:
         pairs = max(256, self.keys // 2048)
         for levels in range(6, 19, 2) if self.backend == "gpu" else range(4, 13, 2):
             for heap in (*self.heaps, *OTHERS[self.backend]):
-                if heap == "binary" and self.backend == "gpu":
+                if heap == "sequential" and self.backend == "gpu":
                     continue
                 seconds = mgraph.heap_pair_seconds(heap, 1 << levels, pairs, repeats=self.repeats)
                 rows.append({"heap": heap, "nodes": 1 << levels, "pairs": pairs, "s": seconds,

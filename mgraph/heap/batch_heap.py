@@ -53,18 +53,15 @@ class BatchHeap:
         self.largest = bool(largest)
         if insert not in ("bottom_up", "top_down"):
             raise UsageError(f"insert must be bottom_up or top_down, and is {insert!r}")
-        _power_of_two("node", node, 2, MOST_KEYS_A_NODE)
-        if capacity is not None and capacity < 1:
-            raise UsageError(f"capacity must be 1 key at least, and is {capacity}")
+        check_shape(node, block_threads, blocks)
+        if capacity is not None and (not _is_whole(capacity) or capacity < 1):
+            raise UsageError(f"capacity must be a whole number, 1 or more, and is {capacity!r}")
         self.capacity = capacity
         self.backend = backends.resolve(backend)
         words = word_type(self.dtype), self.value_dtype and word_type(self.value_dtype)
         if self.backend == "gpu":
             from mgraph.heap import batch_heap_gpu
 
-            _power_of_two("block_threads", block_threads, 32, 1024)
-            if blocks is not None and blocks < 1:
-                raise UsageError(f"blocks must be 1 at least, and are {blocks}")
             self._heap: Any = batch_heap_gpu.Heap(
                 *words, node, insert == "bottom_up", block_threads, blocks
             )
@@ -109,7 +106,7 @@ class BatchHeap:
         Returns them in order, shape (count,), and with values ``(keys, values)``: NumPy arrays on
         a CPU, CuPy arrays on a GPU. Raises UsageError for a count below 0.
         """
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+        if not _is_whole(count) or count < 0:
             raise UsageError(f"count must be a whole number, 0 or more, and is {count!r}")
         words, values = self._heap.pop(min(int(count), len(self)))
         keys = to_keys(words, self.dtype, self.largest)
@@ -140,7 +137,18 @@ def _type(name: str, given: Any, known: tuple[str, ...]) -> Any:
     return dtype
 
 
+def check_shape(node: Any, block_threads: Any, blocks: Any) -> None:
+    """Raise UsageError unless a heap may have such nodes, and such blocks may work on it."""
+    _power_of_two("node", node, 2, MOST_KEYS_A_NODE)
+    _power_of_two("block_threads", block_threads, 32, 1024)
+    if blocks is not None and (not _is_whole(blocks) or blocks < 1):
+        raise UsageError(f"blocks must be a whole number, 1 or more, and are {blocks!r}")
+
+
 def _power_of_two(name: str, value: Any, low: int, high: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or not low <= value <= high or value & (value - 1):
+    if not _is_whole(value) or not low <= value <= high or value & (value - 1):
         raise UsageError(f"{name} must be a power of two from {low} to {high}, and is {value!r}")
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

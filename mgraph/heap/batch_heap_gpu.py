@@ -8,14 +8,19 @@ on the way down, and nobody waits in a circle. A deletion begins at the root, wh
 the last node away. Where that is still the target of an insertion under way, it marks it, and the
 insertion gives it what it carries (the paper's co-operation). All deletions pass the root, one
 after another, so the time that one holds it is what they cost: it takes the last node and the
-children while the root's keys come, and a child's children while it merges; and whoever wants the
-root takes a number, since many blocks at one word would be in each other's way.
+children while the root's keys come, and a child's children before it merges, so that theirs come
+meanwhile; some threads let nodes go while others take the next.
+
+Whoever wants the root takes a number, since many blocks at one word would be in each other's way.
+In that line, an insertion of a full batch and a deletion beside it need the root but once: what the
+insertion carries takes the place of the root's keys, in place of the last node's, which stays
+(``heap_line.cuh``). The deletion comes first in the order of both, then the insertion.
 
 ``top_down`` insertions begin at the root, too: TD-INS/TD-DEL of the paper, whose linearisation
 point is the time at which an operation holds the root.
 
-``bottom_up`` insertions of full batches begin at the lowest node on their way whose keys are all
-smaller than their own. This is not the paper's BU-INS, which lets keys rise from the leaf, and
+``bottom_up`` insertions of full batches, where nobody waits for the root, begin at the lowest node
+on their way whose keys are all smaller than their own. This is not the paper's BU-INS, which lets keys rise from the leaf, and
 leaves them in a node that it lets go in between (INSHOLD), for a deletion to change (DELMOD).
 Histories of it, full batches alone, that are not linearisable are easily found, and it can leave a
 heap that is none: a deletion that passes moves rising keys up past a node whose order with its

@@ -11,10 +11,10 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.errors import DeviceError, UsageError
-from mgraph.heap.batch_heap import MOST_KEYS_A_NODE, BatchHeap
+from mgraph.heap.batch_heap import MOST_KEYS_A_NODE, BatchHeap, check_shape
 
 ON_GPU = ("bottom_up", "top_down", "synchronous")
-HEAPS = (*ON_GPU, "batch", "binary")
+HEAPS = (*ON_GPU, "batch", "sequential")
 ORDERS = ("random", "ascending", "descending")
 LARGEST = (1 << 31) - 2
 
@@ -41,12 +41,13 @@ def heap_seconds(
 
     heap: ``bottom_up`` or ``top_down``, the concurrent heap on a GPU by its insertion;
     ``synchronous``, on a GPU, whose push is 0 and whose pop is both; ``batch``, its twin on a CPU;
-    ``binary``, key by key on one core. keys: how many, a multiple of ``node``. order: random,
-    ascending, descending. full: the share of batches that are full; the others have random sizes;
-    for the concurrent heap. node, block_threads, blocks: see ``BatchHeap``. What comes out is
-    checked. Raises UsageError, and DeviceError where a GPU is needed.
+    ``sequential``, on one core, key by key, four children a node. keys: how many, a multiple of
+    ``node``. order: random, ascending, descending. full: the share of batches that are full; the
+    others have random sizes; for the concurrent heap. node, block_threads, blocks: see
+    ``BatchHeap``. What comes out is checked. Raises UsageError, and DeviceError where a GPU is
+    needed.
     """
-    _check(heap, node, repeats)
+    _check(heap, node, block_threads, blocks, repeats)
     if order not in ORDERS:
         raise UsageError(f"order must be one of {', '.join(ORDERS)}, and is {order!r}")
     if keys < node or keys % node:
@@ -82,7 +83,7 @@ def heap_pair_seconds(
 
     On a GPU all pairs go on at once. See ``heap_seconds`` for the rest.
     """
-    _check(heap, node, repeats)
+    _check(heap, node, block_threads, blocks, repeats)
     if nodes < 1 or pairs < 1:
         raise UsageError(f"nodes and pairs must be 1 at least, and are {nodes:,} and {pairs:,}")
     random = np.random.default_rng(1)
@@ -105,11 +106,10 @@ def heap_pair_seconds(
     return statistics.median(times)
 
 
-def _check(heap: str, node: int, repeats: int) -> None:
+def _check(heap: str, node: int, block_threads: int, blocks: int | None, repeats: int) -> None:
     if heap not in HEAPS:
         raise UsageError(f"heap must be one of {', '.join(HEAPS)}, and is {heap!r}")
-    if not 2 <= node <= MOST_KEYS_A_NODE or node & (node - 1):
-        raise UsageError(f"node must be a power of two from 2 to {MOST_KEYS_A_NODE}, and is {node}")
+    check_shape(node, block_threads, blocks)
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")
     if heap in ON_GPU and backends.resolve("auto") != "gpu":
@@ -119,9 +119,9 @@ def _check(heap: str, node: int, repeats: int) -> None:
 def _new(heap: str, node: int) -> Any:
     if heap == "batch":
         return BatchHeap("int32", node=node, backend="cpu")
-    from mgraph.heap.binary_heap_cpu import BinaryHeap
+    from mgraph.heap.sequential_heap_cpu import SequentialHeap
 
-    return BinaryHeap()
+    return SequentialHeap()
 
 
 def _fill_and_drain(heap: str, given: Any, expected: Any, node: int) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""0/1 knapsack by branch and bound on one core, with a binary heap: best nodes first.
+"""0/1 knapsack by branch and bound on one core, with a sequential heap: best nodes first.
 
 Source: the sequential version of section 5.7.2 of "Accelerating concurrent heap on GPUs". A node is
 a partial solution; ``problem`` tells how it is completed, and which items it has decided: level by

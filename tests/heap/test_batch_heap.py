@@ -127,7 +127,10 @@ def test_capacity():
         ({"insert": "sideways"}, "insert must be bottom_up or top_down, and is 'sideways'"),
         ({"node": 100}, "node must be a power of two from 2 to 1024, and is 100"),
         ({"node": True}, "node must be a power of two"),
-        ({"capacity": 0}, "capacity must be 1 key at least, and is 0"),
+        ({"capacity": 0}, "capacity must be a whole number, 1 or more, and is 0"),
+        ({"capacity": "9"}, "capacity must be a whole number, 1 or more, and is '9'"),
+        ({"block_threads": 48}, "block_threads must be a power of two from 32 to 1024"),
+        ({"blocks": 0.5}, "blocks must be a whole number, 1 or more, and are 0.5"),
         ({"backend": "tpu"}, "backend must be one of"),
     ],
 )

@@ -8,7 +8,7 @@ from mgraph.core.backend import gpu_count
 from mgraph.heap.heap_timing import ON_GPU, ORDERS, _sizes
 
 
-@pytest.mark.parametrize("heap", ["batch", "binary"])
+@pytest.mark.parametrize("heap", ["batch", "sequential"])
 def test_heaps_of_a_cpu(heap):
     for order in ORDERS:
         found = mgraph.heap_seconds(heap, 1 << 13, order=order, node=64, repeats=2)
@@ -43,18 +43,20 @@ def test_batches_of_random_sizes():
     ("arguments", "options", "sentence"),
     [
         (("pile", 1024), {}, "heap must be one of bottom_up, top_down"),
-        (("binary", 1000), {}, "a multiple of node, 1,024, and are 1,000"),
-        (("binary", 1024), {"order": "any"}, "order must be one of random"),
-        (("binary", 1024), {"full": 0.5}, "full is a share, of the concurrent heap's"),
-        (("binary", 1024), {"node": 3}, "node must be a power of two"),
-        (("binary", 1024), {"repeats": 0}, "repeats must be 1 at least"),
+        (("sequential", 1000), {}, "a multiple of node, 1,024, and are 1,000"),
+        (("sequential", 1024), {"order": "any"}, "order must be one of random"),
+        (("sequential", 1024), {"full": 0.5}, "full is a share, of the concurrent heap's"),
+        (("sequential", 1024), {"node": 3}, "node must be a power of two"),
+        (("sequential", 1024), {"block_threads": 0}, "block_threads must be a power of two"),
+        (("sequential", 1024), {"blocks": 0}, "blocks must be a whole number, 1 or more"),
+        (("sequential", 1024), {"repeats": 0}, "repeats must be 1 at least"),
     ],
 )
 def test_wrong_use(arguments, options, sentence):
     with pytest.raises(UsageError, match=sentence):
         mgraph.heap_seconds(*arguments, **options)
     with pytest.raises(UsageError, match="nodes and pairs must be 1 at least"):
-        mgraph.heap_pair_seconds("binary", 0, 1)
+        mgraph.heap_pair_seconds("sequential", 0, 1)
 
 
 @pytest.mark.skipif(gpu_count() > 0, reason="there is a GPU")

@@ -39,7 +39,7 @@ def test_a_cpu(workflow, tmp_path, capsys):
         assert (pd.read_parquet(out / f"{name}.parquet")["s"] > 0).all()
         assert f"## {name.replace('_', ' ').capitalize()}:" in told
     heaps = pd.read_parquet(out / "table_1.parquet")
-    assert set(heaps["heap"]) == {"batch", "binary"}
+    assert set(heaps["heap"]) == {"batch", "sequential"}
     paths = pd.read_parquet(out / "table_3.parquet").iloc[0]
     assert paths["with, expanded"] < paths["without, expanded"]
     packed = pd.read_parquet(out / "table_5.parquet")

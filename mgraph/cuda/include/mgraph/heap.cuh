@@ -10,8 +10,8 @@
 //   heap.insert(count, true);      // now they are in the heap.
 //   heap.remove().count;           // as many are carried again.
 //
-// Blocks wait for each other, so all of a launch must be resident: it is a cooperative one. Keys are
-// unsigned words; mgraph.heap.key_order makes others such. On the host, batch_heap_gpu.Heap makes
+// Blocks wait for each other, so all of a launch must be resident: it is a cooperative one. Keys
+// are unsigned words; mgraph.heap.key_order makes others such. On the host, batch_heap_gpu.Heap makes
 // the memory, grows it, and gives the arguments: `memory`. `shared_bytes` tells a scratch's;
 // the include path is mgraph.cuda.source.INCLUDE.
 #pragma once
@@ -58,8 +58,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   __device__ heap_outcome remove() {
     const turn mine = first_thread_finds([&] { return take_root_in_turn(); });
     if (!mine.root_is_there) return remove_buffered(mine.number);
-    // Until the root's items come, one thread looks for others to put into their place, and two take
-    // the children.
+    // Until the root's items come, one thread looks for others to put into their place, and two
+    // take the children.
     const fetched its = fetch(root);
     finding<start> found(next_place());
     if (first_thread()) found.is.now = make_plan(mine.number);
@@ -133,8 +133,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     return before;
   }
 
-  // By one thread, while the root is held: takes the last node, and says where its items are: there,
-  // or where the insertion that was to bring them there has put them.
+  // By one thread, while the root is held: takes the last node, and says where its items are:
+  // there, or where the insertion that was to bring them there has put them.
   __device__ unsigned take_last(unsigned last) const {
     for (unsigned old;;) {
       old = compare_take(heap.word(last), node_available, node_marked);

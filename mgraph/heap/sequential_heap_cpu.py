@@ -29,7 +29,7 @@ def _pop_all(heap, size, out):
         out[i] = pop(heap, size - i)[0]
 
 
-class BinaryHeap:
+class SequentialHeap:
     """Keys of int32, 0 or more and below 2^31 - 1."""
 
     def __init__(self) -> None:
