@@ -20,17 +20,18 @@ insertion carries takes the place of the root's keys, in place of the last node'
 point is the time at which an operation holds the root.
 
 ``bottom_up`` insertions of full batches, where nobody waits for the root, begin at the lowest node
-on their way whose keys are all smaller than their own. This is not the paper's BU-INS, which lets keys rise from the leaf, and
-leaves them in a node that it lets go in between (INSHOLD), for a deletion to change (DELMOD).
-Histories of it, full batches alone, that are not linearisable are easily found, and it can leave a
-heap that is none: a deletion that passes moves rising keys up past a node whose order with its
-parent it has already seen to. A second insertion below compares itself with those keys, finds all
-in order, and is done; then the first one's keys move on, larger ones take their place, and the
-second one's stand below larger ones, for good. Nor may a full buffer's keys rise from a leaf, since
-those that completed insertions put there would be out of sight meanwhile. Here nothing rises: the
-search for where to begin reads, and the keys go down from there, from node to held node, as those
-of ``top_down`` do; what fills up the buffer goes down from the root. Such an insertion is
-linearised when it holds the node that it begins at: all above have smaller keys.
+on their way whose keys are all smaller than their own. This is not the paper's BU-INS, which lets
+keys rise from the leaf, and leaves them in a node that it lets go in between (INSHOLD), for a
+deletion to change (DELMOD). Histories of it, full batches alone, that are not linearisable are
+easily found, and it can leave a heap that is none: a deletion that passes moves rising keys up past
+a node whose order with its parent it has already seen to. A second insertion below compares itself
+with those keys, finds all in order, and is done; then the first one's keys move on, larger ones
+take their place, and the second one's stand below larger ones, for good. Nor may a full buffer's
+keys rise from a leaf, since those that completed insertions put there would be out of sight
+meanwhile. Here nothing rises: the search for where to begin reads, and the keys go down from there,
+from node to held node, as those of ``top_down`` do; what fills up the buffer goes down from the
+root. Such an insertion is linearised when it holds the node that it begins at: all above have
+smaller keys.
 
 An insertion takes the next place by adding to a count; a bottom-up one without holding anything.
 So it may be given a place that a deletion has not yet emptied, or a place below one; the count's

@@ -109,7 +109,8 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
          aligned(rows * 8, np.uint32), aligned(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
          np.uint32(heaps), np.uint32(places), np.uint32(places), np.uint64(10**6),
          np.uint32(many), np.uint32(pops), targets, np.int32(targets.size), np.int32(first_target),
-         np.array(cutoff, length).view(key)[()], sums, np.zeros(1, np.uint64), trace, np.uint64(len(trace)), iterations),
+         np.array(cutoff, length).view(key)[()], sums, np.zeros(1, np.uint64), trace,
+         np.uint64(len(trace)), iterations),
         shared=gpu.shared_bytes(length, node, threads), seed=seed,
     )  # fmt: skip
     return distance, trace[: min(int(iterations[0]), len(trace))]
