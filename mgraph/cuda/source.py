@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from mgraph.errors import DeviceError
+
 INCLUDE = resources.files("mgraph.cuda") / "include"
 C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
@@ -31,6 +33,28 @@ def most_shared_bytes() -> int:
     import cupy
 
     return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxSharedMemoryPerBlockOptin"])
+
+
+def resident_blocks(kernel: Any, block_threads: int, shared: int, what: str, instead: str) -> int:
+    """How many blocks of a kernel may be resident on the current device, and so wait for another.
+
+    kernel: as ``Source.kernel`` returns it; from now on its blocks may have ``shared`` bytes of
+    dynamic shared memory. what, instead: for the DeviceError where not even one block fits a
+    multiprocessor.
+    """
+    import cupy
+
+    resident = 0
+    if shared <= most_shared_bytes():
+        kernel.max_dynamic_shared_size_bytes = shared
+        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
+            kernel.kernel.ptr, block_threads, shared
+        )
+    if not resident:
+        raise DeviceError(
+            f"a block of {block_threads} threads of {what} does not fit this GPU; {instead}"
+        )
+    return int(resident) * multiprocessors()
 
 
 @functools.cache

@@ -35,8 +35,8 @@ import numpy as np
 from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import C_TYPES, Source, most_shared_bytes, multiprocessors
-from mgraph.errors import DeviceError, OutOfMemoryError, UsageError
+from mgraph.cuda.source import C_TYPES, Source, resident_blocks
+from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.generators.copy_model import CopyModel, whole_number
 
 SHORT = 32  # up to this d a warp is a team
@@ -96,23 +96,11 @@ class QueueRound(NamedTuple):
 
 def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
     """What ``fill`` will launch on the current device; its options are ``fill``'s."""
-    import cupy
-
     block_threads = _threads(model, block_threads)
     kernel = KERNELS.kernel("cuppa_generate", **defines(model.d, model.dtype, block_threads))
     shared = _shared_bytes(model, block_threads)
-    resident = 0
-    if shared <= most_shared_bytes():
-        kernel.max_dynamic_shared_size_bytes = shared
-        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            kernel.kernel.ptr, block_threads, shared
-        )
-    if not resident:
-        raise DeviceError(
-            f"a block of {block_threads} threads of cuppa with d = {model.d} does not fit this "
-            "GPU; use method cuppa_hash"
-        )
-    blocks = resident * multiprocessors()
+    what = f"cuppa with d = {model.d}"
+    blocks = resident_blocks(kernel, block_threads, shared, what, "use method cuppa_hash")
     teams = blocks * (block_threads // 32 if model.d <= SHORT else 1)
     segment = max(1, teams * QUEUE // model.d)
     if segments not in ("dynamic", "fixed"):

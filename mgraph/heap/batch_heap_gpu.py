@@ -47,7 +47,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, resident_blocks
 from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
@@ -244,14 +244,11 @@ class Heap:
 
     def _launch(self, name: str, items: int, *arguments: Any) -> None:
         """Run a kernel with as many blocks as it has batches, and as fit at once."""
-        import cupy
-
         kernel = KERNELS.kernel(name, **self._macros)
-        kernel.max_dynamic_shared_size_bytes = self._shared
-        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            kernel.kernel.ptr, self._threads, self._shared
-        )
-        most = resident * multiprocessors()
+        most = resident_blocks(
+            kernel, self._threads, self._shared, f"a heap of {self._node} keys a node",
+            "make it with a smaller node, or with backend cpu",
+        )  # fmt: skip
         blocks = min(most, self._blocks or most, -(-items // self._node))
         kernel.kernel(
             (blocks,), (self._threads,), (*self.memory, *arguments), self._shared,

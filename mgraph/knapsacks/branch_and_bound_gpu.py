@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, resident_blocks
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
 from mgraph.knapsacks.dominance import undominated
@@ -85,9 +85,8 @@ class Search:
             "branch_and_bound_explore", **defines(self._word, NODE, BLOCK_THREADS)
         )
         shared = shared_bytes(self._word, NODE)
-        kernel.max_dynamic_shared_size_bytes = shared
-        blocks = multiprocessors() * cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            kernel.kernel.ptr, BLOCK_THREADS, shared
+        blocks = resident_blocks(
+            kernel, BLOCK_THREADS, shared, "branch and bound", "use backend cpu"
         )
         beside = 2 * NODE * blocks
         most_pending = max(most_pending, int(self.state["pending"][0]) + beside)

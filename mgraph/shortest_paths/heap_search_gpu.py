@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.graph import Graph
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, resident_blocks
 from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.heap_search_cpu import MANY
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
@@ -71,11 +71,9 @@ class Searcher:
         macros = defines(weight, str(self.length), NODE, BLOCK_THREADS, LARGE)
         self.shared = shared_bytes(self.length, NODE, BLOCK_THREADS)
         self.kernel = KERNELS.kernel("heap_search", **macros)
-        self.kernel.max_dynamic_shared_size_bytes = self.shared
-        resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
-            self.kernel.kernel.ptr, BLOCK_THREADS, self.shared
+        self.blocks = resident_blocks(
+            self.kernel, BLOCK_THREADS, self.shared, "method heap", "use method near_far"
         )
-        self.blocks = resident * multiprocessors()
         self.indices = graph.indices.astype(np.int32, copy=False)
         self.stamps = cupy.empty(n, np.uint32)
         self.updated = cupy.empty(2 * n, np.int32)
