@@ -235,8 +235,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     in_heaps += fresh(&last.pushed) - fresh(&last.popped);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       sums[(round + 2) % 3] = {};
-      if (trace && round > 0 && round <= trace_rows) {
-        double* const row = trace + (round - 1) * 5;
+      if (trace && round < trace_rows) {  // the first tells of the sources
+        double* const row = trace + u64(round) * 5;
         row[0] = double(fresh(&last.expanded));
         row[1] = double(fresh(&last.arcs));
         row[2] = found;

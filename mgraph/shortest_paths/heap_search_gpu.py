@@ -138,9 +138,9 @@ class Searcher:
 
 def rows_of(trace: Any, iterations: Any) -> Any:
     """The trace as ``trace.as_records`` takes it: rows of ``FIELDS``, on the host."""
-    told = trace[: int(iterations[0])].get()
-    rows = np.zeros((len(told), len(FIELDS)))
-    rows[:, :3] = told[:, :3]
-    rows[:, FIELDS.index("far_size")] = told[:, 3]
-    rows[:, -1] = np.diff(told[:, 4], prepend=told[:1, 4])
+    told = trace[: int(iterations[0]) + 1].get()  # row 0: of the sources
+    rows = np.zeros((len(told) - 1, len(FIELDS)))
+    rows[:, :3] = told[1:, :3]
+    rows[:, FIELDS.index("far_size")] = told[1:, 3]
+    rows[:, -1] = np.diff(told[:, 4])
     return rows

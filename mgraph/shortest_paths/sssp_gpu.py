@@ -109,6 +109,7 @@ def _heap(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
         )
     if not how.trace:
         return distance, None
+    _check_whole(int(iterations[0]))
     return distance, traces.as_records(heap_search_gpu.rows_of(trace, iterations))
 
 
@@ -165,11 +166,15 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
     if not how.trace:
         return found.distance, None
     count = int(found.iterations[0])
-    if count >= TRACE_ROWS:
-        raise DeviceError(
-            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"
-        )
+    _check_whole(count)
     rows = found.trace[: count + 1].get()
     # Row 0 tells what came of the sources; times are those at which an iteration was over.
     rows[1:, -1] = np.diff(rows[:, -1])
     return found.distance, traces.as_records(rows[1:])
+
+
+def _check_whole(iterations: int) -> None:
+    if iterations >= TRACE_ROWS:
+        raise DeviceError(
+            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {iterations:,}"
+        )

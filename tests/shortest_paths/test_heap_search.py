@@ -113,7 +113,7 @@ def emulated(graph, sources, targets, first_target, cutoff, *, heaps, places, ma
          np.uint64(len(trace)), iterations),
         shared=gpu.shared_bytes(length, node, threads), seed=seed,
     )  # fmt: skip
-    return distance, trace[: min(int(iterations[0]), len(trace))]
+    return distance, trace[1 : min(int(iterations[0]) + 1, len(trace))]
 
 
 @pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
