@@ -13,7 +13,7 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
-from mgraph.knapsacks.knapsack import check_options
+from mgraph.knapsacks.knapsack import METHODS, check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
 
@@ -21,13 +21,15 @@ _ALIKE = ("method", "key", "collect", "time_limit")
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--out", metavar="DIR", help="Write the items chosen, and a table, to DIR.")
-@click.option("--method", default="auto", show_default=True, help="The algorithm.")
-@click.option("--key", default="bound", show_default=True, help="What branch_and_bound prefers.")
+@click.option("--method", default="auto", show_default=True, help=f"One of {', '.join(METHODS)}.")
+@click.option(
+    "--key", default="bound", show_default=True, help="What branch_and_bound prefers, or: profit."
+)
 @click.option("--collect/--no-collect", default=True, help="Whether its heap loses dead nodes.")
 @backend_option
 @click.option("--time-limit", type=float, metavar="SECONDS", help="Of an instance.")
 @compression_option
-@click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
+@click.option("--resume", is_flag=True, help="Keep what DIR has solved.")
 @click.option("--overwrite", is_flag=True, help="Replace the results in DIR.")
 @cluster_options
 def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:

@@ -21,7 +21,6 @@ import numpy as np
 import mgraph
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
-from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import BatchPlan
@@ -78,18 +77,17 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
     footer = plan.footer(index)
     options = plan.options | {"backend": plan.backend}
     items = np.zeros(0, np.int64)
-    with room_for(f"{len(profits):,} items", "use fewer threads a worker"):
-        try:
-            with _device if plan.backend == "gpu" else nullcontext():
-                found = knapsack(profits, weights, capacity, **options)
-        except OutOfMemoryError as error:
-            packed = Packed(index, None, None, 0, None, None, None, options["method"],
-                            plan.backend, None, str(error))  # fmt: skip
-        else:
-            items = found.items
-            packed = Packed(index, found.profit, found.weight, items.size, found.optimal,
-                            found.bound, found.nodes, found.method, found.backend,
-                            round(found.seconds, 6), None)  # fmt: skip
+    try:
+        with _device if plan.backend == "gpu" else nullcontext():
+            found = knapsack(profits, weights, capacity, **options)
+    except OutOfMemoryError as error:
+        packed = Packed(index, None, None, 0, None, None, None, options["method"],
+                        plan.backend, None, str(error))  # fmt: skip
+    else:
+        items = found.items
+        packed = Packed(index, found.profit, found.weight, items.size, found.optimal, found.bound,
+                        found.nodes, found.method, found.backend, round(found.seconds, 6),
+                        None)  # fmt: skip
     rows = EdgeList(np.full(items.size, index), items)
     footer |= {"packed": list(packed), "checksum": f"{checksum(rows):016x}"}
     if plan.folder is not None:
@@ -120,7 +118,7 @@ def knapsack_many(
     """Solve the instances in files, over a cluster, and write Parquet to the folder ``out``.
 
     files: what ``mgraph.read_knapsack`` reads. out: a path or ``s3://`` address; None writes
-    nothing. cluster: as for ``mgraph.generate``. resume: keep the parts that are whole. overwrite:
+    nothing. cluster: as for ``mgraph.generate``. resume: keep what was solved. overwrite:
     replace what is there. See ``mgraph.knapsack`` for the rest; time_limit: seconds an instance.
     An instance that takes too much memory is told in the table, and the others go on. Profits do
     not depend on the workers or, without a time limit, on method and backend. Raises UsageError,
@@ -142,7 +140,8 @@ def knapsack_many(
     if folder is not None:
         folder.check_writable()
         parts = existing_parts(folder, resume, overwrite, FORMAT, (TABLE,))
-        there = parts, footers(folder, parts) if resume else {}
+        solved = footers(folder, parts) if resume else {}
+        there = parts, {name: its for name, its in solved.items() if its["packed"][-1] is None}
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
     if method != "branch_and_bound" and backend == "auto":
         backend = "cpu"

@@ -1,6 +1,6 @@
 """A 0/1 knapsack problem, checked, and the file that one stands in."""
 
-import math
+import operator
 import os
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +19,7 @@ class KnapsackInstance:
     """Items to choose from so that their weights are within the capacity and their profits most.
 
     profits, weights: int64, shape (items,), none below 0; capacity: 0 or more. Raises UsageError
-    for anything else, and where 62 bits do not hold sums, or a profit times a weight.
+    for anything else, and where 62 bits do not hold sums, or an item's profit times its weight.
     """
 
     profits: np.ndarray
@@ -43,9 +43,12 @@ class KnapsackInstance:
                 f"capacity must be a whole number from 0 to 2^62 - 1, and is {self.capacity!r}"
             )
         object.__setattr__(self, "capacity", int(self.capacity))
-        largest = (int(values.max(initial=0)) for values in (self.profits, self.weights))
-        if math.prod(largest) > MOST_SUM:
-            raise UsageError("profits and weights are too large: their product may be 2^62 - 1")
+        pairs = zip(self.profits.tolist(), self.weights.tolist(), strict=True)
+        largest = max((profit * weight for profit, weight in pairs), default=0)
+        if largest > MOST_SUM:
+            raise UsageError(
+                f"an item's profit times its weight must be below 2^62, and one is {largest:,}"
+            )
 
     @property
     def items(self) -> int:
@@ -103,7 +106,10 @@ def _whole_numbers(name: str, given: Any) -> np.ndarray:
         raise UsageError(f"{name} must have one dimension, and have {array.ndim}")
     if array.size and array.dtype.kind not in "iuO":
         raise UsageError(f"{name} must be whole numbers, and are {array.dtype}")
-    values = [int(value) for value in array.tolist()]
+    try:
+        values = [operator.index(value) for value in array.tolist()]
+    except TypeError as error:
+        raise UsageError(f"{name} must be whole numbers: {error}") from error
     if min(values, default=0) < 0:
         raise UsageError(f"{name} must be 0 or more, and one is {min(values)}")
     if sum(values) > MOST_SUM:

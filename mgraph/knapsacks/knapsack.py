@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.room import room_for
 from mgraph.errors import UsageError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.instance import KnapsackInstance
@@ -72,7 +73,9 @@ def knapsack(
     bound, nodes = problem.certain_profit, 0
     if problem.size:
         solve = _solver(method, on, key == "bound", collect)
-        found = solve(problem, math.inf if time_limit is None else began + time_limit)
+        instead = "use another method, or fewer at a time"
+        with room_for(f"what {method} keeps of {problem.size:,} items", instead):
+            found = solve(problem, math.inf if time_limit is None else began + time_limit)
         chosen[problem.item[found.chosen]] = True
         bound, nodes = bound + found.bound, found.nodes
     profit, weight = instance.check_solution(chosen)
@@ -99,8 +102,13 @@ def check_options(method: str, backend: str, key: str, time_limit: float | None)
         raise UsageError("dynamic_program runs on a CPU; branch_and_bound runs on a GPU")
     if key not in KEYS:
         raise UsageError(f"key must be one of {', '.join(KEYS)}, and is {key!r}")
-    if time_limit is not None and not 0 <= time_limit < math.inf:
-        raise UsageError(f"time_limit must be 0 seconds or more, and is {time_limit}")
+    if time_limit is None:
+        return
+    number = isinstance(time_limit, (int, float, np.number)) and not isinstance(time_limit, bool)
+    if not number or not 0 <= time_limit < math.inf:
+        raise UsageError(
+            f"time_limit must be a number of seconds, 0 or more, or left out, and is {time_limit!r}"
+        )
 
 
 def _solver(

@@ -47,7 +47,7 @@ def test_many(file, tmp_path, capsys):
         (["--resume"], "--resume is for --out"),
         (["--workers", "2"], "--workers is for many instances"),
         (["--method", "luck"], "method must be one of auto, dynamic_program, branch_and_bound"),
-        (["--time-limit", "-1"], "time_limit must be 0 seconds or more, and is -1"),
+        (["--time-limit", "-1"], "time_limit must be a number of seconds, 0 or more, or left"),
     ],
 )
 def test_wrong_use(file, options, sentence, capsys):

@@ -71,9 +71,13 @@ def test_an_instance_that_takes_too_much_is_told(tmp_path, files):
     with mgraph.connect(workers=1, backend="cpu", threaded=True, dashboard="127.0.0.1:0") as one:
         one.client.run(_spoil)
         run = solve(files, one, tmp_path / "r")
+        one.client.run(_mend)
+        again = solve(files, one, tmp_path / "r", resume=True)
     errors = [packed.error for packed in run.packed]
     assert any("use method branch_and_bound" in (error or "") for error in errors)
     assert errors[-1] is None
+    assert again.made_parts == sum(error is not None for error in errors)
+    assert all(packed.optimal for packed in again.packed)
 
 
 def _spoil():
@@ -82,6 +86,13 @@ def _spoil():
 
     solver = dynamic_program.solve
     dynamic_program.solve = lambda problem, deadline: solver(problem, deadline, 1)
+    dynamic_program.solver = solver
+
+
+def _mend():
+    from mgraph.knapsacks import dynamic_program
+
+    dynamic_program.solve = dynamic_program.solver
 
 
 def test_nothing_to_solve(cluster, tmp_path):
