@@ -81,13 +81,7 @@ class Search:
         """Explore until there is a reason to stop, which is returned."""
         import cupy
 
-        kernel = KERNELS.kernel(
-            "branch_and_bound_explore", **defines(self._word, NODE, BLOCK_THREADS)
-        )
-        shared = shared_bytes(self._word, NODE)
-        blocks = resident_blocks(
-            kernel, BLOCK_THREADS, shared, "branch and bound", "use backend cpu"
-        )
+        blocks = self._blocks()
         beside = 2 * NODE * blocks
         most_pending = max(most_pending, int(self.state["pending"][0]) + beside)
         self._heap.make_room(most_pending + beside + NODE)
@@ -101,10 +95,8 @@ class Search:
             np.uint64(most_pending), np.uint64(len(self._nodes) - beside), np.uint64(nanoseconds),
             np.int32(self._by_bound),
         )  # fmt: skip
-        kernel.kernel(
-            (blocks,), (BLOCK_THREADS,), arguments, shared, enable_cooperative_groups=True
-        )
-        self.state = state.get().view(STATE)
+        self._launch("branch_and_bound_explore", blocks, BLOCK_THREADS, arguments)
+        self.state = cupy.asnumpy(state).view(STATE)
         ended = int(self.state["ended"][0])
         if ended == FAILED:
             raise RuntimeError("the heap refused nodes that there should have been room for")
@@ -112,6 +104,17 @@ class Search:
 
     def _kernel(self, name: str) -> Any:
         return KERNELS.kernel(name, **defines(self._word, NODE, BLOCK_THREADS))
+
+    def _blocks(self) -> int:
+        kernel, shared = self._kernel("branch_and_bound_explore"), shared_bytes(self._word, NODE)
+        what, instead = "branch and bound", "use backend cpu"
+        return resident_blocks(kernel, BLOCK_THREADS, shared, what, instead)
+
+    def _launch(self, name: str, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
+        self._kernel(name).kernel(
+            (blocks,), (threads,), arguments, shared_bytes(self._word, NODE),
+            enable_cooperative_groups=True,
+        )  # fmt: skip
 
     def _make_room(self, nodes: int) -> None:
         """Let there be room for nodes, and as many again if they fit."""
@@ -142,9 +145,7 @@ class Search:
         alive = alive[undominated(cupy, *columns)]
         alive = alive[cupy.argsort(keys[alive])]
         self._heap.refill(keys[alive], at[alive].astype(np.uint32))
-        self._table[:] = (
-            0  # of equal nodes it may remember one that is gone, not the one that is left
-        )
+        self._table[:] = 0  # it may remember one of equal nodes that is gone, not the one left
         self.state["pending"] = alive.size
         return int(alive.size)
 
@@ -157,9 +158,9 @@ class Search:
         best = int(state["best"])
         bound = int(self._nodes[at.astype(np.int64), 2].max()) if at.size else best
         flips = cupy.zeros(int(state["best_step"]) // 2, np.uint8)
-        path = self._nodes, state["best_parent"], state["best_step"], flips
-        self._kernel("branch_and_bound_path")((1,), (1,), path)
-        chosen = self._problem.choice(flips.get().astype(bool))
+        path = (self._nodes, state["best_parent"], state["best_step"], flips)
+        self._launch("branch_and_bound_path", 1, 1, path)
+        chosen = self._problem.choice(cupy.asnumpy(flips).astype(bool))
         return Found(best, chosen, max(best, bound), int(state["looked"]))
 
 

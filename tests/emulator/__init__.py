@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+import types
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,22 @@ def _argument(value):
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
     return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
+
+
+def aligned(shape, dtype=float):
+    """Zeros that begin at a multiple of 32 bytes, as a device's arrays do."""
+    raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 32, np.uint8)
+    begin = -raw.ctypes.data % 32
+    return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
+
+
+def numpy_as_cupy():
+    """A module that stands in for CuPy where arrays are the host's."""
+    module = types.ModuleType("cupy")
+    module.__getattr__ = functools.partial(getattr, np)
+    module.zeros = module.empty = aligned
+    module.asnumpy = np.asarray
+    return module
 
 
 def launch(source, name, defines, blocks, threads, arguments, *, shared=0, seed=1):

@@ -7,6 +7,7 @@ import pytest
 
 from mgraph.heap import batch_heap_cpu, batch_heap_gpu
 from tests import emulator
+from tests.emulator import aligned
 from tests.heap import histories
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
@@ -42,13 +43,6 @@ class Memory:
             shared=batch_heap_gpu.shared_bytes(WORD, WORD, self.node),
             seed=seed,
         )  # fmt: skip
-
-
-def aligned(shape, dtype):
-    """Zeros that begin at a multiple of 32 bytes."""
-    raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 32, np.uint8)
-    begin = -raw.ctypes.data % 32
-    return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
 
 
 def counter():

@@ -169,9 +169,18 @@ def test_a_gpu_makes_room_and_collects(collect, monkeypatch):
 
     monkeypatch.setattr(branch_and_bound_gpu, "FIRST_ROOM", 1 << 10)
     monkeypatch.setattr(branch_and_bound_gpu, "COLLECT_AT", 1 << 12)
+    monkeypatch.setattr(branch_and_bound_gpu, "resident_blocks", lambda *_: 4)
+    collects, before = [], branch_and_bound_gpu.Search.collect
+
+    def watched(search):
+        collects.append(before(search))
+        return collects[-1]
+
+    monkeypatch.setattr(branch_and_bound_gpu.Search, "collect", watched)
     found = solved(hard(), method="branch_and_bound", backend="gpu", collect=collect)
     assert found.optimal
     assert found.profit == solved(hard()).profit
+    assert bool(collects) == collect
 
 
 @pytest.mark.gpu

@@ -1,93 +1,95 @@
 """The search's kernels without a GPU, in many orders of events."""
 
+import sys
+import time
+
 import numpy as np
 import pytest
 
 from mgraph.knapsacks import branch_and_bound_gpu as gpu
+from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 from mgraph.knapsacks.problem import KnapsackProblem
 from tests import emulator
-from tests.heap.test_batch_heap_emulated import Memory, aligned
 from tests.knapsacks.test_knapsack import by_capacity
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
-TABLE = 4096
 
+class Search(gpu.Search):
+    """The search, with its memory on the host, and its kernels in the emulator."""
 
-class Search:
-    """What branch_and_bound_gpu.Search keeps on a device."""
+    blocks, seed, collected = 1, 1, 0
 
-    def __init__(self, problem, node, room=60_000):
-        self.problem, self.node = problem, node
-        self.heap = Memory(node, room // node)
-        self.items, self.levels = gpu.tables(problem)
-        root, self.state = gpu.first_node(problem)
-        self.nodes = aligned((room, 4), np.int64)
-        self.nodes[0] = root
-        self.table = np.zeros(TABLE, np.uint32)
-        self.heap.keys[0], self.heap.counts[8] = ~np.uint32(root[2]), 1
+    def _blocks(self):
+        return self.blocks
 
-    def run(self, threads, blocks, by_bound, most_pending, most_made, nanoseconds, seed):
-        word = self.heap.keys.dtype
-        self.state["ended"] = gpu.GOING
-        heap = self.heap
+    def _launch(self, name, blocks, threads, arguments):
+        Search.seed += 1
         emulator.launch(
-            gpu.KERNELS, "branch_and_bound_explore", gpu.defines(word, self.node, threads), blocks,
-            threads,
-            (*heap.memory, self.items, self.levels, np.int64(self.problem.capacity),
-             np.uint32(self.problem.size), self.nodes, self.table, np.uint32(TABLE - 1), self.state,
-             np.uint64(most_pending), np.uint64(most_made), np.uint64(nanoseconds),
-             np.int32(by_bound)),
-            shared=gpu.shared_bytes(word, self.node), seed=seed,
+            gpu.KERNELS, name, gpu.defines(self._word, gpu.NODE, gpu.BLOCK_THREADS), blocks,
+            threads, arguments, shared=gpu.shared_bytes(self._word, gpu.NODE), seed=Search.seed,
         )  # fmt: skip
-        return int(self.state["ended"][0])
 
-    def choice(self):
-        state = self.state[0]
-        flips = np.zeros(int(state["best_step"]) // 2, np.uint8)
-        emulator.launch(
-            gpu.KERNELS, "branch_and_bound_path", gpu.defines(self.heap.keys.dtype, self.node, 2),
-            1, 1, (self.nodes, state["best_parent"], state["best_step"], flips),
-        )  # fmt: skip
-        return self.problem.choice(flips.astype(bool))
+    def collect(self):
+        Search.collected += 1
+        return super().collect()
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_it_finds_the_best(seed):
-    rng = np.random.default_rng(seed)
-    kind = str(rng.choice(list(KINDS)))
-    items, number = int(rng.integers(5, 30)), int(rng.integers(1, 999))
-    instance = pisinger_instance(kind, items, 50, number, seed=seed)
-    problem = KnapsackProblem(instance)
-    if not problem.size:
-        pytest.skip("nothing is in doubt")
-    node = int(rng.choice([2, 4]))
-    threads, blocks = int(rng.choice([2, node])), int(rng.integers(1, 6))
-    search = Search(problem, node)
-    most_pending, runs = int(rng.choice([10, 10_000])), 0
-    while True:
-        made = int(search.state["made"][0])
-        assert made < 50_000
-        runs += 1
-        ended = search.run(
-            threads, blocks, seed % 2, most_pending, made + 500, 1 << 62, seed + runs
-        )
-        if ended == gpu.DONE:
-            break
-        assert ended in (gpu.HEAP_FULL, gpu.NODES_FULL)
-        most_pending += 50
-    assert search.state["pending"][0] == 0
-    chosen = problem.certain.copy()
-    chosen[problem.item[search.choice()]] = True
-    profit, weight = instance.check_solution(chosen)
-    assert weight <= instance.capacity
-    assert profit == problem.certain_profit + search.state["best"][0] == by_capacity(instance)
+@pytest.fixture(autouse=True)
+def on_the_host(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", emulator.numpy_as_cupy())
+    monkeypatch.setattr(gpu, "Search", Search)
+    monkeypatch.setattr(gpu, "free_bytes", lambda: 1 << 30)
+    monkeypatch.setattr(gpu, "TABLE", 4096)
+    monkeypatch.setattr(gpu, "FIRST_ROOM", 1)
 
 
-def test_it_stops_in_time():
+def shape(monkeypatch, node, threads, blocks, seed):
+    monkeypatch.setattr(gpu, "NODE", node)
+    monkeypatch.setattr(gpu, "BLOCK_THREADS", threads)
+    monkeypatch.setattr(Search, "blocks", blocks)
+    monkeypatch.setattr(Search, "seed", 1000 * seed)
+
+
+def of_a_kind(rng, seed):
+    kind, items, number = rng.choice(list(KINDS)), rng.integers(5, 40), rng.integers(1, 999)
+    return pisinger_instance(str(kind), int(items), 50, int(number), seed=seed)
+
+
+def of_many_ties(rng):
+    items = int(rng.integers(15, 50))
+    weights = rng.integers(1, rng.choice([12, 30, 100]), items)
+    profits = weights + rng.choice([3, 10, 30]) + rng.integers(0, rng.choice([1, 2, 4]), items)
+    return KnapsackInstance(profits, weights, int(weights.sum() * rng.uniform(0.1, 0.6)))
+
+
+@pytest.mark.parametrize("collect", [False, True])
+def test_it_finds_the_best(collect, monkeypatch):
+    monkeypatch.setattr(Search, "collected", 0)
+    for seed in range(5000 if collect else 300):  # one in a thousand would lose its optimum
+        rng = np.random.default_rng(seed)
+        instance = of_a_kind(rng, seed) if seed < 150 else of_many_ties(rng)
+        problem = KnapsackProblem(instance)
+        if not problem.size:
+            continue
+        node = int(rng.choice([2, 4]))
+        shape(monkeypatch, node, int(rng.choice([2, node])), int(rng.choice([1, 2, 5])), seed)
+        monkeypatch.setattr(gpu, "COLLECT_AT", int(rng.choice([1, 5, 10])))
+        found = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
+        chosen = problem.certain.copy()
+        chosen[problem.item[found.chosen]] = True
+        profit, weight = instance.check_solution(chosen)
+        assert weight <= instance.capacity
+        assert profit == problem.certain_profit + found.bound == by_capacity(instance)
+    assert Search.collected > 20 if collect else Search.collected == 0
+
+
+def test_it_stops_in_time(monkeypatch):
     problem = KnapsackProblem(pisinger_instance("strongly_correlated", 60, 1000, 500))
-    search = Search(problem, 4)
-    assert search.run(4, 3, True, 10_000, 10_000, 20_000, 1) == gpu.STOPPED
+    shape(monkeypatch, 4, 4, 3, 1)
+    monkeypatch.setattr(gpu, "FIRST_ROOM", 100_000)
+    search = Search(problem, True)
+    assert search.run(20e-6, 10_000) == gpu.STOPPED
     assert search.state["pending"][0] > 0
     assert search.state["looked"][0] > 0

@@ -17,7 +17,7 @@ from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from mgraph.shortest_paths.sssp import sssp
 from tests import emulator
-from tests.heap.test_batch_heap_emulated import aligned
+from tests.emulator import aligned
 from tests.strategies import graphs
 
 
