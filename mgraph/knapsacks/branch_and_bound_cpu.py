@@ -160,7 +160,7 @@ def solve(
 
     by_bound: whether the node of the largest bound comes first, or that of the most profit.
     collect: whether dead nodes are taken out of the heap when it has grown. Raises OutOfMemoryError
-    where more than ``most_nodes`` nodes would be kept.
+    where more than ``most_nodes`` nodes would be kept, or the machine has no more room.
     """
     levels = problem.levels
     items = Items(problem.profit, problem.weight, problem.profits_before, problem.weights_before,
@@ -205,16 +205,22 @@ def larger(heap):
 
 def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     """Twice the room of what is full."""
-    made = int(state["made"])
-    if made + 2 > most_nodes:
-        raise OutOfMemoryError(
-            f"branch and bound has come to {made:,} nodes, and may keep {most_nodes:,}; use method "
-            "dynamic_program"
+    import psutil
+
+    made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
+    more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > room(heap)
+    largest = min(2 * nodes.size, most_nodes)
+    wanted = more_nodes * largest * NODE.itemsize + more_heap * 2 * sum(x.nbytes for x in heap)
+    if made + 2 > most_nodes or wanted > psutil.virtual_memory().available:
+        may = (
+            f"may keep {most_nodes:,}" if made + 2 > most_nodes else "this machine has no more room"
         )
-    nodes, heap = memory.nodes, memory.heap
-    if made + 2 > nodes.size:
-        nodes = np.resize(nodes, min(2 * nodes.size, most_nodes))
-    if state["waiting"] + 2 > room(heap):
+        raise OutOfMemoryError(
+            f"branch and bound has come to {made:,} nodes, and {may}; use method dynamic_program"
+        )
+    if more_nodes:
+        nodes = np.resize(nodes, largest)
+    if more_heap:
         heap = larger(heap)
     return Memory(nodes, heap, memory.table)
 

@@ -2,8 +2,10 @@
 
 import csv
 import time
+import types
 
 import numpy as np
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -140,6 +142,13 @@ def test_more_nodes_than_it_may_keep_are_refused():
     problem_of = problem.KnapsackProblem(hard())
     with pytest.raises(OutOfMemoryError, match="nodes, and may keep 100,000; use method dynamic"):
         branch_and_bound_cpu.solve(problem_of, np.inf, most_nodes=100_000)
+
+
+def test_more_than_the_machine_has_room_for_is_refused(monkeypatch):
+    little = types.SimpleNamespace(available=1 << 20)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    with pytest.raises(OutOfMemoryError, match="this machine has no more room; use method dyn"):
+        branch_and_bound_cpu.solve(problem.KnapsackProblem(hard()), np.inf)
 
 
 @pytest.mark.gpu
