@@ -127,25 +127,29 @@ class Experiments:
 
     def table_5(self) -> pd.DataFrame:
         """Knapsacks by branch and bound: one core, and a GPU without and with collecting."""
+        ways = {"core": ("cpu", False), "core, collecting": ("cpu", True)}
+        if self.backend == "gpu":
+            ways |= {"GPU": ("gpu", False), "GPU, collecting": ("gpu", True)}
+        small = mgraph.pisinger_instance("strongly_correlated", 50, 100, 500)
+        for backend, collect in ways.values():
+            self.pack(small, backend=backend, collect=collect)  # compiles
         rows = []
         for name, instance in self.packed():
-            row: dict[str, Any] = {"instance": name, "items": instance.items}
             for key in ("bound", "profit"):
-                ways = {"core": ("cpu", False), "core, collecting": ("cpu", True)}
-                if self.backend == "gpu":
-                    ways |= {"GPU": ("gpu", False), "GPU, collecting": ("gpu", True)}
                 for way, (backend, collect) in ways.items():
-                    found = mgraph.knapsack(
-                        instance.profits, instance.weights, instance.capacity, key=key,
-                        method="branch_and_bound", backend=backend, collect=collect,
-                        time_limit=self.time_limit,
-                    )  # fmt: skip
+                    found = self.pack(instance, backend=backend, collect=collect, key=key)
                     rows.append(
-                        row | {"key": key, "on": way, "s": found.seconds, "nodes": found.nodes,
-                               "profit": found.profit, "optimal": found.optimal}
+                        {"instance": name, "items": instance.items, "key": key, "on": way,
+                         "s": found.seconds, "nodes": found.nodes, "profit": found.profit,
+                         "optimal": found.optimal}
                     )  # fmt: skip
                     print(f"  {rows[-1]}", flush=True)
         return pd.DataFrame(rows)
+
+    def pack(self, instance: Any, **how: Any) -> Any:
+        """Branch and bound, within the time limit."""
+        what = instance.profits, instance.weights, instance.capacity
+        return mgraph.knapsack(*what, method="branch_and_bound", time_limit=self.time_limit, **how)
 
     def packed(self) -> Any:
         """The instances to solve."""
