@@ -211,12 +211,14 @@ def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > room(heap)
     largest = min(2 * nodes.size, most_nodes)
     wanted = more_nodes * largest * NODE.itemsize + more_heap * 2 * sum(x.nbytes for x in heap)
-    if made + 2 > most_nodes or wanted > psutil.virtual_memory().available:
-        may = (
-            f"may keep {most_nodes:,}" if made + 2 > most_nodes else "this machine has no more room"
-        )
+    why = ""
+    if made + 2 > most_nodes:
+        why = f"may keep {most_nodes:,}"
+    elif wanted > psutil.virtual_memory().available:
+        why = "this machine has no more room"
+    if why:
         raise OutOfMemoryError(
-            f"branch and bound has come to {made:,} nodes, and {may}; use method dynamic_program"
+            f"branch and bound has come to {made:,} nodes, and {why}; use method dynamic_program"
         )
     if more_nodes:
         nodes = np.resize(nodes, largest)
