@@ -30,7 +30,7 @@ import mgraph
 from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
 from mgraph.io.figure import check_figure
-from mgraph.io.folder import writing_file
+from mgraph.io.markdown import TableReport
 
 LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
 LEAST = 10_000
@@ -51,9 +51,9 @@ class Experiments:
         self.edges: int = LARGEST[self.backend] if options.edges is None else options.edges
         self.where: dict[str, Any] = {"scheduler": options.scheduler, "workers": options.workers}
 
-    def file(self, figure: int, kind: str = "png") -> Path:
-        """Where a figure's plot goes, or its table."""
-        return self.out / f"figure_{figure}.{kind}"
+    def file(self, figure: int) -> Path:
+        """Where a figure's plot goes."""
+        return self.out / f"figure_{figure}.png"
 
     def model(
         self, n: int, d: int, p: float = 0.5, method: str = "cuppa", seed: int = 1
@@ -292,7 +292,8 @@ def run(options: argparse.Namespace) -> None:
     if options.repeats < 1:
         raise mgraph.UsageError(f"--repeats must be 1 at least, and is {options.repeats}")
     experiments = Experiments(options)
-    told = {0: f"# cuPPA's experiments\n\n{options.backend}, {experiments.edges:,} edges at most\n"}
+    told = f"{options.backend}, {experiments.edges:,} edges at most"
+    report = TableReport(options.out, f"cuPPA's experiments\n\n{told}")
     for number in sorted(options.only, key=lambda number: number != 16):
         make: Callable[[], pd.DataFrame] = getattr(experiments, f"figure_{number}")
         title = f"Figure {number}: {(make.__doc__ or '').strip()}"
@@ -301,11 +302,7 @@ def run(options: argparse.Namespace) -> None:
             continue
         print(title, flush=True)
         table = make()
-        with writing_file(experiments.file(number, "parquet")) as stream:
-            stream.write(table.to_parquet())
-        told[number] = f"\n## {title}\n\n{mgraph.markdown_table(summary(table))}"
-        with writing_file(options.out / "tables.md") as stream:
-            stream.write("".join(told[number] for number in sorted(told)).encode())
+        report.add(f"figure_{number}", title, table, summary(table), number)
     print(f"figures, tables and tables.md in {options.out}")
 
 

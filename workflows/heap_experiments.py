@@ -32,7 +32,7 @@ import mgraph
 from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
 from mgraph.io.figure import check_figure
-from mgraph.io.folder import writing_file
+from mgraph.io.markdown import TableReport
 
 KEYS = {"gpu": 1 << 29, "cpu": 1 << 22}
 NODE = 1024
@@ -243,8 +243,9 @@ def run(options: argparse.Namespace) -> None:
     if options.keys is not None and (options.keys < 1 << 13 or options.keys % (1 << 13)):
         raise mgraph.UsageError(f"--keys must be a multiple of 8,192, and is {options.keys:,}")
     experiments = Experiments(options)
-    told = [f"# Heaps: experiments\n\n{options.backend}, {experiments.keys:,} keys\n"]
-    for name in options.only:
+    told = f"{options.backend}, {experiments.keys:,} keys"
+    report = TableReport(options.out, f"Heaps: experiments\n\n{told}")
+    for place, name in enumerate(options.only):
         make: Callable[[], pd.DataFrame] = getattr(experiments, name)
         title = f"{name.replace('_', ' ').capitalize()}: {(make.__doc__ or '').strip()}"
         if name in ON_GPU and options.backend == "cpu":
@@ -253,12 +254,7 @@ def run(options: argparse.Namespace) -> None:
             print(f"{title} Left out: it needs a GPU.")
             continue
         print(title, flush=True)
-        table = make()
-        with writing_file(options.out / f"{name}.parquet") as stream:
-            stream.write(table.to_parquet())
-        told.append(f"\n## {title}\n\n{mgraph.markdown_table(table)}")
-        with writing_file(options.out / "tables.md") as stream:
-            stream.write("".join(told).encode())
+        report.add(name, title, make(), place=place)
     print(f"figures, tables and tables.md in {options.out}")
 
 
