@@ -67,11 +67,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     if (third_thread()) found.is.there.right = heap.take_if_there(3);
     const auto [now, there] = found.told();
     if (now.nodes == 1) {
-      if (first_thread()) {
-        line().call(now.next_number);
-        heap.last_has_left();
-      }
-      release(root, node_empty);
+      __syncthreads();
+      if (third_thread()) end_turn(now, root);
     } else {
       replace_root(now, there);
     }
@@ -92,7 +89,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     unsigned buffered;     // items
     unsigned nodes;        // before the last is taken; 0: it is not
     unsigned items_at;     // the row that has the items for the root; not yet, where nodes <= 3
-    unsigned next_number;  // of who is called next
+    unsigned number;       // its own
+    unsigned giver;        // the insertion's whose items these are, or its own
     unsigned long long first, ticket;
   };
   struct start {
@@ -106,31 +104,46 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     const bool sits = line().wait_for_seat(number);
     if (sits) line().sit(number, heap_line::deletion);
     line().wait(number, 0);
-    if (sits) line().stand_up(number);
+    if (sits) store_relaxed(&line().seat_of(number).who, heap_line::nobody);
     return {number, heap.take_root()};
   }
 
-  // By one thread, while the root is held.
+  // By one thread, while the root is held. All that it reads first is on its way at once.
   __device__ plan make_plan(unsigned number) {
-    plan now{unsigned(__ldcg(&heap.counts->buffered)), 0, root, number + 1, count_removed(K),
-             next_ticket()};
-    if (line().accept(number - 1, now.ticket + 1)) {
-      now.items_at = heap.offered(number - 1);
-    } else if (line().accept(number + 1, now.ticket + 1)) {
-      now.items_at = heap.offered(number + 1);
-      ++now.next_number;
-    } else {
-      now.nodes = heap.take_count();
-      if (now.nodes > 3) now.items_at = take_last(place(now.nodes));
-      return now;
+    const unsigned long long before = load_relaxed(&line().seat_of(number - 1).who);
+    const unsigned long long behind = load_relaxed(&line().seat_of(number + 1).who);
+    const unsigned long long nodes = load_relaxed(&heap.counts->nodes);
+    plan now{unsigned(__ldcg(&heap.counts->buffered)), 0, root, number, number,
+             __ldcg(&heap.counts->removed), __ldcg(&heap.counts->tickets)};
+    if (before == heap_line::who(number - 1, heap_line::offer)) {
+      now.giver = number - 1;
+    } else if (behind == heap_line::who(number + 1, heap_line::offer)) {
+      now.giver = number + 1;
     }
-    next_ticket();  // the insertion's
+    if (now.giver != number) {
+      __threadfence();  // the offer was acquired
+      now.items_at = heap.offered(now.giver);
+    } else {
+      now.nodes = heap.take_count(nodes);
+      if (now.nodes > 3) now.items_at = take_last(place(now.nodes));
+    }
     return now;
   }
-  __device__ unsigned long long count_removed(unsigned long long count) {
-    const unsigned long long before = heap.counts->removed;
-    heap.counts->removed = before + count;
-    return before;
+
+  // By one thread, once all have the items: counts, accepts what was given, calls the next, and
+  // lets the last node go, if it was taken.
+  __device__ void end_turn(const plan& now, unsigned last) {
+    const bool given = now.giver != now.number;
+    heap.counts->removed = now.first + K;
+    heap.counts->tickets = now.ticket + 1 + given;
+    if (given) line().seat_of(now.giver).ticket = now.ticket + 1;
+    __threadfence();
+    if (given) {
+      store_relaxed(&line().seat_of(now.giver).who,
+                    heap_line::who(now.giver, heap_line::accepted));
+    }
+    store_relaxed(&line().called, now.number + (now.giver == now.number + 1 ? 2 : 1));
+    if (last) heap.last_has_left(last);
   }
 
   // By one thread, while the root is held: takes the last node, and says where its items are:
@@ -152,8 +165,10 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       if (line().sits(number - 1, heap_line::offer)) line().sit(number - 1, heap_line::declined);
       line().call(number + 1);
       const unsigned buffered = unsigned(__ldcg(&heap.counts->buffered));
+      const unsigned long long first = __ldcg(&heap.counts->removed);
       heap.counts->buffered = 0;
-      return {true, buffered, count_removed(buffered), next_ticket()};
+      heap.counts->removed = first + buffered;
+      return {true, buffered, first, next_ticket()};
     });
     load(carried, buffer, outcome.count);
     release(root, node_empty);
@@ -184,13 +199,7 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     put(left, of_left);
     put(right, of_right);
     __syncthreads();
-    if (third_thread()) {
-      line().call(now.next_number);
-      if (last) {
-        heap.let_go(last, node_empty);
-        heap.last_has_left();
-      }
-    }
+    if (third_thread()) end_turn(now, last);
     sink(there);
   }
 

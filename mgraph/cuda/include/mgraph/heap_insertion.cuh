@@ -126,11 +126,17 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
         if (!line().is_accepted(mine.number)) got.is = not_wanted;
         got.ticket = line().ticket(mine.number);
       }
-      if (mine.offers) line().stand_up(mine.number);
-      if (my_turn) got.is = heap.take_root() ? root_there : root_empty;
+      if (my_turn) {
+        got.is = heap.take_root() ? root_there : root_empty;
+      } else {
+        line().stand_up(mine.number);
+      }
       return got;
     });
-    if (got.is <= root_empty && third_thread()) line().call(mine.number + 1);
+    if (got.is <= root_empty && third_thread()) {
+      if (mine.offers) store_relaxed(&line().seat_of(mine.number).who, heap_line::nobody);
+      line().call(mine.number + 1);
+    }
     return got;
   }
 
@@ -140,12 +146,12 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
     plan now{possible, unsigned(__ldcg(&heap.counts->buffered)), 0, 0};
     const bool is_batch = count == K || now.buffered + count >= K;
     if (is_batch && !there) {
-      const unsigned long long found = load_acquire(&heap.counts->nodes);
+      const unsigned long long found = load_relaxed(&heap.counts->nodes);
       if (unsigned(found) || !heap.add_to_count(found)) now.answer = later;
     } else if (is_batch) {
       unsigned long long found;
       do {
-        found = load_acquire(&heap.counts->nodes);
+        found = load_relaxed(&heap.counts->nodes);
         now.target = place(unsigned(found) + 1);
         now.answer = refused;
         if (unsigned(found) < heap.capacity) {

@@ -44,12 +44,16 @@ struct heap_line {
     return wait(number, line_seats - 2) > 0 && kind_of(number) == nobody;
   }
 
+  __device__ static unsigned long long who(unsigned number, kind as) { return 8ULL * number + as; }
+  __device__ seat& seat_of(unsigned number) { return seats[number % line_seats]; }
+  __device__ const seat& seat_of(unsigned number) const { return seats[number % line_seats]; }
+
   __device__ void sit(unsigned number, kind as) {
-    store_release(&seats[number % line_seats].who, 8ULL * number + as);
+    store_release(&seat_of(number).who, who(number, as));
   }
-  __device__ void stand_up(unsigned number) { store_release(&seats[number % line_seats].who, 0); }
+  __device__ void stand_up(unsigned number) { store_release(&seat_of(number).who, nobody); }
   __device__ bool sits(unsigned number, kind as) const {
-    return load_acquire(&seats[number % line_seats].who) == 8ULL * number + as;
+    return load_acquire(&seat_of(number).who) == who(number, as);
   }
 
   // By an insertion that has offered, while its number is called, or left out: whether a deletion
@@ -59,21 +63,12 @@ struct heap_line {
     return sits(number, accepted);
   }
   __device__ unsigned long long ticket(unsigned number) const {
-    return __ldcg(&seats[number % line_seats].ticket);
-  }
-
-  // By a deletion that holds the root, and has not called anybody yet: whether the insertion of
-  // that number, beside it, offers what it carries. Then it has the ticket, and is done.
-  __device__ bool accept(unsigned number, unsigned long long ticket) {
-    if (!sits(number, offer)) return false;
-    seats[number % line_seats].ticket = ticket;
-    sit(number, accepted);
-    return true;
+    return __ldcg(&seat_of(number).ticket);
   }
 
  private:
   __device__ unsigned kind_of(unsigned number) const {
-    return load_acquire(&seats[number % line_seats].who) % 8;
+    return load_acquire(&seat_of(number).who) % 8;
   }
 };
 

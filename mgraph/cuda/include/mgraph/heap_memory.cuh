@@ -107,14 +107,16 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     }
   }
 
-  // Counts one node fewer, which is then to be taken. Returns how many there were. What is more
-  // than there is room for are insertions that are about to be refused.
-  __device__ unsigned take_count() const {
+  // Counts one node fewer than were seen, or are there now. That node is then to be taken. Returns
+  // how many there were. What is more than there is room for are insertions about to be refused.
+  __device__ unsigned take_count(unsigned long long nodes) const {
     for (;;) {
-      const unsigned long long nodes = load_acquire(&counts->nodes);
-      if (unsigned(nodes) > capacity) continue;
-      const unsigned long long fewer = nodes + last_leaves - 1;
-      if (compare_take(&counts->nodes, nodes, fewer) == nodes) return unsigned(nodes);
+      const unsigned long long fewer = nodes + last_leaves - 1, seen = nodes;
+      if (unsigned(nodes) > capacity) {
+        nodes = load_relaxed(&counts->nodes);
+      } else if ((nodes = compare_take(&counts->nodes, seen, fewer)) == seen) {
+        return unsigned(nodes);
+      }
     }
   }
 
@@ -122,8 +124,11 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     return compare_take(&counts->nodes, found, found + 1) == found;
   }
 
-  // Once a deletion has let the last node go.
-  __device__ void last_has_left() const { add_release(&counts->nodes, last_leaves); }
+  // Once a deletion has taken the last node's items: lets it go.
+  __device__ void last_has_left(unsigned last) const {
+    store_relaxed(word(last), node_empty);
+    atomicAdd(&counts->nodes, last_leaves);
+  }
 
   // Makes a node a target, once a deletion that takes its old items has done so.
   __device__ void reserve(unsigned target) const {

@@ -25,10 +25,6 @@ __device__ __forceinline__ void store_release(unsigned long long* word, unsigned
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
-__device__ __forceinline__ void add_release(unsigned long long* word, unsigned long long more) {
-  asm volatile("red.release.gpu.global.add.u64 [%0], %1;" ::"l"(word), "l"(more) : "memory");
-}
-
 // What the word was: where that is `expected`, it is `value` now. For a word that is taken: what
 // others did before they let it go is seen.
 __device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expected,

@@ -14,10 +14,6 @@ template <class T> void store_release(T* word, decltype(T()) value) {
   emulator::perhaps_leave();
 }
 
-inline void add_release(unsigned long long* word, unsigned long long more) {
-  atomicAdd(word, more);
-}
-
 template <class T> T compare_take(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value);
 }
