@@ -11,9 +11,9 @@
 //   heap.remove().count;           // as many are carried again.
 //
 // Blocks wait for each other, so all of a launch must be resident: it is a cooperative one. Keys
-// are unsigned words; mgraph.heap.key_order makes others such. On the host, batch_heap_gpu.Heap makes
-// the memory, grows it, and gives the arguments: `memory`. `shared_bytes` tells a scratch's;
-// the include path is mgraph.cuda.source.INCLUDE.
+// are unsigned words; mgraph.heap.key_order makes others such. On the host, batch_heap_gpu.Heap has
+// the memory, grows it, and gives the first argument's parts: `memory`. `shared_bytes` tells a
+// scratch's; the include path is mgraph.cuda.source.INCLUDE.
 #pragma once
 
 #include <mgraph/heap_insertion.cuh>
