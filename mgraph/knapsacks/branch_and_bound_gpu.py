@@ -95,7 +95,8 @@ class Search:
             np.uint64(most_pending), np.uint64(len(self._nodes) - beside), np.uint64(nanoseconds),
             np.int32(self._by_bound),
         )  # fmt: skip
-        self._launch("branch_and_bound_explore", blocks, BLOCK_THREADS, arguments)
+        shared = shared_bytes(self._word, NODE)
+        self._launch("branch_and_bound_explore", blocks, BLOCK_THREADS, shared, arguments)
         self.state = cupy.asnumpy(state).view(STATE)
         ended = int(self.state["ended"][0])
         if ended == FAILED:
@@ -110,11 +111,12 @@ class Search:
         what, instead = "branch and bound", "use backend cpu"
         return resident_blocks(kernel, BLOCK_THREADS, shared, what, instead)
 
-    def _launch(self, name: str, blocks: int, threads: int, arguments: tuple[Any, ...]) -> None:
-        self._kernel(name).kernel(
-            (blocks,), (threads,), arguments, shared_bytes(self._word, NODE),
-            enable_cooperative_groups=True,
-        )  # fmt: skip
+    def _launch(
+        self, name: str, blocks: int, threads: int, shared: int, arguments: tuple[Any, ...]
+    ) -> None:
+        """All blocks at a time, since they wait for each other."""
+        kernel = self._kernel(name).kernel
+        kernel((blocks,), (threads,), arguments, shared, enable_cooperative_groups=True)
 
     def _make_room(self, nodes: int) -> None:
         """Let there be room for nodes, and as many again if they fit."""
@@ -159,7 +161,7 @@ class Search:
         bound = int(self._nodes[at.astype(np.int64), 2].max()) if at.size else best
         flips = cupy.zeros(int(state["best_step"]) // 2, np.uint8)
         path = (self._nodes, state["best_parent"], state["best_step"], flips)
-        self._launch("branch_and_bound_path", 1, 1, path)
+        self._launch("branch_and_bound_path", 1, 1, 0, path)
         chosen = self._problem.choice(cupy.asnumpy(flips).astype(bool))
         return Found(best, chosen, max(best, bound), int(state["looked"]))
 

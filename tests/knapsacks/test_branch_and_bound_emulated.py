@@ -24,11 +24,11 @@ class Search(gpu.Search):
     def _blocks(self):
         return self.blocks
 
-    def _launch(self, name, blocks, threads, arguments):
+    def _launch(self, name, blocks, threads, shared, arguments):
         Search.seed += 1
         emulator.launch(
             gpu.KERNELS, name, gpu.defines(self._word, gpu.NODE, gpu.BLOCK_THREADS), blocks,
-            threads, arguments, shared=gpu.shared_bytes(self._word, gpu.NODE), seed=Search.seed,
+            threads, arguments, shared=shared, seed=Search.seed,
         )  # fmt: skip
 
     def collect(self):
