@@ -1,0 +1,71 @@
+"""Figures of knapsacks on a GPU and on one core, as they stand in knapsacks/BENCHMARKS.md.
+
+    python -m tests.benchmarks.knapsack_gpu FILE … [--repeats 5] [--time-limit 60] [--keys bound]
+
+Branch and bound on the GPU (medians, warm), without collecting and with it, and on one core of the
+same machine (once where it takes long), and the dynamic program. Each is compared with the dynamic
+program's optimum. "-" stands for a search that the time limit has ended.
+"""
+
+import argparse
+import statistics
+import time
+
+import mgraph
+from mgraph import OutOfMemoryError
+
+LONG = 10  # seconds, after which there are no further measurements
+
+
+def measured(instance, repeats, **how):
+    """The last answer, and the median of seconds; (None, None) where there was no memory."""
+    seconds = []
+    try:
+        while len(seconds) < repeats + 1 and sum(seconds) < LONG:
+            begun = time.perf_counter()
+            found = mgraph.knapsack(instance.profits, instance.weights, instance.capacity, **how)
+            seconds.append(time.perf_counter() - begun)
+    except OutOfMemoryError:
+        return None, None
+    return found, statistics.median(seconds[1:] or seconds)
+
+
+def row(file, arguments):
+    instance = mgraph.read_knapsack(file)
+    best, program = measured(instance, 1, method="dynamic_program")
+    cells, times = [], {}
+    for key in arguments.keys:
+        for name, how in (
+            ("gpu", {"backend": "gpu", "collect": False}),
+            ("collected", {"backend": "gpu"}),
+            ("cpu", {"backend": "cpu"}),
+        ):
+            limit = {"time_limit": arguments.time_limit, "key": key, **how}
+            found, seconds = measured(
+                instance, arguments.repeats, method="branch_and_bound", **limit
+            )
+            optimal = found is not None and found.optimal
+            assert not optimal or best is None or found.profit == best.profit
+            nodes = f"{found.nodes:,}" if found else "no memory"
+            cells.append(f"{nodes} | {f'{seconds:.3f}' if optimal else '-'}")
+            times[name] = seconds if optimal else None
+    ratio = times["cpu"] / times["collected"] if times["cpu"] and times["collected"] else 0
+    name = file.split("/")[-1]
+    print(f"| {name} | {' | '.join(cells)} | {f'{ratio:.1f}' if ratio else '-'} | "
+          f"{f'{program:.3f}' if program else '-'} |", flush=True)  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--time-limit", type=float, default=60)
+    parser.add_argument("--keys", nargs="*", default=["bound"])
+    arguments = parser.parse_args()
+    mgraph.knapsack([1], [1], 1, method="branch_and_bound", backend="cpu")  # compiles
+    for file in arguments.files:
+        row(file, arguments)
+
+
+if __name__ == "__main__":
+    main()
