@@ -19,7 +19,7 @@ LONG = 10  # seconds, after which there are no further measurements
 
 def measured(instance, repeats, **how):
     """The last answer, and the median of seconds; (None, None) where there was no memory."""
-    seconds = []
+    seconds: list[float] = []
     try:
         while len(seconds) < repeats + 1 and sum(seconds) < LONG:
             begun = time.perf_counter()
@@ -33,7 +33,8 @@ def measured(instance, repeats, **how):
 def row(file, arguments):
     instance = mgraph.read_knapsack(file)
     best, program = measured(instance, 1, method="dynamic_program")
-    cells, times = [], {}
+    cells: list[str] = []
+    times: dict[str, float | None] = {}
     for key in arguments.keys:
         for name, how in (
             ("gpu", {"backend": "gpu", "collect": False}),
