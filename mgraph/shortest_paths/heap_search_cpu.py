@@ -4,7 +4,8 @@ Source: section 5.7.1 of "Accelerating concurrent heap on GPUs". In an iteration
 are relaxed; the vertices that came nearer are the next frontier. But where there are more than a
 number of them, they wait in a heap by their distances, and as many of the nearest as that number
 are taken: fewer vertices are expanded at a distance that is not their last one. With no limit it is
-the plain frontier, as in Gunrock; with 1 it is Dijkstra's algorithm.
+the plain frontier, as in Gunrock; with 1 it is Dijkstra's algorithm. (On a GPU near_far.cu does
+it, with a heap a block.)
 Cost: near_far's arrays, and for a vertex two entries in the heap of 12 to 16 bytes each.
 """
 

@@ -18,12 +18,14 @@
 // share. A block that runs out of chunks says that an entry is lost; then all blocks begin their
 // far queues anew from every vertex reached, which is always right.
 // Cost: an arc 8 to 16 bytes and a distance, each time its tail is expanded; a barrier an iteration.
+#include "mgraph/near_far_heap.cuh"
 #include "mgraph/near_far_rounds.cuh"
 
 namespace mgraph {
 
 // One search, from one block.
 struct block_search : rounds {
+  far_heap<MGRAPH_HEAPS> heap;
   // a thread's part in a round
   u64 before[note_warps];  // counts of the blocks before each warp's share of them
   u32 near_first, near_count, pieces, width, first;
@@ -35,6 +37,7 @@ struct block_search : rounds {
     hop = 0;
     __syncthreads();
     clear_far();
+    heap.clear(s);
     if (threadIdx.x < note_warps) s.warp_counts[threadIdx.x] = 0;
     if (threadIdx.x < counters) s.count[threadIdx.x] = 0;
     if (threadIdx.x < partitions) {
@@ -198,6 +201,7 @@ struct block_search : rounds {
     const long long near = s.sums[least_near_column], far = s.sums[least_far_column];
     const key_t nearest = key_t(min(near, far));
     clear_far();
+    heap.clear(s);
     hop = s.hops;  // nothing is kept for a hop: the rows are not at hand
     __syncthreads();
     const u32 end = share(n, block + 1, blocks);
@@ -215,6 +219,12 @@ struct block_search : rounds {
     for (u32 iteration = 0;; ++iteration) {
       __syncthreads();
       side = round & 1;
+      // No thread's part outlives a round. (Registers are few.)
+      e = entry{};
+      near_first = near_count = pieces = width = first = 0;
+      in_batch = false;
+#pragma unroll
+      for (int i = 0; i < note_warps; ++i) before[i] = 0;
       // These are read before the decision changes them.
       const int first_list = s.first_list;
       const u32 first_size = s.size[first_list];
@@ -243,6 +253,8 @@ struct block_search : rounds {
       for (hop = 1; hop < s.hops; ++hop) {
         if (!expand_local()) break;
       }
+      heap.refill(*this);
+      heap.spill(*this);
     }
   }
 };
@@ -263,6 +275,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     int blocks, int* near_vertex, key_t* near_key, u32 near_capacity, int* piece_vertex,
     key_t* piece_key, u32* piece_number, u32 piece_capacity, int* far_vertex, key_t* far_key,
     int chunks, u32 chunk_entries, u64* sums, u64* notes,
+    // of each block's heap, if there are heaps
+    word_t* heap_keys, u32* heap_values, heap_word* heap_words, heap_counts* heap_counts_, u32 places,
     // what happened
     double* trace, int trace_rows, u64* iterations) {
   extern __shared__ local_list local[];
@@ -277,13 +291,15 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
                    {far_vertex + far, far_key + far},
                    chunks,
                    chunk_entries};
+  const far_heap_arrays heaps{heap_keys, heap_values, heap_words, heap_counts_, places};
   block_search it{{{{state, tables, tables + lists * chunks, all, delta > 0},
                     {indptr, indices, weights},
                     nullptr,
                     cutoff,
                     local,
                     0,
-                    min(u32(threads), u32(most_local_arcs * threads / fmax(mean_degree, 1.0)))}}};
+                    min(u32(threads), u32(most_local_arcs * threads / fmax(mean_degree, 1.0)))}},
+                  {heaps, local}};
   it.asked = {searches, seed_start, seeds, targets, target_count, bool(first_target)};
   const double aim = delta > 0 ? 0 : set_point;
   it.how = {delta, unit, 1 / unit, aim, mean_degree, mean_weight, quantum, hops, most_iterations};

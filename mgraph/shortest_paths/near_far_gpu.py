@@ -1,9 +1,9 @@
 """Near-far and self-tuning searches on a GPU: memory and the one launch of ``near_far.cu``.
 
 Device bytes beside the graph and the distances, for k searches at a time on n vertices, with
-lengths of b bytes: k·n·(4 + b)·14, less where memory is short; the pieces of large vertices;
-4 an arc where indices are int64. One launch, however many searches and iterations; one barrier an
-iteration among the blocks of a search.
+lengths of b bytes: k·n·(4 + b)·14, less where memory is short, and with heaps one to two times
+k·n·(4 + b) more; the pieces of large vertices; 4 an arc where indices are int64. One launch,
+however many searches and iterations; one barrier an iteration among the blocks of a search.
 """
 
 import math
@@ -15,6 +15,7 @@ from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import DeviceError
+from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.trace import FIELDS
@@ -33,15 +34,18 @@ PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 29, (25, 26)
 CHUNKS = 512
 
 
-def defines(weight: str, length: str) -> dict[str, str]:
-    """The kernel's macros for weights and lengths of these types."""
-    return {**length_defines(weight, length), "MGRAPH_THREADS": str(THREADS)}
+def defines(weight: str, length: str, heaps: bool) -> dict[str, str]:
+    """The kernel's macros for weights and lengths of these types, with heaps or without."""
+    macros = {"MGRAPH_THREADS": str(THREADS), "MGRAPH_HEAPS": str(int(heaps))}
+    return {**length_defines(weight, length), **macros}
 
 
 KERNELS = Source(
     __package__,
     "near_far.cu",
-    check=tuple(tuple(defines(*types).items()) for types in LENGTH_TYPES),
+    check=tuple(
+        tuple(defines(*types, heaps).items()) for types in LENGTH_TYPES for heaps in (False, True)
+    ),
 )
 
 
@@ -74,11 +78,17 @@ class Searcher:
     """Working memory for searches on one graph; ``run`` may be called again and again."""
 
     def __init__(
-        self, graph: Graph, length: np.dtype, searches: int = 1, together: int | None = None
+        self,
+        graph: Graph,
+        length: np.dtype,
+        searches: int = 1,
+        together: int | None = None,
+        heaps: bool = False,
     ) -> None:
         """Allocate for some of so many ``searches`` at a time, which share the multiprocessors.
 
         graph: on the device. length: the type of distances. together: how many, else what is best.
+        heaps: whether what waits farthest waits in heaps, where there is much of it.
         Raises DeviceError where the graph has more arcs than one search can count.
         """
         import cupy
@@ -126,8 +136,26 @@ class Searcher:
             np.int32(CHUNKS),
             np.uint32(self.chunk),
         ]
+        self.heaps = heaps
+        self.heap_memory = self._heap_memory(share) if heaps else [0, 0, 0, 0, np.uint32(0)]
         self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
+
+    def _heap_memory(self, share: int) -> list[Any]:
+        """A heap a block, with room for its share of the vertices or for what memory there is."""
+        import cupy
+
+        heaps, entry = self.blocks * self.groups, 4 + self.key.itemsize
+        nodes = min(share // THREADS + 2, free_bytes() // (4 * heaps * THREADS * entry) + 1)
+        places = (1 << nodes.bit_length()) - 1
+        rows = heaps * (places + batch_heap_gpu.SPARE_ROWS)
+        return [
+            cupy.empty(rows * THREADS, f"u{self.key.itemsize}"),
+            cupy.empty(rows * THREADS, np.uint32),
+            cupy.empty(rows * 8, np.uint32),
+            cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
+            np.uint32(places),
+        ]
 
     def kernel(self) -> Any:
         """The kernel for this graph's types, compiled."""
@@ -197,7 +225,8 @@ class Searcher:
                 np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight / unit),
                 np.float64(quantum), np.int32(hops),
                 np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
-                self.notes, 0 if trace is None else trace, np.int32(trace_rows), iterations,
+                self.notes, *self.heap_memory, 0 if trace is None else trace,
+                np.int32(trace_rows), iterations,
             ),
             shared_mem=self.shared_bytes,
         )  # fmt: skip
@@ -208,4 +237,4 @@ class Searcher:
         """The kernel's macros for this graph."""
         weights = self.graph.weights
         weight = str(self.length) if weights is None else str(weights.dtype)
-        return defines(weight, str(self.length))
+        return defines(weight, str(self.length), self.heaps)

@@ -85,9 +85,10 @@ def sssp(
     an iteration that self_tuning aims at; by default chosen for the device.
     power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU, with
     pauses where that is not enough; or the governor that did so before. heap_threshold: the
-    vertices of a frontier beyond which the heap method puts them into its heap, and takes the
-    nearest; by default 10,000. together: searches at a time, by default one a core, or what was
-    measured to be best on a GPU (where the frontier and heap methods take them one by one).
+    vertices beyond which the heap method puts those that wait into its heap, and takes about as
+    many, the nearest, in an iteration; by default 10,000, or as many as a GPU has threads at a
+    time. together: searches at a time, by default one a core, or what was measured to be best on a
+    GPU (where the frontier methods take them one by one).
     trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
     and models of every iteration, of one search by near_far, self_tuning or heap.
 

@@ -11,7 +11,7 @@ from mgraph.core.room import room_for
 from mgraph.cuda.energy import EnergyMeter
 from mgraph.cuda.memory import free_bytes
 from mgraph.errors import DeviceError
-from mgraph.shortest_paths import frontier_gpu, heap_search_gpu, near_far_gpu, predecessors_gpu
+from mgraph.shortest_paths import frontier_gpu, near_far_gpu, predecessors_gpu
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
@@ -30,7 +30,7 @@ def fits(asked: Problem, how: Manner) -> bool:
     answer = length + (4 + 8 * wide if how.predecessors else 0)
     search = 4 * (4 + length)  # in short lists
     if how.method == "heap":
-        search = 12 + 2 * heap_search_gpu.ENTRIES * (4 + length)
+        search += 2 * (4 + length)
     counted = graph.n <= csr_gpu.MOST_VERTICES and graph.m < near_far_gpu.MOST_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
@@ -53,8 +53,6 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         graph = csr_gpu.to_device(asked.graph)
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
-        elif how.method == "heap":
-            distance, rows = _heap(asked, graph, how)
         elif how.power_limit:
             distance = _near_far_within(asked, graph, how.power_limit, how.together)
         else:
@@ -89,28 +87,6 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
             cutoff=asked.cutoff,
         )
     return distance
-
-
-def _heap(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
-    import cupy
-
-    many = how.heap_threshold or heap_search_gpu.MANY
-    searcher = heap_search_gpu.Searcher(graph, asked.dtype, many)
-    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
-    targets = cupy.asarray(asked.targets, np.int32)
-    for i, sources in enumerate(asked.sources):
-        iterations, trace = searcher.run(
-            sources,
-            distance[i],
-            targets=targets,
-            first_target=asked.first_target,
-            cutoff=asked.cutoff,
-            trace_rows=TRACE_ROWS if how.trace else 0,
-        )
-    if not how.trace:
-        return distance, None
-    _check_whole(int(iterations[0]))
-    return distance, traces.as_records(heap_search_gpu.rows_of(trace, iterations))
 
 
 def _near_far_within(
@@ -150,15 +126,19 @@ def _near_far_within(
 
 
 def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
-    """Distances by near-far or self-tuning, and the trace."""
+    """Distances by near-far, self-tuning or with heaps, and the trace."""
     delta = float(how.delta or asked.default_delta) if how.method == "near_far" else 0.0
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together)
+    set_point = how.set_point
+    if how.heap_threshold:
+        set_point = how.heap_threshold * max(asked.mean_degree, 1.0)
+    heaps = how.method == "heap"
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together, heaps)
     found = searcher.run(
         asked.sources,
         mean_weight=asked.mean_weight,
         cutoff=asked.cutoff,
         delta=delta,
-        set_point=how.set_point,
+        set_point=set_point,
         targets=asked.targets if asked.targets.size else None,
         first_target=asked.first_target,
         trace_rows=TRACE_ROWS if how.trace else 0,
@@ -166,15 +146,11 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
     if not how.trace:
         return found.distance, None
     count = int(found.iterations[0])
-    _check_whole(count)
+    if count >= TRACE_ROWS:
+        raise DeviceError(
+            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"
+        )
     rows = found.trace[: count + 1].get()
     # Row 0 tells what came of the sources; times are those at which an iteration was over.
     rows[1:, -1] = np.diff(rows[:, -1])
     return found.distance, traces.as_records(rows[1:])
-
-
-def _check_whole(iterations: int) -> None:
-    if iterations >= TRACE_ROWS:
-        raise DeviceError(
-            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {iterations:,}"
-        )

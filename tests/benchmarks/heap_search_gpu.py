@@ -1,95 +1,68 @@
 """Shortest paths with a heap and without, as in the paper's table 3: for BENCHMARKS.md.
 
-    python -m tests.benchmarks.heap_search_gpu MAKER NAME … [--thresholds 10000 100000]
+    python -m tests.benchmarks.heap_search_gpu MAKER NAME … [--thresholds 10000]
 
 MAKER and NAME as tests.benchmarks.sssp_gpu has them. Milliseconds of a search, distances in device
-memory: medians of seven by device events, warm; vertices expanded, by the trace. near_far takes its
-default step, and the fastest of fifteen.
+memory: medians of seven by device events, warm; vertices expanded and arcs, by the trace. near_far
+takes its default step, and the fastest of fifteen; the frontier one that all are within.
 """
 
 import argparse
-import statistics
 
-import numpy as np
-
-from mgraph.shortest_paths import heap_search_gpu
-from mgraph.shortest_paths.problem import infinity_of
+from mgraph.heap.batch_heap_gpu import COUNT_WORDS
+from mgraph.shortest_paths.near_far_gpu import THREADS, Searcher
 from mgraph.shortest_paths.trace import FIELDS
 from tests.benchmarks.makers import made
-from tests.benchmarks.sssp_gpu import FACTORS, REPEATS, Bench
+from tests.benchmarks.sssp_gpu import FACTORS, Bench
 
 X1, X2 = FIELDS.index("x1"), FIELDS.index("x2")
-NEVER = 1 << 32
+TICKETS = 10  # of a heap's counts: the operations on it
+NO_STEP = {"delta": 1e9}
 
 
-def milliseconds(run):
-    import cupy
-
-    times = []
-    for _ in range(REPEATS + 1):
-        begin, end = cupy.cuda.Event(), cupy.cuda.Event()
-        begin.record()
-        run()
-        end.record()
-        end.synchronize()
-        times.append(cupy.cuda.get_elapsed_time(begin, end))
-    return statistics.median(times[1:])
-
-
-def near_far(bench, factor):
-    """Milliseconds, vertices expanded, arcs, iterations."""
-    how = {"delta": factor * bench.unit}
+def tell(what, bench, **how):
+    """Print what a search takes; return the checksum of its distances."""
     found = bench.run(trace_rows=50_000, **how)
-    count = int(found.iterations[0])
-    done = found.trace[1 : count + 1].get()
-    return bench.milliseconds(**how), done[:, X1].sum(), done[:, X2].sum(), count
-
-
-def with_heap(bench, threshold):
-    """The same."""
-    import cupy
-
-    searcher = heap_search_gpu.Searcher(bench.graph, bench.length, threshold)
-    asked = {
-        "targets": cupy.zeros(0, np.int32),
-        "first_target": False,
-        "cutoff": infinity_of(bench.length) - 1,
-    }
-    row = bench.distance[0]
-    iterations, trace = searcher.run(bench.sources[0], row, trace_rows=1 << 17, **asked)
-    done = heap_search_gpu.rows_of(trace, iterations)
-    took = milliseconds(lambda: searcher.run(bench.sources[0], row, **asked))
-    return took, done[:, X1].sum(), done[:, X2].sum(), len(done)
+    iterations = int(found.iterations[0])
+    done = found.trace[1 : iterations + 1].get()
+    vertices, arcs = done[:, X1].sum() / 1e6, done[:, X2].sum() / 1e6
+    print(f"  {what:22} {bench.milliseconds(**how):9.2f} ms, {vertices:8.2f}e6 vertices, "
+          f"{arcs:8.1f}e6 arcs, {iterations:,} iterations", end="")  # fmt: skip
+    if bench.searcher.heaps:
+        operations = bench.searcher.heap_memory[3].reshape(-1, COUNT_WORDS)[:, TICKETS].get()
+        print(f", {operations.sum():,} operations on heaps of {THREADS:,}", end="")
+    print(flush=True)
+    return bench.checksum()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("maker")
     parser.add_argument("names", nargs="+")
-    parser.add_argument("--thresholds", nargs="*", type=int, default=[10_000, 100_000])
+    parser.add_argument("--thresholds", nargs="*", type=int, default=[10_000])
     arguments = parser.parse_args()
     import cupy
 
     for name in arguments.names:
         bench = Bench(*made(arguments.maker, name, "gpu"))
         print(f"{name}: {bench.graph}", flush=True)
-        sums = set()
-
-        def told(what, found, sums=sums, bench=bench):
-            took, vertices, arcs, iterations = found
-            sums.add(bench.checksum())
-            print(f"  {what:18} {took:9.2f} ms, {vertices / 1e6:8.2f}e6 vertices, "
-                  f"{arcs / 1e6:8.1f}e6 arcs, {iterations:,} iterations", flush=True)  # fmt: skip
-
-        told("near_far, default", near_far(bench, 1))
         swept = {factor: bench.milliseconds(3, delta=factor * bench.unit) for factor in FACTORS}
         best = min(swept, key=swept.get)
-        told(f"near_far, {best:g} x", near_far(bench, best))
-        for threshold in (NEVER, *arguments.thresholds):
-            what = "frontier alone" if threshold == NEVER else f"heap, {threshold:,}"
-            told(what, with_heap(bench, threshold))
+        sums = {
+            tell("frontier", bench, **NO_STEP),
+            tell("near_far, default", bench, delta=bench.unit),
+            tell(f"near_far, {best:g} times it", bench, delta=best * bench.unit),
+        }
+        plain, heaps = bench.searcher, Searcher(bench.graph, bench.length, heaps=True)
+        degree = bench.graph.m / bench.graph.n
+        for many in (None, *arguments.thresholds):
+            aim = {"set_point": many * degree if many else None}
+            bench.searcher = plain
+            sums.add(tell(f"self_tuning, {many or 'default'}", bench, **aim))
+            bench.searcher = heaps
+            sums.add(tell(f"heap, {many or 'default'}", bench, **aim))
         assert len(sums) == 1, sums
-        del bench
+        del bench, plain, heaps
         cupy.get_default_memory_pool().free_all_blocks()
 
 

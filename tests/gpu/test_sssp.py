@@ -152,10 +152,46 @@ def test_lists_that_are_too_short_cost_no_answers(how):
     np.testing.assert_array_equal(found.distance[0].get(), expected)
 
 
-@pytest.mark.parametrize("method", ["near_far", "self_tuning"])
+@pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
 def test_little_memory_costs_no_answers(method, monkeypatch):
     monkeypatch.setattr("mgraph.shortest_paths.near_far_gpu.free_bytes", lambda: 1 << 20)
     assert_equal(random_graph(200_000, 800_000, WEIGHTS["int32"]), [0, 17], method)
+
+
+def crowd(leaves, weight_type):
+    """A hub, whose leaves all wait at once, and arcs between leaves that bring many nearer."""
+    random = np.random.default_rng(3)
+    src = np.concatenate([np.zeros(leaves, np.int32), random.integers(1, leaves, leaves)])
+    dst = np.concatenate([np.arange(1, leaves + 1), random.integers(1, leaves, leaves)])
+    weights = np.concatenate(
+        [random.integers(1, 1_000_000, leaves), random.integers(1, 99_999, leaves)]
+    )
+    edges = EdgeList(src.astype(np.int32), dst.astype(np.int32), weights.astype(weight_type))
+    return mgraph.from_edges(edges, directed=False, backend="cpu")
+
+
+@pytest.mark.parametrize("weight_type", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("room", [None, 1 << 20])
+def test_many_far_vertices_go_through_heaps(weight_type, room, monkeypatch):
+    from mgraph.core.csr_gpu import to_device
+    from mgraph.heap.batch_heap_gpu import COUNT_WORDS
+    from mgraph.shortest_paths import near_far_gpu
+
+    graph = crowd(700_000, weight_type)
+    assert_equal(graph, [0, 17], "heap", how={"heap_threshold": 1000})
+    expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
+    if room:  # heaps of one node and a buffer, which refuse more
+        monkeypatch.setattr(near_far_gpu, "free_bytes", lambda: room)
+    searcher = near_far_gpu.Searcher(to_device(graph), expected.dtype, heaps=True)
+    found = searcher.run(
+        [np.array([0])],
+        mean_weight=graph.mean_weight,
+        cutoff=expected.max(),
+        set_point=10_000,
+    )
+    np.testing.assert_array_equal(found.distance[0].get(), expected)
+    tickets = searcher.heap_memory[3].reshape(-1, COUNT_WORDS)[:, 10].get()
+    assert (tickets >= 2).all(), "no block has used its heap"
 
 
 def test_auto_goes_where_there_is_room(tmp_path):
@@ -243,7 +279,7 @@ def test_searches_side_by_side(groups):
     np.testing.assert_array_equal(found.distance.get(), expected)
 
 
-@pytest.mark.parametrize("method", ["near_far", "self_tuning"])
+@pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
 def test_the_trace_adds_up(method):
     graph = random_graph(30_000, 120_000, WEIGHTS["int32"])
     found = sssp(graph, 0, method=method, backend="gpu", trace=True)

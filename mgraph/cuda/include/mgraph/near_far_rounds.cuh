@@ -52,18 +52,21 @@ struct rounds : advance {
   __device__ void publish() {
     u64* const now = sums + round % 3 * columns;
     const int list = lane < partitions ? s.list_of[lane] : 0;
-    const u32 size = lane < partitions ? s.size[list] : 0;
+    // What is in the heap counts as the last partition's.
+    const bool last = lane < partitions && int(lane) == s.control.slots[s.control.live - 1];
+    const u32 size = (lane < partitions ? s.size[list] : 0) + (last ? s.heap_size : 0);
     const u32 all = __reduce_add_sync(all_lanes, size);
     const u32 count = lane < counters ? s.count[lane] : 0;
     if (count) atomicAdd(&now[lane], u64(count));
     if (size) {
       atomicAdd(&now[far_sum + lane], u64(size));
-      atomicMin((long long*)&now[least_far_column], (long long)s.least[list]);
+      const key_t least = last ? min(s.least[list], s.heap_least) : s.least[list];
+      atomicMin((long long*)&now[least_far_column], (long long)least);
     }
     if (lane == 0) {
       atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
       atomicMax((long long*)&now[largest_column], (long long)s.largest);
-      atomicMax((long long*)&now[fullest_column], (long long)all);
+      atomicMax((long long*)&now[fullest_column], (long long)(all - s.heap_size));
     }
     if (block == 0 && lane < columns) {
       // The next round's, which were read two rounds ago.
@@ -191,6 +194,7 @@ struct rounds : advance {
       s.threshold = threshold;
       s.stop = stop;
       s.collect = lost;
+      s.may_spill = all_far > how.set_point / how.mean_degree;
       s.eager = wave;
       s.hops = s.eager ? how.hops : 1;
       // What a block leaves to all comes an iteration late, which a wave would not wait for.

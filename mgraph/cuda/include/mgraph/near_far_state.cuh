@@ -139,6 +139,10 @@ struct block_state {
   } left;
   u64 counts[most_blocks];      // of each warp's share of blocks, prefix sums
   u64 warp_counts[note_warps];
+  // the heap, where there is one
+  u32 heap_size, moving;
+  key_t heap_least;
+  bool may_spill;               // there is enough for it, and it is not full
   // work in hand
   u32 near_count, width, next_entry;
   u32 local_count[3];           // of the hop read, the hop written, the one after
