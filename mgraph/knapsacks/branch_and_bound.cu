@@ -267,9 +267,9 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       if (at[i] != nothing) nodes[first + at[i]] = child[i];
     }
     // The table may tell of them once they are there.
-    __threadfence();
+    fence();
     for (unsigned i = 0; i < 2 * each; ++i) {
-      if (at[i] != nothing) store_release(known.place(child[i]), first + at[i]);
+      if (at[i] != nothing) store_relaxed(known.place(child[i]), first + at[i]);
     }
     __syncthreads();
 

@@ -269,7 +269,6 @@ inline int __syncthreads_or(int vote) {
   const auto& all = emulator::of_block(vote != 0);
   return std::find(all.begin(), all.end(), 1) != all.end();
 }
-inline void __threadfence() {}
 inline void __nanosleep(unsigned) { emulator::leave(); }
 
 // All lanes of a warp must be in a mask.

@@ -3,12 +3,12 @@
 // a process share, sees to that; on streams of their own two searches might wait for ever.
 #pragma once
 
+#include "mgraph/ordered.cuh"
+
 namespace mgraph {
 
 // Past the first-level cache, which other blocks' writes do not reach.
 template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
-
-__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
 struct grid_barrier {
   unsigned long long* arrived;  // 0 at the launch

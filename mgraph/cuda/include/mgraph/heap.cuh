@@ -91,6 +91,7 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     unsigned items_at;     // the row that has the items for the root; not yet, where nodes <= 3
     unsigned number;       // its own
     unsigned giver;        // the insertion's whose items these are, or its own
+    unsigned next;         // to be called
     unsigned long long first, ticket;
   };
   struct start {
@@ -110,18 +111,30 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
 
   // By one thread, while the root is held. All that it reads first is on its way at once.
   __device__ plan make_plan(unsigned number) {
-    const unsigned long long before = load_relaxed(&line().seat_of(number - 1).who);
-    const unsigned long long behind = load_relaxed(&line().seat_of(number + 1).who);
+    const auto who_is = [&](unsigned other) { return load_relaxed(&line().seat_of(other).who); };
+    const unsigned long long before = who_is(number - 1);
+    const unsigned long long behind[3] = {who_is(number + 1), who_is(number + 2),
+                                          who_is(number + 3)};
     const unsigned long long nodes = load_relaxed(&heap.counts->nodes);
-    plan now{unsigned(__ldcg(&heap.counts->buffered)), 0, root, number, number,
+    plan now{unsigned(__ldcg(&heap.counts->buffered)), 0, root, number, number, number + 1,
              __ldcg(&heap.counts->removed), __ldcg(&heap.counts->tickets)};
+    bool passes = behind[0] == heap_line::who(number + 1, heap_line::offer);
     if (before == heap_line::who(number - 1, heap_line::offer)) {
       now.giver = number - 1;
-    } else if (behind == heap_line::who(number + 1, heap_line::offer)) {
+    } else if (passes) {
       now.giver = number + 1;
+      now.next = number + 2;
+      passes = behind[1] == heap_line::who(number + 2, heap_line::offer);
     }
-    if (now.giver != number) {
-      __threadfence();  // the offer was acquired
+    // An insertion would let the deletion behind it go first.
+    const unsigned long long after_it = now.next == number + 1 ? behind[1] : behind[2];
+    now.next += passes && after_it == heap_line::who(now.next + 1, heap_line::deletion);
+    const bool given = now.giver != number;
+    if (given) fence();  // the offer was acquired
+    heap.counts->removed = now.first + K;
+    heap.counts->tickets = now.ticket + 1 + given;
+    if (given) {
+      line().seat_of(now.giver).ticket = now.ticket + 1;
       now.items_at = heap.offered(now.giver);
     } else {
       now.nodes = heap.take_count(nodes);
@@ -130,19 +143,15 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     return now;
   }
 
-  // By one thread, once all have the items: counts, accepts what was given, calls the next, and
-  // lets the last node go, if it was taken.
+  // By one thread, once all have the items: accepts what was given, calls the next, and lets the
+  // last node go, if it was taken.
   __device__ void end_turn(const plan& now, unsigned last) {
-    const bool given = now.giver != now.number;
-    heap.counts->removed = now.first + K;
-    heap.counts->tickets = now.ticket + 1 + given;
-    if (given) line().seat_of(now.giver).ticket = now.ticket + 1;
-    __threadfence();
-    if (given) {
+    fence();
+    if (now.giver != now.number) {
       store_relaxed(&line().seat_of(now.giver).who,
                     heap_line::who(now.giver, heap_line::accepted));
     }
-    store_relaxed(&line().called, now.number + (now.giver == now.number + 1 ? 2 : 1));
+    store_relaxed(&line().called, now.next);
     if (last) heap.last_has_left(last);
   }
 
@@ -228,12 +237,31 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       if (both) way = left.keys[K - 1] > right.keys[K - 1];
       const list up = either(way, right, left), down = either(way, left, right);
       const unsigned next = child + way;
-      finding<children> found(next_place());
-      if (first_thread()) found.is.left = heap.take_if_there(2 * next);
-      if (second_thread()) found.is.right = heap.take_if_there(2 * next + 1);
-      const children below = found.told();
-      const fetched of_left = fetch_if(below.left, 2 * next);
-      const fetched of_right = fetch_if(below.right, 2 * next + 1);
+      children below;
+      fetched of_left, of_right;
+      const auto take_below = [&] {
+        finding<children> found(next_place());
+        if (first_thread()) found.is.left = heap.take_if_there(2 * next);
+        if (second_thread()) found.is.right = heap.take_if_there(2 * next + 1);
+        below = found.told();
+        of_left = fetch_if(below.left, 2 * next);
+        of_right = fetch_if(below.right, 2 * next + 1);
+      };
+      const auto let_go = [&] {
+        __syncthreads();
+        if (third_thread()) {
+          if (both) {
+            heap.let_go_of_both(node, child + 1 - way);
+          } else {
+            heap.let_go(node);
+          }
+        }
+      };
+#ifndef MGRAPH_SINK
+#define MGRAPH_SINK 0
+#endif
+      const bool late = MGRAPH_SINK == 2 || (MGRAPH_SINK == 1 && node == root);
+      if (!late) take_below();
       if (both && !in_order(up, down)) {
         merge(up, down);
         store(child + 1 - way, down);
@@ -244,15 +272,16 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
         merge(up, carried);
       }
       store(node, up);
+      if (late) {
+        let_go();
+        take_below();
+      }
       put(left, of_left);
       put(right, of_right);
-      __syncthreads();
-      if (third_thread()) {
-        if (both) {
-          heap.let_go_of_both(node, child + 1 - way);
-        } else {
-          heap.let_go(node);
-        }
+      if (late) {
+        __syncthreads();
+      } else {
+        let_go();
       }
       node = next;
       there = below;

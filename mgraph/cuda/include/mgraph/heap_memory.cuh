@@ -70,7 +70,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     store_release(word(node), state);
   }
   __device__ void let_go_of_both(unsigned one, unsigned other) const {
-    __threadfence();
+    fence();
     store_relaxed(word(one), node_available);
     store_relaxed(word(other), node_available);
   }

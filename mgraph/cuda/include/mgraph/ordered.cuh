@@ -25,6 +25,10 @@ __device__ __forceinline__ void store_release(unsigned long long* word, unsigned
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
+// For words that are read or written in any order: as if the reads before it had acquired, and the
+// writes after it released. (__threadfence orders more, and takes longer.)
+__device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
+
 // What the word was: where that is `expected`, it is `value` now. For a word that is taken: what
 // others did before they let it go is seen.
 __device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expected,

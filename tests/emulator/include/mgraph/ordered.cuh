@@ -14,6 +14,8 @@ template <class T> void store_release(T* word, decltype(T()) value) {
   emulator::perhaps_leave();
 }
 
+inline void fence() { emulator::perhaps_leave(); }
+
 template <class T> T compare_take(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value);
 }
