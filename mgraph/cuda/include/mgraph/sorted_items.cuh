@@ -32,8 +32,7 @@ __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
   for (unsigned run = 2; run / 2 < count; run *= 2) {
     for (unsigned reach = run; reach > 1; reach /= 2) {
       for (unsigned i = threadIdx.x; i < size / 2; i += threads) {
-        const unsigned begin = i / (reach / 2) * reach, at = i % (reach / 2);
-        const unsigned low = begin + at;
+        const unsigned at = i & (reach / 2 - 1), begin = 2 * (i - at), low = begin + at;
         const unsigned high = reach == run ? begin + reach - 1 - at : low + reach / 2;
         if (high < count && all.keys[high] < all.keys[low]) {
           const key_t key = all.keys[low];
@@ -54,70 +53,72 @@ __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
 // Of two sorted lists of `size` items each, the first gets the smallest `size` of both, and the
 // second the others, sorted: Batcher's bitonic merging network on both as one list, the second from
 // its end on. A thread has several items in registers, which are `apart` from each other, for as
-// many steps of the network as these allow; at last, lanes of a warp compare theirs.
-template <unsigned size, unsigned threads, class key_t, class value_t>
+// many steps of the network as these allow; at last, lanes of a warp compare theirs. (Each round is
+// a function of its own, since compilers do not always unroll a loop of them.)
+template <unsigned size, unsigned threads, unsigned apart = threads, class key_t, class value_t>
 __device__ void merge_full_lists(const items<key_t, value_t>& first,
                                  const items<key_t, value_t>& second) {
   constexpr unsigned each = 2 * size / threads, lanes = threads < 32 ? threads : 32;
+  constexpr bool is_first_round = apart == threads, is_last_round = apart == lanes;
   const unsigned thread = threadIdx.x % threads;  // which is all that the compiler knows of it
+  const unsigned begin = thread / apart * apart * each + thread % apart;
+  const auto list_of = [&](unsigned k) {
+    return either(is_first_round ? k < each / 2 : begin < size, first, second);
+  };
   key_t keys[each];
   value_t values[each];
 #pragma unroll
-  for (unsigned apart = threads, next; apart > 0; apart = next) {
-    next = apart == lanes ? 0 : max(apart / each, lanes);
-    const unsigned begin = thread / apart * apart * each + thread % apart;
-    const auto list_of = [&](unsigned k) {
-      return either(apart == threads ? k < each / 2 : begin < size, first, second);
-    };
+  for (unsigned k = 0; k < each; ++k) {
+    const unsigned at = (begin + k * apart) % size;
+    const bool from_end = is_first_round && k >= each / 2;
+    const items<key_t, value_t> its = list_of(k);
+    keys[k] = its.keys[from_end ? size - 1 - at : at];
+    if constexpr (has_values<value_t>) values[k] = its.values[from_end ? size - 1 - at : at];
+  }
+#pragma unroll
+  for (unsigned reach = each / 2; reach > 0; reach /= 2) {
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      const unsigned at = (begin + k * apart) % size;
-      const bool from_end = apart == threads && k >= each / 2;
-      const items<key_t, value_t> its = list_of(k);
-      keys[k] = its.keys[from_end ? size - 1 - at : at];
-      if constexpr (has_values<value_t>) values[k] = its.values[from_end ? size - 1 - at : at];
-    }
-#pragma unroll
-    for (unsigned reach = each / 2; reach > 0; reach /= 2) {
-#pragma unroll
-      for (unsigned k = 0; k < each; ++k) {
-        if (k & reach) continue;
-        const bool swap = keys[k + reach] < keys[k];
-        const key_t low = swap ? keys[k + reach] : keys[k];
-        keys[k + reach] = swap ? keys[k] : keys[k + reach];
-        keys[k] = low;
-        if constexpr (has_values<value_t>) {
-          const value_t its = swap ? values[k + reach] : values[k];
-          values[k + reach] = swap ? values[k] : values[k + reach];
-          values[k] = its;
-        }
+      if (k & reach) continue;
+      const bool swap = keys[k + reach] < keys[k];
+      const key_t low = swap ? keys[k + reach] : keys[k];
+      keys[k + reach] = swap ? keys[k] : keys[k + reach];
+      keys[k] = low;
+      if constexpr (has_values<value_t>) {
+        const value_t its = swap ? values[k + reach] : values[k];
+        values[k + reach] = swap ? values[k] : values[k + reach];
+        values[k] = its;
       }
     }
+  }
 #pragma unroll
-    for (unsigned reach = apart == lanes ? lanes / 2 : 0; reach > 0; reach /= 2) {
-      const bool upper = thread & reach;
-#pragma unroll
-      for (unsigned k = 0; k < each; ++k) {
-        const key_t other = __shfl_xor_sync(~0u >> (32 - lanes), keys[k], reach);
-        if constexpr (has_values<value_t>) {
-          const value_t its = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
-          const bool take = (upper ? keys[k] : other) < (upper ? other : keys[k]);
-          keys[k] = take ? other : keys[k];
-          values[k] = take ? its : values[k];
-        } else {
-          keys[k] = upper ? max(keys[k], other) : min(keys[k], other);
-        }
-      }
-    }
-    if (apart == threads) __syncthreads();  // the second list was read from its end
+  for (unsigned reach = is_last_round ? lanes / 2 : 0; reach > 0; reach /= 2) {
+    const bool upper = thread & reach;
 #pragma unroll
     for (unsigned k = 0; k < each; ++k) {
-      const unsigned at = (begin + k * apart) % size;
-      const items<key_t, value_t> its = list_of(k);
-      its.keys[at] = keys[k];
-      if constexpr (has_values<value_t>) its.values[at] = values[k];
+      const key_t other = __shfl_xor_sync(~0u >> (32 - lanes), keys[k], reach);
+      if constexpr (has_values<value_t>) {
+        const value_t its = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
+        const bool take = (upper ? keys[k] : other) < (upper ? other : keys[k]);
+        keys[k] = take ? other : keys[k];
+        values[k] = take ? its : values[k];
+      } else {
+        keys[k] = upper ? max(keys[k], other) : min(keys[k], other);
+      }
     }
-    __syncthreads();
+  }
+  if (is_first_round) __syncthreads();  // the second list was read from its end
+#pragma unroll
+  for (unsigned k = 0; k < each; ++k) {
+    const unsigned at = (begin + k * apart) % size;
+    const items<key_t, value_t> its = list_of(k);
+    its.keys[at] = keys[k];
+    if constexpr (has_values<value_t>) its.values[at] = values[k];
+  }
+  __syncthreads();
+  if constexpr (!is_last_round) {
+    constexpr unsigned next = apart / each > lanes ? apart / each : lanes;
+    merge_full_lists<size, threads, next>(first, second);
   }
 }
 
