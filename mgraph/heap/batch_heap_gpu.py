@@ -8,8 +8,7 @@ on the way down, and nobody waits in a circle. A deletion begins at the root, wh
 the last node away. Where that is still the target of an insertion under way, it marks it, and the
 insertion gives it what it carries (the paper's co-operation). All deletions pass the root, one
 after another, so the time that one holds it is what they cost: it takes the last node and the
-children while the root's keys come, and a child's children before it merges, so that theirs come
-meanwhile; some threads let nodes go while others take the next.
+children while the root's keys come, and some threads let nodes go while others take the next.
 
 Whoever wants the root takes a number, since many blocks at one word would be in each other's way.
 In that line, an insertion of a full batch and a deletion beside it need the root but once: what the

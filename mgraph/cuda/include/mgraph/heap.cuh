@@ -231,60 +231,35 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
         return;
       }
       // The smaller items of the children go up, the larger ones to the child that has the largest:
-      // there they are no larger than what is below. What is carried goes on from the other child,
-      // whose own children are taken, and their items come, meanwhile.
+      // there they are no larger than what is below. What is carried goes on from the other child.
       unsigned way = there.left ? 0 : 1;
       if (both) way = left.keys[K - 1] > right.keys[K - 1];
       const list up = either(way, right, left), down = either(way, left, right);
       const unsigned next = child + way;
-      children below;
-      fetched of_left, of_right;
-      const auto take_below = [&] {
-        finding<children> found(next_place());
-        if (first_thread()) found.is.left = heap.take_if_there(2 * next);
-        if (second_thread()) found.is.right = heap.take_if_there(2 * next + 1);
-        below = found.told();
-        of_left = fetch_if(below.left, 2 * next);
-        of_right = fetch_if(below.right, 2 * next + 1);
-      };
-      const auto let_go = [&] {
-        __syncthreads();
-        if (third_thread()) {
-          if (both) {
-            heap.let_go_of_both(node, child + 1 - way);
-          } else {
-            heap.let_go(node);
-          }
-        }
-      };
-#ifndef MGRAPH_SINK
-#define MGRAPH_SINK 0
-#endif
-      const bool late = MGRAPH_SINK == 2 || (MGRAPH_SINK == 1 && node == root);
-      if (!late) take_below();
       if (both && !in_order(up, down)) {
         merge(up, down);
         store(child + 1 - way, down);
       }
-      if (in_order(up, carried)) {
-        __syncthreads();  // all have seen it: a thread may now change its part of the lists
-      } else {
-        merge(up, carried);
-      }
+      if (!in_order(up, carried)) merge(up, carried);
       store(node, up);
-      if (late) {
-        let_go();
-        take_below();
+      __syncthreads();
+      if (third_thread()) {
+        if (both) {
+          heap.let_go_of_both(node, child + 1 - way);
+        } else {
+          heap.let_go(node);
+        }
       }
+      finding<children> found(next_place());
+      if (first_thread()) found.is.left = heap.take_if_there(2 * next);
+      if (second_thread()) found.is.right = heap.take_if_there(2 * next + 1);
+      there = found.told();
+      const fetched of_left = fetch_if(there.left, 2 * next);
+      const fetched of_right = fetch_if(there.right, 2 * next + 1);
       put(left, of_left);
       put(right, of_right);
-      if (late) {
-        __syncthreads();
-      } else {
-        let_go();
-      }
+      __syncthreads();
       node = next;
-      there = below;
     }
   }
 };
