@@ -15,7 +15,9 @@ import numpy as np
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import edge_list_cpu, edge_list_gpu
+from mgraph.cuda.source import multiprocessors
 from mgraph.heap import BatchHeap
+from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
@@ -153,13 +155,15 @@ def heap():
 
 
 def heap_search():
-    """A star, whose leaves wait in heaps: those of a block must be more than two nodes of them."""
-    leaves = 400_000
+    """A star, whose leaves wait in heaps: each block has more of them than two nodes hold."""
+    near_far_gpu.THREADS, whole = 256, near_far_gpu.THREADS  # and the keys of a node
+    leaves = 800 * multiprocessors()
     weights = np.random.default_rng(4).integers(1, 10**6, leaves).astype(np.int32)
     star = mgraph.EdgeList(np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights)
     cpu = mgraph.from_edges(star, backend="cpu")
-    found = mgraph.sssp(cpu, 0, method="heap", heap_threshold=50_000, backend="gpu")
+    found = mgraph.sssp(cpu, 0, method="heap", heap_threshold=10_000, backend="gpu")
     assert (found.distance[1:].get() == weights).all()
+    near_far_gpu.THREADS = whole
 
 
 def knapsacks():
