@@ -42,12 +42,7 @@ def read_sources(file: str) -> list[int]:
 @click.option("--set-point", type=float, metavar="P", help="Arcs an iteration, of self_tuning.")
 @click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
 @click.option("--delta", type=float, help="The step of near_far.")
-@click.option(
-    "--heap-threshold",
-    type=NUMBER,
-    metavar="N",
-    help="Above it, heap uses its heap.",
-)
+@click.option("--heap-threshold", type=NUMBER, metavar="N", help="Above it, heap uses its heap.")
 @click.option("--cutoff", type=float, help="Pass over longer paths.")
 @click.option("--target", "targets", type=NUMBER, multiple=True, help="Stop there (one source).")
 @click.option("--no-predecessors", is_flag=True, help="Distances alone.")

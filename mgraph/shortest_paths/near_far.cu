@@ -17,6 +17,7 @@
 // What is surplus of one block's far vertices goes to all, so that no block has more than its
 // share. A block that runs out of chunks says that an entry is lost; then all blocks begin their
 // far queues anew from every vertex reached, which is always right.
+// With heaps (near_far_heap.cuh) a block's farthest entries wait in one, in order.
 // Cost: an arc 8 to 16 bytes and a distance, each time its tail is expanded; a barrier an iteration.
 #include "mgraph/near_far_heap.cuh"
 #include "mgraph/near_far_rounds.cuh"

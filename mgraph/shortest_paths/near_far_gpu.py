@@ -137,7 +137,9 @@ class Searcher:
             np.uint32(self.chunk),
         ]
         self.heaps = heaps
-        self.heap_memory = self._heap_memory(share) if heaps else [0, 0, 0, 0, np.uint32(0)]
+        self.heap_memory: list[Any] = (
+            self._heap_memory(share) if heaps else [0, 0, 0, 0, np.uint32(0)]
+        )
         self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
         self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
 
@@ -156,6 +158,12 @@ class Searcher:
             cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
             np.uint32(places),
         ]
+
+    @property
+    def heap_operations(self) -> Any:
+        """Of each block's heap in its last search, ``(blocks,)`` on the device."""
+        counts = self.heap_memory[3].reshape(-1, batch_heap_gpu.COUNT_WORDS)
+        return counts[:, batch_heap_gpu.TICKETS]
 
     def kernel(self) -> Any:
         """The kernel for this graph's types, compiled."""

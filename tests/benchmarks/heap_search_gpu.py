@@ -9,14 +9,12 @@ takes its default step, and the fastest of fifteen; the frontier one that all ar
 
 import argparse
 
-from mgraph.heap.batch_heap_gpu import COUNT_WORDS
 from mgraph.shortest_paths.near_far_gpu import THREADS, Searcher
 from mgraph.shortest_paths.trace import FIELDS
 from tests.benchmarks.makers import made
 from tests.benchmarks.sssp_gpu import FACTORS, Bench
 
 X1, X2 = FIELDS.index("x1"), FIELDS.index("x2")
-TICKETS = 10  # of a heap's counts: the operations on it
 NO_STEP = {"delta": 1e9}
 
 
@@ -29,8 +27,8 @@ def tell(what, bench, **how):
     print(f"  {what:22} {bench.milliseconds(**how):9.2f} ms, {vertices:8.2f}e6 vertices, "
           f"{arcs:8.1f}e6 arcs, {iterations:,} iterations", end="")  # fmt: skip
     if bench.searcher.heaps:
-        operations = bench.searcher.heap_memory[3].reshape(-1, COUNT_WORDS)[:, TICKETS].get()
-        print(f", {operations.sum():,} operations on heaps of {THREADS:,}", end="")
+        operations = int(bench.searcher.heap_operations.sum())
+        print(f", {operations:,} operations on heaps of {THREADS:,}", end="")
     print(flush=True)
     return bench.checksum()
 
