@@ -15,7 +15,6 @@ import numpy as np
 import mgraph
 from mgraph import CopyModel, EdgeList
 from mgraph.core import edge_list_cpu, edge_list_gpu
-from mgraph.cuda.source import multiprocessors
 from mgraph.heap import BatchHeap
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
@@ -155,15 +154,20 @@ def heap():
 
 
 def heap_search():
-    """A star, whose leaves wait in heaps: each block has more of them than two nodes hold."""
-    near_far_gpu.THREADS, whole = 256, near_far_gpu.THREADS  # and the keys of a node
-    leaves = 800 * multiprocessors()
+    """A star, whose leaves wait in heaps, searched by four blocks."""
+    usual = near_far_gpu.THREADS, near_far_gpu.multiprocessors
+    near_far_gpu.THREADS, near_far_gpu.multiprocessors = 256, lambda: 4  # and keys of a node
+    leaves = 20_000
     weights = np.random.default_rng(4).integers(1, 10**6, leaves).astype(np.int32)
     star = mgraph.EdgeList(np.zeros(leaves, np.int32), np.arange(1, leaves + 1), weights)
-    cpu = mgraph.from_edges(star, backend="cpu")
-    found = mgraph.sssp(cpu, 0, method="heap", heap_threshold=10_000, backend="gpu")
-    assert (found.distance[1:].get() == weights).all()
-    near_far_gpu.THREADS = whole
+    searcher = near_far_gpu.Searcher(
+        mgraph.from_edges(star, backend="gpu"), np.dtype("int32"), heaps=True
+    )
+    how = {"mean_weight": 500_000.0, "cutoff": 10**6, "set_point": 500}
+    found = searcher.run([np.array([0])], **how)
+    assert (found.distance[0, 1:].get() == weights).all()
+    assert searcher.heap_operations.sum() >= 8, searcher.heap_operations
+    near_far_gpu.THREADS, near_far_gpu.multiprocessors = usual
 
 
 def knapsacks():
