@@ -21,6 +21,7 @@ figure_16  deletion                           figure_19  insertion against the s
 """
 
 import argparse
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -56,6 +57,7 @@ class Experiments:
         self.time_limit: float = options.time_limit
         self.heaps: Sequence[str] = CONCURRENT[self.backend]
 
+    @functools.cache  # noqa: B019 - figures 15 and 16 show the same runs
     def seconds(self, heap: str, keys: int = 0, **how: Any) -> Any:
         """What ``mgraph.heap_seconds`` says; of one core with fewer keys, and once."""
         repeats = 1 if heap == "sequential" else self.repeats
