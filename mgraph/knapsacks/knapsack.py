@@ -52,12 +52,12 @@ def knapsack(
     """Choose items of most profit whose weights are within the capacity.
 
     profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``, on one
-    core, ``branch_and_bound``, or ``auto``: the dynamic program, which takes a second on instances
-    that a GPU takes a third of one for, see BENCHMARKS.md, or branch and bound if backend is gpu.
+    core, ``branch_and_bound``, or ``auto``: branch and bound if backend is gpu, else the dynamic
+    program; BENCHMARKS.md has both.
     backend: auto, cpu or gpu. key: what branch and bound looks at first, the nodes of the largest
-    bound, or of the most profit. collect: whether nodes that lead
-    to nothing better are taken out of its heap when that has grown. time_limit: seconds after which
-    the best choice so far is given, with its bound.
+    bound, or of the most profit. collect: whether nodes that lead to nothing better are taken out
+    of its heap when that has grown. time_limit: seconds after which the best choice so far is
+    given, with its bound.
     The profit is always the same, but for the time limit; which items have it may depend on the
     method and, on a GPU, on the order of events. Raises UsageError, DeviceError for ``gpu`` without
     a device, and OutOfMemoryError where a method would keep too much.

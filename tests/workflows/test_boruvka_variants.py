@@ -1,24 +1,17 @@
 """The workflow on Borůvka's variants does what its first lines say."""
 
-import importlib.util
-import pathlib
-
 import pandas as pd
 import pytest
 
 import mgraph
 from mgraph import CopyModel
 from mgraph.core.backend import gpu_count
-
-FILE = pathlib.Path(__file__).parents[2] / "workflows" / "boruvka_variants.py"
+from tests.workflows import load
 
 
 @pytest.fixture
 def workflow():
-    spec = importlib.util.spec_from_file_location("boruvka_variants", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("boruvka_variants")
 
 
 @pytest.fixture

@@ -1,23 +1,16 @@
 """The workflow on cuPPA's experiments does what its first lines say."""
 
-import importlib.util
-import pathlib
-
 import numpy as np
 import pandas as pd
 import pytest
 
 from mgraph.core.backend import gpu_count
-
-FILE = pathlib.Path(__file__).parents[2] / "workflows" / "cuppa_experiments.py"
+from tests.workflows import load
 
 
 @pytest.fixture(scope="module")
 def workflow():
-    spec = importlib.util.spec_from_file_location("cuppa_experiments", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("cuppa_experiments")
 
 
 def test_the_figures_of_a_cpu(workflow, tmp_path, capsys):

@@ -1,24 +1,18 @@
 """The workflow on heaps does what its first lines say."""
 
-import importlib.util
-import pathlib
-
 import pandas as pd
 import pytest
 
 import mgraph
 from mgraph.knapsacks.pisinger import pisinger_instance
+from tests.workflows import load
 
-FILE = pathlib.Path(__file__).parents[2] / "workflows" / "heap_experiments.py"
 SMALL = ["--repeats", "1", "--keys", "2^15", "--time-limit", "2"]
 
 
 @pytest.fixture(scope="module")
 def workflow():
-    spec = importlib.util.spec_from_file_location("heap_experiments", FILE)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("heap_experiments")
 
 
 def files(tmp_path):

@@ -1,21 +1,11 @@
 """The workflows on shortest paths do what their first lines say."""
 
-import importlib.util
 import json
-import pathlib
 
 import pytest
 
 import mgraph
-
-FOLDER = pathlib.Path(__file__).parents[2] / "workflows"
-
-
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tests.workflows import load
 
 
 @pytest.fixture(scope="module")
