@@ -13,6 +13,7 @@ _HOME = {
     "BatchHeap": "mgraph.heap.batch_heap",
     "Cluster": "mgraph.distributed.connect",
     "ClusterError": "mgraph.errors",
+    "ConnectionLostError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
     "CopyStatistics": "mgraph.generators.copy_statistics",
     "Dataset": "mgraph.distributed.dataset",
@@ -107,6 +108,7 @@ if TYPE_CHECKING:
     from mgraph.distributed.verify import verify
     from mgraph.errors import (
         ClusterError,
+        ConnectionLostError,
         DatasetError,
         DeviceError,
         DisconnectedError,

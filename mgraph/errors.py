@@ -33,6 +33,12 @@ class ClusterError(MgraphError):
     """No Dask cluster could be reached or started, or it lost its workers."""
 
 
+class ConnectionLostError(ClusterError):
+    """The scheduler was there and is gone; what is finished is kept."""
+
+    exit_status = 75  # "try again" of sysexits.h: a submitted workflow is started again
+
+
 class DeviceError(MgraphError):
     """A GPU was asked for and there is none, or it cannot do what was asked."""
 

@@ -1,20 +1,52 @@
-"""Run one function over many parts: named tasks, a progress line, one clear error."""
+"""Run one function over many parts: named tasks, a progress line, one clear error.
+
+A call is an operation: its tasks' keys are (``mgraph-<verb>-<digits>``, part), and the scheduler is
+told when it begins and how it ends, for whoever watches (``monitor``). A task that nobody wants any
+more, since it was cancelled or its client is gone, is told so by the worker that runs it, and ends
+at its next ``mgraph.core.stopping.check``.
+"""
 
 import contextlib
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TextIO
 
+from mgraph.core import stopping
+from mgraph.distributed import attempts
+from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.progress import Progress
-from mgraph.errors import ClusterError
+from mgraph.errors import ClusterError, ConnectionLostError
 
 DRAIN_SECONDS = 30.0
+FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
+GATHER_SECONDS = 5.0  # for a request: results that died with a worker are made again first
+TOPIC = "mgraph"
 LOST = (
     "the connection to the scheduler was lost; what is finished is kept, and --resume goes on from "
     "there"
 )
+KILLED = (
+    "workers died again and again while they worked on one part; mostly they ran out of memory: "
+    "use fewer workers, more --parts or a smaller --batch"
+)
+
+
+def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
+    """What runs on a worker: ``task(argument, **common)``, which ends when nobody wants it."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    tasks, key = worker.state.tasks, worker.get_current_task()
+
+    def unwanted() -> bool:
+        state = tasks.get(key)
+        return state is None or state.state == "cancelled"
+
+    with stopping.stopping_when(unwanted):
+        return task(argument, **common)
 
 
 def submit_parts(
@@ -28,14 +60,17 @@ def submit_parts(
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
     arguments: what each part's task is given; ``common`` travels with every task, so it is small.
-    On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name.
+    On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
+    the span of the submitted workflow if there is one.
     """
     from distributed import span
 
-    run = f"mgraph-{verb}-{time.time_ns()}"
-    keys = [(run, index) for index in arguments]
-    with span(f"mgraph-{verb}"):
-        futures = cluster.client.map(task, list(arguments.values()), key=keys, **common)
+    operation = f"mgraph-{verb}-{time.time_ns()}"
+    keys = [(operation, index) for index in arguments]
+    performed = functools.partial(perform, task=task, **common)
+    run = attempts.current_run()
+    with span(f"mgraph-run-{run}") if run else contextlib.nullcontext(), span(f"mgraph-{verb}"):
+        futures = cluster.client.map(performed, list(arguments.values()), key=keys)
     return dict(zip(arguments, futures, strict=True))
 
 
@@ -55,32 +90,10 @@ def follow_parts(
     takes long. A worker that dies has its tasks done by another. When a task fails, the rest is
     cancelled, what runs is awaited, its error raised.
     """
-    from distributed import as_completed
-    from distributed.comm import CommClosedError
-    from distributed.scheduler import KilledWorker
-
-    index_of = {future.key: index for index, future in futures.items()}
-    waiting = as_completed(list(futures.values()))
-    try:
-        with Progress(verb, sum(sizes.values()), len(sizes), progress, unit, watch) as line:
-            for future in waiting:
-                index = index_of[future.key]
-                if future.status != "finished":
-                    raise _failure(future)
-                line.add(sizes[index])
-                del futures[index]
-                yield index, future
-    except KilledWorker as error:
-        _cancel(cluster.client, futures)
-        raise ClusterError(
-            "workers died again and again while they worked on one part; mostly they ran out of "
-            "memory: use fewer workers, more --parts or a smaller --batch"
-        ) from error
-    except CommClosedError as error:
-        raise ClusterError(LOST) from error
-    except BaseException:
-        _cancel(cluster.client, futures)
-        raise
+    for batch in _batches(cluster, futures, sizes, verb, unit, progress, watch):
+        for index, future in batch.items():
+            del futures[index]
+            yield index, future
 
 
 def run_parts(
@@ -95,41 +108,148 @@ def run_parts(
     watch: Callable[[], int] | None = None,
     **common: Any,
 ) -> dict[int, Any]:
-    """``submit_parts``, follow, and fetch all results at once: a request each would add up."""
-    from distributed.client import FutureCancelledError
-    from distributed.comm import CommClosedError
+    """``submit_parts``, follow, and fetch the results as they come, several a request.
 
+    So a worker that dies takes with it what it was working on, and nothing that was finished.
+    """
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
-    following = follow_parts(
-        cluster, futures, sizes, verb=verb, unit=unit, progress=progress, watch=watch
-    )
-    finished = dict(following)
+    results: dict[int, Any] = {}
+    following = _batches(cluster, futures, sizes, verb, unit, progress, watch)
+    for batch in following:
+        fetched = _fetch(cluster.client, batch)
+        results |= fetched
+        for index in fetched:
+            del futures[index]
+    return results
+
+
+def _batches(
+    cluster: Cluster,
+    futures: dict[int, Any],
+    sizes: Mapping[int, int],
+    verb: str,
+    unit: str,
+    progress: TextIO | None,
+    watch: Callable[[], int] | None,
+) -> Iterator[dict[int, Any]]:
+    """Yield finished futures until the caller has taken all away; those it left come again."""
+    from distributed import as_completed
+
+    if not futures:
+        return
+    index_of = {future.key: index for index, future in futures.items()}
+    waiting = as_completed(list(futures.values()))
+    total, counted = sum(sizes.values()), set[int]()
+    with _telling(cluster, futures, verb, total, unit):
+        try:
+            with Progress(verb, total, len(sizes), progress, unit, watch) as line:
+                began = time.monotonic()
+                while futures:
+                    ready: dict[int, Any] = {}
+                    for future in waiting.next_batch():
+                        if future.status == "finished":
+                            ready[index_of[future.key]] = future
+                        elif future.status in ("pending", "lost"):  # with its worker, since then
+                            waiting.add(future)
+                        else:
+                            _raise_or_retry(future)
+                            waiting.add(future)
+                    for index in ready.keys() - counted:
+                        line.add(sizes[index])
+                        counted.add(index)
+                    yield ready
+                    for index in ready.keys() & futures.keys():
+                        waiting.add(ready[index])
+                    if futures:
+                        time.sleep(min(FETCH_SECONDS, 0.02 * (time.monotonic() - began)))
+        except BaseException:
+            _cancel(cluster.client, futures)
+            raise
+
+
+def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
+    """The results of finished tasks; of none where one of them died with its worker meanwhile."""
+    from distributed.client import FutureCancelledError
+
+    if not finished:
+        return {}
     try:
-        results = cluster.client.gather(list(finished.values()))
-    except (CommClosedError, FutureCancelledError) as error:
-        raise ClusterError(LOST) from error
-    return dict(zip(finished, results, strict=True))
+        gathered = client.sync(
+            client._gather, list(finished.values()), callback_timeout=GATHER_SECONDS
+        )
+    except TimeoutError:
+        return {}
+    except (FutureCancelledError, OSError) as error:
+        raise ConnectionLostError(LOST) from error
+    return dict(zip(finished, gathered, strict=True))
 
 
-def _failure(future: Any) -> BaseException:
-    """The error of a future that did not finish."""
-    if future.status in ("cancelled", "lost"):
-        return ClusterError(LOST)
+def _raise_or_retry(future: Any) -> None:
+    """Raise the error of a future that failed, but for a task that was stopped by mistake."""
+    from distributed.comm import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    if future.status == "cancelled":
+        raise ConnectionLostError(LOST)
     error: BaseException = future.exception()
-    return error
+    if isinstance(error, stopping.Stopped):  # and wanted again before it had ended
+        future.retry()
+        return
+    if isinstance(error, KilledWorker):
+        raise ClusterError(KILLED) from error
+    if isinstance(error, CommClosedError):
+        raise ConnectionLostError(LOST) from error
+    raise error
+
+
+@contextlib.contextmanager
+def _telling(
+    cluster: Cluster, futures: dict[int, Any], verb: str, size: int, unit: str
+) -> Iterator[None]:
+    """Tell the scheduler, and the run's folder, how an operation begins and how it ends."""
+    operation = next(iter(futures.values())).key[0]
+    told = {"operation": operation, "verb": verb}
+
+    def tell(state: str, **more: Any) -> None:
+        event = told | {"state": state} | more
+        attempts.tell("operation", **event)
+        with contextlib.suppress(Exception):  # a scheduler that is gone is told of elsewhere
+            cluster.client.log_event(TOPIC, event | {"client": cluster.client.id})
+
+    parts = len(futures)
+    tell("running", parts=parts, size=size, unit=unit, run=attempts.current_run(), error=None)
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        tell("cancelled", error=None)
+        raise
+    except BaseException as error:
+        tell("failed", error=str(error) or type(error).__name__)
+        raise
+    tell("finished", error=None)
 
 
 def _cancel(client: Any, futures: dict[int, Any]) -> None:
-    """Drop what has not begun and wait for what runs, so that nothing writes after we are gone."""
-    if client.status != "running":
+    """Drop what has not begun, stop what runs, and wait: nothing writes when we are gone."""
+    if client.status != "running" or not futures:
         return
+    operation = next(iter(futures.values())).key[0]
     with contextlib.suppress(Exception):
         client.cancel(list(futures.values()), force=True)
         deadline = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < deadline and any(client.run(running_tasks).values()):
+        while time.monotonic() < deadline and any(running(client, operation).values()):
             time.sleep(0.05)
 
 
-def running_tasks(dask_worker: Any) -> int:
-    """Runs on a worker: the number of tasks that hold a thread."""
-    return len(dask_worker.active_threads)
+def running(client: Any, operation: str | None = None) -> dict[str, int]:
+    """How many tasks of an operation, or of all that are mgraph's, hold a thread of each worker."""
+    found = on_workers(client, running_tasks, operation)
+    return {address: count for address, count in found.items() if isinstance(count, int)}
+
+
+def running_tasks(operation: str | None, dask_worker: Any) -> int:
+    """Runs on a worker: see ``running``. Drivers of submitted workflows do not count."""
+    keys = [key for key in list(dask_worker.active_threads.values()) if isinstance(key, tuple)]
+    if operation is None:
+        return sum(str(key[0]).startswith("mgraph-") for key in keys)
+    return sum(key[0] == operation for key in keys)

@@ -1,0 +1,316 @@
+"""``mgraph submit``, ``status``, ``logs``, ``cancel`` and ``list``: workflows on a cluster."""
+
+import contextlib
+import datetime
+import json
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from mgraph.cli.options import NUMBER, complete_runs, open_cluster
+from mgraph.errors import ClusterError, UsageError
+
+TAIL_BYTES = 1 << 16
+WAITING_SECONDS = 10.0
+
+_WHERE = (
+    click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
+    click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),
+    click.option("--runs", metavar="DIR", help="The folder of runs [of the configuration]."),
+)
+
+
+def _where(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which runs."""
+    for option in reversed(_WHERE):
+        command = option(command)
+    return command
+
+
+def _run_id(required: bool) -> Callable[..., Any]:
+    name = "ID" if required else "[ID]"
+    return click.argument(
+        "run_id", metavar=name, required=required, shell_complete=complete_runs, default=None
+    )
+
+
+@contextlib.contextmanager
+def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None) -> Iterator[Any]:
+    """The runs, with a client of their scheduler where one answers: else the folders must do."""
+    from mgraph.distributed import configuration, connect
+    from mgraph.distributed.runs import Runs
+
+    named = bool(scheduler or scheduler_file)
+    if not named and connect.configured_scheduler() is None:
+        scheduler_file = _background()
+        if scheduler_file is None:
+            yield Runs(runs or configuration.given("runs"))
+            return
+    with contextlib.ExitStack() as stack:
+        client = None
+        try:
+            client = stack.enter_context(
+                connect.client_of(scheduler, scheduler_file, workers_needed=False)
+            )
+        except ClusterError as error:
+            click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
+        yield Runs(runs or configuration.given("runs"), client)
+
+
+def _background() -> str | None:
+    """The scheduler file of the cluster that ``mgraph cluster start`` began, if it runs."""
+    from mgraph.distributed import background_cluster
+
+    return background_cluster.running_scheduler_file()
+
+
+def _one(runs: Any, run_id: str | None) -> Any:
+    """The run of that name, or the newest."""
+    if run_id is not None:
+        return runs.find(run_id)
+    known = runs.all()
+    if not known:
+        raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
+    return known[-1]
+
+
+@click.command(context_settings={"allow_interspersed_args": False})
+@click.argument("script", metavar="SCRIPT.py")
+@click.argument("arguments", nargs=-1, metavar="[ARGS]...")
+@click.option("--wait/--detach", default=True, help="Stream its output, or leave it [--wait].")
+@click.option("--with", "companions", multiple=True, metavar="FILE", help="Ship this file, too.")
+@_where
+@click.option("--quiet", "-q", is_flag=True, help="Its output alone.")
+def submit(
+    script: str,
+    arguments: tuple[str, ...],
+    wait: bool,
+    companions: tuple[str, ...],
+    scheduler: str | None,
+    scheduler_file: str | None,
+    runs: str | None,
+    quiet: bool,
+) -> int:
+    """Run a Python script on the cluster, beside its workers; what follows SCRIPT.py is for it.
+
+    In the script ``mgraph.connect()`` finds the cluster. It runs in the current folder where the
+    worker's machine has that, and goes on when you log off. If its worker dies it is begun again,
+    and what it had begun is resumed. Without a scheduler it goes to the cluster of the
+    configuration, else that of mgraph cluster start, else to one that lasts as long as the command.
+    """
+    from mgraph.distributed import configuration, connect
+    from mgraph.distributed.runs import Runs
+
+    announce = None if quiet else sys.stderr
+    grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
+    if not (scheduler or scheduler_file) and connect.configured_scheduler() is None:
+        scheduler_file = _background()
+        if scheduler_file is None:
+            if not wait:
+                raise UsageError(
+                    "--detach needs a cluster that stays, and one started here would end with this "
+                    "command; mgraph cluster start starts one, or give --scheduler"
+                )
+            cluster = open_cluster(
+                scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
+            )
+            with cluster as opened:
+                here = Runs(path, opened.client)
+                run, future = here.submit(script, arguments, companions=companions, grace=grace)
+                try:
+                    return _follow(here, run, future, quiet)
+                except KeyboardInterrupt:
+                    here.cancel(run, grace + 10)
+                    raise
+    with connect.client_of(
+        scheduler, scheduler_file, announce=announce, workers_needed=True
+    ) as client:
+        there = Runs(path, client)
+        run, future = there.submit(script, arguments, companions=companions, grace=grace)
+        name = run.record.id
+        if not wait:
+            click.echo(name)
+            if not quiet:
+                click.echo(f"submitted; mgraph logs -f {name} shows its output", err=True)
+            return 0
+        if not quiet:
+            click.echo(f"run {name}; ctrl-C leaves it, mgraph cancel {name} ends it", err=True)
+        try:
+            return _follow(there, run, future, quiet)
+        except KeyboardInterrupt:
+            click.echo(
+                f"\nmgraph: run {name} goes on; mgraph logs -f {name} shows its output, mgraph "
+                f"cancel {name} ends it",
+                err=True,
+            )
+            return 130
+
+
+def _follow(runs: Any, run: Any, future: Any, quiet: bool) -> int:
+    """Show what a run prints until it ends; returns its exit status."""
+    for chunk in runs.follow(run):
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    run = runs.find(run.record.id)
+    if future is not None and future.status == "error" and run.record.state == "lost":
+        run = runs.failed(run, future)
+    return _told(run.record, quiet)
+
+
+def _told(record: Any, quiet: bool) -> int:
+    """Say how a run ended; returns its exit status."""
+    if record.state == "finished":
+        if not quiet:
+            click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
+        return 0
+    error = f": {record.error}" if record.error else ""
+    click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
+    return record.status if record.state == "failed" and (record.status or 0) > 0 else 1
+
+
+_WORDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
+
+
+@click.command()
+@_run_id(required=False)
+@click.option("--wait", is_flag=True, help="Until it has ended; exit with its status.")
+@click.option("--json", "as_json", is_flag=True, help="The record as JSON, with its events.")
+@_where
+def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
+    """Show a run, by default the newest: its state, where it runs, since when, and what it does."""
+    with _opened(**where) as runs:
+        run = _one(runs, run_id)
+        if wait:
+            run = runs.wait(run)
+        record, events = run.record, runs.events(run)
+    if as_json:
+        click.echo(json.dumps(record.to_json() | {"events": events}, indent=1))
+        return _status_of(record) if wait else 0
+    told = {
+        "run": record.id,
+        "state": record.state + (f": {record.error}" if record.error else ""),
+        "script": " ".join([record.script, *record.arguments]),
+        "submitted": f"{_local(record.submitted)} by {record.by}, in {record.cwd}",
+        "cluster": record.scheduler,
+    }
+    if record.began:
+        again = f", attempt {record.attempt}" if record.attempt > 1 else ""
+        told["running"] = f"{record.seconds:.1f} s on {record.host}{again}"
+    if record.status is not None:
+        told["status"] = str(record.status)
+    for name, value in told.items():
+        click.echo(f"{name:10s} {value}")
+    for operation in _operations(events):
+        click.echo(f"{'':10s} {operation}")
+    return _status_of(record) if wait else 0
+
+
+def _status_of(record: Any) -> int:
+    """What the command exits with that waited for a run."""
+    if record.state == "finished":
+        return 0
+    return record.status if record.state == "failed" and (record.status or 0) > 0 else 1
+
+
+def _operations(events: list[dict[str, Any]]) -> list[str]:
+    """A line for each of the last operations of a run."""
+    found: dict[str, dict[str, Any]] = {}
+    for event in events:
+        if event.get("event") == "operation":
+            name = str(event.get("operation"))
+            found[name] = found.get(name, {}) | event
+    return [
+        f"{told.get('verb')}: {told.get('parts', '?')} parts, {told.get('state')}"
+        + (f": {told['error']}" if told.get("error") else "")
+        for told in list(found.values())[-10:]
+    ]
+
+
+@click.command()
+@_run_id(required=False)
+@click.option("--follow", "-f", is_flag=True, help="Until it has ended; exit with its status.")
+@click.option("--tail", "-n", type=NUMBER, metavar="LINES", help="The last lines alone.")
+@_where
+def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> int:
+    """Show what a run has printed. By default the newest."""
+    with _opened(**where) as runs:
+        run = _one(runs, run_id)
+        start = 0
+        if tail is not None:
+            last = runs.output(run, -TAIL_BYTES)
+            lines = last.splitlines(keepends=True)[-tail:] if tail else []
+            sys.stdout.buffer.write(b"".join(lines))
+            start = runs.size(run)
+        if follow:
+            try:
+                for chunk in runs.follow(run, start):
+                    sys.stdout.buffer.write(chunk)
+                    sys.stdout.buffer.flush()
+            except KeyboardInterrupt:
+                return 130
+            return _told(runs.find(run.record.id).record, quiet=False)
+        if tail is None:
+            while chunk := runs.output(run, start):
+                sys.stdout.buffer.write(chunk)
+                start += len(chunk)
+    return 0
+
+
+@click.command()
+@_run_id(required=True)
+@_where
+def cancel(run_id: str, **where: Any) -> int:
+    """End a run: its script is interrupted, and its tasks stop at their next step."""
+    from mgraph.distributed import configuration
+
+    with _opened(**where) as runs:
+        run = runs.find(run_id)
+        if run.record.over and run.record.state != "lost":
+            click.echo(f"run {run.record.id} had ended: {run.record.state}")
+            return 0
+        record = runs.cancel(run, configuration.given("cancel-grace") + 10).record
+    end = f"{record.state}{f': {record.error}' if record.error else ''}"
+    click.echo(f"run {record.id} {end}; what is finished is kept")
+    return 0
+
+
+@click.command("list")
+@click.option("--json", "as_json", is_flag=True, help="The records as JSON.")
+@click.option("--all", "every", is_flag=True, help="All, not the last 20.")
+@click.option("--remove-ended", type=NUMBER, metavar="DAYS", help="Remove those that ended before.")
+@_where
+def list_runs(as_json: bool, every: bool, remove_ended: int | None, **where: Any) -> None:
+    """Show the runs, newest last."""
+    with _opened(**where) as runs:
+        known = runs.all()
+        if remove_ended is not None:
+            old = [run for run in known if _days_since_end(run.record) >= remove_ended]
+            for run in old:
+                runs.remove(run)
+            click.echo(f"{len(old)} runs removed", err=True)
+            known = [run for run in known if run not in old]
+    records = [run.record for run in known]
+    if as_json:
+        click.echo(json.dumps([record.to_json() for record in records], indent=1))
+        return
+    if not records:
+        click.echo(f"no runs in {runs.path}", err=True)
+    for record in records if every else records[-20:]:
+        seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
+        script = " ".join([record.script, *record.arguments])
+        click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])
+
+
+def _days_since_end(record: Any) -> float:
+    """Negative for a run that has not ended."""
+    if not record.over:
+        return -1.0
+    end = datetime.datetime.fromisoformat(record.ended or record.submitted)
+    return (datetime.datetime.now(datetime.UTC) - end) / datetime.timedelta(days=1)
+
+
+def _local(time: str) -> str:
+    """A record's time as people here read it."""
+    return f"{datetime.datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}"

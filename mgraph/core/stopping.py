@@ -1,0 +1,153 @@
+"""Whether a thread's work is still wanted: who began it knows, and the algorithm asks.
+
+The layer that distributes work says how to tell (``stopping_when``); an algorithm calls ``check``
+between steps, which should take no longer than a second. Compiled code, which cannot call, reads
+a word that is set from outside (``word``), returns early, and is followed by a ``check``; kernels
+read one of the device (``stopping_gpu``). A thread that begins others hands on what it was told
+(``handed_on``). Where nobody said how to tell, nothing stops, and no thread is started.
+"""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+LOOK_SECONDS = 0.1
+PIECE = 1 << 22  # things that compiled code sees to between two checks, at some 100 ns each
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class Stopped(Exception):
+    """Nobody wants the result any more. Whoever stopped the work knows why."""
+
+
+class Work:
+    """What a thread was told to do, and the threads that it began: called, whether it is to stop.
+
+    Once it is, it stays so.
+    """
+
+    def __init__(self, stopped: Callable[[], bool] | None = None) -> None:
+        """Take what tells; None: nothing does."""
+        self._stopped, self._words = stopped, [np.zeros(1, np.uint8)]
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._watcher: threading.Thread | None = None
+        self.device_word: Any = None  # of stopping_gpu, made when a kernel asks for it
+
+    def __call__(self) -> bool:
+        """Whether the work is to stop."""
+        if self._words[0][0]:
+            return True
+        if self._stopped is None or not self._stopped():
+            return False
+        self._tell()
+        return True
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether anything can stop it."""
+        return self._stopped is not None
+
+    def _tell(self) -> None:
+        with self._lock:
+            for word in self._words:
+                word[0] = 1
+
+    def word(self) -> np.ndarray:
+        """A word that is watched from now on, until the work is over."""
+        with self._lock:
+            if self._watcher is None and self._stopped is not None and not self._over.is_set():
+                name = "mgraph-stopping"
+                self._watcher = threading.Thread(target=self._watch, daemon=True, name=name)
+                self._watcher.start()
+        return self._words[0]
+
+    def also_set(self, word: np.ndarray) -> None:
+        """Set the first element of another array, too, when the work is to stop."""
+        with self._lock:
+            self._words.append(word)
+            word[0] = self._words[0][0]
+
+    def _watch(self) -> None:
+        while not self() and not self._over.wait(LOOK_SECONDS):
+            pass
+
+    def end(self) -> None:
+        """It is done: nobody asks any more."""
+        with self._lock:
+            self._over.set()
+            watcher = self._watcher
+        if watcher is not None:
+            watcher.join()
+
+
+_WANTED = Work()
+
+
+class _Thread(threading.local):
+    work = _WANTED
+
+
+_thread = _Thread()
+
+
+def current() -> Work:
+    """What tells whether this thread's work is to stop, for another thread to ask."""
+    return _thread.work
+
+
+@contextlib.contextmanager
+def stopping_when(stopped: Callable[[], bool]) -> Iterator[None]:
+    """For the length of a block, this thread's work is to stop as soon as ``stopped()``.
+
+    stopped: asked by other threads, too, ten times a second; or another thread's ``current()``.
+    """
+    work = stopped if isinstance(stopped, Work) else Work(stopped)
+    before, _thread.work = _thread.work, work
+    try:
+        yield
+    finally:
+        _thread.work = before
+        if work is not stopped:
+            work.end()
+
+
+def handed_on(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, for another thread: there it stops when what this thread does is to stop.
+
+    It is not even begun where that is so already.
+    """
+    work = current()
+
+    def begun(*args: P.args, **kwargs: P.kwargs) -> R:
+        with stopping_when(work):
+            check()
+            return function(*args, **kwargs)
+
+    return begun
+
+
+def check() -> None:
+    """Raise Stopped where this thread's work is no longer wanted; costs less than a microsecond."""
+    if _thread.work():
+        raise Stopped
+
+
+def word() -> np.ndarray:
+    """A (1,) uint8 array, 0 while this thread's work is wanted and then 1: for compiled code.
+
+    Code that runs without the interpreter's lock reads it now and then and returns early; call
+    ``check`` after it, since what it returned is of no use then.
+    """
+    return _thread.work.word()
+
+
+def pieces(count: int, length: int = PIECE) -> Iterator[slice]:
+    """Slices of ``length`` that make up ``count`` things, with a ``check`` before each."""
+    for begin in range(0, count, length):
+        check()
+        yield slice(begin, min(begin + length, count))

@@ -1,0 +1,81 @@
+"""What an operation knows of the submitted workflow that it is part of, if of any.
+
+A workflow whose driver dies is started again from its beginning. What it then asks for that an
+earlier attempt had begun is gone on with instead of begun anew, so that nothing is made twice.
+"""
+
+import contextlib
+import functools
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from mgraph.errors import MgraphError
+from mgraph.io.run_folder import RunFolder
+
+FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
+BEGUN = "begun.json"
+
+
+@functools.cache
+def _folder() -> RunFolder | None:
+    path = os.environ.get(FOLDER)
+    return RunFolder(Path(path).parent, Path(path).name) if path else None
+
+
+def current_run() -> str | None:
+    """The ID of the submitted workflow that this process is, or None."""
+    folder = _folder()
+    return folder.id if folder else None
+
+
+def tell(event: str, **more: Any) -> None:
+    """Append to the events of this process's run, if it is one; what cannot be told is not."""
+    folder = _folder()
+    if folder is not None:
+        with contextlib.suppress(MgraphError):
+            folder.tell(event, **more)
+
+
+class Intent:
+    """What an operation is about to write, and how it is to take what stands there.
+
+    resume, overwrite: as asked for, but for what an earlier attempt of this run had begun: the same
+    is resumed, and where it was another (made of a file that has been written anew, say) it is
+    replaced. A workflow that writes two things into one folder, one after another, begins each
+    anew: what it asks for is not what was begun there last.
+    """
+
+    def __init__(self, out: Any, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
+        """out: the folder of results, or None; asked: what they depend on, as JSON takes it."""
+        self.resume, self.overwrite = resume, overwrite
+        self._folder = _folder() if out is not None else None
+        if self._folder is None:
+            return
+        text = json.dumps(asked, sort_keys=True, default=str)
+        self._place, self._what = str(out), hashlib.sha256(text.encode()).hexdigest()
+        before = self._begun().get(self._place)
+        if int(os.environ.get(ATTEMPT, "1")) > 1 and before is not None:
+            if before == self._what:
+                self.resume, self.overwrite = True, False
+            elif not resume:
+                self.overwrite = True
+
+    def record(self) -> None:
+        """Remember it: all is checked, and from here on the folder of results changes."""
+        if self._folder is None or (begun := self._begun()).get(self._place) == self._what:
+            return
+        temporary = self._folder.path / f".{BEGUN}.tmp"
+        temporary.write_text(json.dumps(begun | {self._place: self._what}))
+        temporary.replace(self._folder.path / BEGUN)
+
+    def _begun(self) -> dict[str, str]:
+        """What was begun last in each folder of results."""
+        assert self._folder is not None
+        with contextlib.suppress(OSError, ValueError):
+            found = json.loads((self._folder.path / BEGUN).read_text())
+            if isinstance(found, dict):
+                return found
+        return {}

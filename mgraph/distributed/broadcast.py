@@ -1,0 +1,40 @@
+"""Ask every worker, or the scheduler, something small, and wait for none that is stuck."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+ANSWER_SECONDS = 5.0
+
+
+def on_workers(
+    client: Any,
+    function: Callable[..., Any],
+    *arguments: Any,
+    workers: Iterable[str] | None = None,
+    seconds: float = ANSWER_SECONDS,
+) -> dict[str, Any]:
+    """``function(*arguments)`` on each worker, which may take ``dask_worker``; answers by address.
+
+    An answer may be an exception. A worker that does not answer in time, or is gone, is left out.
+    """
+    if workers is None:
+        workers = client.scheduler_info(n_workers=-1)["workers"]
+
+    async def ask(address: str) -> Any:
+        asked = client._run(function, *arguments, workers=[address], on_error="return")
+        return (await asyncio.wait_for(asked, seconds))[address]
+
+    async def ask_all(addresses: list[str]) -> list[Any]:
+        return await asyncio.gather(*map(ask, addresses), return_exceptions=True)
+
+    addresses = list(workers)
+    answers = client.sync(ask_all, addresses)
+    silent = (TimeoutError, OSError, KeyError, asyncio.CancelledError)
+    told = zip(addresses, answers, strict=True)
+    return {address: answer for address, answer in told if not isinstance(answer, silent)}
+
+
+def in_time(client: Any, coroutine: Callable[..., Any], *arguments: Any, seconds: float) -> Any:
+    """What a client's coroutine function returns. Raises TimeoutError after ``seconds``."""
+    return client.sync(coroutine, *arguments, callback_timeout=seconds)

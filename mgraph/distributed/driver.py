@@ -1,0 +1,247 @@
+"""The task of a submitted workflow: it starts the workflow's process, watches it, and keeps books.
+
+The task secedes from its worker's threads (``worker_client``), so that it takes none from the
+workflow's own tasks. The process is a client of the same scheduler. When the worker dies, its
+process dies with it, and the scheduler gives the task to another worker: the next attempt.
+
+Who may write how a run ended: the driver of its newest attempt, while the scheduler still counts on
+it. One behind a cut link, whose run goes on elsewhere, ends its process and says nothing.
+"""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from mgraph.distributed import attempts, broadcast
+from mgraph.distributed.tasks import TOPIC, running
+from mgraph.errors import ConnectionLostError, MgraphError, StorageError
+from mgraph.io import run_folder
+from mgraph.io.run_folder import RunFolder, RunRecord, now
+
+POLL_SECONDS = 0.2
+ALIVE_SECONDS = 2.0
+STOP_SECONDS = 5.0  # for tasks that nobody wants any more
+MOST_ATTEMPTS = 20
+CONNECTION_LOST = ConnectionLostError.exit_status
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a submitted workflow is, as it travels to its driver.
+
+    runs: the folder of runs. files: the script and its companions by name. grace: seconds for the
+    script to end by itself when it is cancelled.
+    """
+
+    runs: str
+    record: RunRecord
+    files: dict[str, bytes]
+    grace: float
+
+    @property
+    def folder(self) -> RunFolder:
+        """The run's folder, on the machine that asks."""
+        return RunFolder(self.runs, self.record.id)
+
+
+def run_key(run_id: str) -> str:
+    """The key of a driver's task."""
+    return f"mgraph-run-{run_id}"
+
+
+def drive(order: Order) -> str:
+    """The task: run the workflow to its end; returns the run's state."""
+    from distributed import worker_client
+
+    with worker_client() as client:
+        folder = order.folder
+        if not folder.exists:  # submitted on a machine whose disk is not ours
+            folder.create(order.record, order.files)
+        while True:
+            record = folder.begin_attempt(host=socket.gethostname(), pid=os.getpid())
+            if record is None:  # it had ended, and only its result was lost
+                return folder.record().state
+            attempt = _Attempt(order, folder, record, client)
+            try:
+                again = attempt.run()
+            except MgraphError as error:  # its folder cannot be written, mostly: a full disk
+                attempt.end("failed", error=str(error))
+                raise
+            if not again:
+                return folder.record().state
+
+
+class _Attempt:
+    """One start of a workflow's process."""
+
+    def __init__(self, order: Order, folder: RunFolder, record: RunRecord, client: Any) -> None:
+        from distributed import get_worker
+
+        self.order, self.folder, self.record, self.client = order, folder, record, client
+        self.worker = get_worker()
+        self.key = run_key(record.id)
+
+    def run(self) -> bool:
+        """Run the process to its end; returns whether another attempt is to follow."""
+        if self.folder.cancelling:
+            self.end("cancelled")
+            return False
+        self.tell("running", None)
+        with open(self.folder.path / run_folder.OUTPUT, "ab", buffering=0) as output:
+            if self.record.attempt > 1:
+                line = f"--- attempt {self.record.attempt}, {now()}: begun again, and resumed ---\n"
+                output.write(line.encode())
+            process = self._start(output)
+            try:
+                status = self._watch(process)
+            finally:
+                _kill(process)
+        return self._ended(status)
+
+    def _start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
+        record = self.record
+        script = self.folder.path / run_folder.FILES / record.script
+        work = Path(record.cwd)
+        if not (work.is_dir() and os.access(work, os.W_OK | os.X_OK)):
+            work = self.folder.path / "work"
+            work.mkdir(exist_ok=True)
+        return subprocess.Popen(
+            [sys.executable, "-m", "mgraph.distributed.run_script", str(script), *record.arguments],
+            cwd=work,
+            env=os.environ | self._environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+    def _environment(self) -> dict[str, str]:
+        from mgraph.distributed.connect import environment
+
+        packages = str(
+            Path(__file__).parents[2]
+        )  # an mgraph that is not installed, but on the path
+        path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
+        return environment() | {
+            "DASK_SCHEDULER_ADDRESS": self.worker.scheduler.address,
+            attempts.FOLDER: str(self.folder),
+            attempts.ATTEMPT: str(self.record.attempt),
+            "PYTHONPATH": path,
+            "PYTHONUNBUFFERED": "1",
+            **_tls(self.worker.security),
+        }
+
+    def _watch(self, process: subprocess.Popen[bytes]) -> int | None:
+        """The process's exit status; None where it was ended since it is wanted no more."""
+        told = interrupted = 0.0
+        while (status := process.poll()) is None:
+            if time.monotonic() - told > ALIVE_SECONDS:
+                self.folder.touch(run_folder.ALIVE)
+                told = time.monotonic()
+            if not self._wanted():
+                return None
+            if not interrupted and self.folder.cancelling:
+                interrupted = time.monotonic()
+                process.send_signal(signal.SIGINT)
+            if interrupted and time.monotonic() - interrupted > self.order.grace:
+                return None
+            time.sleep(POLL_SECONDS)
+        return status
+
+    def _wanted(self) -> bool:
+        """Whether the scheduler, as far as this worker knows, counts on this task."""
+        task = self.worker.state.tasks.get(self.key)
+        return task is not None and task.state != "cancelled"
+
+    def _ended(self, status: int | None) -> bool:
+        """Write how the run ended, if that is ours to say; returns whether to begin again."""
+        if self.folder.cancelling:
+            left = self._left_running()
+            error = f"{left} tasks still run: they end at their next step" if left else None
+            self.end("cancelled", status=status, error=error)
+            return False
+        if not self._wanted():
+            return False
+        if status == 0:
+            self.end("finished", status=0)
+            return False
+        if not self._scheduler_answers():  # then it is not this machine's to say what became of it
+            return False
+        if status == CONNECTION_LOST and self.record.attempt < MOST_ATTEMPTS:
+            self.tell("interrupted", "the workflow lost its connection and is begun again")
+            return True
+        error = f"the script ended with status {status}"
+        if status is not None and status < 0:
+            error = f"the script was ended by signal {signal.Signals(-status).name}"
+        self.end("failed", status=status, error=error)
+        return False
+
+    def _left_running(self) -> int:
+        """How many of the workflow's tasks run on, a few seconds after its process has ended."""
+        operations = {
+            event.get("operation"): event.get("state")
+            for event in self.folder.events()
+            if event.get("event") == "operation"
+        }
+        begun = [name for name, state in operations.items() if state == "running"]
+        deadline = time.monotonic() + STOP_SECONDS
+        while True:
+            left = sum(sum(running(self.client, name).values()) for name in begun)
+            if not left or time.monotonic() > deadline:
+                return left
+            time.sleep(POLL_SECONDS)
+
+    def _scheduler_answers(self) -> bool:
+        """Wait until the scheduler answers; False where the worker gives up first, or the task."""
+        while self._wanted() and self.worker.status.name in ("running", "paused"):
+            with contextlib.suppress(Exception):
+                broadcast.in_time(
+                    self.client, self.client.scheduler.identity, seconds=broadcast.ANSWER_SECONDS
+                )
+                return self._wanted()
+            time.sleep(POLL_SECONDS)
+        return False
+
+    def end(self, state: str, **how: Any) -> None:
+        """Write how the run ended, unless another attempt has it by now."""
+        for name, value in {"status": None, "error": None}.items():
+            how.setdefault(name, value)
+        changed = None
+        with contextlib.suppress(StorageError):
+            changed = self.folder.update(self.record.attempt, state=state, ended=now(), **how)
+        if changed is not None:
+            self.tell(state, how["error"])
+
+    def tell(self, state: str, error: str | None) -> None:
+        """Tell the run's folder and whoever watches the scheduler."""
+        event = {"state": state, "attempt": self.record.attempt, "error": error}
+        with contextlib.suppress(StorageError):
+            self.folder.tell("run", **event, host=self.record.host)
+        told = {"run": self.record.id, "script": self.record.script} | event
+        self.worker.log_event(TOPIC, told)
+
+
+def _tls(security: Any) -> dict[str, str]:
+    """What makes a client of this worker's scheduler, with the certificate that the worker has."""
+    if not security.tls_ca_file:
+        return {}
+    files = {
+        "CA_FILE": security.tls_ca_file,
+        "CLIENT__CERT": security.tls_client_cert or security.tls_worker_cert,
+        "CLIENT__KEY": security.tls_client_key or security.tls_worker_key,
+    }
+    return {f"DASK_DISTRIBUTED__COMM__TLS__{name}": file for name, file in files.items() if file}
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the process and what it has started, if anything of that is left."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()

@@ -1,0 +1,263 @@
+"""The folder of a submitted workflow: what it is, what became of it, and what it printed.
+
+``run.json`` holds the record, replaced whole; ``events.jsonl`` a line an event, appended;
+``output.log`` what the workflow printed; ``files`` the script and what was shipped with it;
+``cancel`` is there once somebody asked to cancel. The folder outlives driver, workers and
+scheduler, and is its owner's alone to read.
+"""
+
+import contextlib
+import dataclasses
+import datetime
+import fcntl
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mgraph.errors import StorageError, UsageError
+
+RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
+    "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
+)  # fmt: skip
+ENDED = ("finished", "failed", "cancelled", "lost")
+STATES = ("submitted", "running", *ENDED)
+_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What is known of a run. Times are ISO 8601, UTC.
+
+    state: submitted, running, finished (whatever status 0 means to the script), failed, cancelled,
+    or lost: its driver is gone and nobody starts it again. attempt: how often its driver began.
+    host, pid: the driver's. status: the script's exit status. error: a sentence, or None.
+    """
+
+    id: str
+    script: str
+    arguments: list[str]
+    submitted: str
+    by: str
+    cwd: str
+    scheduler: str
+    mgraph: str
+    state: str = "submitted"
+    attempt: int = 0
+    host: str | None = None
+    pid: int | None = None
+    began: str | None = None
+    ended: str | None = None
+    status: int | None = None
+    error: str | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether it has ended, one way or another."""
+        return self.state in ENDED
+
+    @property
+    def seconds(self) -> float:
+        """From its first start to its end, or to now."""
+        if self.began is None:
+            return 0.0
+        end = datetime.datetime.fromisoformat(self.ended or now())
+        return (end - datetime.datetime.fromisoformat(self.began)).total_seconds()
+
+    def to_json(self) -> dict[str, Any]:
+        """As it stands in ``run.json``."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, content: Any, where: str) -> "RunRecord":
+        """Raises StorageError for what no run wrote."""
+        fields = {field.name: field for field in dataclasses.fields(cls)}
+        if not isinstance(content, dict):
+            wrong = "it is no mapping"
+        elif unknown := sorted(content.keys() - fields.keys()):
+            wrong = f"{unknown[0]!r} is unknown"
+        elif missing := [
+            name
+            for name, field in fields.items()
+            if field.default is dataclasses.MISSING and name not in content
+        ]:
+            wrong = f"{missing[0]!r} is missing"
+        elif bad := [name for name in content if not _is_of(fields[name].type, content[name])]:
+            wrong = f"{bad[0]!r} is of another type"
+        elif content.get("state", STATES[0]) not in STATES or not _ID.fullmatch(content["id"]):
+            wrong = "its state or id is none"
+        else:
+            return cls(**content)
+        raise StorageError(f"{where} is not the record of a run: {wrong}")
+
+
+def _is_of(kind: Any, value: Any) -> bool:
+    """Whether a value is of a field's type."""
+    if kind == list[str]:
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def now() -> str:
+    """The time as records tell it."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def new_id() -> str:
+    """A run's name: when it was submitted, and what tells it from others of that second."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+
+
+class RunFolder:
+    """One run's folder, on a file system of this machine."""
+
+    def __init__(self, runs: str | os.PathLike[str], run_id: str) -> None:
+        """Name it; nothing is touched. Raises UsageError for what is no run's name."""
+        if not _ID.fullmatch(run_id):
+            raise UsageError(
+                f"{run_id!r} is no run's name, which looks like 20260131-235959-0a1b; mgraph list "
+                "shows them"
+            )
+        self.id = run_id
+        self.path = Path(runs).expanduser() / run_id
+
+    def __str__(self) -> str:
+        """Its path."""
+        return str(self.path)
+
+    @property
+    def exists(self) -> bool:
+        """Whether a record is there."""
+        return (self.path / RECORD).exists()
+
+    def create(self, record: RunRecord, files: dict[str, bytes]) -> None:
+        """Make the folder with the script and its companions; the record comes last."""
+        with self._explaining():
+            (self.path / FILES).mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.path.chmod(0o700)
+            for name, content in files.items():
+                (self.path / FILES / name).write_bytes(content)
+            self._write(record)
+
+    def record(self) -> RunRecord:
+        """The record as it stands. Raises StorageError where there is none that can be read."""
+        with self._explaining():
+            text = (self.path / RECORD).read_bytes()
+        try:
+            content = json.loads(text)
+        except ValueError:
+            content = None
+        return RunRecord.from_json(content, str(self.path / RECORD))
+
+    def update(self, attempt: int | None = None, **changes: Any) -> RunRecord | None:
+        """Change the record, unless it has ended or is another attempt's by now: then None."""
+        with self._locked():
+            record = self.record()
+            if record.over or (attempt is not None and record.attempt != attempt):
+                return None
+            record = dataclasses.replace(record, **changes)
+            self._write(record)
+            return record
+
+    def begin_attempt(self, **changes: Any) -> RunRecord | None:
+        """The record with one more attempt, the caller's; None where the run has ended."""
+        with self._locked():
+            record = self.record()
+            if record.over:
+                return None
+            changes |= {"attempt": record.attempt + 1, "began": record.began or now()}
+            record = dataclasses.replace(record, state="running", **changes)
+            self._write(record)
+            self.touch(ALIVE)
+            return record
+
+    def tell(self, event: str, **more: Any) -> None:
+        """Append an event."""
+        line = json.dumps({"at": now(), "event": event} | more) + "\n"
+        with self._explaining(), open(self.path / EVENTS, "a", encoding="utf-8") as stream:
+            stream.write(line)
+
+    def events(self) -> list[dict[str, Any]]:
+        """All events, in order; a line cut short is left out."""
+        with contextlib.suppress(FileNotFoundError):
+            lines = (self.path / EVENTS).read_text("utf-8", "replace").splitlines()
+            return [event for line in lines if isinstance(event := _parsed(line), dict)]
+        return []
+
+    def output(self, start: int = 0, most: int = 1 << 20) -> bytes:
+        """Up to ``most`` bytes of what was printed, from byte ``start`` on, or from so many before
+        the end where it is negative."""
+        with contextlib.suppress(FileNotFoundError), open(self.path / OUTPUT, "rb") as stream:
+            size = os.fstat(stream.fileno()).st_size
+            stream.seek(start if start >= 0 else max(0, size + start))
+            return stream.read(most)
+        return b""
+
+    @property
+    def output_size(self) -> int:
+        """The bytes of what was printed."""
+        try:
+            return (self.path / OUTPUT).stat().st_size
+        except OSError:
+            return 0
+
+    def touch(self, name: str) -> None:
+        """Make an empty file, or make it younger."""
+        with self._explaining():
+            (self.path / name).touch(mode=0o600)
+
+    @property
+    def cancelling(self) -> bool:
+        """Whether somebody asked to cancel the run."""
+        return (self.path / CANCEL).exists()
+
+    @property
+    def silent_seconds(self) -> float:
+        """How long ago the driver last said that it is alive."""
+        try:
+            return time.time() - (self.path / ALIVE).stat().st_mtime
+        except OSError:
+            return float("inf")
+
+    def _write(self, record: RunRecord) -> None:
+        temporary = self.path / f".{RECORD}.{secrets.token_hex(4)}.tmp"
+        with self._explaining():
+            temporary.write_text(json.dumps(record.to_json(), indent=1) + "\n", "utf-8")
+            temporary.replace(self.path / RECORD)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One process at a time changes the record."""
+        with self._explaining(), open(self.path / ".lock", "a") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            yield
+
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(f"the run's folder {self} cannot be used: {error}") from error
+
+
+def _parsed(line: str) -> Any:
+    with contextlib.suppress(ValueError):
+        return json.loads(line)
+    return None
+
+
+def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
+    """The runs that have a folder in ``runs``, oldest first."""
+    try:
+        names = sorted(os.listdir(Path(runs).expanduser()))
+    except OSError:
+        return []
+    found = [RunFolder(runs, name) for name in names if _ID.fullmatch(name)]
+    return [folder for folder in found if folder.exists]
