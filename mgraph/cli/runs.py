@@ -31,9 +31,7 @@ def _where(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _run_id(required: bool) -> Callable[..., Any]:
     name = "ID" if required else "[ID]"
-    return click.argument(
-        "run_id", metavar=name, required=required, shell_complete=complete_runs, default=None
-    )
+    return click.argument("run_id", metavar=name, required=required, shell_complete=complete_runs)
 
 
 @contextlib.contextmanager
@@ -101,8 +99,9 @@ def submit(
     configuration, else that of mgraph cluster start, else to one that lasts as long as the command.
     """
     from mgraph.distributed import configuration, connect
-    from mgraph.distributed.runs import Runs
+    from mgraph.distributed.runs import Runs, shipped
 
+    files = shipped(script, companions)
     announce = None if quiet else sys.stderr
     grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
     if not (scheduler or scheduler_file) and connect.configured_scheduler() is None:
@@ -118,7 +117,7 @@ def submit(
             )
             with cluster as opened:
                 here = Runs(path, opened.client)
-                run, future = here.submit(script, arguments, companions=companions, grace=grace)
+                run, future = here.submit(files, arguments, grace)
                 try:
                     return _follow(here, run, future, quiet)
                 except KeyboardInterrupt:
@@ -128,7 +127,7 @@ def submit(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
-        run, future = there.submit(script, arguments, companions=companions, grace=grace)
+        run, future = there.submit(files, arguments, grace)
         name = run.record.id
         if not wait:
             click.echo(name)

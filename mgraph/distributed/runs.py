@@ -6,6 +6,7 @@ there is read through the scheduler; where the scheduler is gone, the folder tel
 
 import contextlib
 import dataclasses
+import datetime
 import getpass
 import os
 import shutil
@@ -26,6 +27,7 @@ from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
 
 POLL_SECONDS = 0.3
+ON_ITS_WAY = datetime.timedelta(seconds=3)  # to the scheduler
 SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
 KILLED = (
     "the worker that it ran on died again and again, mostly of too little memory: make the script "
@@ -56,24 +58,21 @@ class Runs:
 
     def submit(
         self,
-        script: str | os.PathLike[str],
-        arguments: Sequence[str],
-        *,
-        companions: Sequence[str | os.PathLike[str]] = (),
+        files: dict[str, bytes],
+        arguments: Sequence[str] = (),
         grace: float = 3.0,
     ) -> tuple[Run, Any]:
         """Ship a script to the cluster; returns the run and the future of its driver.
 
-        companions: modules and other files that stand beside the script when it runs. grace:
-        seconds for the script to end by itself when it is cancelled. The run goes on when the
-        client is gone. Raises UsageError for files that cannot be shipped, StorageError.
+        files: the script and what is to stand beside it, as ``shipped`` reads them. grace: seconds
+        for the script to end by itself when it is cancelled. The run goes on when the client is
+        gone. Raises StorageError.
         """
         from distributed import fire_and_forget
 
-        files = _read_files([script, *companions])
         record = RunRecord(
             id=run_folder.new_id(),
-            script=os.path.basename(script),
+            script=next(iter(files)),
             arguments=list(arguments),
             submitted=now(),
             by=f"{getpass.getuser()}@{socket.gethostname()}",
@@ -220,7 +219,12 @@ class Runs:
         """Whether a driver has it, or will: its scheduler knows; else its own signs of life do."""
         record = run.record
         if self.client is not None and self.client.scheduler.address == record.scheduler:
-            return bool(self.client.run_on_scheduler(_has_task, run_key(record.id)))
+            if self.client.run_on_scheduler(_has_task, run_key(record.id)):
+                return True
+            age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(
+                record.submitted
+            )
+            return age < ON_ITS_WAY
         if run.worker is not None or record.state == "submitted":
             return True  # nobody here can tell
         if record.host == socket.gethostname() and not psutil.pid_exists(record.pid or 0):
@@ -291,15 +295,23 @@ def _ask_to_cancel(path: str, run_id: str) -> None:
     RunFolder(path, run_id).touch(run_folder.CANCEL)
 
 
-def _read_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, bytes]:
+def shipped(
+    script: str | os.PathLike[str], companions: Sequence[str | os.PathLike[str]] = ()
+) -> dict[str, bytes]:
+    """A script, and modules and other files that it needs beside it, by name; the script first.
+
+    Raises UsageError for what cannot be shipped.
+    """
     files: dict[str, bytes] = {}
-    for path in map(Path, paths):
+    for path in map(Path, [script, *companions]):
         if not path.exists():
             raise UsageError(f"there is no file {path} to ship to the cluster")
         if not path.is_file():
             raise UsageError(
                 f"{path} is no file; ship a script, modules or other files, one by one"
             )
+        if not path.name.isprintable():
+            raise UsageError(f"{path.name!r} has letters that cannot be printed; rename it")
         if path.name in files:
             raise UsageError(
                 f"two files are called {path.name}, and they would stand in one folder; rename one"
@@ -314,6 +326,6 @@ def _read_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, bytes]:
             files[path.name] = path.read_bytes()
         except OSError as error:
             raise UsageError(f"{path} cannot be read: {error}") from None
-    if not files[os.path.basename(paths[0])].strip():
-        raise UsageError(f"{paths[0]} is empty; it should be a Python script")
+    if not next(iter(files.values())).strip():
+        raise UsageError(f"{script} is empty; it should be a Python script")
     return files

@@ -1,0 +1,164 @@
+"""submit, status, logs, cancel and list: what a user types, and what comes back."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import dask
+import pytest
+
+import mgraph
+from mgraph.cli.main import main
+
+HELLO = "import sys\nprint('hello', *sys.argv[1:])\n"
+
+
+@pytest.fixture(scope="module")
+def scheduler():
+    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        yield cluster.client.scheduler.address
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder with a script, whose runs and background cluster are its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DASK_MGRAPH__RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("DASK_MGRAPH__CLUSTER", str(tmp_path / "cluster"))
+    (tmp_path / "hello.py").write_text(HELLO)
+    folders = {"mgraph.runs": str(tmp_path / "runs"), "mgraph.cluster": str(tmp_path / "cluster")}
+    with dask.config.set(folders):  # of commands in this process
+        yield tmp_path
+
+
+def command(*arguments, **options):
+    return subprocess.Popen(
+        [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def run(*arguments):
+    process = command(*arguments)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_submit_and_wait(here, scheduler):
+    status, out, err = run("submit", "--scheduler", scheduler, "hello.py", "--n", 3, "-q")
+    assert (status, out) == (0, "hello --n 3 -q\n"), err
+    assert "finished in" in err
+    assert "ctrl-C leaves it" in err
+    status, out, err = run("list")
+    name = out.split()[0]
+    assert status == 0
+    assert "finished" in out
+    assert "hello.py --n 3 -q" in out
+    for asked in (["logs"], ["logs", name], ["logs", name[:15], "--scheduler", scheduler]):
+        assert run(*asked)[:2] == (0, "hello --n 3 -q\n")
+    status, out, _ = run("status", name, "--json")
+    assert status == 0
+    told = json.loads(out)
+    assert (told["state"], told["status"], told["id"]) == ("finished", 0, name)
+    assert [event["event"] for event in told["events"]] == ["submitted", "run", "run"]
+    assert run("cancel", name)[1] == f"run {name} had ended: finished\n"
+    assert json.loads(run("list", "--json")[1])[0]["id"] == name
+    assert run("list", "--remove-ended", "1")[2] == "0 runs removed\n"
+    assert "1 runs removed" in run("list", "--remove-ended", "0")[2]
+    assert not list((here / "runs").iterdir())
+
+
+def test_the_script_s_status_is_the_command_s(here, scheduler):
+    (here / "bad.py").write_text("import sys\nprint('oh')\nsys.exit(7)")
+    to = ["--scheduler", scheduler]
+    status, out, err = run("submit", *to, "bad.py")
+    assert (status, out) == (7, "oh\n")
+    assert "failed: the script ended with status 7" in err
+    name = run("list", *to)[1].split()[0]
+    assert run("status", name)[0] == 0
+    assert run("status", name, "--wait")[0] == 7
+    assert run("logs", "-f", name)[0] == 7
+
+
+def test_detach_log_off_and_follow(here, scheduler):
+    (here / "slow.py").write_text(
+        "import time\nfor i in range(8):\n    print(i, flush=True)\n    time.sleep(0.25)\n"
+    )
+    to = ["--scheduler", scheduler]
+    status, name, _ = run("submit", *to, "--detach", "slow.py")
+    name = name.strip()
+    assert status == 0
+    status, out, err = run("logs", "-f", name, *to)
+    assert (status, out) == (0, "".join(f"{i}\n" for i in range(8))), err
+    assert run("logs", "--tail", 2, name)[1] == "6\n7\n"
+
+
+def test_cancel_a_run_and_leave_one(here, scheduler):
+    (here / "long.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
+    waiting = command("submit", "--scheduler", scheduler, "long.py", start_new_session=True)
+    assert waiting.stdout.readline() == "on\n"
+    waiting.send_signal(signal.SIGINT)
+    _, err = waiting.communicate(timeout=30)
+    assert waiting.returncode == 130
+    assert "goes on; mgraph logs -f" in err
+    assert "Traceback" not in err
+    name = run("list")[1].split()[0]
+    began = time.monotonic()
+    status, out, err = run("cancel", name, "--scheduler", scheduler)
+    assert (status, out) == (0, f"run {name} cancelled; what is finished is kept\n"), err
+    assert time.monotonic() - began < 12
+    assert run("logs", "-f", name)[0] == 1
+
+
+def test_without_a_cluster_one_is_started_for_the_run(here):
+    status, out, err = run("submit", "hello.py", "you")
+    assert (status, out) == (0, "hello you\n"), err
+    assert "cores of this machine" in err or "GPUs of this machine" in err
+
+
+def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
+    assert run("submit", "-q", "--scheduler", scheduler, "hello.py")[0] == 0
+    status, out, err = run("logs", "--scheduler", "tcp://127.0.0.1:9")
+    assert (status, out) == (0, "hello\n")
+    assert "this is what the runs' folders tell" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["submit"], 2, "Missing argument 'SCRIPT.py'"),
+        (["submit", "none.py"], 2, "there is no file none.py"),
+        (["submit", "."], 2, "is no file; ship a script"),
+        (["submit", "--detach", "hello.py"], 2, "--detach needs a cluster that stays"),
+        (["submit", "--with", "none", "hello.py"], 2, "there is no file none"),
+        (["submit", "--with", "d/hello.py", "hello.py"], 2, "two files are called hello.py"),
+        (["submit", "--scheduler", "tcp://127.0.0.1:9", "hello.py"], 1, "no Dask scheduler"),
+        (["submit", "--scheduler", "a:1", "--scheduler-file", "b", "hello.py"], 2, "not both"),
+        (["submit", "--scheduler-file", "none.json", "hello.py"], 1, "no scheduler file"),
+        (["submit", "--paint", "hello.py"], 2, "No such option"),
+        (["status"], 2, "there is no run in"),
+        (["status", "20260101-000000-0000"], 2, "there is no run 20260101-000000-0000"),
+        (["logs"], 2, "there is no run in"),
+        (["logs", "../../etc"], 2, "there is no run ../../etc"),
+        (["logs", "--tail", "some"], 2, "no whole number"),
+        (["cancel"], 2, "Missing argument 'ID'"),
+        (["cancel", "x"], 2, "there is no run x"),
+        (["list", "--remove-ended", "soon"], 2, "no whole number"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_sentence(here, capsys, arguments, status, words):
+    (here / "d").mkdir()
+    (here / "d" / "hello.py").write_text(HELLO)
+    assert main(arguments) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = [line for line in err.splitlines() if line]
+    assert words in lines[-1]
+    assert all(line.startswith("mgraph: ") for line in lines), err
+    assert not os.path.exists("runs")
