@@ -67,15 +67,24 @@ class Intent:
         """Remember it: all is checked, and from here on the folder of results changes."""
         if self._folder is None or (begun := self._begun()).get(self._place) == self._what:
             return
-        temporary = self._folder.path / f".{BEGUN}.tmp"
-        temporary.write_text(json.dumps(begun | {self._place: self._what}))
-        temporary.replace(self._folder.path / BEGUN)
+        write_begun(self._folder, begun | {self._place: self._what})
 
     def _begun(self) -> dict[str, str]:
-        """What was begun last in each folder of results."""
         assert self._folder is not None
-        with contextlib.suppress(OSError, ValueError):
-            found = json.loads((self._folder.path / BEGUN).read_text())
-            if isinstance(found, dict):
-                return found
-        return {}
+        return begun_in(self._folder)
+
+
+def begun_in(folder: RunFolder) -> dict[str, str]:
+    """What was begun last in each folder of results: the hash of what it depends on."""
+    with contextlib.suppress(OSError, ValueError):
+        found = json.loads((folder.path / BEGUN).read_text())
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def write_begun(folder: RunFolder, begun: dict[str, str]) -> None:
+    """Replace that."""
+    temporary = folder.path / f".{BEGUN}.tmp"
+    temporary.write_text(json.dumps(begun))
+    temporary.replace(folder.path / BEGUN)

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -61,30 +61,77 @@ def drive(order: Order) -> str:
     from distributed import worker_client
 
     with worker_client() as client:
-        folder = order.folder
-        if not folder.exists:  # submitted on a machine whose disk is not ours
-            folder.create(order.record, order.files)
+        folder, memory = order.folder, _Memory(client, order.record.id)
+        if not folder.exists:  # it was submitted, or begun, on a machine whose disk is not ours
+            earlier, begun = memory.recall()
+            folder.create(replace(order.record, attempt=earlier), order.files)
+            attempts.write_begun(folder, begun)
         while True:
             record = folder.begin_attempt(host=socket.gethostname(), pid=os.getpid())
             if record is None:  # it had ended, and only its result was lost
                 return folder.record().state
-            attempt = _Attempt(order, folder, record, client)
+            attempt = _Attempt(order, folder, record, client, memory)
             try:
                 again = attempt.run()
             except MgraphError as error:  # its folder cannot be written, mostly: a full disk
                 attempt.end("failed", error=str(error))
                 raise
             if not again:
+                memory.forget()
                 return folder.record().state
+
+
+class _Memory:
+    """What a scheduler keeps of a run, for a driver on another machine to go on with."""
+
+    def __init__(self, client: Any, run_id: str) -> None:
+        self._client, self._id = client, run_id
+        self._kept: tuple[int, dict[str, str]] = 0, {}
+
+    def recall(self) -> tuple[int, dict[str, str]]:
+        """The attempts that there were, and what they had begun."""
+        found = self._ask(None)
+        return (found["attempt"], found["begun"]) if found else (0, {})
+
+    def keep(self, attempt: int, begun: dict[str, str]) -> None:
+        """Have it kept, if it has changed; a scheduler out of reach is told the next time."""
+        if self._kept != (attempt, begun):
+            with contextlib.suppress(Exception):
+                self._ask({"attempt": attempt, "begun": begun})
+                self._kept = attempt, begun
+
+    def forget(self) -> None:
+        """The run has ended."""
+        with contextlib.suppress(Exception):
+            self._ask({})
+
+    def _ask(self, told: Any) -> Any:
+        return broadcast.in_time(
+            self._client, self._client._run_on_scheduler, _of_runs, self._id, told,
+            seconds=broadcast.ANSWER_SECONDS,
+        )  # fmt: skip
+
+
+def _of_runs(run_id: str, told: Any, dask_scheduler: Any) -> Any:
+    """Runs on the scheduler: look up a run, or write (``told``) or remove (empty) what it knows."""
+    known = dask_scheduler.task_metadata.setdefault("mgraph-runs", {})
+    if told:
+        known[run_id] = told
+    elif told is not None:
+        known.pop(run_id, None)
+    return known.get(run_id)
 
 
 class _Attempt:
     """One start of a workflow's process."""
 
-    def __init__(self, order: Order, folder: RunFolder, record: RunRecord, client: Any) -> None:
+    def __init__(
+        self, order: Order, folder: RunFolder, record: RunRecord, client: Any, memory: _Memory
+    ) -> None:
         from distributed import get_worker
 
         self.order, self.folder, self.record, self.client = order, folder, record, client
+        self.memory = memory
         self.worker = get_worker()
         self.key = run_key(record.id)
 
@@ -142,6 +189,7 @@ class _Attempt:
         """The process's exit status; None where it was ended since it is wanted no more."""
         told = interrupted = 0.0
         while (status := process.poll()) is None:
+            self.memory.keep(self.record.attempt, attempts.begun_in(self.folder))
             if time.monotonic() - told > ALIVE_SECONDS:
                 self.folder.touch(run_folder.ALIVE)
                 told = time.monotonic()

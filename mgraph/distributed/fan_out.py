@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.tasks import follow_parts, run_parts
@@ -87,28 +88,28 @@ def standing(
     graph: str,
     identity: str,
     kind: str,
-    *,
-    resume: bool,
-    overwrite: bool,
+    intent: Intent,
     also: tuple[str, ...] = (),
 ) -> tuple[list[str], dict[str, dict[str, Any]]]:
     """The parts in the folder, and of those to keep what they say of themselves.
 
-    kind: what the folder's manifest would say it holds; also: files that belong to it. Raises
-    UsageError, StorageError where they must not be touched, or are of another graph.
+    The intent is recorded then. kind: what the folder's manifest would say it holds; also: files
+    that belong to it. Raises UsageError, StorageError where they must not be touched, or are of
+    another graph.
     """
     if folder is None:
         return [], {}
     if folder.same_as(Folder(graph)):
         raise UsageError(f"{folder} is the graph; write the results to another folder")
     folder.check_writable()
-    names = existing_parts(folder, resume, overwrite, kind, also)
-    found = footers(folder, names) if resume else {}
+    names = existing_parts(folder, intent.resume, intent.overwrite, kind, also)
+    found = footers(folder, names) if intent.resume else {}
     if {footer.get("graph_identity") for footer in found.values()} - {identity}:
         raise UsageError(
             f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
             "since: --overwrite begins anew"
         )
+    intent.record()
     return names, found
 
 

@@ -190,7 +190,7 @@ class Runs:
         return RunFolder(self.path, run.record.id)
 
     def _known(self, run_id: str) -> list[Run]:
-        """The runs whose ID begins so; of two folders of one, that of the newer attempt."""
+        """The runs whose ID begins so; of two folders of one, that of the latest attempt."""
         found: dict[str, Run] = {}
         for folder in folders(self.path):
             if folder.id.startswith(run_id):
@@ -200,7 +200,7 @@ class Runs:
         if not found or any(run.record.state == "submitted" for run in found.values()):
             for run in self._remote(run_id):
                 earlier = found.get(run.record.id)
-                if earlier is None or earlier.record.attempt < run.record.attempt:
+                if earlier is None or (earlier.record.began or "") < (run.record.began or ""):
                     found[run.record.id] = run
         return [found[name] for name in sorted(found)]
 

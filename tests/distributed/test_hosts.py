@@ -1,0 +1,210 @@
+"""Several hosts, each with its own address: TLS, cut links, a scheduler that is started again."""
+
+import json
+import sys
+import time
+
+import pytest
+
+import mgraph
+from mgraph.distributed import certificates
+from tests.distributed.hosts import Network, dask, end, parts_in, wait_until, why_not
+from tests.distributed.hosts import mgraph as mgraph_command
+
+pytestmark = pytest.mark.skipif(bool(why := why_not()), reason=why or "")
+
+MODEL = mgraph.CopyModel(3_000_000, 16)
+GENERATE = ["-n", MODEL.n, "-d", MODEL.d, "--parts", 40]
+PORT = 8786
+# How long a link may be silent; the default is 30 s.
+NOTICED = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}  # the least that Dask takes
+SCRIPT = """
+import sys, mgraph
+with mgraph.connect() as cluster:
+    model = mgraph.CopyModel(3_000_000, 16)
+    made = mgraph.generate(sys.argv[1], model, cluster=cluster, parts=40, progress=sys.stdout)
+    print("made", made.made_parts, "kept", made.kept_parts)
+"""
+
+
+class Cluster:
+    """A scheduler and two workers, each on its host, and a client's host beside them."""
+
+    def __init__(self, network, folder, tls=True):
+        self.network, self.folder = network, folder
+        self.scheme = "tls" if tls else "tcp"
+        for host in network.hosts.values():
+            host.environment = NOTICED | {"DASK_MGRAPH__RUNS": str(folder / "runs")}
+            host.environment["DASK_TEMPORARY_DIRECTORY"] = str(folder / f"scratch-{host.name}")
+            if tls:
+                host.environment["DASK_CONFIG"] = str(folder / "tls")
+        self.address = f"{self.scheme}://{network['scheduler'].address}:{PORT}"
+        self.to_it = ["--scheduler", self.address]
+
+    def start_scheduler(self):
+        host = self.network["scheduler"]
+        where = ["--host", host.address, "--port", PORT, "--protocol", self.scheme]
+        where += ["--dashboard-address", "127.0.0.1:0"]
+        preload = ["--preload", "mgraph.distributed.scheduler_preload"]
+        return host.start(*dask("scheduler", *where, *preload), log=self.folder / "scheduler.log")
+
+    def start_worker(self, name):
+        host = self.network[name]
+        where = ["--host", host.address, "--dashboard-address", "127.0.0.1:0", "--nthreads", 1]
+        where += ["--name", name]
+        # A worker whose scheduler is gone ends, with its nanny: a service manager starts it again.
+        again = ["sh", "-c", 'while :; do "$@"; sleep 1; done', "again"]
+        command = [*again, *dask("worker", self.address, *where)]
+        return host.start(*command, log=self.folder / f"{name}.log")
+
+    def mgraph(self, verb, *arguments):
+        """Run a command on the client's host."""
+        return self.network["client"].mgraph(verb, *self.to_it, *arguments)
+
+    def start(self, out, verb, *arguments):
+        """Start a command on the client's host, and wait for the first parts of its results."""
+        host = self.network["client"]
+        process = host.start(*mgraph_command(verb, *self.to_it, *arguments))
+        wait_until(lambda: len(parts_in(out)) >= 3)
+        return process
+
+    def workers(self):
+        """How many workers a client finds."""
+        code = (
+            "from distributed import Client\n"
+            f"with Client({self.address!r}, timeout=10) as client:\n"
+            "    print(len(client.scheduler_info(n_workers=-1)['workers']))"
+        )
+        status, out, _ = self.network["client"].run(sys.executable, "-c", code)
+        return int(out) if status == 0 else 0
+
+
+@pytest.fixture
+def hosts(tmp_path):
+    """Nothing is started yet. Each host has a folder of runs of its own, and shares the rest."""
+    names = ["scheduler", "one", "two", "client"]
+    (tmp_path / "runs").mkdir()
+    with Network(names, own=tmp_path / "runs") as network:
+        addresses = [host.address for host in network.hosts.values()]
+        certificates.make(tmp_path / "tls", addresses)
+        yield Cluster(network, tmp_path)
+
+
+@pytest.fixture
+def cluster(hosts):
+    """All is started, with TLS."""
+    hosts.start_scheduler()
+    hosts.start_worker("one")
+    hosts.start_worker("two")
+    wait_until(lambda: hosts.workers() == 2)
+    return hosts
+
+
+def finished(process, seconds=120):
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode == 0, err
+    return out, err
+
+
+def test_a_client_without_a_certificate_is_refused(cluster, tmp_path):
+    client = cluster.network["client"]
+    del client.environment["DASK_CONFIG"]
+    for address in (cluster.address, cluster.address.replace("tls", "tcp")):
+        status, out, err = client.mgraph("generate", tmp_path / "g", "-n", 1000,
+                                         "--scheduler", address)  # fmt: skip
+        assert status in (1, 2)
+        assert out == ""
+        assert err.startswith("mgraph: ")
+        assert "Traceback" not in err
+    assert not (tmp_path / "g").exists()
+
+
+def test_a_worker_s_link_is_cut_for_a_moment(cluster, tmp_path):
+    out = tmp_path / "g"
+    process = cluster.start(out, "generate", out, *GENERATE)
+    with cluster.network["two"].cut_off():
+        time.sleep(1.5)
+    finished(process)
+    status, _, err = cluster.mgraph("verify", out, "--regenerate", 0.05)
+    assert status == 0, err
+    assert mgraph.open_dataset(out).manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
+
+
+def test_a_worker_s_link_is_cut_until_it_counts_as_dead(cluster, tmp_path):
+    out = tmp_path / "g"
+    process = cluster.start(out, "generate", out, *GENERATE)
+    with cluster.network["two"].cut_off():
+        time.sleep(15)
+    finished(process)
+    assert cluster.mgraph("verify", out)[0] == 0
+    wait_until(lambda: cluster.workers() == 2)
+    assert not list(out.glob(".*"))
+
+
+def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp_path):
+    graph, out, whole = tmp_path / "g", tmp_path / "trees", tmp_path / "whole"
+    made = cluster.mgraph("generate", graph, "-n", 30_000, "-d", 4, "--weights", "1:99")
+    assert made[0] == 0, made[2]
+    query = ["steiner", graph, "--sample", "3:200", "--batch", 4, "--seed", 7]
+    assert cluster.mgraph(*query, "--out", whole)[0] == 0
+    process = cluster.start(out, *query, "--out", out)
+    with cluster.network["one"].cut_off():
+        time.sleep(15)
+    finished(process)
+    told = [json.loads((folder / "_manifest.json").read_text()) for folder in (out, whole)]
+    assert told[0]["checksum"] == told[1]["checksum"]
+
+
+def test_a_scheduler_is_killed_and_started_again_then_resume(hosts, tmp_path):
+    out = tmp_path / "g"
+    scheduler = hosts.start_scheduler()
+    hosts.start_worker("one")
+    hosts.start_worker("two")
+    wait_until(lambda: hosts.workers() == 2)
+    process = hosts.start(out, "generate", out, *GENERATE)
+    end(scheduler)
+    _, err = process.communicate(timeout=90)
+    assert process.returncode == 75
+    assert "the connection to the scheduler was lost" in err
+    assert "--resume goes on from there" in err
+    assert "Traceback" not in err
+    there = len(parts_in(out))
+    assert there >= 3
+    assert not (out / "_manifest.json").exists()
+    hosts.start_scheduler()
+    wait_until(lambda: hosts.workers() == 2, 90)
+    status, told, err = hosts.mgraph("generate", out, *GENERATE, "--resume")
+    assert status == 0, err
+    assert " of them kept" in told
+    assert hosts.mgraph("verify", out)[0] == 0
+
+
+def test_a_submitted_run_outlives_its_client_and_its_driver_s_link(cluster, tmp_path):
+    """No disk is shared but that of the results: its log is read through the scheduler."""
+    script, out = tmp_path / "script.py", tmp_path / "g"
+    script.write_text(SCRIPT)
+    status, name, err = cluster.mgraph("submit", "--detach", script, out)
+    assert status == 0, err
+    name = name.strip()
+    wait_until(lambda: len(parts_in(out)) >= 3)
+
+    def host_of(name):
+        status, told, _ = cluster.mgraph("status", name, "--json")
+        return json.loads(told)["host"] if status == 0 else None
+
+    status, told, err = cluster.mgraph("status", name, "--json")
+    assert status == 0, err
+    record = json.loads(told)
+    assert record["state"] == "running"
+    assert record["host"] in ("one", "two")
+    with cluster.network[record["host"]].cut_off():
+        wait_until(lambda: host_of(name) not in (None, record["host"]), 60)
+        time.sleep(2)
+    status, log, err = cluster.mgraph("logs", "-f", name)
+    assert status == 0, err + log
+    told = json.loads(cluster.mgraph("status", name, "--json")[1])
+    assert (told["state"], told["status"]) == ("finished", 0)
+    made, kept = map(int, log.splitlines()[-1].split()[1::2])
+    assert made + kept == 40
+    assert kept >= 3
+    assert cluster.mgraph("verify", out)[0] == 0
