@@ -15,15 +15,24 @@ from mgraph.core.interrupts import interrupted_later
 from mgraph.errors import MgraphError
 
 VERBS = {
+    "cancel": "mgraph.cli.runs",
+    "cluster": "mgraph.cli.cluster",
     "clusters": "mgraph.cli.msf",
+    "completion": "mgraph.cli.config",
+    "config": "mgraph.cli.config",
     "convert": "mgraph.cli.convert",
     "degrees": "mgraph.cli.inspect",
+    "doctor": "mgraph.cli.doctor",
     "generate": "mgraph.cli.generate",
     "info": "mgraph.cli.inspect",
     "knapsack": "mgraph.cli.knapsack",
+    "list": "mgraph.cli.runs:list_runs",
+    "logs": "mgraph.cli.runs",
     "msf": "mgraph.cli.msf",
     "sssp": "mgraph.cli.sssp",
+    "status": "mgraph.cli.runs",
     "steiner": "mgraph.cli.steiner",
+    "submit": "mgraph.cli.runs",
     "verify": "mgraph.cli.inspect",
 }
 
@@ -38,7 +47,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         with interrupted_later():
-            command: click.Command = getattr(importlib.import_module(VERBS[cmd_name]), cmd_name)
+            module, _, name = VERBS[cmd_name].partition(":")
+            command: click.Command = getattr(importlib.import_module(module), name or cmd_name)
         return command
 
 

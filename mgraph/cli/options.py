@@ -10,7 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from mgraph.errors import UsageError
+from mgraph.errors import MgraphError, UsageError
 
 
 def parse_number(text: str) -> int:
@@ -115,8 +115,9 @@ def open_cluster(
 ) -> Any:
     """``mgraph.connect`` with these options, not entered yet; local workers begin to warm up."""
     from mgraph.core.backend import gpu_count
-    from mgraph.distributed import connect
+    from mgraph.distributed import configuration, connect
 
+    configuration.check_files()  # first: processes that start below read them, too
     if not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS")) and (
         backend == "cpu" or not gpu_count()
     ):
@@ -127,9 +128,26 @@ def open_cluster(
         workers=workers,
         backend=backend,
         threaded=threaded,
-        dashboard=dashboard or connect.DASHBOARD,
+        dashboard=dashboard,
         announce=None if quiet else sys.stderr,
     )
+
+
+def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:
+    """For a shell: the IDs of runs that begin so, the latest first; none where anything is amiss.
+
+    Give it to an argument as its ``shell_complete``.
+    """
+    from mgraph.distributed import configuration
+
+    try:
+        with os.scandir(configuration.runs_folder()) as entries:
+            found = [entry for entry in entries if entry.name.startswith(incomplete)]
+        found = [entry for entry in found if entry.name[0] != "." and entry.is_dir()]
+        found.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
+    except (MgraphError, OSError):
+        return []
+    return [entry.name for entry in found]
 
 
 def read_lines(file: str, what: str) -> list[list[int]]:

@@ -7,7 +7,6 @@ importing costs a core a second, so it happens once, while this process imports 
 import contextlib
 import logging
 import os
-import re
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,12 +15,18 @@ from typing import Any, TextIO
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.interrupts import interrupted_later
+from mgraph.distributed import configuration, joining, scheduler_address, settings
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
+from mgraph.distributed.settings import SETTINGS, environment
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
-DASHBOARD = "127.0.0.1:8787"
+__all__ = [
+    "SETTINGS", "Cluster", "Survey", "client_of", "configured_scheduler", "connect",
+    "entered", "environment", "survey", "warm_up",
+]  # fmt: skip
 CONNECT_SECONDS = 10
+SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
 MOST_WORKERS = 1024  # on one machine
 
 
@@ -91,7 +96,8 @@ def configured_scheduler() -> str | None:
     """The scheduler that Dask's own configuration names (``DASK_SCHEDULER_ADDRESS``)."""
     import dask
 
-    return dask.config.get("scheduler-address", None)
+    found = dask.config.get("scheduler-address", None)
+    return None if found is None else str(found)
 
 
 def warm_up() -> None:
@@ -113,7 +119,7 @@ def connect(
     workers: int | None = None,
     backend: str = "auto",
     threaded: bool = False,
-    dashboard: str = DASHBOARD,
+    dashboard: str | None = None,
     announce: TextIO | None = None,
 ) -> Iterator[Cluster]:
     """A cluster for the length of a ``with`` block; one that was started here ends with it.
@@ -122,17 +128,15 @@ def connect(
     wrote. Without either, the scheduler of Dask's configuration; without that, this machine: one
     worker a GPU, or one a core, or ``workers``. backend: auto, cpu or gpu. threaded: on cores, one
     worker (or ``workers``) with all of them as threads, which share what it holds, as a graph.
-    dashboard: where a scheduler started here shows its pages. announce: a stream that is told
-    which cluster it is.
+    dashboard: where a scheduler started here shows its pages, HOST:PORT; by default Dask's
+    configuration ``mgraph.dashboard`` says. announce: a stream that is told which cluster it is,
+    and that others reach it who should not.
     Raises UsageError, ClusterError where no scheduler answers, DeviceError for gpu without one.
     """
-    if scheduler and scheduler_file:
-        raise UsageError("give a scheduler's address or a scheduler file, not both")
+    _check_one(scheduler, scheduler_file)
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise UsageError(f"workers must lie in [1, {MOST_WORKERS:,}], and is {workers:,}")
-    port = re.fullmatch(r"[^\s/]*:(\d{1,5})", dashboard)
-    if port is None or int(port[1]) >= 1 << 16:
-        raise UsageError(f"a dashboard's address is HOST:PORT, as {DASHBOARD}, not {dashboard!r}")
+    dashboard = scheduler_address.check_dashboard(dashboard or configuration.given("dashboard"))
     if backend not in backends.BACKENDS:
         backends.resolve(backend)
     address = scheduler or (None if scheduler_file else configured_scheduler())
@@ -142,9 +146,16 @@ def connect(
         )
     with contextlib.ExitStack() as stack:
         if address or scheduler_file:
-            client, kind = _existing(stack, address, scheduler_file)
+            client = stack.enter_context(
+                joining.joined(
+                    address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True
+                )
+            )
+            kind = f"cluster at {client.scheduler.address}"
+            _warn(announce, scheduler_address.warning_of_scheduler(client.scheduler.address))
         else:
             backend = backends.resolve(backend)
+            _warn(announce, scheduler_address.warning_of_dashboard(dashboard))
             with interrupted_later():
                 if backend == "gpu":
                     client, kind = _local_gpu(stack, workers, dashboard)
@@ -158,9 +169,11 @@ def connect(
             )
         if backend == "auto":
             backend = "gpu" if with_gpu else "cpu"
+        from mgraph.distributed import monitor
         from mgraph.distributed.counters import EdgeCounter
 
         client.register_plugin(EdgeCounter())
+        _warn(announce, monitor.add_to(client))
         cluster = Cluster(client, kind, backend, found)
         if announce is not None:
             print(cluster, file=announce, flush=True)
@@ -179,32 +192,43 @@ def entered(
     return contextlib.nullcontext(cluster) if isinstance(cluster, Cluster) else cluster
 
 
-def _existing(
-    stack: contextlib.ExitStack, address: str | None, scheduler_file: Any
-) -> tuple[Any, str]:
-    from distributed import Client
+@contextlib.contextmanager
+def client_of(
+    scheduler: str | None = None,
+    scheduler_file: str | os.PathLike[str] | None = None,
+    announce: TextIO | None = None,
+    *,
+    workers_needed: bool = False,
+) -> Iterator[Any]:
+    """A ``distributed.Client`` of a scheduler that runs, whose workers are not asked anything.
 
-    where = address or os.fspath(scheduler_file)
-    if scheduler_file and not os.path.exists(scheduler_file):
-        raise ClusterError(
-            f"there is no scheduler file {where}; dask scheduler --scheduler-file {where} writes it"
+    scheduler, scheduler_file: as for ``connect``; without either, that of Dask's configuration.
+    announce: a stream that is told where the scheduler is reached by others in plain.
+    workers_needed: wait for one. Raises UsageError where none is named, ClusterError where none
+    answers.
+    """
+    _check_one(scheduler, scheduler_file)
+    address = scheduler or (None if scheduler_file else configured_scheduler())
+    if not (address or scheduler_file):
+        raise UsageError(
+            "no cluster is named; give --scheduler ADDRESS or --scheduler-file FILE, or start one "
+            "with mgraph cluster start"
         )
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    try:
-        client = Client(address, scheduler_file=scheduler_file, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError, KeyError) as error:
-        raise ClusterError(
-            f"no Dask scheduler answers at {where} within {CONNECT_SECONDS} s ({error}); start one "
-            "with dask scheduler, or leave the scheduler out to use this machine"
-        ) from error
-    stack.enter_context(client)
-    try:
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-    except TimeoutError:
-        raise ClusterError(
-            f"the scheduler at {where} has no workers; start some with dask worker"
-        ) from None
-    return client, f"cluster at {client.scheduler.address}"
+    with joining.joined(
+        address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
+    ) as client:
+        _warn(announce, scheduler_address.warning_of_scheduler(client.scheduler.address))
+        yield client
+
+
+def _check_one(scheduler: str | None, scheduler_file: Any) -> None:
+    if scheduler and scheduler_file:
+        raise UsageError("give a scheduler's address or a scheduler file, not both")
+
+
+def _warn(announce: TextIO | None, warning: str | None) -> None:
+    if announce is not None and warning:
+        print(warning, file=announce, flush=True)
 
 
 def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
@@ -256,18 +280,9 @@ def _start(
     stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: Any
 ) -> tuple[Any, str]:
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
-    import dask
     from distributed import Client
 
-    settings = {
-        # Our tasks hold no memory when done, so workers may have them all from the start: a thread
-        # that is free need not ask the scheduler for the next.
-        "distributed.scheduler.worker-saturation": float("inf"),
-        # The profiler holds the interpreter while it looks at every thread; each 10 ms is too often
-        # for the many threads of a GPU's worker.
-        "distributed.worker.profile.interval": "100ms",
-    }
-    stack.enter_context(dask.config.set(settings))
+    stack.enter_context(settings.in_force())
     with warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
@@ -288,7 +303,12 @@ def _start(
 
 def _survey_all(client: Any) -> dict[str, Survey]:
     try:
-        found: dict[str, Survey] = client.run(survey)
+        found: dict[str, Survey] = client.run(survey, callback_timeout=SURVEY_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"not every worker answered within {SURVEY_SECONDS} s; mgraph doctor with the same "
+            "--scheduler or --scheduler-file tells which did not"
+        ) from error
     except (ImportError, AttributeError) as error:
         raise ClusterError(
             f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "

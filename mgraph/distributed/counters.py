@@ -1,24 +1,127 @@
-"""How many edges each worker has handled: a column of the dashboard's workers page."""
+"""How much each worker has done: metrics that it sends to the scheduler with its heartbeats.
 
+``mgraph_edges``, ``mgraph_bytes`` and ``mgraph_queries`` are columns of the dashboard's workers
+page. ``mgraph_set_point`` and ``mgraph_parallelism`` are there while self-tuning searches run,
+``mgraph_gpu`` where there is a GPU. All of it is ``mgraph.core.gauges``'s, and NVML's.
+"""
+
+import os
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from distributed import WorkerPlugin, get_worker
+from distributed import WorkerPlugin
+
+from mgraph.core import gauges
 
 METRIC = "mgraph_edges"
+DIGEST_SECONDS = 60.0
 _lock = threading.Lock()
+_reported: dict[str, float] = {}  # of this process's counters, by whichever worker
 
 
 class EdgeCounter(WorkerPlugin):
-    """Adds the column ``mgraph_edges``; reaches workers that join or restart later, too."""
+    """Adds the metrics; reaches workers that join or restart later, too."""
 
     name = "mgraph-edges"
     idempotent = True
 
     def setup(self, worker: Any) -> None:
         """Start at zero."""
-        worker.mgraph_edges = 0
-        worker.metrics[METRIC] = lambda worker: worker.mgraph_edges
+        from tornado.ioloop import PeriodicCallback
+
+        with _lock:
+            _reported.update(gauges.read())  # what was done before is nobody's
+        for name in gauges.COUNTERS:
+            setattr(worker, f"mgraph_{name}", 0)
+            worker.metrics[f"mgraph_{name}"] = _counter(name)
+        for name in gauges.LEVELS:
+            worker.metrics[f"mgraph_{name}"] = _level(name)
+        gpu = gpu_reader()
+        if gpu is not None:
+            worker.metrics["mgraph_gpu"] = lambda worker: gpu()
+        pruning = PeriodicCallback(lambda: fold_digests(worker), DIGEST_SECONDS * 1000)
+        worker.periodic_callbacks["mgraph-digests"] = pruning
+        pruning.start()
+
+    def teardown(self, worker: Any) -> None:
+        """Stop looking after the worker's digests."""
+        pruning = worker.periodic_callbacks.pop("mgraph-digests", None)
+        if pruning is not None:
+            pruning.stop()
+
+
+def _counter(name: str) -> Callable[[Any], float]:
+    """The metric of a counter.
+
+    Where a process has several workers, each count is told once, by the worker that reports next.
+    """
+
+    def counted(worker: Any) -> float:
+        attribute = f"mgraph_{name}"
+        with _lock:
+            now = gauges.read()[name]
+            total: float = getattr(worker, attribute) + now - _reported[name]
+            _reported[name] = now
+            setattr(worker, attribute, total)
+        return total
+
+    return counted
+
+
+def _level(name: str) -> Callable[[Any], float | None]:
+    """The metric of a level: None while it is not set."""
+    return lambda worker: gauges.read().get(name)
+
+
+def gpu_reader() -> Callable[[], dict[str, Any]] | None:
+    """What tells of this process's first GPU: uuid, name, use (%), memory, limit (bytes), watts.
+
+    None where there is no GPU, or nvidia-ml-py is not installed. What a GPU does not tell is left
+    out. A call takes a millisecond or so.
+    """
+    try:
+        import pynvml
+        from distributed.diagnostics import nvml
+
+        if not nvml.device_get_count():
+            return None
+        first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+        uuid = nvml.get_device_index_and_uuid(first).uuid
+        handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        name = pynvml.nvmlDeviceGetName(handle)
+    except Exception:  # NVML's many ways to say that it cannot be used here
+        return None
+    whose = {"uuid": _text(uuid), "name": _text(name)}
+    questions: dict[str, Callable[[], float]] = {
+        "use": lambda: pynvml.nvmlDeviceGetUtilizationRates(handle).gpu,
+        "memory": lambda: pynvml.nvmlDeviceGetMemoryInfo(handle).used,
+        "limit": lambda: pynvml.nvmlDeviceGetMemoryInfo(handle).total,
+        "watts": lambda: pynvml.nvmlDeviceGetPowerUsage(handle) / 1000,
+    }
+
+    def tell() -> dict[str, Any]:
+        told: dict[str, Any] = dict(whose)
+        for what, ask in questions.items():
+            try:
+                told[what] = ask()
+            except pynvml.NVMLError:  # a part of a GPU tells no power, for example
+                continue
+        return told
+
+    return tell
+
+
+def _text(value: str | bytes) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def fold_digests(worker: Any) -> None:
+    """Add up a worker's sums of times over all spans: Dask keeps one for each span, for ever."""
+    totals = worker.digests_total
+    for key in [key for key in totals if isinstance(key, tuple) and key[0] == "execute"]:
+        if len(key) == 5:  # (execute, span, prefix, activity, unit)
+            totals[key[:1] + key[2:]] += totals.pop(key)
 
 
 def counted_edges(client: Any) -> int:
@@ -29,6 +132,4 @@ def counted_edges(client: Any) -> int:
 
 def count_edges(edges: int) -> None:
     """Called in a task: add to this worker's column."""
-    worker = get_worker()
-    with _lock:
-        worker.mgraph_edges = getattr(worker, "mgraph_edges", 0) + edges
+    gauges.add("edges", edges)

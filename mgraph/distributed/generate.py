@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.plan import (
     Plan,
@@ -139,8 +140,11 @@ def generate(
     if parts is not None:
         model.check_parts(parts)
     folder.check_writable()
-    names = existing_parts(folder, resume, overwrite)
-    found = footers(folder, names) if resume else {}
+    asked = {"generate": model.to_json(), "compression": compression, "parts": parts}
+    intent = Intent(folder, asked, resume, overwrite)
+    names = existing_parts(folder, intent.resume, intent.overwrite)
+    intent.record()
+    found = footers(folder, names) if intent.resume else {}
     if parts is None and found:
         parts = next(iter(found.values())).get("parts")
 
@@ -165,7 +169,7 @@ def generate(
         folder.remove_temporaries()
         if missing:
             folder.remove(manifests.NAME)
-        if overwrite:
+        if intent.overwrite:
             folder.remove(*names)
         try:
             records.update(

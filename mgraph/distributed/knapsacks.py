@@ -22,6 +22,7 @@ import mgraph
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed import fan_out
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import BatchPlan
 from mgraph.distributed.plan import existing_parts, footers
@@ -73,6 +74,8 @@ class KnapsackRun:
 
 def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[str, Any]:
     """The task: solve an instance, write its items, return what the table tells of it."""
+    from mgraph.core import gauges
+
     index, (profits, weights, capacity) = job
     footer = plan.footer(index)
     options = plan.options | {"backend": plan.backend}
@@ -88,6 +91,7 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
         packed = Packed(index, found.profit, found.weight, items.size, found.optimal, found.bound,
                         found.nodes, found.method, found.backend, round(found.seconds, 6),
                         None)  # fmt: skip
+    gauges.add("queries", 1)
     rows = EdgeList(np.full(items.size, index), items)
     footer |= {"packed": list(packed), "checksum": f"{checksum(rows):016x}"}
     if plan.folder is not None:
@@ -137,12 +141,15 @@ def knapsack_many(
     instances = [read_knapsack(name) for name in names]
     folder = None if out is None else Folder(out)
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}
+    options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
+    asked_for = {"knapsack": _hash_of(instances), "compression": compression, **options}
+    intent = Intent(folder, asked_for, resume, overwrite)
     if folder is not None:
         folder.check_writable()
-        parts = existing_parts(folder, resume, overwrite, FORMAT, (TABLE,))
-        solved = footers(folder, parts) if resume else {}
+        parts = existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
+        intent.record()
+        solved = footers(folder, parts) if intent.resume else {}
         there = parts, {name: its for name, its in solved.items() if its["packed"][-1] is None}
-    options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
     if method != "branch_and_bound" and backend == "auto":
         backend = "cpu"
     with entered(cluster, backend=backend) as cluster:

@@ -26,6 +26,7 @@ import mgraph
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.counters import counted_edges
 from mgraph.distributed.spanning_forest_plan import (
@@ -217,7 +218,9 @@ def spanning_forest_dataset(
         "compression": compression,
         "batch": None if batch is None else int(batch),
     }
-    standing = Standing(folder, graph, asked, resume, overwrite)
+    intent = Intent(folder, {"msf": graph, **asked}, resume, overwrite)
+    standing = Standing(folder, graph, asked, intent.resume, intent.overwrite)
+    intent.record()
     if standing.finished:
         clear(folder)  # a run may have been killed while it did so
         return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)

@@ -25,6 +25,7 @@ import numpy as np
 import mgraph
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import held_by_workers, holder
@@ -86,6 +87,7 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
+    from mgraph.core import gauges
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
@@ -103,6 +105,7 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
             began = time.perf_counter()
             found = sssp(graph, sources, backend=plan.backend, together=together, **options)
             searched = _told(found, sources, began)
+            gauges.add("queries", len(sources))
             count_edges(graph.m * len(sources))
             if plan.folder is None:
                 return {"searched": searched, "checksum": "0"}
@@ -176,9 +179,10 @@ def sssp_many(
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)
-    there = fan_out.standing(
-        folder, graph, identity.name, FORMAT, resume=resume, overwrite=overwrite
-    )
+    asked_for = {"sssp": identity.name, "sources": sources, "random": [random, seed], **options}
+    asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
+    intent = Intent(folder, asked_for, resume, overwrite)
+    there = fan_out.standing(folder, graph, identity.name, FORMAT, intent)
     if batch is None and there[1]:
         batch = next(iter(there[1].values())).get("batch")
     where = "cpu" if method == "dijkstra" else "auto"

@@ -22,6 +22,7 @@ import numpy as np
 import mgraph
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
+from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import held_by_workers, holder
@@ -80,6 +81,7 @@ def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[lis
 
 def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan) -> dict[str, Any]:
     """The task: answer a part's queries, write the trees, return what the table tells of them."""
+    from mgraph.core import gauges
     from mgraph.distributed.counters import count_edges
     from mgraph.steiner.steiner_tree import steiner_trees
 
@@ -97,6 +99,7 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
         options = {**plan.options, "together": together}
         for i, found in steiner_trees(graph, terminals, **options):
             number, k = queries[i][0], len(terminals[i])
+            gauges.add("queries", 1)
             if isinstance(found, DisconnectedError):
                 answers[i] = no_answer(number, k, str(found))
                 continue
@@ -172,9 +175,10 @@ def steiner_many(
     }  # fmt: skip
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)
-    there = fan_out.standing(
-        folder, graph, identity.name, FORMAT, resume=resume, overwrite=overwrite, also=(TABLE,)
-    )
+    asked_for = {"steiner": identity.name, "queries": queries, "sample": [sample, seed], **options}
+    asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
+    intent = Intent(folder, asked_for, resume, overwrite)
+    there = fan_out.standing(folder, graph, identity.name, FORMAT, intent, (TABLE,))
     if batch is None and there[1]:
         batch = next(iter(there[1].values())).get("batch")
     where = "cpu" if runs_on_cpu(method, search) else backend
@@ -188,8 +192,8 @@ def steiner_many(
             facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)
             if sample is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
-                asked_for = [(int(k), int(count)) for k, count in sample]
-                drawing = cluster.client.submit(draw_queries, name, asked_for, seed, key=key)
+                sizes = [(int(k), int(count)) for k, count in sample]
+                drawing = cluster.client.submit(draw_queries, name, sizes, seed, key=key)
                 queries = drawing.result()
             wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]
             if not wanted:

@@ -1,60 +1,55 @@
-"""cluster/local: start, run something on it, stop, and nothing is left running."""
+"""cluster/local: what its page says to type, typed: start, verify, run, stop, nothing left."""
 
 import os
 import pathlib
-import shutil
+import re
+import shlex
 import subprocess
 import sys
-import urllib.request
 
 import psutil
 import pytest
 
-LOCAL = pathlib.Path(__file__).parents[2] / "cluster" / "local"
-BIN = pathlib.Path(sys.executable).parent
+PAGE = pathlib.Path(__file__).parents[2] / "cluster" / "local" / "README.md"
 
 
-@pytest.fixture
-def shell(tmp_path):
-    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+def commands():
+    """The lines of the page that are indented, in order."""
+    lines = re.findall(r"^    (mgraph .*)$", PAGE.read_text(), re.MULTILINE)
+    return [line.partition(" #")[0].strip() for line in lines]
 
-    def run(*command):
+
+@pytest.mark.timeout(300)
+def test_the_page(tmp_path):
+    environment = os.environ | {
+        "HOME": str(tmp_path),
+        "DASK_MGRAPH__CLUSTER": str(tmp_path / ".mgraph" / "cluster"),
+        "DASK_MGRAPH__DASHBOARD": "127.0.0.1:0",
+    }
+
+    def run(line):
+        line = line.replace("~", str(tmp_path))
         return subprocess.run(
-            [*map(str, command)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
+            [sys.executable, "-m", "mgraph.cli.main", *shlex.split(line)[1:]],
+            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
 
-    return run
-
-
-@pytest.mark.skipif(shutil.which("dask", path=str(BIN)) is None, reason="needs the dask command")
-def test_start_run_stop(shell, tmp_path):
-    started = shell(LOCAL / "start", 2)
-    pids = [int(pid) for pid in (tmp_path / ".cluster.pids").read_text().split()]
+    every = commands()
+    plain = [line for line in every if "[" not in line and "--tls" not in line]
+    assert plain[0] == "mgraph cluster start"
+    assert plain[-1] == "mgraph cluster stop"
+    pids = []
     try:
-        assert started.returncode == 0, started.stderr
-        assert "dashboard http://127.0.0.1:" in started.stdout
-        assert shell(LOCAL / "start").returncode == 1  # one a folder
-        mgraph = [sys.executable, "-m", "mgraph.cli.main"]
-        to_it = ["--scheduler-file", "scheduler.json"]
-        made = shell(*mgraph, "generate", "graph", "-n", "30_000", "--parts", 6, *to_it)
-        assert made.returncode == 0, made.stderr
-        assert "cluster at tcp://127.0.0.1:" in made.stderr
-        assert "2 workers, 2 threads, cpu" in made.stderr
-        address = started.stdout.split("dashboard ")[1].strip()
-        with urllib.request.urlopen(address, timeout=30) as page:
-            assert page.status == 200
-        assert shell(*mgraph, "verify", "graph", "-q", *to_it).returncode == 0
+        for line in plain:
+            done = run(line)
+            assert done.returncode == 0, f"{line}: {done.stdout}{done.stderr}"
+            if line == "mgraph cluster start":
+                pids = [int(pid) for pid in re.findall(r"process (\d+)", done.stdout)]
     finally:
-        stopped = shell(LOCAL / "stop")
-    assert stopped.returncode == 0, stopped.stderr
+        run("mgraph cluster stop")
+    assert len(pids) == 2
     assert not any(psutil.pid_exists(pid) and _alive(pid) for pid in pids)
-    assert shell(LOCAL / "stop").returncode == 1
+    assert len(every) > len(plain)
 
 
 def _alive(pid):

@@ -11,7 +11,7 @@ import pytest
 
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
-from mgraph.distributed import connect
+from mgraph.distributed import configuration, connect
 from mgraph.distributed.plan import Plan, block_edges, check_room, default_parts
 from mgraph.distributed.progress import Progress, duration, quantity
 
@@ -86,7 +86,7 @@ def test_everything_listens_on_this_machine_alone(cluster):
             assert listener.getsockname()[0] == "127.0.0.1"
     assert cluster.client.scheduler.address.startswith("tcp://127.0.0.1:")
     assert cluster.dashboard.startswith("http://127.0.0.1:")
-    assert connect.DASHBOARD.startswith("127.0.0.1:")
+    assert configuration.given("dashboard").startswith("127.0.0.1:")
 
 
 def test_the_dashboard_comes_when_asked_for_and_shows_our_work(cluster, tmp_path):

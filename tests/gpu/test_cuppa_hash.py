@@ -6,6 +6,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel
 from mgraph.generators import preferential_attachment
+from tests.gpu.workers import edges_handled
 
 pytestmark = pytest.mark.gpu
 
@@ -85,7 +86,7 @@ def test_every_gpu_takes_part(tmp_path):
     with mgraph.connect(backend="gpu", dashboard="127.0.0.1:0") as cluster:
         assert len(cluster.workers) >= 2
         result = mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=64, progress=None)
-        counted = cluster.client.run(lambda dask_worker: dask_worker.mgraph_edges)
+        counted = cluster.client.run(edges_handled)
     assert all(counted.values())
     assert sum(counted.values()) == model.m
     assert result.manifest.checksum == mgraph.edges(model, backend="cpu").checksum

@@ -15,6 +15,7 @@ from mgraph import CopyModel, DeviceError, EdgeList, Graph, OutOfMemoryError, Us
 from mgraph.cli.main import main
 from mgraph.core import csr_cpu
 from mgraph.shortest_paths.sssp import METHODS, sssp
+from tests.gpu.workers import edges_handled
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.gpu
@@ -387,7 +388,7 @@ def test_every_gpu_searches(tmp_path):
     with mgraph.connect(backend="gpu", dashboard="127.0.0.1:0") as cluster:
         assert len(cluster.workers) >= 2
         mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=8, progress=None)
-        before = cluster.client.run(lambda dask_worker: dask_worker.mgraph_edges)
+        before = cluster.client.run(edges_handled)
         mgraph.sssp_many(tmp_path / "g", random=64, cluster=cluster, progress=None)
-        after = cluster.client.run(lambda dask_worker: dask_worker.mgraph_edges)
+        after = cluster.client.run(edges_handled)
     assert all(after[worker] > before[worker] for worker in after)

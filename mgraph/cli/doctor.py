@@ -1,0 +1,31 @@
+"""``mgraph doctor``: look for what is wrong before a long run finds it."""
+
+import json
+
+import click
+
+
+@click.command()
+@click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler.")
+@click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote.")
+@click.option("--out", metavar="FOLDER", help="A folder that every worker is to write to.")
+@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
+def doctor(
+    scheduler: str | None, scheduler_file: str | None, out: str | None, as_json: bool
+) -> int:
+    """Check this machine, and a cluster if one is named; each line says what to do.
+
+    The exit status is 1 where a line begins with FAIL, else 0.
+    """
+    from mgraph.distributed import configuration
+    from mgraph.distributed import doctor as module
+
+    configuration.check_files()
+    found = []
+    for check in module.checks(scheduler=scheduler, scheduler_file=scheduler_file, out=out):
+        found.append(check)
+        if not as_json:
+            click.echo(str(check))
+    if as_json:
+        click.echo(json.dumps([check._asdict() for check in found], indent=1))
+    return int(any(check.state == module.FAIL for check in found))

@@ -1,0 +1,14 @@
+"""Adds mgraph's page, metrics and records to a scheduler that starts.
+
+``dask scheduler --preload mgraph.distributed.scheduler_preload`` brings it; then ``/mgraph`` is
+there before the first client, and tells of all of them.
+"""
+
+from typing import Any
+
+
+async def dask_setup(scheduler: Any) -> None:
+    """Dask's hook."""
+    from mgraph.distributed.monitor import Monitor
+
+    await scheduler.register_scheduler_plugin(Monitor(), idempotent=True)

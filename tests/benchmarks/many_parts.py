@@ -1,0 +1,73 @@
+"""Ten thousand parts in one run: tasks a second, the scheduler's memory, how its pages answer.
+
+    python -m tests.benchmarks.many_parts [PARTS]
+
+The scheduler is a process of its own. The figures stand in cluster/BENCHMARKS.md.
+"""
+
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+import psutil
+
+import mgraph
+from mgraph.distributed import background_cluster
+
+EDGES_A_PART = 512
+PAGES = "status", "mgraph", "mgraph/data", "metrics"
+
+
+def ask(address, waits, over):
+    """Load the pages in turn until the run is over; note how long each took."""
+    while not over.wait(0.25):
+        for page in PAGES:
+            began = time.monotonic()
+            with urllib.request.urlopen(f"{address}/{page}", timeout=60) as answer:
+                answer.read()
+            waits[page].append(time.monotonic() - began)
+
+
+def main(parts=10_000):
+    """Run and print."""
+    folder = tempfile.mkdtemp(prefix="mgraph-parts-")
+    background_cluster.start(backend="cpu", folder=f"{folder}/cluster", dashboard="127.0.0.1:0")
+    try:
+        file = background_cluster.running_scheduler_file(f"{folder}/cluster")
+        with mgraph.connect(scheduler_file=file) as cluster:
+            pid = cluster.client.run_on_scheduler(_pid)
+            page = cluster.dashboard.rsplit("/", 1)[0]
+            waits, over = {name: [] for name in PAGES}, threading.Event()
+            asking = threading.Thread(target=ask, args=(page, waits, over))
+            asking.start()
+            began = time.monotonic()
+            mgraph.generate(f"{folder}/g", mgraph.CopyModel(parts * EDGES_A_PART // 8, 8),
+                            cluster=cluster, parts=parts, progress=None)  # fmt: skip
+            seconds = time.monotonic() - began
+            over.set()
+            asking.join()
+            memory = psutil.Process(pid).memory_info().rss
+        print(
+            f"{parts:,} parts in {seconds:.1f} s, {parts / seconds:.0f} tasks/s; scheduler "
+            f"{memory / 2**20:.0f} MiB"
+        )
+        for name, took in waits.items():
+            print(
+                f"/{name}: median {statistics.median(took) * 1000:.0f} ms, longest "
+                f"{max(took) * 1000:.0f} ms, of {len(took)}"
+            )
+    finally:
+        background_cluster.stop(f"{folder}/cluster")
+
+
+def _pid():
+    import os
+
+    return os.getpid()
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))

@@ -1,0 +1,143 @@
+"""``mgraph cluster`` and ``mgraph doctor`` as they are typed."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mgraph.cli.main import main
+
+QUICK = ["--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["start", "--workers", "0"], 2, "workers must lie in [1, 1,024]"),
+        (["start", "--workers", "two"], 2, "no whole number"),
+        (["start", "--threads", "0"], 2, "threads must lie in [1, 1,024]"),
+        (["start", "--backend", "tpu"], 2, "'auto', 'cpu', 'gpu'"),
+        (["start", "--host", "198.51.100.7"], 2, "which must be this machine's"),
+        (["start", "--host", "a b"], 2, "is no name or address of this machine"),
+        (["start", "--port", "65536"], 2, "a port lies in [0, 65535]"),
+        (["start", "--dashboard", "8787"], 2, "a dashboard's address is HOST:PORT"),
+        (["start", "--folder", "FILE"], 2, "is a file"),
+        (["start", "--folder", "FILE/x"], 1, "the cluster's folder"),
+        (["start", "now"], 2, "unexpected extra argument"),
+        (["stop", "--folder", "NONE"], 1, "no cluster was started from"),
+        (["stop", "--folder", "FILE"], 1, "no cluster was started from"),
+        (["stop", "--force"], 2, "No such option"),
+        (["restart"], 2, "No such command 'restart'"),
+        (["certificates"], 2, "Missing argument 'DIR'"),
+        (["certificates", "NEW"], 2, "Missing option '--host'"),
+        (["certificates", "NEW", "--host", "a b"], 2, "a host is a name or an address"),
+        (["certificates", "NEW", "--host", "a", "--days", "0"], 2, "days must lie in [1, 3,650]"),
+        (["certificates", "NEW", "--host", "a", "--days", "1e9"], 2, "days must lie in"),
+        (["certificates", "FILE", "--host", "a"], 2, "is a file"),
+    ],
+)  # fmt: skip
+def test_wrong_use_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, status, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "FILE").write_text("")
+    if arguments[0] == "start" and "--folder" not in arguments:
+        arguments = [*arguments, "--folder", "NEW"]
+    assert main(["cluster", *arguments]) == status
+    said = capsys.readouterr().err.strip()
+    assert said.startswith("mgraph: ")
+    assert words in said
+    assert "\n" not in said
+    assert os.listdir(tmp_path) == ["FILE"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (["--scheduler", "http://a:1"], 2, "a scheduler's address begins with"),
+        (["--scheduler", "a", "--scheduler-file", "b"], 2, "not both"),
+        (["--scheduler"], 2, "requires an argument"),
+        (["x"], 2, "unexpected extra argument"),
+    ],
+)
+def test_wrong_use_of_doctor(capsys, arguments, status, words):
+    assert main(["doctor", *arguments]) == status
+    assert words in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_without_a_subcommand_there_is_help():
+    shown = run("cluster")
+    told = shown.stdout + shown.stderr
+    assert shown.returncode == 2
+    for name in ("start", "stop", "status", "certificates"):
+        assert f"  {name} " in told
+
+
+def test_start_status_doctor_stop(tmp_path):
+    folder = ["--folder", "c"]
+    before = run("cluster", "status", *folder, cwd=tmp_path)
+    assert (before.returncode, before.stderr) == (1, "")
+    assert before.stdout.startswith("cluster     stopped, no cluster was started")
+    try:
+        started = run("cluster", "start", *folder, *QUICK, cwd=tmp_path)
+        assert started.returncode == 0, started.stderr
+        assert started.stderr == ""
+        assert "scheduler   process " in started.stdout
+        assert "monitor     http://127.0.0.1:" in started.stdout
+        use = started.stdout.strip().splitlines()[-1].split(None, 1)[1]
+        assert use == f"--scheduler-file {tmp_path}/c/scheduler.json"
+        again = run("cluster", "start", *folder, *QUICK, cwd=tmp_path)
+        assert again.returncode == 1
+        assert "a cluster runs already" in again.stderr
+
+        state = json.loads(run("cluster", "status", "--json", *folder, cwd=tmp_path).stdout)
+        assert (state["state"], state["workers"], state["expected"]) == ("running", 1, 1)
+        checked = run("doctor", *use.split(), "--out", "out", "--json", cwd=tmp_path)
+        assert checked.returncode == 0, checked.stdout
+        checks = json.loads(checked.stdout)
+        assert {"name", "state", "told", "todo"} == set(checks[0])
+        assert not [check for check in checks if check["state"] == "FAIL"]
+    finally:
+        stopped = run("cluster", "stop", *folder, cwd=tmp_path)
+    assert (stopped.returncode, stopped.stdout, stopped.stderr) == (0, "stopped\n", "")
+    assert run("cluster", "stop", *folder, cwd=tmp_path).returncode == 1
+    lost = run("doctor", *use.split(), cwd=tmp_path)
+    assert lost.returncode == 1
+    assert "FAIL  scheduler    there is no scheduler file" in lost.stdout
+
+
+def test_a_start_that_fails_shows_the_log(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr("mgraph.distributed.background_cluster.PRELOAD", "no.such.module")
+    assert main(["cluster", "start", "--folder", str(tmp_path / "c"), *QUICK]) == 1
+    *log, said = capsys.readouterr().err.strip().splitlines()
+    assert any("No module named" in line for line in log)
+    assert said.startswith("mgraph: the scheduler ended while the cluster started; its log is ")
+
+
+def test_the_folder_is_that_of_the_configuration(tmp_path, monkeypatch):
+    environment = os.environ | {"DASK_MGRAPH__CLUSTER": str(tmp_path / "mine")}
+    shown = run("cluster", "status", env=environment)
+    assert f"; {tmp_path}/mine\n" in shown.stdout
+
+
+def test_certificates(tmp_path):
+    pytest.importorskip("cryptography", reason="certificates are made by the package cryptography")
+    made = run("cluster", "certificates", "tls", "--host", "a.org", "--host", "::1", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    first, second = made.stdout.splitlines()
+    assert first.endswith(" for a.org, ::1")
+    assert second == f"use it with: export DASK_CONFIG={tmp_path}/tls/dask.yaml"
+    again = run("cluster", "certificates", "tls", "--host", "a.org", cwd=tmp_path)
+    assert again.returncode == 2
+    assert "--overwrite replaces it" in again.stderr

@@ -1,0 +1,200 @@
+"""``mgraph doctor``: what it finds on clusters that are well, and on those that are not."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mgraph.distributed import doctor, examination
+from mgraph.distributed import doctor_probe as probing
+from mgraph.errors import UsageError
+
+
+def found(checks):
+    """Checks by name; of the same name the last."""
+    return {check.name: check for check in checks}
+
+
+def test_this_machine_alone():
+    checks = found(doctor.checks())
+    assert checks["python"].told.startswith(".".join(map(str, sys.version_info[:3])))
+    assert {"mgraph", "dask", "distributed", "numba", "cores", "memory", "disk"} <= set(checks)
+    assert "only this machine" in checks["scheduler"].told
+    assert not [check for check in checks.values() if check.state == doctor.FAIL]
+    assert str(checks["cores"]).startswith("ok    cores        ")
+
+
+def test_a_cluster_that_is_well(cluster, tmp_path):
+    address = cluster.client.scheduler.address
+    every = list(doctor.checks(scheduler=address, out=tmp_path / "new" / "out"))
+    assert not [check for check in every if check.state != doctor.OK]
+    checks = found(every)
+    assert checks["workers"].told == "2 answer"
+    for name in ("python", "mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
+        assert checks[name].told.endswith("everywhere")
+    assert checks["encryption"].told == "none, on this machine alone"
+    assert checks["out"].told.startswith("read and written by 2 workers, ")
+    assert "work is done on cores" in checks["gpus"].told or "workers see" in checks["gpus"].told
+    assert not os.listdir(tmp_path)  # what it made it removed
+
+
+def test_a_folder_that_is_there_stays(cluster, tmp_path):
+    (tmp_path / "mine").write_text("")
+    checks = found(doctor.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
+    assert checks["out"].state == doctor.OK
+    assert os.listdir(tmp_path) == ["mine"]
+
+
+def test_a_folder_that_cannot_be_written(cluster, tmp_path):
+    (tmp_path / "file").write_text("")
+    for where in ({}, {"scheduler": cluster.client.scheduler.address}):
+        checks = found(doctor.checks(out=tmp_path / "file" / "deeper", **where))
+        assert checks["out"].state == doctor.FAIL
+        assert "cannot be written from here" in checks["out"].told
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_what_workers_do_not_share(monkeypatch, cluster, tmp_path):
+    monkeypatch.setattr(examination, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(probing.Probe, "__enter__", lambda probe: probe)  # no file is there
+    checks = found(doctor.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
+    assert checks["out"].state == doctor.FAIL
+    assert "2 of 2 workers do not see what was written here" in checks["out"].told
+    assert checks["out"].todo.startswith("--out must be one folder for all")
+
+
+@contextlib.contextmanager
+def scheduler_and_worker(folder, path=None):
+    """Processes of another environment, in which ``path`` comes first."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, [
+        path, os.environ.get("PYTHONPATH")]))}  # fmt: skip
+    file = folder / "scheduler.json"
+    python = [sys.executable, "-m"]
+    how = {"env": environment, "cwd": folder, "stderr": subprocess.DEVNULL}
+    processes = [
+        subprocess.Popen(
+            [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0",
+             "--no-dashboard", "--scheduler-file", str(file)], **how),
+        subprocess.Popen(
+            [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads",
+             "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)], **how),
+    ]  # fmt: skip
+    try:
+        deadline = time.monotonic() + 30
+        while not file.exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        from mgraph.distributed import connect
+
+        with connect.client_of(scheduler_file=file, workers_needed=True):
+            pass
+        yield file, processes[1]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("__version__ = '0.0.1'", "0.0.1 on the scheduler and on 1 workers (tcp://"),
+        ("raise ModuleNotFoundError(name='mgraph')", "none on 1 workers (tcp://"),
+        ("1 / 0", "broken (division by zero) on the scheduler and on 1 workers"),
+    ],
+    ids=["older", "none", "broken"],
+)
+def test_workers_with_another_mgraph(tmp_path, text, words):
+    """The other mgraph has nothing of what is run there."""
+    other = tmp_path / "path" / "mgraph"
+    other.mkdir(parents=True)
+    (other / "__init__.py").write_text(text)
+    with scheduler_and_worker(tmp_path, str(other.parent)) as (file, _):
+        every = list(doctor.checks(scheduler_file=file, out=tmp_path))
+    checks = found(every)
+    assert checks["mgraph"].state == doctor.FAIL
+    assert words in checks["mgraph"].told
+    assert "install the same versions" in checks["mgraph"].todo
+    assert checks["out"].state == checks["memory"].state == doctor.OK
+    assert ("page" in checks) == ("Module" in text)
+
+
+def test_a_worker_that_hangs_is_told_in_time(tmp_path):
+    with scheduler_and_worker(tmp_path) as (file, worker):
+        worker.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        every = list(doctor.checks(scheduler_file=file, out=tmp_path))
+        assert time.monotonic() - began < 10
+    (silent,) = [check for check in every if check.name == "workers"]
+    assert silent.state == doctor.FAIL
+    assert silent.told.startswith("1 of 1 do not answer within 5 s: tcp://")
+
+
+def test_a_scheduler_without_workers():
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
+        checks = found(doctor.checks(scheduler=empty.scheduler_address))
+    assert checks["workers"].state == doctor.FAIL
+    assert checks["workers"].told == "there are none"
+
+
+def test_a_scheduler_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("mgraph.distributed.connect.CONNECT_SECONDS", 1)
+    checks = found(doctor.checks(scheduler="tcp://127.0.0.1:9"))
+    assert checks["scheduler"].state == doctor.FAIL
+    assert "no Dask scheduler answers" in checks["scheduler"].told
+    with pytest.raises(UsageError):
+        list(doctor.checks(scheduler="http://x"))
+
+
+def test_what_differs_is_told():
+    same = doctor._same("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
+    assert (same.state, same.told) == (doctor.OK, "1 everywhere")
+    workers = {f"tcp://{name}": "2" for name in "abcde"}
+    other = doctor._same("dask", {"here": "1", "scheduler": None, **workers})
+    assert other.state == doctor.FAIL
+    assert "1 here" in other.told
+    assert "none on the scheduler" in other.told
+    assert "2 on 5 workers (tcp://a, tcp://b, tcp://c and 2 more)" in other.told
+
+
+def test_what_is_low_is_told():
+    def low(*free):
+        return doctor._low("disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do")
+
+    assert low(None, None).state == doctor.WARN
+    assert low(100, None).state == doctor.OK
+    assert low(99, 200).state == doctor.WARN
+    assert "w0" in low(99, 200).told
+    assert low(9, 200).state == doctor.FAIL
+
+
+def test_clocks():
+    answers = {"near": {"began": 10.0, "ended": 10.5}, "slow": {"began": 5.0, "ended": 5.5},
+               "fast": {"began": 30.0, "ended": 30.1}}  # fmt: skip
+    told = doctor._clocks(answers, 9.9, 10.6)
+    assert told.state == doctor.WARN
+    assert told.told == "20 s apart: slow, fast"
+    assert doctor._clocks({"near": answers["near"]}, 9.9, 10.6).state == doctor.OK
+
+
+def test_gpus_and_kernels():
+    assert doctor._gpus({"a": 0, "b": 0}).state == doctor.OK
+    assert doctor._gpus({"a": 1, "b": 1}).told == "2 workers see 1 each"
+    some = doctor._gpus({"a": 1, "b": 0})
+    assert (some.state, some.told) == (doctor.WARN, "1 of 2 workers see none: b")
+    ran = {"error": "", "seconds": 1.0, "free": 2**30}
+    assert doctor._kernels({"a": ran}, 1).state == doctor.OK
+    wrong = doctor._kernels({"a": ran, "b": {"error": "no driver"}, "c": TimeoutError()}, 3)
+    assert wrong.state == doctor.FAIL
+    assert wrong.told == "no driver: b, c"
+
+
+def test_a_kernel_without_a_gpu_is_an_answer(monkeypatch):
+    monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
+    assert examination.tried_kernel()["error"].startswith("DeviceError: backend gpu was asked for")

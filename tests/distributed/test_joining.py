@@ -1,0 +1,220 @@
+"""What a client is told that cannot join: a sentence, soon, and no lines of Dask's log."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import dask
+import pytest
+
+import mgraph
+from mgraph.distributed import connect, scheduler_address, settings
+from mgraph.errors import ClusterError, UsageError
+
+
+def test_a_client_needs_no_workers(cluster):
+    address = cluster.client.scheduler.address
+    with connect.client_of(address) as client:
+        assert client.run_on_scheduler(lambda: 7) == 7
+    with dask.config.set({"scheduler-address": address}), connect.client_of() as client:
+        assert client.scheduler.address == address
+    with pytest.raises(UsageError, match="not both"), connect.client_of(address, "file"):
+        pass
+
+
+def test_a_client_of_nothing():
+    with pytest.raises(UsageError, match="no cluster is named"), connect.client_of():
+        pass
+
+
+@pytest.mark.parametrize("needed", [False, True])
+def test_a_scheduler_without_workers(monkeypatch, needed):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
+    with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
+        joining = connect.client_of(empty.scheduler_address, workers_needed=needed)
+        if needed:
+            with pytest.raises(ClusterError, match="has no workers"), joining:
+                pass
+        else:
+            with joining as client:
+                assert client.scheduler_info()["workers"] == {}
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://", "host", "host:", "host:x", "host:0", "host:99999", "http://host:1", "a b:1",
+     "tcp://host:1/x", "tcp://user@host:1", "host:1:2", ""],
+)  # fmt: skip
+def test_what_is_no_address(address):
+    with pytest.raises(UsageError, match="a scheduler's address"):
+        scheduler_address.check(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["tcp://a:1", "tls://10.0.0.1:8786", "ucx://a:1", "tcp://[::1]:8786", "inproc://x/1"]
+)
+def test_what_is_an_address(address):
+    assert scheduler_address.check(address) == address
+    assert scheduler_address.check("a:1") == "tcp://a:1"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "it is empty"),
+        (b"{", "it is no JSON"),
+        (b"\xff\xfe", "it is no JSON"),
+        (b"[" * 100_000, "it is no JSON"),
+        (b"[]", "it has no address"),
+        (b'{"address": 7}', "it has no address"),
+        (b'{"address": "nowhere"}', "is not usable: a scheduler's address is HOST:PORT"),
+    ],
+)
+def test_what_is_no_scheduler_file(tmp_path, content, words):
+    file = tmp_path / "scheduler.json"
+    file.write_bytes(content)
+    with pytest.raises(ClusterError, match=words), connect.client_of(scheduler_file=file):
+        pass
+
+
+def test_a_scheduler_file_that_is_no_file(tmp_path):
+    with pytest.raises(UsageError, match="is no file"), mgraph.connect(scheduler_file=tmp_path):
+        pass
+    with (
+        pytest.raises(ClusterError, match="there is no scheduler file"),
+        connect.client_of(scheduler_file=tmp_path / "none"),
+    ):
+        pass
+
+
+def test_a_scheduler_file_that_is_being_written(tmp_path, cluster):
+    file = tmp_path / "scheduler.json"
+    file.touch()
+    content = json.dumps({"address": cluster.client.scheduler.address})
+    threading.Timer(0.3, file.write_text, [content]).start()
+    with connect.client_of(scheduler_file=file) as client:
+        assert client.scheduler.address == cluster.client.scheduler.address
+
+
+def test_a_worker_is_no_scheduler(cluster):
+    (address, *_) = cluster.client.scheduler_info()["workers"]
+    with pytest.raises(ClusterError, match="a worker answers"), connect.client_of(address):
+        pass
+
+
+@contextlib.contextmanager
+def listener(says):
+    """Something that is no scheduler: silent, or with words of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    held.append(server.accept()[0])
+                    if says is not None:
+                        held[-1].sendall(says)
+                        held.pop().close()
+
+        held = []
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("says", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
+def test_what_is_no_scheduler(monkeypatch, says):
+    monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
+    began = time.monotonic()
+    with (
+        listener(says) as address,
+        pytest.raises(ClusterError, match="no Dask scheduler"),
+        connect.client_of(address),
+    ):
+        pass
+    assert time.monotonic() - began < 8
+
+
+def test_the_warning_of_plain_words(monkeypatch, cluster):
+    warning = scheduler_address.warning_of_scheduler
+    for address in ("tcp://127.0.0.1:1", "tls://10.0.0.1:1", "inproc://x", "tcp://localhost:1",
+                    "tcp://[::1]:1"):  # fmt: skip
+        assert warning(address) is None
+    for address in ("tcp://10.0.0.1:1", "ucx://10.0.0.1:1", "tcp://0.0.0.0:1", "tcp://nowhere.:1"):
+        assert "anyone who reaches it can run code" in warning(address)
+    said = io.StringIO()
+    monkeypatch.setattr(scheduler_address, "is_loopback", lambda host: False)
+    with connect.client_of(cluster.client.scheduler.address, announce=said):
+        pass
+    with mgraph.connect(scheduler=cluster.client.scheduler.address, announce=said):
+        pass
+    lines = said.getvalue().splitlines()
+    assert [line.startswith("warning: tcp://127.0.0.1:") for line in lines] == [True, True, False]
+
+
+@pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.1"])
+def test_the_warning_of_a_dashboard(host):
+    assert "has no password" in scheduler_address.warning_of_dashboard(f"{host}:8787")
+    assert scheduler_address.warning_of_dashboard("127.0.0.1:8787") is None
+
+
+def test_the_user_s_own_settings_count():
+    assert settings.settings() == settings.SETTINGS
+    with dask.config.set({"distributed.admin.log-length": 77}):
+        assert "distributed.admin.log-length" not in settings.settings()
+        assert "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH" not in settings.environment()
+
+
+def test_a_process_takes_the_environment(tmp_path):
+    tls = settings.encrypted("/ca", "/cert", "/key")
+    wanted = settings.SETTINGS | tls
+    code = (
+        "import dask, distributed, json, sys;"
+        "print(json.dumps({key: dask.config.get(key) for key in sys.argv[1:]}))"
+    )
+    environment = os.environ | settings.environment(tls)
+    found = subprocess.check_output([sys.executable, "-c", code, *wanted], env=environment)
+    assert json.loads(found) == wanted
+    with dask.config.set(tls):  # a worker with certificates hands them on
+        assert settings.environment() == settings.environment(tls)
+
+
+def test_a_local_cluster_has_the_settings(cluster):
+    asked = sorted(settings.SETTINGS)
+
+    def given():
+        import dask
+
+        return [dask.config.get(key) for key in asked]
+
+    wanted = [settings.SETTINGS[key] for key in asked]
+    assert all(found == wanted for found in cluster.client.run(given).values())
+
+
+def test_a_scheduler_that_hangs(monkeypatch, tmp_path):
+    file = tmp_path / "scheduler.json"
+    scheduler = subprocess.Popen(
+        [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port",
+         "0", "--no-dashboard", "--scheduler-file", str(file)], stderr=subprocess.DEVNULL
+    )  # fmt: skip
+    try:
+        while not file.exists():
+            assert scheduler.poll() is None
+            time.sleep(0.05)
+        scheduler.send_signal(signal.SIGSTOP)
+        monkeypatch.setattr(connect, "CONNECT_SECONDS", 2)
+        with (
+            pytest.raises(ClusterError, match="no Dask scheduler answers"),
+            connect.client_of(scheduler_file=file),
+        ):
+            pass
+    finally:
+        scheduler.kill()
+        scheduler.wait()

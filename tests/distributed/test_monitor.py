@@ -1,0 +1,388 @@
+"""The page /mgraph, its figures, its records: during runs, and after workers and clients died."""
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import types
+import urllib.request
+
+import pytest
+
+import mgraph
+from mgraph import CopyModel
+from mgraph.distributed import monitor_jobs, monitor_spans, monitor_workers
+from mgraph.distributed.monitor import MOST_SAMPLES, NAME
+from mgraph.distributed.tasks import run_parts
+
+SMALL = CopyModel(200_000, 8)
+
+
+@pytest.fixture
+def watched():
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        yield cluster
+
+
+def page(cluster, path="mgraph"):
+    address = cluster.dashboard.removesuffix("status") + path
+    with urllib.request.urlopen(address, timeout=30) as answer:
+        return answer.read().decode()
+
+
+def data(cluster, since=0):
+    return json.loads(page(cluster, f"mgraph/data?since={since}"))
+
+
+def metric(cluster, name):
+    found = re.search(rf"^{name} (\S+)$", page(cluster, "metrics"), re.MULTILINE)
+    return float(found[1])
+
+
+def until(tell, what, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not what(found := tell()):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+    return found
+
+
+def plugin_of(cluster):
+    return cluster.client.cluster.scheduler.plugins[NAME]
+
+
+def test_a_run_is_told(watched, tmp_path):
+    application = watched.client.cluster.scheduler.http_application
+    before = [type(one).__name__ for one in application.applications]
+    assert "<h2>Workflows</h2>" in page(watched)
+    mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
+    found = until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.m)
+    (operation,) = found["operations"]
+    assert operation["verb"] == "generate"
+    assert operation["state"] == "finished"
+    assert (operation["done"], operation["parts"], operation["size"]) == (6, 6, SMALL.m)
+    assert operation["left"] is None
+    assert operation["rate"] > 0
+    written = sum(file.stat().st_size for file in (tmp_path / "g").glob("part-*"))
+    assert found["totals"]["bytes"] == written
+    assert found["totals"]["parts"] == 6
+    assert sum(row["edges"] for row in found["workers"]) == SMALL.m
+    assert {row["threads"] for row in found["workers"]} == {1}
+    assert all(0 < row["memory"] < row["limit"] for row in found["workers"])
+    columns = watched.client.scheduler_info(n_workers=-1)["workers"].values()
+    for name in ("edges", "bytes", "queries"):
+        total = sum(worker["metrics"][f"mgraph_{name}"] for worker in columns)
+        assert total == found["totals"][name]
+    # The dashboard, half a second to import, is not there because somebody looked at this page.
+    assert [type(one).__name__ for one in application.applications] == before == ["LazyDashboard"]
+
+
+def test_history_comes_once(watched):
+    first = until(lambda: data(watched), lambda told: told["samples"] >= 2)
+    assert len(first["history"]["age"]) == first["samples"]
+    then = until(
+        lambda: data(watched, first["samples"]), lambda told: told["samples"] > first["samples"]
+    )
+    assert len(then["history"]["age"]) == then["samples"] - first["samples"]
+    for odd in ("-1", "99999", "x", "1e3", "", "²"):
+        assert len(data(watched, urllib.request.quote(odd))["history"]["age"]) >= 2
+
+
+def test_queries_and_running_searches_are_told(watched, tmp_path):
+    mgraph.generate(
+        tmp_path / "g", CopyModel(50_000, 8, weights=(1, 99)), cluster=watched, progress=None
+    )
+    levels = []
+    asked = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
+    search = threading.Thread(
+        target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **asked)
+    )
+    search.start()
+    while search.is_alive():
+        levels += [(row["set_point"], row["parallelism"]) for row in data(watched)["workers"]]
+        time.sleep(0.05)
+    search.join()
+    assert {point for point, _ in levels if point} == {2048}
+    assert any(now for _, now in levels)
+    found = until(lambda: data(watched), lambda told: told["totals"]["queries"] == 24)
+    assert "set_point" in found["history"]
+    until(lambda: data(watched), lambda told: not any(row["set_point"] for row in told["workers"]))
+
+
+def fail(_):
+    raise ValueError("<b>the disk</b> " + "x" * 2000)
+
+
+def test_a_failure_is_told_in_short(watched):
+    with pytest.raises(ValueError, match="the disk"):
+        run_parts(watched, fail, {0: None}, {0: 1}, verb="fail", progress=None)
+    (operation,) = data(watched)["operations"]
+    assert (operation["state"], operation["done"], operation["parts"]) == ("failed", 0, 1)
+    assert operation["error"].startswith("<b>the disk</b>")
+    assert len(operation["error"]) <= monitor_jobs.ERROR_TEXT
+
+
+def test_a_killed_worker_keeps_its_counts_and_loses_its_row(watched, tmp_path):
+    mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
+    until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.m)
+    address, pid = next(iter(watched.client.run(os.getpid).items()))
+    os.kill(pid, signal.SIGKILL)
+
+    def others(told):
+        rows = [row["address"] for row in told["workers"]]
+        assert told["totals"]["edges"] == SMALL.m
+        return address not in rows and len(rows) == 2
+
+    until(lambda: data(watched), others)
+    assert metric(watched, "mgraph_edges_total") == SMALL.m
+
+
+def slow(_):
+    time.sleep(30)
+
+
+def test_a_client_that_is_gone_leaves_lost_operations(watched):
+    from distributed import Client
+
+    with Client(watched.client.scheduler.address) as client:
+        told = {"operation": "mgraph-slow-1", "verb": "slow", "state": "running", "parts": 3}
+        client.log_event("mgraph", told | {"client": client.id})
+        client.log_event("mgraph", ["nonsense"])
+        client.log_event("mgraph", {"operation": 3, "state": "running"})
+        client.log_event("mgraph", {"run": "r", "state": "dancing"})
+        assert [row["state"] for row in data(watched)["operations"]] == ["running"]
+    (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
+    assert (row["state"], row["error"]) == ("lost", monitor_jobs.GONE)
+    watched.client.log_event("mgraph", told | {"state": "finished", "error": None})
+    assert data(watched)["operations"][0]["state"] == "finished"
+
+
+def test_tasks_that_nobody_announced_are_an_operation(watched):
+    futures = watched.client.map(str, range(8), key=[("mgraph-odd-7", i) for i in range(8)])
+    watched.client.gather(futures)
+    (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
+    assert (row["verb"], row["state"], row["done"], row["parts"]) == ("odd", "finished", 8, 8)
+    assert data(watched)["totals"]["parts"] == 8
+
+
+def test_metrics_that_are_no_numbers_do_no_harm(watched):
+    def spoil(dask_worker):
+        for name, value in {"edges": math.nan, "bytes": None, "queries": "many"}.items():
+            dask_worker.metrics[f"mgraph_{name}"] = lambda worker, value=value: value
+        dask_worker.metrics["mgraph_set_point"] = lambda worker: math.inf
+        gpu = {"uuid": "GPU-1", "name": "GPU", "use": math.nan, "watts": 300.0}
+        dask_worker.metrics["mgraph_gpu"] = lambda worker: gpu
+
+    watched.client.run(spoil)
+    both = ["0", "1"]
+    found = until(
+        lambda: data(watched),
+        lambda told: [sorted(gpu["workers"]) for gpu in told["gpus"]] == [both],
+    )
+    assert found["totals"] == {"edges": 0, "bytes": 0, "queries": 0, "parts": 0}
+    assert [row["set_point"] for row in found["workers"]] == [None, None]
+    (gpu,) = found["gpus"]
+    assert (gpu["use"], gpu["memory"], gpu["watts"]) == (None, None, 300)
+    found = until(lambda: data(watched), lambda told: "watts" in told["history"])
+    assert 'mgraph_gpu_watts{gpu="GPU-1"' in page(watched, "metrics")
+
+
+def test_looking_is_quick_while_thousands_of_tasks_run(watched):
+    times, sizes, parts = [], [], 3_000
+    whole = dict.fromkeys(range(parts), 1)
+    work = threading.Thread(
+        target=lambda: run_parts(watched, str, whole, whole, verb="many", progress=None)
+    )
+    work.start()
+    while work.is_alive():
+        began = time.perf_counter()
+        sizes.append(len(page(watched, "mgraph/data")))
+        times.append(time.perf_counter() - began)
+        time.sleep(0.2)
+    assert sorted(times)[len(times) // 2] < 0.1
+    assert max(sizes) < 20_000
+    assert data(watched)["totals"]["parts"] == parts
+
+
+def jobs_at(clock):
+    return monitor_jobs.Jobs(lambda: clock[0])
+
+
+def test_what_ended_is_bounded_and_what_runs_is_kept():
+    clock = [0.0]
+    jobs = jobs_at(clock)
+    for index in range(1000):
+        clock[0] += 1
+        name, run = f"mgraph-generate-{index}", f"run-{index}"
+        jobs.hear({"operation": name, "verb": "generate", "state": "running", "parts": 48,
+                   "size": 96_000_000, "unit": "edges", "run": run, "client": "c"})  # fmt: skip
+        jobs.hear({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
+        for part in range(48):
+            jobs.part(name, part, failed=False)
+        if index >= 10:
+            error = {"error": "the disk of a worker is full, " * 9}
+            jobs.hear({"operation": name, "state": "failed"} | error)
+            jobs.hear({"run": run, "state": "finished"})
+    assert len(jobs.operations) == len(jobs.runs) == 10
+    assert len(jobs.ended) == len(jobs.ended_runs) == monitor_jobs.KEPT
+    assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
+    assert jobs.parts_done == 48_000
+    assert not any(operation.done for operation in jobs.ended.values())
+    rows = jobs.rows(clock[0])
+    assert [row["state"] for row in rows["operations"][:11]] == ["running"] * 10 + ["failed"]
+    assert rows["operations"][10]["name"] == "mgraph-generate-999"
+    assert len(json.dumps(rows)) < 200_000
+
+
+def test_what_vanished_is_lost_after_a_while():
+    clock = [0.0]
+    jobs = jobs_at(clock)
+    nothing = types.SimpleNamespace(task_groups={}, tasks={})
+    jobs.hear({"operation": "mgraph-a-1", "state": "running", "parts": 2})
+    jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
+    jobs.settle(nothing)
+    assert len(jobs.operations) == len(jobs.runs) == 1
+    clock[0] = monitor_jobs.SETTLE_SECONDS + 1
+    jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
+    assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
+    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
+    clock[0] *= 3
+    jobs.settle(nothing)
+    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["lost"]
+    jobs.hear({"run": "r", "state": "running", "attempt": 2})
+    (row,) = jobs.rows(clock[0])["runs"]
+    assert (row["state"], row["attempt"], row["script"], row["error"]) == (
+        "running", 2, "s.py", None
+    )  # fmt: skip
+    assert jobs.run_counts["lost"] == 0
+
+
+def test_history_is_bounded_and_thinned():
+    history = monitor_workers.History(3600)
+    nobody = types.SimpleNamespace(workers={})
+    for second in range(5000):
+        history.take(nobody, monitor_workers.Workers(), float(second))
+    assert len(history) == 3600
+    told = history.since(0, 5000.0)
+    assert len(told["age"]) <= monitor_workers.POINTS
+    assert len(json.dumps(told)) < 30_000
+    assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
+    assert "watts" not in told
+    assert MOST_SAMPLES < 1_000_000
+
+
+def test_spans_are_forgotten(watched):
+    from distributed import span
+
+    scheduler = watched.client.cluster.scheduler
+    extension = scheduler.extensions["spans"]
+    for index in range(3):
+        with span("outer"), span(f"inner-{index}"):
+            watched.client.submit(int, index, key=(f"mgraph-inner-{index}", 0)).result()
+    with span("kept"):
+        held = watched.client.submit(int, 5, key="held")
+        held.result()
+    until(lambda: len(scheduler.task_groups), lambda groups: groups == 1)
+    assert len(extension.spans) == 7
+
+    def prune(older):
+        return on_loop(scheduler, lambda: monitor_spans.prune(scheduler, older))
+
+    assert prune(60) == 0
+    until(lambda: prune(0.2), lambda pruned: pruned)
+    assert [one.name for one in extension.spans.values()] == [("kept",)]
+    assert [one.name for one in extension.root_spans] == [("kept",)]
+    assert set(extension.spans_search_by_tag) == {"kept"}
+    late = {("execute", "gone", "mgraph-inner", "thread-cpu", "seconds"): 1.0}
+    on_loop(scheduler, lambda: extension.heartbeat(None, late))
+    held.release()
+    until(lambda: len(scheduler.task_groups), lambda groups: groups == 0)
+    until(lambda: prune(0.2), lambda pruned: pruned)
+    assert not extension.spans
+    with span("outer"):
+        assert watched.client.submit(int, 8).result() == 8
+    assert len(watched.client.scheduler_info(n_workers=-1)["workers"]) == 2
+
+
+def test_workers_fold_their_digests(watched):
+    from mgraph.distributed.counters import fold_digests
+
+    run_parts(watched, str, {0: 0}, {0: 1}, verb="fold", progress=None)
+
+    def lengths(dask_worker):
+        totals = dask_worker.digests_total
+        before = sum(value for key, value in totals.items() if key[0] == "execute")
+        fold_digests(dask_worker)
+        after = sum(value for key, value in totals.items() if key[0] == "execute")
+        assert math.isclose(before, after)
+        return {len(key) for key in totals if isinstance(key, tuple) and key[0] == "execute"}
+
+    assert set().union(*watched.client.run(lengths).values()) == {4}
+
+
+def on_loop(scheduler, function):
+    """Run something in the scheduler's own thread."""
+    import asyncio
+
+    async def run():
+        return function()
+
+    return asyncio.run_coroutine_threadsafe(run(), scheduler.loop.asyncio_loop).result(30)
+
+
+def test_a_monitor_that_comes_late_catches_up(watched):
+    from distributed import Client
+
+    scheduler = watched.client.cluster.scheduler
+    told = {"operation": "mgraph-early-1", "verb": "early", "state": "running", "parts": 4}
+    watched.client.log_event("mgraph", told | {"client": watched.client.id})
+    watched.client.log_event("mgraph", told | {"operation": "mgraph-gone-1", "client": "gone"})
+    held = watched.client.map(str, range(3), key=[("mgraph-early-1", i) for i in range(3)])
+    watched.client.gather(held)
+    plugin = scheduler.plugins.pop(NAME)
+    on_loop(scheduler, scheduler.periodic_callbacks.pop(NAME).stop)
+    with Client(watched.client.scheduler.address) as client:
+        from mgraph.distributed import monitor
+
+        assert monitor.add_to(client) is None
+    assert plugin_of(watched) is not plugin
+    rows = {row["name"].split("-")[1]: row for row in data(watched)["operations"]}
+    assert (rows["early"]["state"], rows["early"]["done"]) == ("running", 3)
+    assert rows["gone"]["state"] == "lost"
+
+
+def test_importing_it_needs_no_prometheus():
+    code = (
+        "import sys; sys.modules['prometheus_client'] = None\n"
+        "from mgraph.distributed import monitor, monitor_metrics\n"
+        "monitor_metrics.serve(None)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.gpu
+def test_a_gpu_is_told(tmp_path):
+    with mgraph.connect(backend="gpu", dashboard="127.0.0.1:0") as cluster:
+        model = CopyModel(1_000_000, 8, weights=(1, 99))
+        mgraph.generate(tmp_path / "g", model, cluster=cluster, progress=None)
+        (gpu, *_) = until(lambda: data(cluster), lambda told: told["gpus"])["gpus"]
+        assert 0 <= gpu["use"] <= 100
+        assert 0 < gpu["memory"] < gpu["limit"]
+        assert 5 < gpu["watts"] < 2000
+        assert metric(cluster, r"mgraph_gpu_watts\{.*\}") > 5
+        asked = {"random": 20_000, "method": "self_tuning", "set_point": 50_000, "progress": None}
+        search = threading.Thread(
+            target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=cluster, **asked)
+        )
+        search.start()
+        points = set()
+        while search.is_alive():
+            points |= {row["set_point"] for row in data(cluster)["workers"]}
+            time.sleep(0.05)
+        assert max(point or 0 for point in points) % 50_000 == 0
+        assert any(points)
