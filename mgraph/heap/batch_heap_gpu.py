@@ -50,8 +50,8 @@ from mgraph.cuda.source import Source, resident_blocks
 from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
-TICKETS, COUNT_WORDS = 10, 36  # of heap_counts, 8 bytes each
-BUFFERED, REMOVED = 8, 9  # which of them
+COUNT_WORDS = 36  # of heap_counts, 8 bytes each
+BUFFERED, REMOVED, TICKETS = 8, 9, 10  # which of them
 SPARE_ROWS = 10  # of heap_memory, a node each, beside its places
 _WORD_BYTES = 32
 _AVAILABLE = 1  # a node's word, where nobody works on it

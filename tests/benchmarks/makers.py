@@ -1,17 +1,14 @@
 """Benchmark graphs from a Python file with ``make(name, xp)``, which gives an undirected graph."""
 
-import importlib.util
-
 import numpy as np
 
 from mgraph import Graph
+from tests.modules import module_of
 
 
 def made(maker, name, backend):
     """The graph of that name, and its source: vertex 1 where degrees differ little, else a hub."""
-    spec = importlib.util.spec_from_file_location("maker", maker)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = module_of(maker)
     if backend == "cpu":
         arrays = (np.asarray(array) for array in module.make(name, np))
     else:
