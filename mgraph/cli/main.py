@@ -77,10 +77,13 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f"; see {context.command_path} --help" if context else ""
-        click.echo(f"mgraph: {error.format_message().rstrip('.')}{hint}", err=True)
+        message = " ".join(error.format_message().split()).rstrip(".")
+        click.echo(f"mgraph: {message}{hint}", err=True)
         return error.exit_code
     except MgraphError as error:
-        click.echo(f"mgraph: {error}", err=True)
+        from mgraph.io.untrusted import shown  # names in files may hold control characters
+
+        click.echo(f"mgraph: {shown(str(error))}", err=True)
         return error.exit_status
     except OSError as error:  # of printing, mostly: those of graphs are MgraphErrors by now
         click.echo(f"mgraph: something cannot be written or read: {error}", err=True)

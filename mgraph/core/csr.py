@@ -5,12 +5,14 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, WEIGHT_DTYPES, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import UsageError
 
 _PIECE_ARCS = 1 << 28  # looked at together: what of a graph is copied is small beside it
+_MOST_ARCS_ON_CPU = 1 << 23  # so that no piece takes a second
 
 
 def from_edges(
@@ -138,7 +140,9 @@ def symmetric(graph: Graph) -> bool:
     else:
         from mgraph.core.edge_list_cpu import checksum
     difference = 0
-    for first, stop, begin, end in row_pieces(graph.indptr, _PIECE_ARCS):
+    arcs = _PIECE_ARCS if graph.backend == "gpu" else min(_PIECE_ARCS, _MOST_ARCS_ON_CPU)
+    for first, stop, begin, end in row_pieces(graph.indptr, arcs):
+        stopping.check()
         heads = graph.indices[begin:end]
         tails = _tails(graph.indptr[first : stop + 1] - begin, heads)
         tails += tails.dtype.type(first)

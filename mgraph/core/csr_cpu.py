@@ -6,13 +6,18 @@ other where sources ascend, as in a dataset's parts, and O(log d) for the sort i
 memory: the arcs twice.
 """
 
+from typing import Any
+
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
+from mgraph.core.csr import row_pieces
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 
 _SHORT_ROW = 64
+_PIECE_ARCS = 1 << 22  # seen to between two looks whether the graph is wanted
 
 
 @compiled
@@ -89,6 +94,25 @@ def _merge(indptr, indices, weights):
     return kept
 
 
+def _both_ways(src: Any, dst: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """The arcs, and behind them, turned round, those that are no loops. weight: perhaps empty."""
+    m, turned = src.size, 0
+    for piece in stopping.pieces(m, _PIECE_ARCS):
+        turned += int(np.count_nonzero(src[piece] != dst[piece]))
+    into = [np.empty(m + turned, array.dtype) for array in (src, dst)]
+    into.append(np.empty(m + turned if weight.size else 0, weight.dtype))
+    end = m
+    for piece in stopping.pieces(m, _PIECE_ARCS):
+        here, there = src[piece], dst[piece]
+        back = here != there
+        begin, end = end, end + np.count_nonzero(back)
+        into[0][piece], into[0][begin:end] = here, there[back]
+        into[1][piece], into[1][begin:end] = there, here[back]
+        if weight.size:
+            into[2][piece], into[2][begin:end] = weight[piece], weight[piece][back]
+    return into[0], into[1], into[2]
+
+
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
     """A CSR graph of checked edges; ``mgraph.from_edges`` tells what the choices mean."""
     src, dst = edges.src, edges.dst
@@ -99,17 +123,21 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
             src, dst = src[keep], dst[keep]
             weight = weight[keep] if weight.size else weight
     if not directed:
-        back = src != dst
-        weight = np.concatenate([weight, weight[back]]) if weight.size else weight
-        src, dst = np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]])
+        src, dst, weight = _both_ways(src, dst, weight)
     indptr = np.zeros(n + 1, np.int64)
-    _count(src, indptr)
+    for piece in stopping.pieces(src.size, _PIECE_ARCS):
+        _count(src[piece], indptr)
     np.cumsum(indptr, out=indptr)
     indices, weights = np.empty_like(dst), np.empty_like(weight)
-    _scatter(src, dst, weight, indptr[:-1].copy(), indices, weights)
-    _order_rows(indptr, indices, weights)
-    if weights.size:
-        _order_parallel(indptr, indices, weights)
+    cursor = indptr[:-1].copy()
+    for piece in stopping.pieces(src.size, _PIECE_ARCS):
+        its_weight = weight[piece] if weight.size else weight
+        _scatter(src[piece], dst[piece], its_weight, cursor, indices, weights)
+    for first, stop, *_ in row_pieces(indptr, _PIECE_ARCS):
+        stopping.check()
+        _order_rows(indptr[first : stop + 1], indices, weights)
+        if weights.size:
+            _order_parallel(indptr[first : stop + 1], indices, weights)
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()

@@ -4,19 +4,26 @@ import math
 import threading
 import time
 
+from mgraph.core import stopping
+
 
 class Deadline:
-    """Over after some seconds, or as soon as it is stopped, or that of which it is a part."""
+    """Over after some seconds, or as soon as it is stopped, or that of which it is a part.
+
+    It is over, too, when nobody wants the work any more of the thread that made it: then call
+    ``stopping.check`` where what is done so far would be returned.
+    """
 
     def __init__(self, seconds: float = math.inf) -> None:
         """Begin now."""
         self._at = time.perf_counter() + seconds
         self._stopped = threading.Event()
+        self._unwanted = stopping.current()
 
     def within(self, seconds: float) -> "Deadline":
         """A part of this one: over after so many seconds, or with it."""
         part = Deadline(min(seconds, self.left))
-        part._stopped = self._stopped
+        part._stopped, part._unwanted = self._stopped, self._unwanted
         return part
 
     def stop(self) -> None:
@@ -26,7 +33,7 @@ class Deadline:
     @property
     def over(self) -> bool:
         """Whether work must end."""
-        return self._stopped.is_set() or time.perf_counter() >= self._at
+        return self._stopped.is_set() or time.perf_counter() >= self._at or self._unwanted()
 
     @property
     def left(self) -> float:
@@ -34,4 +41,17 @@ class Deadline:
         return 0.0 if self.over else self._at - time.perf_counter()
 
 
-NEVER = Deadline()
+class _Never(Deadline):
+    """Over when the work of the thread that asks is not wanted."""
+
+    def within(self, seconds: float) -> Deadline:
+        """A deadline of its own."""
+        return Deadline(seconds)
+
+    @property
+    def over(self) -> bool:
+        """Whether work must end."""
+        return stopping.current()()
+
+
+NEVER = _Never()

@@ -17,6 +17,8 @@ import numpy as np
 LOOK_SECONDS = 0.1
 PIECE = 1 << 22  # things that compiled code sees to between two checks, at some 100 ns each
 
+_told: list[np.ndarray] = []  # words that are set stay so: a kernel may still be about to look
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -36,7 +38,8 @@ class Work:
         self._stopped, self._words = stopped, [np.zeros(1, np.uint8)]
         self._lock, self._over = threading.Lock(), threading.Event()
         self._watcher: threading.Thread | None = None
-        self.device_word: Any = None  # of stopping_gpu, made when a kernel asks for it
+        self.making = threading.Lock()  # of what stopping_gpu keeps here, when a kernel asks for it
+        self.device_word: Any = None
 
     def __call__(self) -> bool:
         """Whether the work is to stop."""
@@ -56,6 +59,7 @@ class Work:
         with self._lock:
             for word in self._words:
                 word[0] = 1
+            _told.extend(self._words[1:])
 
     def word(self) -> np.ndarray:
         """A word that is watched from now on, until the work is over."""
@@ -71,6 +75,8 @@ class Work:
         with self._lock:
             self._words.append(word)
             word[0] = self._words[0][0]
+            if word[0]:
+                _told.append(word)
 
     def _watch(self) -> None:
         while not self() and not self._over.wait(LOOK_SECONDS):

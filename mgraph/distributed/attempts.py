@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mgraph.errors import MgraphError
+from mgraph.io import untrusted
 from mgraph.io.run_folder import RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
@@ -77,7 +78,7 @@ class Intent:
 def begun_in(folder: RunFolder) -> dict[str, str]:
     """What was begun last in each folder of results: the hash of what it depends on."""
     with contextlib.suppress(OSError, ValueError):
-        found = json.loads((folder.path / BEGUN).read_text())
+        found = untrusted.parse((folder.path / BEGUN).read_text())
         if isinstance(found, dict):
             return found
     return {}

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from mgraph.distributed import background_processes, configuration
 from mgraph.distributed.background_processes import Background
 from mgraph.errors import ClusterError
+from mgraph.io import untrusted
 
 _TAIL_LINES = 8
 
@@ -72,7 +73,7 @@ class Place:
         """What is recorded, or None. Raises ClusterError for a record that cannot be understood."""
         try:
             with open(self._record, encoding="utf-8") as stream:
-                content = json.load(stream)
+                content = untrusted.parse(stream.read())
             for name in ("scheduler", "workers"):
                 if content[name] is not None:
                     content[name] = Background(int(content[name]["pid"]), content[name]["started"])

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 from mgraph.errors import UsageError
 
-ADDRESS = re.compile(r"[^\s/]*:(\d{1,5})", re.ASCII)
 DEFAULT, SET = "default", "dask.config.set"
 # Of Dask's own settings those that decide where mgraph runs and who may connect.
 OF_DASK = (
@@ -50,16 +49,12 @@ class Row(NamedTuple):
     source: str
 
 
-def is_address(text: str) -> bool:
-    """Whether this is HOST:PORT, where the host may be empty, for all interfaces."""
-    found = ADDRESS.fullmatch(text)
-    return found is not None and int(found[1]) < 1 << 16
-
-
 def _address(value: Any) -> str:
-    if not isinstance(value, str) or not is_address(value):
+    from mgraph.distributed.scheduler_address import check_dashboard
+
+    if not isinstance(value, str):
         raise ValueError
-    return value
+    return check_dashboard(value)  # whose UsageError is a ValueError, too
 
 
 def _folder(value: Any) -> Path:

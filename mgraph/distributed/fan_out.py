@@ -5,7 +5,6 @@ a folder without a manifest.
 """
 
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
@@ -15,8 +14,8 @@ import numpy as np
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts, footers, matching
-from mgraph.distributed.tasks import follow_parts, run_parts
-from mgraph.errors import UsageError
+from mgraph.distributed.tasks import follow_parts, run_parts, submit_parts
+from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
@@ -75,6 +74,27 @@ def total_checksum(footers: Sequence[dict[str, Any]]) -> int:
     return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
 
 
+def told_by(
+    results: Sequence[dict[str, Any]],
+    key: str,
+    kind: Callable[..., Any],
+    folder: Folder | None,
+    several: bool = True,
+) -> list[Any]:
+    """What all footers tell under ``key``, each as a ``kind``, a named tuple. several: in a list.
+
+    Raises DatasetError where a part that was kept tells something else.
+    """
+    try:
+        lists = [footer[key] if several else [footer[key]] for footer in results]
+        return [kind(*told) for listed in lists for told in listed]
+    except (KeyError, TypeError):
+        raise DatasetError(
+            f"the parts in {folder} do not tell their {key}: they were edited or damaged; "
+            "--overwrite begins anew"
+        ) from None
+
+
 def named(location: str | os.PathLike[str]) -> tuple[str, Identity]:
     """A graph's address as workers know it, and its identity. Raises DatasetError."""
     graph = os.fspath(location)
@@ -125,11 +145,8 @@ def load_everywhere(
     As many tasks as workers, which Dask gives each to another: one that is tied to a worker would
     wait for ever where that dies and is the last.
     """
-    run = f"mgraph-load-{time.time_ns()}"
-    futures = {
-        index: cluster.client.submit(load, name, key=(run, index))
-        for index in range(len(cluster.workers))
-    }
+    each = dict.fromkeys(range(len(cluster.workers)), name)
+    futures = submit_parts(cluster, load, each, verb="load")
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
     return done[0][1].result()

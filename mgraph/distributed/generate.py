@@ -31,6 +31,7 @@ from mgraph.distributed.plan import (
     existing_parts,
     footers,
     kept_parts,
+    told_before,
 )
 from mgraph.distributed.tasks import run_parts
 from mgraph.generators import preferential_attachment
@@ -146,7 +147,7 @@ def generate(
     intent.record()
     found = footers(folder, names) if intent.resume else {}
     if parts is None and found:
-        parts = next(iter(found.values())).get("parts")
+        parts = told_before(found, "parts", model.n)
 
     with contextlib.ExitStack() as stack:
         cluster = stack.enter_context(entered(cluster, **where_of(model)))

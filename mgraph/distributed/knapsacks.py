@@ -149,7 +149,7 @@ def knapsack_many(
         parts = existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
         intent.record()
         solved = footers(folder, parts) if intent.resume else {}
-        there = parts, {name: its for name, its in solved.items() if its["packed"][-1] is None}
+        there = parts, {name: its for name, its in solved.items() if not _failed(its)}
     if method != "branch_and_bound" and backend == "auto":
         backend = "cpu"
     with entered(cluster, backend=backend) as cluster:
@@ -173,7 +173,7 @@ def knapsack_many(
             unit="instances",
             progress=progress,
         )
-    packed = [Packed(*footer["packed"]) for footer in results]
+    packed = fan_out.told_by(results, "packed", Packed, folder, several=False)
     if folder is not None:
         _write_table(folder, names, instances, packed)
         content = {
@@ -196,6 +196,12 @@ def knapsack_many(
         seconds=now - began,
         solve_seconds=now - connected,
     )
+
+
+def _failed(footer: dict[str, Any]) -> bool:
+    """Whether a part tells that its instance was not solved."""
+    packed = footer.get("packed")
+    return isinstance(packed, list) and bool(packed) and packed[-1] is not None
 
 
 def _hash_of(instances: Sequence[KnapsackInstance]) -> str:

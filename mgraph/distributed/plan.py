@@ -1,5 +1,6 @@
 """What a run of ``mgraph generate`` will make, and what of it a folder already holds."""
 
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from mgraph.distributed.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
+from mgraph.io import untrusted
 from mgraph.io.dataset import part_name, standing
 from mgraph.io.folder import AT_ONCE, Folder
 from mgraph.io.manifest import PartRecord
@@ -106,8 +108,17 @@ def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRe
     kept = {}
     for index, footer in matching(plan.folder, found, plan.footer, plan.parts).items():
         if footer["rows"] == plan.edges(index):
-            kept[index] = plan.record(index, int(footer["checksum"], 16))
+            kept[index] = plan.record(index, untrusted.checksum(footer["checksum"]))
     return kept
+
+
+def told_before(found: dict[str, dict[str, Any]], key: str, most: int) -> int | None:
+    """How many ``key`` the parts of an earlier run say there are; None where they make no sense."""
+    for footer in found.values():
+        with contextlib.suppress(ValueError):
+            return untrusted.whole(key, footer.get(key), 1, most)
+        break
+    return None
 
 
 def matching(
@@ -116,11 +127,16 @@ def matching(
     expected_of: Callable[[int], dict[str, Any]],
     parts: int,
 ) -> dict[int, dict[str, Any]]:
-    """Footers that say what they should, by part. Raises UsageError for those of another run."""
+    """Footers that say what they should, by part. Raises UsageError for those of another run.
+
+    One whose checksum is none is left out, as if it were not there.
+    """
     same = {}
     for name, footer in found.items():
-        index = footer.get("part", -1)
-        expected = expected_of(index if 0 <= index < parts else 0)
+        index = footer.get("part")
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < parts:
+            index = 0
+        expected = expected_of(index)
         differing = [
             f"{key} is {footer.get(key)} there and {value} here"
             for key, value in expected.items()
@@ -131,8 +147,10 @@ def matching(
                 f"{folder} holds parts of another dataset ({differing[0]}); give the same "
                 "parameters to resume, or --overwrite"
             )
-        if name == part_name(index):
-            same[index] = footer
+        with contextlib.suppress(ValueError):
+            untrusted.checksum(footer.get("checksum"))
+            if name == part_name(index):
+                same[index] = footer
     return same
 
 

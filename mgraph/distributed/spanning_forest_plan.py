@@ -13,6 +13,7 @@ from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
+from mgraph.io import untrusted
 from mgraph.io.dataset import PART_NAME, EdgeDataset, Part, packed
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify_dataset
@@ -85,9 +86,11 @@ def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, .
     if f"{name}{_DONE}" not in names:
         return None
     try:
-        records = json.loads(folder.read(f"{name}{_DONE}"))
+        records = untrusted.parse(folder.read(f"{name}{_DONE}"))
         parts = tuple(manifests.part_from_json(record) for record in records)
-    except (ValueError, KeyError, TypeError):  # damaged
+    except (ValueError, TypeError):  # damaged
+        return None
+    if not all(part.file.startswith(name) for part in parts):  # another's files
         return None
     whole = all(part.file in names and folder.size(part.file) == part.bytes for part in parts)
     return parts if whole else None
@@ -124,8 +127,12 @@ class Standing:
 
     def _read_run(self) -> dict[str, Any]:
         try:
-            return dict(json.loads(self.folder.read(_RUN)))
-        except (ValueError, TypeError):
+            began = untrusted.parse_object(self.folder.read(_RUN))
+            most, least = began["batches"]
+            for size in (most, least):
+                untrusted.whole("a batch", size, 1, 1 << 63)
+            return began
+        except (ValueError, TypeError, KeyError):
             raise DatasetError(
                 f"{self.folder}/{_RUN} is damaged; --overwrite begins anew"
             ) from None

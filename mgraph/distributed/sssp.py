@@ -23,12 +23,14 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import held_by_workers, holder
+from mgraph.distributed.plan import told_before
 from mgraph.distributed.search_plan import (
     FORMAT,
     Rows,
@@ -184,7 +186,7 @@ def sssp_many(
     intent = Intent(folder, asked_for, resume, overwrite)
     there = fan_out.standing(folder, graph, identity.name, FORMAT, intent)
     if batch is None and there[1]:
-        batch = next(iter(there[1].values())).get("batch")
+        batch = told_before(there[1], "batch", MAX_N)
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_backend(cluster.backend, method, power_limit)
@@ -231,7 +233,7 @@ def sssp_many(
     return SearchRun(
         location=None if folder is None else str(folder),
         facts=facts,
-        searched=[Searched(*told) for part in results for told in part["searched"]],
+        searched=fan_out.told_by(results, "searched", Searched, folder),
         made_parts=len(batches) - kept,
         kept_parts=kept,
         checksum=fan_out.total_checksum(results),

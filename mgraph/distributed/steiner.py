@@ -20,12 +20,14 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.fan_out import GraphFacts
 from mgraph.distributed.graph_holder import held_by_workers, holder
+from mgraph.distributed.plan import told_before
 from mgraph.distributed.steiner_plan import (
     FORMAT,
     TABLE,
@@ -180,7 +182,7 @@ def steiner_many(
     intent = Intent(folder, asked_for, resume, overwrite)
     there = fan_out.standing(folder, graph, identity.name, FORMAT, intent, (TABLE,))
     if batch is None and there[1]:
-        batch = next(iter(there[1].values())).get("batch")
+        batch = told_before(there[1], "batch", MAX_N)
     where = "cpu" if runs_on_cpu(method, search) else backend
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_options(method, search, cluster.backend, epsilon, time_limit)
@@ -227,7 +229,7 @@ def steiner_many(
                 unit="queries",
                 progress=progress,
             )
-    told = [Answer(*answer) for part in results for answer in part["answers"]]
+    told = fan_out.told_by(results, "answers", Answer, folder)
     answers = sorted(told, key=lambda answer: answer.query)
     if folder is not None:
         write_table(folder, answers, wanted, facts.lengths)

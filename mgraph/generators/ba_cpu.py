@@ -16,6 +16,7 @@ Cost: one draw and half a random read an edge, 4 or 8 bytes written; no memory b
 import numpy as np
 from numba import int64, uint64
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.hashing import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
@@ -65,13 +66,18 @@ def _read(chosen, dst):
 
 
 @compiled
-def fill(d, white0, white1, key, dst):
-    """Write the endpoints of vertex d and on. dst: int32 or int64, those of the clique first."""
+def fill(d, white0, white1, key, dst, stop):
+    """Write the endpoints of vertex d and on. dst: int32 or int64, those of the clique first.
+
+    stop: ends early once its first element is not 0.
+    """
     degree = int64(d)
     clique = degree * (degree - 1) // 2
     slots, room = slots_of_block(degree)
     draws, words, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
     for begin in range(clique, dst.size, slots.size):
+        if stop[0]:
+            break
         count = min(slots.size, dst.size - begin)
         first = uint64((begin - clique) // degree) + d
         for i in range(count):
@@ -105,4 +111,5 @@ def fill(d, white0, white1, key, dst):
 def endpoints(model: CopyModel, dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, those of vertex d and on are written."""
     d, _, *key = parameters(model)
-    fill(d, *key, dst)
+    fill(d, *key, dst, stopping.word())
+    stopping.check()

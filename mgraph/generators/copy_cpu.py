@@ -14,6 +14,7 @@ Cost: one draw an edge, 1 - p random reads, 4 or 8 bytes written; no memory beyo
 import numpy as np
 from numba import int64, uint64
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
@@ -41,12 +42,17 @@ def _read(draw, d, ends):
 
 
 @compiled
-def fill(d, threshold, white0, white1, key, ends):
-    """Write the endpoints of vertex d and on. ends: int32 or int64, shape (vertices·d,)."""
+def fill(d, threshold, white0, white1, key, ends, stop):
+    """Write the endpoints of vertex d and on. ends: int32 or int64, shape (vertices·d,).
+
+    stop: ends early once its first element is not 0.
+    """
     degree = int64(d)
     slots, room = slots_of_block(degree)
     draws, state, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
     for begin in range(0, ends.size, slots.size):
+        if stop[0]:
+            break
         count = min(slots.size, ends.size - begin)
         first = uint64(begin // degree) + d
         for i in range(count):
@@ -68,4 +74,5 @@ def fill(d, threshold, white0, white1, key, ends):
 
 def endpoints(model: CopyModel, dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, after those of the clique are written."""
-    fill(*parameters(model), dst[model.edges_before(model.d) :])
+    fill(*parameters(model), dst[model.edges_before(model.d) :], stopping.word())
+    stopping.check()

@@ -8,6 +8,7 @@ each chain.
 import numpy as np
 from numba import int64, uint64
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_draws_cpu import NOT_STORED, digits, endpoint, hashed, parameters
@@ -33,7 +34,7 @@ def _draw(v, slot, attempt, d, threshold, white0, white1, key):
 
 
 @compiled
-def _count(ends, exact, d, threshold, white0, white1, key, stored, stops, counted):
+def _count(ends, exact, d, threshold, white0, white1, key, stored, stops, counted, stop):
     """Fill the two histograms, and each segment's dependent copies and a vertex's most.
 
     ends: of vertex d and on. stored: the same where copies read them, else empty.
@@ -43,6 +44,8 @@ def _count(ends, exact, d, threshold, white0, white1, key, stored, stops, counte
     for e in range(ends.size):
         v, slot = d + uint64(e // int64(d)), uint64(e % int64(d))
         if slot == 0:
+            if stop[0]:
+                break
             of_vertex = 0
             while stops.size > 0 and v >= stops[segment]:
                 start = stops[segment]
@@ -77,7 +80,9 @@ def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
     ends = dst[model.edges_before(d) :]
     stored = ends if model.whole else NOT_STORED
     counted = tuple(np.zeros(size, np.int64) for size in (MOST, MOST, stops.size, stops.size))
-    _count(ends, model.whole, *parameters(model), stored, stops, counted)
+    draws = parameters(model)
+    _count(ends, model.whole, *draws, stored, stops, counted, stopping.word())
+    stopping.check()
     attempts, chains, dependent, most = counted
     edges = [d, *stops.tolist()]
     rounds = tuple(

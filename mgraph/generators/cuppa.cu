@@ -5,6 +5,7 @@
 
 #include <mgraph/clock.cuh>
 #include <mgraph/grid_barrier.cuh>
+#include <mgraph/stop_watch.cuh>
 
 #if MGRAPH_D <= 32
 #include <mgraph/cuppa_short.cuh>
@@ -92,11 +93,13 @@ class waiting_queue {
 
 // Makes all edges of vertices D .. n-1, of which `ends` holds `unknown`. All blocks are resident.
 //   segment  vertices of the first; dynamic: while no queue was half full they grow, twofold at
-//            least, and more where there was room for more
+//            least, and more where there was room for more, up to `most` vertices
 //   log      `logged` rounds, at least 3, all 0; more rounds take their places in turn
+//   stop     not 0: end with the segment; `stopped_at`: its number, first the largest there is
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
-                   u64 segment, int dynamic, round_log* log, u32 logged, u64* arrived) {
+                   u64 segment, int dynamic, u64 most, round_log* log, u32 logged, u64* arrived,
+                   const u32* stop, u64* stopped_at) {
   // Of each team of the block: its own words, then its queue.
   extern __shared__ __align__(16) u64 shared[];
   constexpr u32 queue_words = queue_size * sizeof(unfinished) / 8;
@@ -104,6 +107,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   const cuppa_graph graph{{threshold, {white0, white1, key}}, ends};
   cuppa_team team(own, graph);
   grid_barrier barrier{arrived, 0};
+  __shared__ stop_watch watch;
+  if (threadIdx.x == 0) watch = {stop, 0, false};
 
   u64 start = D;
   for (u32 round = 0; start < u64(n); ++round) {
@@ -133,13 +138,15 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       atomicAdd(&now.overflows, u64(queue.overflows));
       if (team.number() == 0) log[(round + 1) % logged] = {};
     }
+    if (blockIdx.x == 0 && threadIdx.x == 0 && watch.stopped()) *stopped_at = round;
     barrier.wait(100);
+    if (fresh(stopped_at) <= round) return;  // what is written later is larger
     if (team.number() == 0 && team.thread() == 0) {
       now.stop = stop;
       now.nanoseconds = nanoseconds();
     }
     const u64 room = queue_size / (2 * fresh(&now.longest) + 1);
-    if (dynamic && room > 0) segment *= max(room, u64(2));
+    if (dynamic && room > 0) segment = min(segment * max(room, u64(2)), max(segment, most));
     start = stop;
   }
 }

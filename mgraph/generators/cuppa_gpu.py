@@ -21,7 +21,8 @@ vertices below all that it has yet to begin.
 
 Segments. ``fixed``, as the paper has it: as many vertices as the queues have places for d copies
 each. ``dynamic``: the first is such; as long as no queue was half full they grow, twofold at least,
-and more where the queues had room for more.
+and more where the queues had room for more, until one takes some tenths of a second: between two
+the device looks whether the graph is still wanted.
 
 Cost of an edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (once
 as unknown); a barrier of the whole device a segment. Device bytes: the endpoints alone.
@@ -32,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import stopping_gpu
 from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.memory import free_bytes
@@ -45,6 +47,7 @@ ITEM_BYTES = 16
 PATIENCE = 10_000  # looks at what a vertex of many slots waits for before it is queued
 SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
 _LOGGED = 5  # words of a round in the kernel's log
+_MOST_EDGES = 1 << 29  # of a segment that has grown
 
 
 def defines(d: int, dtype: Any, block_threads: int) -> dict[str, str]:
@@ -147,9 +150,12 @@ def fill(
         ends,
         np.uint64(launch.segment),
         np.int32(segments == "dynamic"),
+        np.uint64(_MOST_EDGES // model.d),
         log,
         np.uint32(len(log)),
         cupy.zeros(1, np.uint64),
+        stopping_gpu.word(),
+        cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
     )
     macros = defines(model.d, model.dtype, launch.block_threads)
     function = KERNELS.kernel("cuppa_generate", **macros).kernel

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
 from mgraph.generators.copy_model import ON_GPU, WHOLE, CopyModel
 
 CHECKSUM_MASK = (1 << 64) - 1
+_PIECE_EDGES = 1 << 22  # made between two looks whether they are wanted
 
 
 class Generated(NamedTuple):
@@ -130,14 +132,14 @@ def edges(
     if ends is not None:
         made = dataclasses.replace(made, dst=ends[model.edges_before(part.start) :])
     threads = min(threads or len(os.sched_getaffinity(0)), max(1, rows >> 16))
-    share = -(-rows // threads) if rows else 1
+    share = min(-(-rows // threads), _PIECE_EDGES) if rows else 1
 
     def fill(block: range) -> int:
         row = model.edges_in(range(part.start, block.start))
         return _fill(model, block, made.rows(row, row + model.edges_in(block)), ends)
 
     with ThreadPoolExecutor(threads) as pool:
-        checksum = sum(pool.map(fill, model.blocks(part, share)))
+        checksum = sum(pool.map(stopping.handed_on(fill), model.blocks(part, share)))
     return Generated(made, checksum & CHECKSUM_MASK)
 
 
@@ -165,12 +167,14 @@ def stream(
         from mgraph.generators import preferential_attachment_gpu
 
         for on_gpu in preferential_attachment_gpu.stream(model, part, block_edges, ends):
+            stopping.check()
             yield Generated(*on_gpu)
         return
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     made = _empty(model, capacity)
     for block in blocks:
+        stopping.check()
         here = made.rows(0, model.edges_in(block))
         checksum = _fill(model, block, here, ends)
         yield Generated(here, checksum)

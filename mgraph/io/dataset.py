@@ -19,6 +19,7 @@ from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import Manifest, PartRecord
+from mgraph.io.untrusted import shown
 
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is ours to replace
 
@@ -156,7 +157,7 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
             PartRecord(name, part.rows, 0, n, 0, folder.size(name))
             for name, part in zip(files, found, strict=True)
         ),
-        created_by=", ".join(sorted({part.created_by for part in found})),
+        created_by=shown(", ".join(sorted({part.created_by for part in found}))),
         weight_dtype=kinds.pop() if kinds else None,
         directed=True,
     )

@@ -3,13 +3,14 @@
 import contextlib
 import errno
 import os
+import stat
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any
 
-from mgraph.errors import StorageError, UsageError
+from mgraph.errors import DatasetError, StorageError, UsageError
 
 TEMPORARY_SUFFIX = ".tmp"
 AT_ONCE = 16  # requests to a store
@@ -136,7 +137,12 @@ class Folder:
         return self._opened
 
     def path(self, name: str) -> str:
-        """The path of a file of this folder in ``filesystem``."""
+        """The path of a file of this folder in ``filesystem``.
+
+        Raises DatasetError for what is no name of a file, and may lead out of the folder.
+        """
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise DatasetError(f"{name!r:.60} is no name of a file in {self}")
         return str(PurePosixPath(self._open()[1]) / name)
 
     def names(self) -> list[str] | None:
@@ -178,15 +184,24 @@ class Folder:
 
     def read(self, name: str) -> bytes:
         """A whole file's bytes."""
-        with (
-            _explaining(f"{self}/{name}"),
-            self.filesystem.open_input_stream(self.path(name)) as stream,
-        ):
-            return bytes(stream.read())
+        with _explaining(f"{self}/{name}"):
+            self._check_regular(name)
+            with self.filesystem.open_input_stream(self.path(name)) as stream:
+                return bytes(stream.read())
 
     def open(self, name: str) -> Any:
         """A PyArrow file for random access."""
+        self._check_regular(name)
         return self.filesystem.open_input_file(self.path(name))
+
+    def _check_regular(self, name: str) -> None:
+        """Raise OSError for what is there and no file: a pipe or a device would be read for ever.
+
+        A link counts as what it leads to.
+        """
+        path = self.path(name)
+        if not self.remote and not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", path)
 
     def size(self, name: str) -> int:
         """A file's size in bytes."""

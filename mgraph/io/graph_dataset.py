@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
@@ -41,6 +42,9 @@ def read_parts(
 
     location: for messages. threads: by default one a core.
     """
+    threads = threads or len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(threads) as pool:  # first: a record may say anything
+        group_rows = list(pool.map(Part.group_rows, parts))
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     store: Callable[[list[Any], list[Any]], None] = _copy
@@ -60,12 +64,12 @@ def read_parts(
             store([array[row:stop] for array in arrays], list(block))
             row = stop
 
-    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(threads) as pool:
         jobs = []
-        for part, start, rows in zip(parts, starts, pool.map(Part.group_rows, parts), strict=False):
+        for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
             firsts = np.cumsum([start, *rows]).tolist()
             jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
-        list(pool.map(fill, jobs))
+        list(pool.map(stopping.handed_on(fill), jobs))
     return EdgeList(*arrays)
 
 
@@ -145,6 +149,7 @@ def write_parts(
         begin, end, total = places[index], places[index + 1], 0
         with writing_part(folder, name(index), columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
+                stopping.check()
                 arrays = on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
                 block = EdgeList(*map(np.ascontiguousarray, arrays, columns.values()))
                 total += checksum(block)
@@ -155,4 +160,4 @@ def write_parts(
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(write_one, range(len(bounds) - 1)))
+        return list(pool.map(stopping.handed_on(write_one), range(len(bounds) - 1)))

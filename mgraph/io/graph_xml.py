@@ -1,5 +1,6 @@
 """GraphML and GEXF, which Gephi opens, read and written by NetworkX: for small graphs."""
 
+import contextlib
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -8,6 +9,8 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing
 from mgraph.io.networkx_graph import from_networkx, to_networkx
+
+_BLOCK_BYTES = 1 << 16
 
 
 def _listing(made: Any) -> Listing:
@@ -26,14 +29,40 @@ def _listing(made: Any) -> Listing:
     return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed)
 
 
+def _refuse_entities(stream: BinaryIO) -> None:
+    """Raise ValueError for a file that defines entities, and go back to its start.
+
+    A few of them, each in terms of the one before, stand for more text than any memory holds; and
+    no program writes graphs with them. They are defined before the first element.
+    """
+    from xml.parsers import expat
+
+    begun = False
+
+    def entity(name: str, *more: Any) -> None:
+        raise ValueError(f"it defines the entity {name!r:.60}, and graphs need none")
+
+    def element(name: str, attributes: Any) -> None:
+        nonlocal begun
+        begun = True
+
+    parser = expat.ParserCreate()
+    parser.EntityDeclHandler, parser.StartElementHandler = entity, element
+    with contextlib.suppress(expat.ExpatError):  # NetworkX's parser tells what is wrong
+        while not begun and (block := stream.read(_BLOCK_BYTES)):
+            parser.Parse(block)
+    stream.seek(0)
+
+
 def _read(read: Any, stream: BinaryIO) -> Listing:
     from xml.etree.ElementTree import ParseError
 
     from networkx import NetworkXException
 
+    _refuse_entities(stream)
     try:
         return _listing(read(stream))
-    except (ParseError, NetworkXException, KeyError, TypeError) as error:
+    except (ParseError, NetworkXException, AttributeError, LookupError, TypeError) as error:
         raise ValueError(str(error)) from error
 
 

@@ -5,14 +5,17 @@ files and pass over names that begin with ``_`` or ``.``.
 """
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from mgraph.core.graph import MAX_N, WEIGHT_DTYPES
 from mgraph.errors import DatasetError, UsageError
+from mgraph.io import untrusted
 from mgraph.io.folder import Folder
 
 NAME = "_manifest.json"
 FORMAT, VERSION = "mgraph edge list", 1
+_MOST = 1 << 56  # rows, so that no array's size in bytes overflows, and bytes
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,23 @@ def part_to_json(part: PartRecord) -> dict[str, Any]:
     return asdict(part) | {"checksum": f"{part.checksum:016x}"}
 
 
-def part_from_json(content: dict[str, Any]) -> PartRecord:
-    """What ``part_to_json`` wrote."""
-    return PartRecord(**content | {"checksum": int(content["checksum"], 16)})
+def part_from_json(content: Any) -> PartRecord:
+    """What ``part_to_json`` wrote. Raises ValueError for anything else.
+
+    The file is a name in its folder then, so that no record leads out of it.
+    """
+    names = [field.name for field in fields(PartRecord)]
+    if not isinstance(content, dict) or content.keys() != set(names):
+        raise ValueError(f"a part must have {', '.join(names)}, and is {content!r:.60}")
+    first = untrusted.whole("a part's first", content["first"], 0, MAX_N)
+    return PartRecord(
+        file=untrusted.file_name(content["file"]),
+        rows=untrusted.whole("a part's rows", content["rows"], 0, _MOST),
+        first=first,
+        stop=untrusted.whole("a part's stop", content["stop"], first, MAX_N),
+        checksum=untrusted.checksum(content["checksum"]),
+        bytes=untrusted.whole("a part's bytes", content["bytes"], 0, _MOST),
+    )
 
 
 @dataclass(frozen=True)
@@ -84,13 +101,13 @@ class Manifest:
 def check_replaceable(folder: Folder, kind: str = FORMAT) -> None:
     """Raise UsageError where the folder's manifest, which is there, tells of another kind."""
     try:
-        found = json.loads(folder.read(NAME))["format"]
-    except (ValueError, KeyError, TypeError):
+        found = untrusted.parse_object(folder.read(NAME))["format"]
+    except (ValueError, KeyError):
         return  # damaged
     if found != kind:
         raise UsageError(
-            f"{folder} holds {found!r}, which {kind!r} does not replace; give an empty or a new "
-            "folder, or remove it"
+            f"{folder} holds {found!r:.60}, which {kind!r} does not replace; give an empty or a "
+            "new folder, or remove it"
         )
 
 
@@ -102,17 +119,59 @@ def read(folder: Folder) -> Manifest:
     if NAME not in names:
         raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:
-        content = json.loads(folder.read(NAME))
-        found = content.pop("format")
+        content = untrusted.parse_object(folder.read(NAME))
+        found = content.pop("format", None)
         if found != FORMAT:
-            raise DatasetError(f"{folder} holds {found!r}, and should hold {FORMAT!r}")
-        if content.pop("version") != VERSION:
+            raise DatasetError(f"{folder} holds {found!r:.60}, and should hold {FORMAT!r}")
+        if content.pop("version", None) != VERSION:
             raise ValueError(f"its version is not {VERSION}; a newer mgraph wrote it")
-        total = int(content.pop("checksum"), 16)
-        records = tuple(map(part_from_json, content.pop("parts")))
-        manifest = Manifest(parts=records, **content)
-        if total != manifest.checksum or manifest.m != sum(part.rows for part in records):
-            raise ValueError("its parts do not add up to its totals")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _from_json(content)
+    except ValueError as error:
         raise DatasetError(f"{folder}/{NAME} is damaged: {error}") from error
+
+
+def _from_json(content: dict[str, Any]) -> Manifest:
+    """What ``Manifest.to_json`` made, but for format and version. Raises ValueError."""
+    total = untrusted.checksum(content.pop("checksum", None))
+    listed = content.pop("parts", None)
+    if not isinstance(listed, list):
+        raise ValueError("its parts are no list")
+    records = tuple(map(part_from_json, listed))
+    if len({record.file for record in records}) < len(records):
+        raise ValueError("it names a file twice")
+    known = {field.name for field in fields(Manifest)} - {"parts"}
+    content = {"created_by": "", "weight_dtype": None, "directed": False, "forest": None} | content
+    if wrong := content.keys() ^ known:
+        name = min(wrong)
+        raise ValueError(f"{name!r:.60} is {'missing' if name in known else 'unknown'}")
+    n = untrusted.whole("n", content["n"], 0, MAX_N)
+    content["m"] = untrusted.whole("m", content["m"], 0, _MOST)
+    for name in ("compression", "created_by"):
+        content[name] = untrusted.text(name, content[name])
+    if content["dtype"] not in ("int32", "int64") or (content["dtype"] == "int32" and n > 1 << 31):
+        raise ValueError(f"ids of {n:,} vertices cannot be of type {content['dtype']!r:.60}")
+    if content["weight_dtype"] not in (None, *WEIGHT_DTYPES):
+        raise ValueError(f"weights cannot be of type {content['weight_dtype']!r:.60}")
+    if not isinstance(content["directed"], bool):
+        raise ValueError(f"directed must be true or false, and is {content['directed']!r:.60}")
+    if not isinstance(content["model"], dict):
+        raise ValueError(f"model must be an object, and is {content['model']!r:.60}")
+    content["model"] = {
+        untrusted.shown(name): untrusted.shown(value) if isinstance(value, str) else value
+        for name, value in content["model"].items()
+    }
+    if content["forest"] is not None:
+        content["forest"] = _forest_from_json(content["forest"])
+    manifest = Manifest(parts=records, **content)
+    if total != manifest.checksum or manifest.m != sum(part.rows for part in records):
+        raise ValueError("its parts do not add up to its totals")
     return manifest
+
+
+def _forest_from_json(content: Any) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise ValueError(f"forest must be an object, and is {content!r:.60}")
+    total = content.get("total_weight")
+    if isinstance(total, bool) or not isinstance(total, int | float):
+        raise ValueError(f"a forest's total_weight must be a number, and is {total!r:.60}")
+    return content | {"of": untrusted.text("of", content.get("of"))}

@@ -27,9 +27,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mgraph.core import gauges, stopping
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, UsageError
+from mgraph.io import untrusted
 from mgraph.io.folder import Folder
 
 COMPRESSIONS = ("none", "lz4", "zstd")
@@ -53,6 +55,7 @@ class PartWriter:
 
     def __init__(self, sink: Any, columns: Mapping[str, Any], compression: str) -> None:
         """Open the file on ``sink``. columns: names and types; the first ascends."""
+        self._sink, self._told = sink, 0
         check_compression(compression)
         self._schema = pa.schema(
             [
@@ -87,11 +90,19 @@ class PartWriter:
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._writer.write_table(table, row_group_size=max(1, rows))
+        self._tell()
 
     def close(self, metadata: dict[str, Any]) -> None:
         """Write the footer, with a JSON object under the key ``mgraph``."""
         self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(metadata)})
         self._writer.close()
+        self._tell()
+
+    def _tell(self) -> None:
+        """Count the bytes that were written since the last call."""
+        written = self._sink.tell()
+        gauges.add("bytes", written - self._told)
+        self._told = written
 
     def abandon(self) -> None:
         """Let go of a file that will be removed: PyArrow would complain of one left open."""
@@ -128,7 +139,7 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
         stored = (file.metadata.metadata or {}).get(METADATA_KEY)
         rows = file.metadata.num_rows
     try:
-        return json.loads(stored or b"") | {"rows": rows}
+        return untrusted.parse_object(stored or b"") | {"rows": rows}
     except ValueError:
         raise DatasetError(f"{folder}/{name} was not written by mgraph") from None
 
@@ -226,6 +237,7 @@ def read_blocks(
         chosen = range(file.num_row_groups)[groups]
         batches = file.iter_batches(_BLOCK_ROWS, chosen, wanted, use_threads=False)
         while True:
+            stopping.check()
             try:
                 batch = next(batches, None)
             except MemoryError:  # Arrow's is an ArrowException, too

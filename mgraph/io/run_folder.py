@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mgraph.errors import StorageError, UsageError
+from mgraph.io import untrusted
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
@@ -149,7 +150,7 @@ class RunFolder:
         with self._explaining():
             text = (self.path / RECORD).read_bytes()
         try:
-            content = json.loads(text)
+            content = untrusted.parse(text)
         except ValueError:
             content = None
         return RunRecord.from_json(content, str(self.path / RECORD))
@@ -249,7 +250,7 @@ class RunFolder:
 
 def _parsed(line: str) -> Any:
     with contextlib.suppress(ValueError):
-        return json.loads(line)
+        return untrusted.parse(line)
     return None
 
 

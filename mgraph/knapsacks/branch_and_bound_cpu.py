@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import OutOfMemoryError
@@ -178,6 +178,7 @@ def solve(
     state["best"] = profit
     collect_at = COLLECT_AT
     while (ended := explore(items, memory, by_bound, STEPS, state)) != DONE:
+        stopping.check()
         if collect and state["waiting"] > collect_at:
             _collect(memory, state)
             collect_at = max(COLLECT_AT, 2 * int(state["waiting"]))

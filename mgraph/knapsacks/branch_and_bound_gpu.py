@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, resident_blocks
 from mgraph.errors import OutOfMemoryError
@@ -29,6 +30,7 @@ FIRST_ROOM = 1 << 22  # nodes
 COLLECT_AT = 1 << 20  # nodes in the heap
 MOST_NODES = (1 << 32) - (1 << 20)
 TABLE = 1 << 24  # places, a power of two
+LAUNCH_SECONDS = 0.25  # then it is asked whether the solution is still wanted
 STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("looked", "u8"),
                   ("best_parent", "u4"), ("best_step", "u4"), ("ended", "u4"),
                   ("lock", "u4"), ("takers", "u4"), ("unused", "u4")])  # fmt: skip
@@ -141,11 +143,13 @@ class Search:
 
         keys, at = self._heap.items()
         at = at.astype(np.int64)
+        stopping.check()  # millions of nodes take a second
         profit, weight, bound, last = self._nodes[at].T
         alive = cupy.flatnonzero(bound > int(self.state["best"][0]))
         columns = (column[alive] for column in (last >> 33, weight, profit, at))
         alive = alive[undominated(cupy, *columns)]
         alive = alive[cupy.argsort(keys[alive])]
+        stopping.check()
         self._heap.refill(keys[alive], at[alive].astype(np.uint32))
         self._table[:] = 0  # it may remember one of equal nodes that is gone, not the one left
         self.state["pending"] = alive.size
@@ -192,8 +196,11 @@ def solve(
 ) -> Found:
     """As ``branch_and_bound_cpu.solve``; OutOfMemoryError where the device has no room."""
     search = Search(problem, by_bound)
-    most_pending = COLLECT_AT
-    while (ended := search.run(deadline - time.monotonic(), most_pending)) not in (DONE, STOPPED):
+    most_pending, ended = COLLECT_AT, GOING
+    while ended != DONE and not (ended == STOPPED and time.monotonic() >= deadline):
+        stopping.check()
+        seconds = min(deadline - time.monotonic(), LAUNCH_SECONDS)
+        ended = search.run(seconds, most_pending)
         if ended == HEAP_FULL:
             left = search.collect() if collect else int(search.state["pending"][0])
             most_pending = max(COLLECT_AT, 2 * left)

@@ -14,6 +14,7 @@ import time
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.problem import KnapsackProblem
@@ -37,6 +38,7 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STA
     for level, item in enumerate(levels.turns.tolist(), 1):
         if bound <= best or time.monotonic() >= deadline:
             break
+        stopping.check()
         sign = -1 if item < problem.split else 1
         old = profit.size
         profit = np.concatenate([profit, profit + sign * problem.profit[item]])
@@ -48,6 +50,7 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STA
             best, best_level = int(completed.profit[first]), level
             place, flipped = first % old, first >= old
         kept = np.flatnonzero(completed.bound > best)
+        stopping.check()
         kept = kept[np.lexsort((-profit[kept], weight[kept]))]
         most_before = np.maximum.accumulate(profit[kept])
         kept = kept[np.concatenate([[True], profit[kept][1:] > most_before[:-1]])[: kept.size]]

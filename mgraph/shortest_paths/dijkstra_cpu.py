@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 
@@ -33,18 +33,24 @@ def run(
     n, whole = distance.size, distance.dtype.kind == "i"
     near = min(cutoff, distance.dtype.type(_MOST_SMALL)) if whole else cutoff
     heap = heap_cpu.new(n, small=whole or distance.itemsize == 4)
-    settled = int(_run(*search, near, near < cutoff, heap))
+    stop = stopping.word()
+    settled = int(_run(*search, near, near < cutoff, heap, stop))
     if settled < 0:  # integers of 64 bits are seldom that large
         distance.fill(infinity)
-        settled = int(_run(*search, cutoff, False, heap_cpu.new(n, small=False)))
+        settled = int(_run(*search, cutoff, False, heap_cpu.new(n, small=False), stop))
+    stopping.check()
     return settled
 
 
 @compiled
 def _run(
-    indptr, indices, weights, distance, keys, sources, targets, first_target, cutoff, give_up, heap
+    indptr, indices, weights, distance, keys, sources, targets, first_target, cutoff, give_up, heap,
+    stop,
 ):  # fmt: skip
-    """The vertices settled, or -1 if it is to ``give_up`` at a length beyond ``cutoff``."""
+    """The vertices settled, or -1 if it is to ``give_up`` at a length beyond ``cutoff``.
+
+    stop: ends early once its first element is not 0.
+    """
     size = np.int64(0)
     for s in sources:
         if distance[s] != 0:
@@ -61,7 +67,7 @@ def _run(
     if first_target:
         left = min(left, np.int64(1))
     found, bound, settled = False, cutoff, np.int64(0)
-    while size > 0:
+    while size > 0 and not stop[0]:
         then, u = pop(heap, size)
         size -= 1
         if then != keys[u]:

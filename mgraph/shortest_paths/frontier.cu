@@ -10,6 +10,7 @@
 
 #include "mgraph/grid_barrier.cuh"
 #include "mgraph/path_length.cuh"
+#include "mgraph/stop_watch.cuh"
 
 using namespace mgraph;
 using u8 = unsigned char;
@@ -56,12 +57,16 @@ __device__ bool settled(const key_t* distance, const int* targets, int count, bo
 }  // namespace
 
 // waiting, frontier: n flags; the sources wait at distance 0. tails: by arc, the arcs' beginnings.
-// least: three keys, no_key. arrived: 0.
+// least: three keys, no_key. arrived: 0. stop: not 0: end early. stopped_at: the round of that, first
+// the largest number.
 extern "C" __global__ void __launch_bounds__(1024, 1) frontier_search(
     const long long* indptr, const int* indices, const weight_t* weights, const int* tails,
     long long n, long long m, key_t* distance, u8* waiting, u8* frontier, const int* targets,
     int target_count, int first_target, key_t cutoff, weight_t least_weight, key_t* least,
-    unsigned long long* arrived, unsigned long long* rounds) {
+    unsigned long long* arrived, unsigned long long* rounds, const unsigned* stop,
+    unsigned long long* stopped_at) {
+  __shared__ stop_watch watch;
+  if (threadIdx.x == 0) watch = {stop, 0, false};
   const search it{indices, weights, distance, waiting, cutoff};
   grid_barrier barrier{arrived, 0};
   const long long stride = (long long)gridDim.x * blockDim.x;
@@ -72,7 +77,9 @@ extern "C" __global__ void __launch_bounds__(1024, 1) frontier_search(
       if (fresh(&waiting[v])) nearest = min(nearest, fresh(&distance[v]));
     }
     take_minimum(nearest, &least[round % 3]);
+    if (mine == 0 && watch.stopped()) *stopped_at = round;
     barrier.wait();
+    if (fresh(stopped_at) <= round) return;  // what is written later is larger
     nearest = fresh(&least[round % 3]);
     if (mine == 0) {
       least[(round + 1) % 3] = no_key;

@@ -11,8 +11,11 @@ Cost: O(n) or O(m) a round; at most one round a vertex, and where w_min is 0 one
 the longest chain of weight 0 on the way.
 """
 
+from typing import Any
+
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 
 
@@ -25,11 +28,14 @@ def _relax(distance, waiting, d, v, weight, cutoff):
 
 
 @compiled
-def run(
+def _run(
     indptr, indices, weights, distance, sources, targets, first_target, cutoff, infinity,
-    least_weight, by_arc,
+    least_weight, by_arc, stop,
 ):  # fmt: skip
-    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early."""
+    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early.
+
+    stop: ends early, too, once its first element is not 0.
+    """
     n = distance.size
     waiting, frontier = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     for s in sources:
@@ -40,7 +46,7 @@ def run(
         for u in range(n):
             tails[indptr[u] : indptr[u + 1]] = u
     rounds = np.int64(0)
-    while True:
+    while not stop[0]:
         least = infinity
         for v in range(n):
             if waiting[v]:
@@ -71,6 +77,20 @@ def run(
         else:
             for u in range(n):
                 if frontier[u]:
+                    if stop[0]:
+                        break
                     for arc in range(indptr[u], indptr[u + 1]):
                         _relax(distance, waiting, distance[u], indices[arc], weights[arc], cutoff)
         rounds += 1
+    return rounds
+
+
+def run(*search: Any) -> int:
+    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early.
+
+    search: indptr, indices, weights, distance, sources, targets, whether the first of them is
+    enough, cutoff, infinity, the least weight, and whether arcs are passed over, else vertices.
+    """
+    rounds = int(_run(*search, stopping.word()))
+    stopping.check()
+    return rounds

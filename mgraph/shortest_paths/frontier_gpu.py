@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import csr_gpu
+from mgraph.core import csr_gpu, stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
@@ -59,6 +59,7 @@ class Searcher:
         self.waiting[seeds] = 1
         least = cupy.full(3, np.iinfo(key).max, key)
         arrived, rounds = cupy.zeros(1, np.uint64), cupy.zeros(1, np.uint64)
+        stopped_at = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
         kernel = KERNELS.kernel(
             "frontier_search", **length_defines(*types), MGRAPH_BY_ARC=int(self.by_arc)
         )
@@ -70,7 +71,7 @@ class Searcher:
                 0 if self.tails is None else self.tails, np.int64(graph.n), np.int64(graph.m),
                 distance, self.waiting, self.frontier, targets, np.int32(targets.size),
                 np.int32(first_target), np.array(cutoff, self.length).view(key)[()], least_weight,
-                least, arrived, rounds,
+                least, arrived, rounds, stopping_gpu.word(), stopped_at,
             ),
         )  # fmt: skip
         return rounds

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths import trace as traces
@@ -29,11 +29,11 @@ MANY = 10_000  # vertices of a frontier, the paper's number
 
 
 @compiled
-def _only_current(heap, size, keys):
+def _only_current(heap, size, keys, stop):
     """Drop the entries of vertices that have come nearer since. Returns how many are left."""
     kept = np.int64(0)
     all_keys, all_vertices = np.empty(size, np.int64), np.empty(size, np.int64)
-    while size > 0:
+    while size > 0 and not stop[0]:
         key, v = pop(heap, size)
         size -= 1
         if key == keys[v]:
@@ -56,12 +56,12 @@ def _iterate(search, keys, heap, state, many, targets, first_target, cutoff, inf
         x4 = x3
     else:
         if size + x3 > room(heap):
-            size = _only_current(heap, size, keys)
+            size = _only_current(heap, size, keys, search.stop)
         for i in range(x3):
             v = search.updated[i]
             push(heap, size, keys[v], v)
             size += 1
-        while size > 0 and x4 < many:
+        while size > 0 and x4 < many and not search.stop[0]:
             key, v = pop(heap, size)
             size -= 1
             if key == keys[v]:
@@ -78,7 +78,9 @@ def _iterate(search, keys, heap, state, many, targets, first_target, cutoff, inf
 
 @compiled
 def _run(search, keys, heap, state, many, targets, first_target, cutoff, infinity, row):
-    while _iterate(search, keys, heap, state, many, targets, first_target, cutoff, infinity, row):
+    while not search.stop[0] and _iterate(
+        search, keys, heap, state, many, targets, first_target, cutoff, infinity, row
+    ):
         pass
 
 
@@ -110,3 +112,4 @@ def run(
     """Search to the end, or until the targets (int64, perhaps none) are settled."""
     row = np.zeros(traces.COLUMNS)
     _run(search, *_begun(search, sources), many, targets, first_target, cutoff, infinity, row)
+    stopping.check()

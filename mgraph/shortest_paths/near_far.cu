@@ -279,7 +279,9 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
     // of each block's heap, if there are heaps
     word_t* heap_keys, u32* heap_values, heap_word* heap_words, heap_counts* heap_counts_, u32 places,
     // what happened
-    double* trace, int trace_rows, u64* iterations) {
+    double* trace, int trace_rows, u64* iterations,
+    // not 0: end early, all searches
+    const u32* stop) {
   extern __shared__ local_list local[];
   __shared__ block_state state;
   u16* const tables = (u16*)(local + 2);
@@ -314,6 +316,7 @@ extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
   it.lane = threadIdx.x & 31;
   it.warp = threadIdx.x / 32;
   it.round = 0;
+  if (threadIdx.x == 0) state.watch = {stop, 0, false};
   for (int search = group; search < searches; search += gridDim.x / blocks) {
     it.trace = blockIdx.x == 0 && search == 0 ? trace : nullptr;
     it.trace_rows = trace_rows;

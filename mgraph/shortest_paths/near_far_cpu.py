@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 
@@ -31,7 +32,10 @@ class Far(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The arrays of one search. ``stamp[v]``: the last iteration that updated v."""
+    """The arrays of one search. ``stamp[v]``: the last iteration that updated v.
+
+    stop: of one element, not 0 when the search is to end early.
+    """
 
     indptr: Any
     indices: Any
@@ -41,6 +45,7 @@ class Search(NamedTuple):
     frontier: Any
     updated: Any
     far: Far
+    stop: Any
 
 
 def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partitions: int) -> Search:
@@ -58,7 +63,8 @@ def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partition
         np.empty(n, np.int64),
         np.empty(n, np.int64),
     )
-    return Search(indptr, indices, weights, distance, stamp, frontier, updated, far)
+    lists = stamp, frontier, updated, far
+    return Search(indptr, indices, weights, distance, *lists, stopping.word())
 
 
 @compiled
@@ -107,6 +113,8 @@ def advance_and_filter(search, x1, iteration, cutoff):
     """Relax the arcs of the frontier. Returns X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
     for i in range(x1):
+        if search.stop[0]:
+            break
         u = search.frontier[i]
         so_far = search.distance[u]
         for arc in range(search.indptr[u], search.indptr[u + 1]):
@@ -136,7 +144,7 @@ def nearest_far(search, p, infinity):
     """The least distance in partition p; ``infinity`` if it is empty."""
     least = infinity
     v = search.far.head[p]
-    while v != NOWHERE:
+    while v != NOWHERE and not search.stop[0]:
         least = min(least, search.distance[v])
         v = search.far.next[v]
     return least
@@ -156,6 +164,8 @@ def _bisect_frontier(search, x3, threshold):
     """Updated vertices up to the threshold become the frontier, the others far. Returns X4."""
     x4 = np.int64(0)
     for i in range(x3):
+        if search.stop[0]:
+            break
         v = search.updated[i]
         if search.distance[v] <= threshold:
             if search.far.partition[v] != NOWHERE:
@@ -172,7 +182,7 @@ def _bisect_far_queue(search, threshold):
     """Move the far vertices up to the threshold to the frontier. Returns its size."""
     x1 = np.int64(0)
     v = search.far.head[0]
-    while v != NOWHERE:
+    while v != NOWHERE and not search.stop[0]:
         after = search.far.next[v]
         if search.distance[v] <= threshold:
             far_remove(search.far, v)
@@ -224,9 +234,12 @@ def run(
     """Near-far to the end, or until the targets (int64, perhaps none) are settled."""
     state, row = _begun(search, sources, delta), np.zeros(traces.COLUMNS)
     _run(search, state, delta, targets, first_target, cutoff, infinity, row)
+    stopping.check()
 
 
 @compiled
 def _run(search, state, delta, targets, first_target, cutoff, infinity, row):
-    while _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
+    while not search.stop[0] and _iterate(
+        search, state, delta, targets, first_target, cutoff, infinity, row
+    ):
         pass

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
@@ -30,7 +31,7 @@ SLOTS = 2 * NEAR_SLOTS + FAR_SLOTS
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
 # As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
-PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 29, (25, 26)
+PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 30, (25, 26)
 CHUNKS = 512
 
 
@@ -234,7 +235,7 @@ class Searcher:
                 np.float64(quantum), np.int32(hops),
                 np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
                 self.notes, *self.heap_memory, 0 if trace is None else trace,
-                np.int32(trace_rows), iterations,
+                np.int32(trace_rows), iterations, stopping_gpu.word(),
             ),
             shared_mem=self.shared_bytes,
         )  # fmt: skip

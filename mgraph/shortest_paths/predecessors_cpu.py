@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 
 
@@ -22,19 +23,26 @@ def run(
     predecessor: Any,
 ) -> None:  # fmt: skip
     """Fill ``predecessor`` (int32 or int64, (n,)); -1 for sources and unreached vertices."""
-    left = _take_nearer(indptr, indices, weights, distance, infinity, predecessor)
+    stop = stopping.word()
+    left = _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop)
+    stopping.check()
     if left > len(sources):
-        tails, heads = _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor)
+        tails, heads = _arcs_of_no_length(
+            indptr, indices, weights, distance, infinity, predecessor, stop
+        )
+        stopping.check()
         follow(tails, heads, sources, predecessor)
 
 
 @compiled
-def _take_nearer(indptr, indices, weights, distance, infinity, predecessor):
+def _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop):
     """From tight arcs that lead farther away; returns the reached vertices left without."""
     predecessor[:] = -1
     n = distance.size
     left = np.int64(0)
     for u in range(n):
+        if stop[0]:
+            break
         if distance[u] == infinity:
             continue
         left += 1
@@ -53,10 +61,12 @@ def _take_nearer(indptr, indices, weights, distance, infinity, predecessor):
 
 
 @compiled
-def _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor):
+def _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor, stop):
     """The tight arcs to vertices without predecessor, as two arrays."""
     tails, heads = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
     for u in range(distance.size):
+        if stop[0]:
+            break
         if distance[u] == infinity:
             continue
         for arc in range(indptr[u], indptr[u + 1]):
@@ -74,11 +84,12 @@ def follow(tails: Any, heads: Any, sources: Any, predecessor: Any) -> None:
     the sources and the vertices that have one.
     """
     order = np.argsort(tails, kind="stable")
-    _follow(tails[order], heads[order], sources, predecessor)
+    _follow(tails[order], heads[order], sources, predecessor, stopping.word())
+    stopping.check()
 
 
 @compiled
-def _follow(tails, heads, sources, predecessor):
+def _follow(tails, heads, sources, predecessor, stop):
     level = np.where(predecessor >= 0, 0, -1)
     for s in sources:
         level[s] = 0
@@ -89,7 +100,7 @@ def _follow(tails, heads, sources, predecessor):
             queue[waiting] = tails[i]
             waiting += 1
     done = np.int64(0)
-    while done < waiting:
+    while done < waiting and not stop[0]:
         u = queue[done]
         done += 1
         for i in range(np.searchsorted(tails, u), tails.size):

@@ -38,6 +38,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import gauges, stopping
 from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
@@ -311,13 +312,15 @@ def run(
 ) -> None:  # fmt: skip
     """The search to its end, or until the targets (int64, perhaps none) are settled."""
     control.numbers[_X1] = begin(search, sources)
-    row = np.zeros(traces.COLUMNS)
-    _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row)
+    row = np.zeros(traces.COLUMNS)  # the last iteration's, X2 its arcs
+    with gauges.showing(set_point=set_point, parallelism=lambda: float(row[1])):
+        _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row)
+    stopping.check()
 
 
 @compiled
 def _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row):
-    while _iterate(
+    while not search.stop[0] and _iterate(
         search, control, set_point, targets, first_target, cutoff, infinity, quantum, row
     ):
         pass

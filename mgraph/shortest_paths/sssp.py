@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core import stopping
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
@@ -197,12 +198,13 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     if weights is None:
         weights = np.broadcast_to(np.array(1, asked.dtype), graph.m)
     shape = (len(asked.sources), graph.n)
-    distance = np.full(shape, infinity, asked.dtype)
+    distance = np.empty(shape, asked.dtype)
     predecessor = np.empty(shape, graph.indices.dtype) if how.predecessors else None
     search = _cpu_method(asked, how, weights)
     rows = []
 
     def one(i: int) -> None:
+        distance[i] = infinity
         rows.append(search(distance[i], asked.sources[i], how.trace))
         if asked.targets.size:
             found = distance[i][asked.targets]
@@ -220,10 +222,11 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     threads = min(len(searches), how.together or len(os.sched_getaffinity(0)))
     if threads == 1:
         for i in searches:
+            stopping.check()
             one(i)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(one, searches))
+            list(pool.map(stopping.handed_on(one), searches))
     return finished(asked, distance, predecessor, rows[0] if how.trace else None, how.method, "cpu")
 
 

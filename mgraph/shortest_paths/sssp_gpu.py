@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import csr_gpu
+from mgraph.core import csr_gpu, gauges, stopping, stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.core.room import room_for
 from mgraph.cuda.energy import EnergyMeter
@@ -57,6 +57,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
             distance = _near_far_within(asked, graph, how.power_limit, how.together)
         else:
             distance, rows = _near_far(asked, graph, how)
+        stopping_gpu.finished()
         if asked.targets.size:
             key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
             found = key[:, cupy.asarray(asked.targets)]
@@ -67,6 +68,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         predecessor = cupy.empty(distance.shape, np.int32)
         finder = predecessors_gpu.Finder(graph, asked.dtype)
         for i, sources in enumerate(asked.sources):
+            stopping.check()
             finder.run(distance[i], sources, predecessor[i])
         predecessor = predecessor.astype(graph.indices.dtype, copy=False)
     return distance, predecessor, rows
@@ -79,6 +81,7 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
     distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
     targets = cupy.asarray(asked.targets, np.int32)
     for i, sources in enumerate(asked.sources):
+        stopping.check()
         searcher.run(
             sources,
             distance[i],
@@ -103,18 +106,21 @@ def _near_far_within(
     done = 0
     with EnergyMeter() as meter:
         while done < searches:
+            stopping.check()
             here = slice(done, done + governor.rounds * searcher.groups)
-            searcher.run(
-                asked.sources[here],
-                mean_weight=asked.mean_weight,
-                cutoff=asked.cutoff,
-                set_point=governor.factor * searcher.default_set_point,
-                targets=asked.targets if asked.targets.size else None,
-                first_target=asked.first_target,
-                distance=distance[here],
-            )
-            began = time.perf_counter()
-            cupy.cuda.Device().synchronize()
+            aim = governor.factor * searcher.default_set_point
+            with gauges.showing(set_point=aim):
+                searcher.run(
+                    asked.sources[here],
+                    mean_weight=asked.mean_weight,
+                    cutoff=asked.cutoff,
+                    set_point=aim,
+                    targets=asked.targets if asked.targets.size else None,
+                    first_target=asked.first_target,
+                    distance=distance[here],
+                )
+                began = time.perf_counter()
+                cupy.cuda.Device().synchronize()
             took = time.perf_counter() - began
             time.sleep(took * (1 / governor.busy - 1))
             done = here.stop
@@ -133,19 +139,25 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
         set_point = how.heap_threshold * max(asked.mean_degree, 1.0)
     heaps = how.method == "heap"
     searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together, heaps)
-    found = searcher.run(
-        asked.sources,
-        mean_weight=asked.mean_weight,
-        cutoff=asked.cutoff,
-        delta=delta,
-        set_point=set_point,
-        targets=asked.targets if asked.targets.size else None,
-        first_target=asked.first_target,
-        trace_rows=TRACE_ROWS if how.trace else 0,
-    )
+    shown = {}
+    if how.method == "self_tuning":
+        shown["set_point"] = float(set_point or searcher.default_set_point)
+    with gauges.showing(**shown):
+        found = searcher.run(
+            asked.sources,
+            mean_weight=asked.mean_weight,
+            cutoff=asked.cutoff,
+            delta=delta,
+            set_point=set_point,
+            targets=asked.targets if asked.targets.size else None,
+            first_target=asked.first_target,
+            trace_rows=TRACE_ROWS if how.trace else 0,
+        )
+        stopping_gpu.finished()
     if not how.trace:
         return found.distance, None
     count = int(found.iterations[0])
+    stopping.check()
     if count >= TRACE_ROWS:
         raise DeviceError(
             f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"

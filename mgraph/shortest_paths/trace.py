@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.errors import DatasetError
 from mgraph.io.folder import writing_file
 
@@ -34,6 +35,7 @@ def timed(step: Callable[[Any], bool]) -> Any:
     """The trace of a search that ``step(row)`` takes an iteration further, until it is False."""
     rows, row, more = [], np.zeros(COLUMNS), True
     while more:
+        stopping.check()
         began = time.perf_counter_ns()
         more = step(row)
         rows.append([*row, time.perf_counter_ns() - began])

@@ -15,29 +15,35 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
 def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend."""
-    edges, chosen = edge_ids(indptr, indices), []
+    edges, chosen, stop = edge_ids(indptr, indices), [], stopping.word()
     while indices.size:
-        candidate = _choose_lightest(indptr, indices, keys, edges)
+        candidate = _choose_lightest(indptr, indices, keys, edges, stop)
+        stopping.check()
         _remove_mirrored(candidate, indices)
         chosen.append(edges[candidate[candidate >= 0]])
-        colour = _propagate_colours(candidate, indices)
+        colour = _propagate_colours(candidate, indices, stop)
+        stopping.check()
         new_id = _rename(colour)
         arrays = indptr, indices, keys, edges
-        indptr, indices, keys, edges = _contract(*arrays, colour, new_id)
+        indptr, indices, keys, edges = _contract(*arrays, colour, new_id, stop)
+        stopping.check()
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
 
 
 @compiled
-def _choose_lightest(indptr, indices, keys, edges):
+def _choose_lightest(indptr, indices, keys, edges, stop):
     """Step 1: each vertex's lightest arc to another vertex, -1 where it has none."""
     candidate = np.full(indptr.size - 1, -1, np.int64)
     for v in range(candidate.size):
+        if stop[0]:
+            break
         best: Any = -1
         for arc in range(indptr[v], indptr[v + 1]):
             if indices[arc] != v and (
@@ -59,14 +65,14 @@ def _remove_mirrored(candidate, indices):
 
 
 @compiled
-def _propagate_colours(candidate, indices):
+def _propagate_colours(candidate, indices, stop):
     """Step 3: each vertex's root, by pointer jumping until nothing changes."""
     colour = np.arange(candidate.size)
     for v in range(candidate.size):
         if candidate[v] >= 0:
             colour[v] = indices[candidate[v]]
     changed = True
-    while changed:
+    while changed and not stop[0]:
         changed = False
         for v in range(colour.size):
             if colour[v] != colour[colour[v]]:
@@ -82,11 +88,13 @@ def _rename(colour: Any) -> Any:
 
 
 @compiled
-def _contract(indptr, indices, keys, edges, colour, new_id):
+def _contract(indptr, indices, keys, edges, colour, new_id, stop):
     """Step 5: the graph of the roots, with the arcs between different colours."""
     roots = new_id[-1] + (colour[-1] == colour.size - 1)
     new_indptr = np.zeros(roots + 1, np.int64)
     for v in range(colour.size):
+        if stop[0]:
+            break
         for arc in range(indptr[v], indptr[v + 1]):
             if colour[v] != colour[indices[arc]]:
                 new_indptr[new_id[colour[v]] + 1] += 1
@@ -95,6 +103,8 @@ def _contract(indptr, indices, keys, edges, colour, new_id):
     new_indices = np.empty(m, indices.dtype)
     new_keys, new_edges = np.empty(m, keys.dtype), np.empty(m, np.int64)
     for v in range(colour.size):
+        if stop[0]:  # what was counted may be too little room
+            break
         for arc in range(indptr[v], indptr[v + 1]):
             if colour[v] != colour[indices[arc]]:
                 at = cursor[new_id[colour[v]]]

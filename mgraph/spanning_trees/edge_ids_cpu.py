@@ -8,18 +8,27 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 
 
-@compiled
-def edge_ids(indptr, indices):
+def edge_ids(indptr: Any, indices: Any) -> np.ndarray:
     """Each arc's edge; int64, ``(m,)``, -1 for self-loops. Of a symmetric graph whose rows ascend.
 
     Cost: O(n + m).
     """
+    ids: np.ndarray = _edge_ids(indptr, indices, stopping.word())
+    stopping.check()
+    return ids
+
+
+@compiled
+def _edge_ids(indptr, indices, stop):
     ids = np.empty(indices.size, np.int64)
     back = indptr[:-1].copy()  # of each vertex the first arc that is not paired yet
     for u in range(indptr.size - 1):
+        if stop[0]:
+            break
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
             if v == u:

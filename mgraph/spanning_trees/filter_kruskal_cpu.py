@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.csr import row_pieces
 from mgraph.core.union_find_cpu import root
@@ -48,6 +49,7 @@ def run(
     chunks = [rows for *rows, _, _ in row_pieces(indptr, _CHUNK_ARCS)]
     met = int(_vertices_met(indptr, indices) if edges else np.count_nonzero(np.diff(indptr)))
     random = np.random.default_rng(1)
+    collect, flatten = stopping.handed_on(_collect), stopping.handed_on(_flatten)
     low, most = -1, int(np.iinfo(keys.dtype).max)
     with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
         while low < most:
@@ -55,12 +57,14 @@ def run(
             high = _bound(indptr, indices, keys, parent, low, left, met - found, random)
             band = keys.dtype.type(low + 1), keys.dtype.type(high)
             tasks = [
-                pool.submit(_collect, indptr, indices, keys, parent, *band, *chunk)
+                pool.submit(collect, indptr, indices, keys, parent, *band, *chunk)
                 for chunk in chunks
             ]
             tails, arcs = map(np.concatenate, zip(*(task.result() for task in tasks), strict=True))
-            found = int(_unite(parent, tails, indices, arcs, _order(keys[arcs]), chosen, found))
-            for task in [pool.submit(_flatten, parent, *chunk) for chunk in chunks]:
+            order = _order(keys[arcs])
+            for piece in stopping.pieces(order.size):
+                found = int(_unite(parent, tails, indices, arcs, order[piece], chosen, found))
+            for task in [pool.submit(flatten, parent, *chunk) for chunk in chunks]:
                 task.result()
             low = high
     return np.sort(chosen[:found])

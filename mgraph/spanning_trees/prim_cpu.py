@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import UsageError
@@ -30,13 +30,15 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     ends = np.repeat(np.arange(degrees.size, dtype=indices.dtype), degrees)
     chosen = np.empty(degrees.size, np.int64)
     heap = heap_cpu.new(degrees.size, small=True)
-    count = _run(indptr, indices, small, edge_ids(indptr, indices), ends, chosen, heap)
+    ids, stop = edge_ids(indptr, indices), stopping.word()
+    count = _run(indptr, indices, small, ids, ends, chosen, heap, stop)
+    stopping.check()
     return np.sort(chosen[:count])
 
 
 @compiled
-def _run(indptr, indices, keys, edges, tails, chosen, heap):
-    """Fill ``chosen``; returns how many. tails: each arc's source."""
+def _run(indptr, indices, keys, edges, tails, chosen, heap, stop):
+    """Fill ``chosen``; returns how many. tails: each arc's source. stop: see ``stopping.word``."""
     n = indptr.size - 1
     inside = np.zeros(n, np.bool_)
     count = size = np.int64(0)
@@ -45,7 +47,7 @@ def _run(indptr, indices, keys, edges, tails, chosen, heap):
             continue
         inside[start] = True
         vertex = np.int64(start)
-        while True:
+        while not stop[0]:
             begin, end = indptr[vertex], indptr[vertex + 1]
             while size + end - begin > room(heap):
                 heap = grown(heap)
@@ -54,7 +56,7 @@ def _run(indptr, indices, keys, edges, tails, chosen, heap):
                     push(heap, size, keys[arc], edges[arc])
                     size += 1
             found = False
-            while size > 0 and not found:
+            while size > 0 and not found and not stop[0]:
                 _, edge = pop(heap, size)
                 size -= 1
                 u, v = np.int64(tails[edge]), np.int64(indices[edge])

@@ -8,24 +8,31 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
 def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     """The forest's edges by id, int64, ascending."""
-    chosen = _run(indptr, indices, keys, edge_ids(indptr, indices))
+    chosen = _run(indptr, indices, keys, edge_ids(indptr, indices), stopping.word())
+    stopping.check()
     return np.sort(chosen[chosen >= 0])
 
 
 @compiled
-def _run(indptr, indices, keys, edges):
-    """For each vertex the edge by which it came in, -1 for each component's first."""
+def _run(indptr, indices, keys, edges, stop):
+    """For each vertex the edge by which it came in, -1 for each component's first.
+
+    stop: ends early once its first element is not 0.
+    """
     n = indptr.size - 1
     inside = np.zeros(n, np.bool_)
     through = np.full(n, -1, np.int64)  # the lightest edge from the tree to a vertex, and its key
     key = np.zeros(n, keys.dtype)
     for _ in range(n):
+        if stop[0]:
+            break
         nearest = -1
         for v in range(n):
             if inside[v]:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_cpu, heap_cpu
+from mgraph.core import csr_cpu, heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
@@ -64,18 +64,20 @@ class Part(NamedTuple):
 
 
 @compiled
-def _turn(indptr, indices, reduced, terminal, root, active, most, radius, inside, touched, heap):
+def _turn(
+    indptr, indices, reduced, terminal, root, active, most, radius, inside, touched, heap, stop_word
+):
     """Grow a terminal's set until it is done or more than ``most`` arcs lead into it.
 
     radius, inside: the largest integer and False for all vertices, before and after. touched: room
-    for n vertices. Returns by how much the bound rises, whether the terminal is done, the arcs into
-    the set, and the heap.
+    for n vertices. stop_word: ends early once its first element is not 0. Returns by how much the
+    bound rises, whether the terminal is done, the arcs into the set, and the heap.
     """
     far = radius[terminal]
     radius[terminal], touched[0], count = 0, terminal, np.int64(1)
     push(heap, 0, np.int64(0), terminal)
     size, now, into, done = np.int64(1), np.int64(0), np.int64(0), False
-    while size:
+    while size and not stop_word[0]:
         key, y = pop(heap, size)
         size -= 1
         if key != radius[y]:
@@ -130,20 +132,21 @@ def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: Deadline
     active = np.zeros(n, np.bool_)
     active[terminals] = True
     active[root] = False
-    total = 0
+    total, stop_word = 0, stopping.word()
     queue = [(int(indptr[t + 1] - indptr[t]), t) for t in terminals.tolist() if t != root]
     heapq.heapify(queue)
     while queue and not deadline.over:
         into, t = heapq.heappop(queue)
         most = max(into, int(SLACK * queue[0][0])) if queue else _FAR
         rise, done, into, heap = _turn(
-            indptr, indices, reduced, t, root, active, most, *labels, heap
+            indptr, indices, reduced, t, root, active, most, *labels, heap, stop_word
         )
         total += rise
         if done:
             active[t] = False
         else:
             heapq.heappush(queue, (into, t))
+    stopping.check()
     bound = total if weights.dtype.kind == "i" else _rounded_down(total) / scale
     return Ascent(bound, total, reduced, scale, not queue)
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import grown, pop, push, room
@@ -33,10 +34,11 @@ _1 = np.uint64(1)
 
 
 @compiled
-def _spread(indptr, indices, weights, tree, regions, heap, farthest):
+def _spread(indptr, indices, weights, tree, regions, heap, farthest, stop_word):
     """Label the vertices within ``farthest`` of the tree, whose groups are its positions.
 
-    Returns the labelled vertices by group, where each group's begin, and the heap, empty.
+    Returns the labelled vertices by group, where each group's begin, and the heap, empty; ends
+    early, with all that half done, once the first element of ``stop_word`` is not 0.
     """
     distance, keys, group, via, tail, final = regions
     size = tree.vertex.size
@@ -45,7 +47,7 @@ def _spread(indptr, indices, weights, tree, regions, heap, farthest):
         distance[x], group[x], via[x] = 0, at, -1
     start = np.zeros(size + 1, np.int64)
     order = [np.int64(0) for _ in range(0)]
-    while size > 0:
+    while size > 0 and not stop_word[0]:
         key, u = pop(heap, size)
         size -= 1
         if key != keys[u] or final[u]:
@@ -133,7 +135,7 @@ def _regrow(indptr, indices, weights, regions, cells, start, parent, heap, limit
 
 
 class Eliminator:
-    """Key-vertex elimination on a graph, for one tree at a time."""
+    """Key-vertex elimination on a graph, for one tree at a time; of no use once stopped."""
 
     def __init__(self, csr: tuple[Any, Any, Any]) -> None:
         """Allocate the labels. csr: indptr, indices and weights, all above 0."""
@@ -169,7 +171,9 @@ class Eliminator:
         np.add.at(cost, upper, loose.length)
         dearest = cost[keys].max()
         half = kind.type(dearest / 2)
-        cells, start, heap = _spread(*csr, tree, regions, seeded(heap, tree.vertex), half)
+        seeds, stop_word = seeded(heap, tree.vertex), stopping.word()
+        cells, start, heap = _spread(*csr, tree, regions, seeds, half, stop_word)
+        stopping.check()
         known = _crossings(*csr, regions, cells, start, dearest)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():
@@ -184,7 +188,7 @@ class Eliminator:
             limit = cost[at] * (1 - LEAST_GAIN) if kind.kind == "f" else cost[at]
             taken, had, heap, size = _regrow(*csr, regions, cells, start, parent, heap, limit)
             joined, labelled, (heap, arc_heap) = join(
-                *csr, regions, (heap, arc_heap), size, parent, parts.size, known, limit
+                *csr, regions, (heap, arc_heap), size, parent, parts.size, known, limit, stop_word
             )
             if joined.size == parts.size:
                 better = self._joined(tree, removed, joined)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.core.union_find_cpu import root
@@ -86,12 +86,13 @@ def _next(known, at, parent):
 
 
 @compiled
-def join(indptr, indices, weights, regions, heaps, size, parent, left, known, limit):
+def join(indptr, indices, weights, regions, heaps, size, parent, left, known, limit, stop_word):
     """Grow regions until the arcs are known whose ways across join the groups at least cost.
 
     heaps: one of vertices, from whose ``size`` entries the regions grow, and an empty one of arcs.
     parent: of each group, in a forest of those that are one already; -1 for one that is no more.
     left: the joins that are wanted. known: crossings between final vertices, in ascending order.
+    stop_word: ends early once its first element is not 0.
     Returns the arcs, fewer if they would cost ``limit`` or more, the vertices that got labels, and
     the heaps, empty.
     """
@@ -105,7 +106,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
     if at < known.arc.size:  # of these one waits at a time
         push(arc_heap, waiting, known.key[at], m)
         waiting += 1
-    while left:
+    while left and not stop_word[0]:
         radius, u = infinity, np.uint64(0)
         while size and radius == infinity:
             key, u = pop(vertex_heap, size)
@@ -238,6 +239,8 @@ def run(csr: tuple[Any, Any, Any], terminals: Any) -> Tree:
     heaps = seeded(vertex_heap, terminals), arc_heap
     none = Crossings(*(np.empty(0, np.int64) for _ in range(4)))
     limit = regions.distance[n]
-    joined, *_ = join(*csr, regions, heaps, k, np.arange(k), k - 1, none, limit)
+    forest, stop = np.arange(k), stopping.word()
+    joined, *_ = join(*csr, regions, heaps, k, forest, k - 1, none, limit, stop)
+    stopping.check()
     src, dst, _ = paths(*csr, regions, joined)
     return spanning_tree(csr, np.unique(np.concatenate([src, dst])), terminals)

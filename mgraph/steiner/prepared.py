@@ -8,8 +8,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from mgraph.core.graph import Graph
 from mgraph.errors import DisconnectedError, UsageError
@@ -68,10 +66,9 @@ class Prepared:
     @cached_property
     def _component(self) -> Any:
         """Of each vertex of the contracted graph."""
-        indptr, indices, _ = self.csr
-        shape = (self.graph.n, self.graph.n)
-        arcs = sparse.csr_matrix((np.ones(indices.size, np.int8), indices, indptr), shape)
-        return csgraph.connected_components(arcs, directed=False)[1]
+        from mgraph.steiner.components_cpu import components
+
+        return components(*self.csr[:2])
 
     @property
     def component(self) -> Any:

@@ -230,7 +230,8 @@ struct search : star_reach {
 
 // A team of groups takes one query after another, and its groups one loose path after another, in
 // their order; those that come after one with a replacement are passed over. Its first block exchanges
-// paths. labels: no_key and no flags; counts, boards: 0; of each group. answers: for the trees.
+// paths. labels: no_key and no flags; counts, boards: 0; of each group. answers: for the trees. stop:
+// not 0: the time of all queries is up.
 extern "C" __global__ void __launch_bounds__(512, 1)
         star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
                       int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
@@ -241,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                       u32* path_sizes, board<counters>* boards, label* labels,
                       int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
-                      path_step* steps, int capacity) {
+                      path_step* steps, int capacity, const u32* stop) {
   // What a block's threads share of it, they read where it stands: registers are scarce.
   __shared__ search it;
   __shared__ group everyone;
@@ -270,6 +271,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity};
     it.bucket = bucket;
     it.mean_degree = mean_degree;
+    it.watch = {stop, 0, false};
     it.path_size = path_sizes + index;
   }
   __syncthreads();
@@ -299,7 +301,8 @@ extern "C" __global__ void __launch_bounds__(512, 1)
       if (everyone.rank == 0) {
         if (!progress.over) tree.rank();
         if (threadIdx.x == 0) {
-          if (!progress.over && state->tried && nanoseconds() > progress.deadline) state->late = 1;
+          const bool up = nanoseconds() > progress.deadline || it.watch.stopped();
+          if (!progress.over && state->tried && up) state->late = 1;
           state->over = progress.over || state->late || !state->tried;
           progress.told.exchanging += progress.lap();
         }

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
@@ -137,6 +138,7 @@ class InTurn(ABC):
             deadline = query.until.within(query.time_left)
             while not query.complete and not deadline.over:
                 self._exchange_one(query, deadline)
+            stopping.check()
             if query.accepted:
                 query.tree = tree_cpu.in_order(query.tree)
 
@@ -201,10 +203,15 @@ def run(
     done: dict[int, Query | Apart] = {}
     ready: dict[int, Query | Apart] = {}
     for crew in [*crews, None]:
+        stopping.check()
         ticket = None if crew is None else start_centres(crew)
         started = search.start([query for query in ready.values() if isinstance(query, Query)])
         yield from done.items()
-        following = {} if crew is None else first_queries(crew, ticket)
+        try:
+            following = {} if crew is None else first_queries(crew, ticket)
+        except stopping.Stopped:
+            search.finish(started)  # so that nothing is on its way any more
+            raise
         search.finish(started)
         done, ready = ready, following
     yield from done.items()

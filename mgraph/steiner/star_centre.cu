@@ -63,6 +63,7 @@ struct centre_search : star_levels {
       for (int i = 0; i < 3; ++i) told->near[i] = told->arrived[i] = 0;
       told->touched = 0;
       told->best = 0;
+      told->stopped = watch.stopped();
       told->arrived[0] = count;
     }
     for (u32 i = blocks.thread(); i < count; i += blocks.threads()) {
@@ -75,8 +76,10 @@ struct centre_search : star_levels {
       last = level;
       if (seen.arrived[level % 3] == 0) return {-1, -1};
       advance(level, level + 1 < at_hub.levels);
+      if (blocks.leads() && watch.stopped()) told->stopped = 1;
       look();
       if (seen.best) return {level, int(~u32(seen.best))};
+      if (seen.stopped) return {-1, -1};
       if (level + 1 == at_hub.levels) {
         settle(at_hub.centre, level + 1);
         return at_hub;
@@ -184,15 +187,16 @@ extern "C" __global__ void star_hubs(const long long* indptr, const int* indices
 
 // state, listed, counts, boards: 0; of each group. sizes: of each terminal how many vertices its
 // path has; or -1 where there is no room for them; or, where no centre is, whether the first terminal
-// reaches it.
+// reaches it. stop: not 0: end early, whatever is there.
 extern "C" __global__ void __launch_bounds__(512, 1)
     star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
                 int tile, const query* queries, int query_count, u32* next_query,
                 const int* terminals, int words, const int* hubs, const near_hubs* within,
                 outcome* outcomes, int* sizes, path_step* pool, int blocks, u64* counts,
                 board<counters>* boards, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
-                key_t* near_key, u32 near_capacity, int* lists) {
+                key_t* near_key, u32 near_capacity, int* lists, const u32* stop) {
   __shared__ counters seen;
+  __shared__ stop_watch watch;
   __shared__ board<counters> board_here;
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
@@ -204,6 +208,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                     listed + index * ((vertices + 15) / 16),
                     blocks > 1 ? boards + index : &board_here,
                     seen,
+                    watch,
                     tile,
                     near_vertex + near_at,
                     near_arcs + near_at,
@@ -215,8 +220,9 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                     words},
                    hubs,
                    within};
+  if (threadIdx.x == 0) watch = {stop, 0, false};
   while (true) {
-    if (it.blocks.leads()) it.told->job = atomicAdd(next_query, 1u);
+    if (it.blocks.leads()) it.told->job = watch.stopped() ? ~0u : atomicAdd(next_query, 1u);
     it.look();
     const u32 at = seen.job;
     if (at >= query_count) return;

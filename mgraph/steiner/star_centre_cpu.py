@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre
@@ -82,10 +83,11 @@ def _commit(vertex, level, state):
 
 
 @compiled
-def _meet(indptr, indices, terminals, hubs, state, touched, full):
+def _meet(indptr, indices, terminals, hubs, state, touched, full, stop):
     """Search until a vertex is reached by all; returns it (or -1), the levels and how many touched.
 
-    touched: room for n vertices; those reached stand there in the order in which they were.
+    touched: room for n vertices; those reached stand there in the order in which they were. stop:
+    ends early, and leaves ``state`` as it is, once its first element is not 0.
     """
     count = np.int64(terminals.size)
     for i in range(count):
@@ -109,6 +111,8 @@ def _meet(indptr, indices, terminals, hubs, state, touched, full):
         following = np.empty(min(arcs, indptr.size - 1), np.int64)
         found = np.int64(0)
         for u in frontier:
+            if stop[0]:
+                break
             for arc in range(indptr[u], indptr[u + 1]):
                 v = indices[arc]
                 waits, grows = False, False
@@ -191,8 +195,13 @@ class CentreFinder:
         if terminals.size % 64:
             full[-1] = (1 << terminals.size % 64) - 1
         centre, levels, count = _meet(
-            *self.csr[:2], terminals, self.hubs, self.state, self.touched, full
+            *self.csr[:2], terminals, self.hubs, self.state, self.touched, full, stopping.word()
         )
+        try:
+            stopping.check()
+        except stopping.Stopped:
+            self.state = np.zeros((0, 3, 0), np.uint64)
+            raise
         tree, other = None, -1
         if levels < 0:
             seen = self.state[terminals]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
@@ -48,13 +48,14 @@ def _above(position, first, end):
 @compiled
 def _search(
     indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
-    touched,
+    touched, stop_word,
 ):  # fmt: skip
     """Search until a shortest path is known, if one is shorter than ``best``.
 
     labels, keys: the same memory, as lengths and as integers of the same order. Side 0 is the
     partition above, side 1 that below. Returns the length (or ``best``), the vertices at which such
-    paths meet, how many are touched, and the heaps with their sizes.
+    paths meet, how many are touched, and the heaps with their sizes. stop_word: it ends early, and
+    has found nothing, once the first element is not 0.
     """
     size, radius = np.zeros(2, np.int64), np.zeros(2, labels.dtype)
     seed = np.array([0, last])
@@ -69,6 +70,9 @@ def _search(
     met = [np.int64(0) for _ in range(0)]
     infinity = labels[labels.shape[0] - 1, 0]
     while (seed[0] < seeds_end[0] or size[0]) and (seed[1] < seeds_end[1] or size[1]):
+        if stop_word[0]:  # the labels are not yet such that a path could be followed
+            met.clear()
+            break
         side = 0 if waiting[0] <= waiting[1] else 1
         heap = heaps[side]
         if seed[side] < seeds_end[side]:
@@ -191,12 +195,12 @@ def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, 
 @compiled
 def _shortest_path(
     indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
-    touched, kind,
+    touched, kind, stop_word,
 ):  # fmt: skip
     """Search, follow the path that was found, and put all labels back."""
     length, met, count, heaps, size = _search(
         indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
-        touched,
+        touched, stop_word,
     )  # fmt: skip
     path, weight = np.empty(0, np.int64), kind[:0].copy()
     if len(met):
@@ -264,5 +268,7 @@ class Searcher(InTurn):
         path, weight, self.heaps = _shortest_path(
             *self.csr, labels, self.keys, tree.vertex, self.arcs_before, first, last,
             tree.end[last], labels.dtype.type(best), self.heaps, self.touched, self.kind,
+            stopping.word(),
         )  # fmt: skip
+        stopping.check()
         return path, weight

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
@@ -62,6 +63,7 @@ class Searcher(InTurn):
         bound = np.array(below).astype(length)
         most = bound - 1 if length.kind == "i" else np.nextafter(bound, length.type(0))
         search.run(above, distance, targets=targets, first_target=True, cutoff=most)
+        stopping_gpu.finished()  # else no path may be there to be walked
         path, size = cupy.empty(n * steps.itemsize, np.uint8), cupy.empty(1, np.int32)
         kernel = KERNELS.kernel("star_frontier_walk", **self.graph.defines(str(length)))
         arguments = (

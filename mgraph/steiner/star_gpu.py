@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import stopping, stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source
@@ -131,8 +132,14 @@ class Searcher:
         for query in ticket.queries:
             query.complete = True  # those without a loose path
         seconds = ticket.spent
-        for some, launched in ticket.launches:
-            seconds += self._read([ticket.queries[i] for i in some], *launched)
+        try:
+            for some, launched in ticket.launches:
+                seconds += self._read([ticket.queries[i] for i in some], *launched)
+        except stopping.Stopped:
+            for _, (launch, *_) in ticket.launches:
+                launch.done.synchronize()
+                launch.free = True
+            raise
         # Of all the time that it took, a query's share; the device's clock says what it was for.
         each = seconds / max(1, len(ticket.queries))
         for query in ticket.queries:
@@ -190,7 +197,7 @@ class Searcher:
                 at(2), at(5), counters, answers, np.uint64(room), counters + np.uint64(8),
                 np.int32(shape.blocks), np.int32(shape.groups), at(3),
                 at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels, *work.near,
-                work.lists, work.touched, *teams,
+                work.lists, work.touched, *teams, stopping_gpu.word(),
             ),
         )  # fmt: skip
         launch.mailbox.fetch(5, 6)
@@ -208,6 +215,8 @@ class Searcher:
     ) -> float:
         """Give the queries their trees. Returns seconds: the launch's, and those spent here."""
         launch.done.synchronize()
+        launch.free = launch.free or stopping.current()()
+        stopping.check()
         began, seconds = time.perf_counter(), launch.seconds
         told = outcomes.copy()
         used = int((told["start"] + told["size"]).max(initial=0))

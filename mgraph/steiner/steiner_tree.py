@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core import stopping
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.interrupts import interrupted_later
@@ -274,10 +275,10 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    pool = ThreadPoolExecutor(threads)
+    pool, answer = ThreadPoolExecutor(threads), stopping.handed_on(_answer)
     try:
         futures = {
-            pool.submit(_answer, ready, wanted[i], inside[i], query, how): i
+            pool.submit(answer, ready, wanted[i], inside[i], query, how): i
             for i, query in _unbroken(jobs, how.until)
         }
         for future in as_completed(futures):
@@ -330,6 +331,7 @@ def _answer(
         lower_bound = tree.weight.sum().item()
     if how.improve or how.bound:
         seconds = {**seconds, "improvement": time.perf_counter() - began}
+    stopping.check()  # what ended for that reason is no answer
     if ready.contraction is not None:
         tree = ready.contraction.expanded(tree, terminals)
     upper = tree.vertex[tree.parent[1:]]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import LEAST_GAIN
@@ -100,10 +101,11 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
 
 
 @compiled
-def _pass(indptr, indices, weights, tree, share):
+def _pass(indptr, indices, weights, tree, share, stop):
     """Try each candidate once; returns the edges of the tree that comes out, and how many came in.
 
-    share: of what is removed, below which what is added counts as cheaper.
+    share: of what is removed, below which what is added counts as cheaper. stop: ends early once
+    its first element is not 0.
     """
     n = indptr.size - 1
     parent, degree = np.full(n, _OUTSIDE), np.zeros(n, np.int64)
@@ -117,6 +119,8 @@ def _pass(indptr, indices, weights, tree, share):
     log = [(root, root, weight[root], root) for _ in range(0)]
     members = list(tree.vertex)
     for v in _candidates(indptr, indices, tree.vertex, degree):
+        if stop[0]:
+            break
         arcs = 0
         for arc in range(indptr[v], indptr[v + 1]):
             arcs += degree[indices[arc]] > 0
@@ -139,7 +143,8 @@ def _pass(indptr, indices, weights, tree, share):
 def improved(csr: tuple[Any, Any, Any], tree: Tree) -> Tree:
     """The tree after one pass over the vertices beside it; the same object if none comes in."""
     share = 1 - LEAST_GAIN if length_kind(csr[2]).kind == "f" else 1
-    src, dst, weight, inserted = _pass(*csr, tree, share)
+    src, dst, weight, inserted = _pass(*csr, tree, share, stopping.word())
+    stopping.check()
     if not inserted:
         return tree
     return tree_cpu.from_edges(src, dst, weight, tree.vertex[tree.terminal])

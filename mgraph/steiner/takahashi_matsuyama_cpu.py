@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu
+from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
@@ -29,10 +29,11 @@ def length_kind(weights: Any) -> np.dtype:
 
 
 @compiled
-def _grow(indptr, indices, weights, terminals, start, distance, keys, via, tail, heap):
+def _grow(indptr, indices, weights, terminals, start, distance, keys, via, tail, heap, stop_word):
     """The edges of the tree: src, dst and weight.
 
     via, tail: of a labelled vertex, the arc that its label came by, and that arc's first vertex.
+    stop_word: ends early once its first element is not 0.
     """
     wanted = np.zeros(distance.size, np.bool_)
     left = np.int64(0)
@@ -45,7 +46,7 @@ def _grow(indptr, indices, weights, terminals, start, distance, keys, via, tail,
     distance[start] = 0
     push(heap, 0, keys[start], start)
     size = np.int64(1)
-    while left and size:
+    while left and size and not stop_word[0]:
         key, u = pop(heap, size)
         size -= 1
         if key != keys[u]:
@@ -89,5 +90,7 @@ def run(csr: tuple[Any, Any, Any], terminals: Any, start: int) -> Tree:
     distance = np.full(n, infinity_of(kind), kind)
     labels = distance, distance.view(np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     heap = heap_cpu.new(n, small=False)
-    src, dst, weight = _grow(*csr, terminals, np.int64(start), *labels, heap)
+    begin = np.int64(start)
+    src, dst, weight = _grow(*csr, terminals, begin, *labels, heap, stopping.word())
+    stopping.check()
     return tree_cpu.from_edges(src, dst, weight, terminals)

@@ -13,15 +13,15 @@ from tests import emulator
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
 
-def made(model, blocks, threads, segment, dynamic, seed):
+def made(model, blocks, threads, segment, dynamic, seed, most=1 << 40, stop=0):
     """The endpoints, and the rounds."""
     ends = np.full((model.n - model.d) * model.d, -1, model.dtype)
     log = np.zeros((-(-(model.n - model.d) // segment) + 2, 5), np.uint64)
     arguments = (
         np.int64(model.n), np.uint64(model.threshold),
         *(np.uint32(word) for word in stream_key(model.seed)),
-        ends, np.uint64(segment), np.int32(dynamic), log, np.uint32(len(log)),
-        np.zeros(1, np.uint64),
+        ends, np.uint64(segment), np.int32(dynamic), np.uint64(most), log, np.uint32(len(log)),
+        np.zeros(1, np.uint64), np.array([stop], np.uint32), np.full(1, ~np.uint64(0)),
     )  # fmt: skip
     emulator.launch(
         cuppa_gpu.KERNELS,

@@ -9,4 +9,7 @@ __device__ __forceinline__ unsigned long long nanoseconds() {
   return now;
 }
 
+// The time in cycles of a multiprocessor, each of which has its own; read sooner than the other.
+__device__ __forceinline__ long long cycles() { return clock64(); }
+
 }  // namespace mgraph

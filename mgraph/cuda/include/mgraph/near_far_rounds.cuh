@@ -67,6 +67,7 @@ struct rounds : advance {
       atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
       atomicMax((long long*)&now[largest_column], (long long)s.largest);
       atomicMax((long long*)&now[fullest_column], (long long)(all - s.heap_size));
+      if (block == 0 && s.watch.stopped()) atomicAdd(&now[stopped_column], 1ULL);
     }
     if (block == 0 && lane < columns) {
       // The next round's, which were read two rounds ago.
@@ -162,7 +163,7 @@ struct rounds : advance {
     seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
     if (!near && !far) seen.least = c.threshold;  // it is the last round
     seen.largest = double_of(key_t(sum[largest_column])) * how.units_in_1;
-    bool stop = (!near && !far) || iteration >= how.most_iterations;
+    bool stop = (!near && !far) || iteration >= how.most_iterations || sum[stopped_column] > 0;
     if (asked.target_count > 0 && iteration > 0) {
       stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }

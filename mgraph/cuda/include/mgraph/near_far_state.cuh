@@ -4,6 +4,7 @@
 #include "mgraph/grid_barrier.cuh"
 #include "mgraph/path_length.cuh"
 #include "mgraph/self_tuning.cuh"
+#include "mgraph/stop_watch.cuh"
 
 namespace mgraph {
 
@@ -40,6 +41,7 @@ enum column {
   least_far_column,
   largest_column,                            // maxima: of keys updated; of a block's far entries
   fullest_column,
+  stopped_column,                            // not 0: the host wants the search to end
   columns
 };
 
@@ -109,6 +111,7 @@ struct memory {
 
 // A block's shared memory, but for its local lists and the tables of chunks.
 struct block_state {
+  stop_watch watch;             // of the first block of a search, by the first lane of control
   controller control;
   // decided for an iteration
   key_t threshold;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "mgraph/arc_queue.cuh"
+#include "mgraph/stop_watch.cuh"
 
 namespace mgraph {
 
@@ -22,6 +23,7 @@ constexpr int large = 128;  // arcs; such vertices are cut into pieces
 struct counters {
   u32 near[3], arrived[3];  // of a level, the next, and the one before
   u32 touched, job;
+  u32 stopped;  // whether the host wants the searches to end
   u64 best;  // the arcs of the best vertex reached by all, and the complement of its id
 };
 
@@ -34,6 +36,7 @@ struct star_levels {
   u32* listed;  // two bits a vertex: it is among those of a level, of even and of odd ones
   board<counters>* told;  // in shared memory where the group is one block
   counters& seen;  // what was told up to the last barrier; in shared memory
+  stop_watch& watch;  // of the first thread; in shared memory
   int tile;
   int* near_vertex;  // pieces of large vertices, [capacity]
   u64* near_arcs;

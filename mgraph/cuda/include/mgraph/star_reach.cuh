@@ -4,6 +4,7 @@
 
 #include "mgraph/clock.cuh"
 #include "mgraph/star_state.cuh"
+#include "mgraph/stop_watch.cuh"
 
 namespace mgraph {
 
@@ -11,6 +12,7 @@ constexpr float both_within = 4;  // both sides go on where no more than so many
 
 struct star_reach : star_state {
   float mean_degree;
+  stop_watch watch;  // of each block's first thread
 
   // Put vertices, some a lane, near or far as their distances are. reached_now: those that are
   // touched for the first time. By all lanes of a warp.
@@ -237,7 +239,9 @@ struct star_reach : star_state {
       decide();
     });
     while (now.next != step::over) {
-      if (blocks.leads()) told->abandoned = out_of_race(winner) || nanoseconds() > deadline;
+      if (blocks.leads()) {
+        told->abandoned = out_of_race(winner) || nanoseconds() > deadline || watch.stopped();
+      }
       if (now.next == step::fill) {
         for (int side = 0; side < 2; ++side) {
           if (now.goes_on[side]) fill(side);

@@ -1,0 +1,219 @@
+"""Settings: from defaults, files, environment variables and programs, as Dask's own; and mistakes.
+
+Dask reads its files on import, so that most of this runs in a process of its own.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import dask
+import pytest
+
+from mgraph import UsageError
+from mgraph.distributed import configuration
+from mgraph.distributed.configuration import SETTINGS, given, row, source_of
+
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}
+
+
+@pytest.fixture
+def told(tmp_path):
+    """A function that runs ``mgraph config`` with a file and variables: status, output, error."""
+
+    def run(*arguments, text=None, **variables):
+        folder = tmp_path / "home" / ".config" / "dask"
+        folder.mkdir(parents=True, exist_ok=True)
+        if text is not None:
+            (folder / "mgraph.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+        found = subprocess.run(
+            [sys.executable, "-m", "mgraph.cli.main", *(arguments or ["config", "--json"])],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=CLEAN | {"HOME": str(tmp_path / "home")} | variables,
+            cwd=tmp_path,
+        )
+        return found.returncode, found.stdout, found.stderr
+
+    return run
+
+
+def test_defaults(told, tmp_path):
+    status, out, error = told()
+    assert (status, error) == (0, "")
+    shown = json.loads(out)
+    assert list(shown)[: len(SETTINGS)] == [f"mgraph.{key}" for key in SETTINGS]
+    assert {entry["from"] for entry in shown.values()} == {"default"}
+    assert shown["mgraph.runs"]["value"] == str(tmp_path / "home" / ".mgraph" / "runs")
+    assert shown["mgraph.cancel-grace"]["value"] == 3
+    assert shown["scheduler-address"]["value"] is None
+
+
+def test_a_variable_wins_over_a_file_and_each_says_where_it_is_from(told, tmp_path):
+    text = "mgraph:\n  cancel_grace: 7\n  monitor:\n    interval: 2\nscheduler-address: tcp://a:1\n"
+    _, out, _ = told(text=text, DASK_MGRAPH__MONITOR__INTERVAL="0.5", DASK_MGRAPH__RUNS="$HOME/r")
+    shown = json.loads(out)
+    file = f"file {tmp_path}/home/.config/dask/mgraph.yaml"
+    assert shown["mgraph.cancel-grace"] == {"value": 7, "from": file}
+    variable = "environment variable DASK_MGRAPH__MONITOR__INTERVAL"
+    assert shown["mgraph.monitor.interval"] == {"value": 0.5, "from": variable}
+    assert shown["mgraph.monitor.history"] == {"value": 3600, "from": "default"}
+    assert shown["mgraph.runs"]["value"] == str(tmp_path / "home" / "r")
+    assert shown["scheduler-address"] == {"value": "tcp://a:1", "from": file}
+    _, out, _ = told("config", DASK_MGRAPH="{'monitor': {'history': 60}, 'dashboard': None}")
+    lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in out.splitlines()}
+    assert lines["mgraph.monitor.history"] == ["60", "environment variable DASK_MGRAPH"]
+    assert lines["mgraph.dashboard"] == ["127.0.0.1:8787", "default"]
+    assert lines["mgraph.cancel-grace"] == ["7", file]
+
+
+@pytest.mark.parametrize("text", ["", "mgraph:\n", "mgraph:\n  monitor:\n  runs:\n", "# nothing\n"])
+def test_what_is_empty_counts_as_not_given(told, text):
+    assert told("config", "monitor.interval", text=text) == (0, "1\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "variables", "words"),
+    [
+        ("mgraph: [runs]", {}, "mgraph in Dask's configuration must hold settings by name"),
+        ("mgraph: 5", {}, "must hold settings by name, as runs, and is 5 (from file "),
+        ("mgraph: {monitor: 5}", {}, "mgraph.monitor in Dask's configuration must hold settings"),
+        ("mgraph: {monitor: [1]}", {}, "must hold settings by name, as interval, and is [1]"),
+        ("mgraph: {cancel-grce: 5}", {}, "mgraph.cancel-grace is what comes closest"),
+        ("mgraph: {monitor: {intervall: 5}}", {}, "mgraph.monitor.interval is what comes closest"),
+        ("mgraph: {zzz: 5}", {}, "there is no setting mgraph.zzz (from file "),
+        ("mgraph: {runs: {a: 5}}", {}, "there is no setting mgraph.runs.a"),
+        ("mgraph: {1: 5}", {}, "Dask's configuration cannot be read"),
+        ("mgraph:\n  runs: [a\n b: c", {}, "mgraph.yaml' is malformed: while parsing"),
+        ("- a\n", {}, "mgraph.yaml' is malformed - config files must have a dict"),
+        (b"\xff\xfe\x00", {}, "mgraph.yaml' is malformed"),
+        ("mgraph: {runs: 5}", {}, "mgraph.runs must be a folder on this machine"),
+        ("mgraph: {runs: runs}", {}, "whose path begins with / or ~, and is 'runs' (from file "),
+        ("mgraph: {runs: 's3://a/b'}", {}, "must be a folder on this machine"),
+        ('mgraph: {cluster: "/a\\nb"}', {}, "mgraph.cluster must be a folder on this machine"),
+        (None, {"DASK_MGRAPH__RUNS": ""}, "and is '' (from environment variable DASK_MGRAPH__RUNS"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "soon"}, "number of seconds from 0 to 3,600"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "-1"}, "and is -1 (from environment variable DASK_"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "True"}, "and is True (from"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "1e999"}, "and is inf (from"),
+        ("mgraph: {monitor: {interval: 0}}", {}, "number of seconds from 0.1 to 3,600, and is 0"),
+        ("mgraph: {monitor: {history: .nan}}", {}, "from 1 to 604,800, and is nan"),
+        ("mgraph: {dashboard: 8787}", {}, "must be an address HOST:PORT, as 127.0.0.1:8787, and"),
+        ("mgraph: {dashboard: 'localhost:99999'}", {}, "and is 'localhost:99999' (from file"),
+        (None, {"DASK_MGRAPH_RUNS": "/r"}, "two underscores stand for a dot, as DASK_MGRAPH__RUNS"),
+        (None, {"DASK_MGRAPH": "5", "DASK_MGRAPH__RUNS": "/r"}, "Dask's configuration"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_sentence(told, text, variables, words):
+    status, out, error = told(text=text, **variables)
+    assert (status, out) == (2, "")
+    assert words in error
+    assert error.startswith("mgraph: ")
+    assert error.count("\n") == 1
+
+
+def test_a_damaged_file_stops_other_verbs_before_they_start(told, tmp_path):
+    generate = ["generate", "g", "-n", "99", "--backend", "cpu"]
+    status, _, error = told(*generate, text="mgraph: [a")
+    assert status == 2
+    assert "mgraph.yaml' is malformed" in error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "g").exists()
+
+
+def test_keys_are_not_shown(told):
+    secret = "-----BEGIN PRIVATE KEY-----\\nMIIsecret\\n"
+    text = f'distributed: {{comm: {{tls: {{client: {{key: "{secret}", cert: /c.pem}}}}}}}}\n'
+    for arguments in (["config"], ["config", "--json"], ["config", OF_CLIENT]):
+        status, out, error = told(*arguments, text=text)
+        assert (status, error) == (0, "")
+        assert "(given as text, not shown)" in out
+        assert "secret" not in out
+    assert told("config", OF_CLIENT.replace("key", "cert"))[1] == "/c.pem\n"
+
+
+OF_CLIENT = "distributed.comm.tls.client.key"
+
+
+def test_one_setting_by_either_name(told):
+    assert told("config", "cancel-grace") == (0, "3\n", "")
+    assert told("config", "mgraph.cancel-grace") == (0, "3\n", "")
+    assert told("config", "scheduler-address") == (0, "\n", "")
+    status, _, error = told("config", "cancel-grase")
+    assert status == 2
+    assert "mgraph.cancel-grace is what comes closest" in error
+
+
+def test_in_a_program():
+    assert given("cancel-grace") == 3
+    assert isinstance(given("runs"), Path)
+    assert dask.config.get("mgraph.monitor.interval") == 1
+    with dask.config.set({"mgraph.cancel_grace": 0.5, "mgraph.monitor": {"history": 9}}):
+        assert given("cancel-grace") == 0.5
+        assert given("monitor.history") == 9
+        assert given("monitor.interval") == 1
+        assert source_of("mgraph.cancel-grace") == "dask.config.set"
+    assert row("cancel-grace") == ("mgraph.cancel-grace", 3, "default")
+    for wrong in ({"mgraph": 5}, {"mgraph.cancel-grace": "5"}, {"mgraph.cancle-grace": 5}):
+        with dask.config.set(wrong), pytest.raises(UsageError, match=r"dask\.config\.set"):
+            given("cancel-grace")
+    with pytest.raises(UsageError, match="mgraph config lists"):
+        given("nothing")
+
+
+def test_the_first_use_may_be_inside_a_block(told):
+    code = """if True:
+        import dask
+        from mgraph.distributed.configuration import given
+        with dask.config.set({"mgraph.runs": "/r"}):
+            print(given("runs"), given("cancel-grace"))
+        print(given("runs").name, given("cancel-grace"))
+        dask.config.refresh()
+        print(given("runs").name, dask.config.get("mgraph.cancel-grace"))
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=CLEAN
+    )
+    assert found.stdout == "/r 3\nruns 3\nruns 3\n"
+
+
+def test_a_workers_process_has_its_parents_settings():
+    """Dask hands its configuration on to the processes of workers."""
+    inherited = dask.config.serialize({"mgraph": {"cancel-grace": 9}})
+    code = """if True:
+        from mgraph.distributed.configuration import row
+        print(row("cancel-grace").value, row("cancel-grace").source)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=CLEAN | {"DASK_INTERNAL_INHERIT_CONFIG": inherited},
+    )
+    assert found.stdout == "9 environment variable DASK_INTERNAL_INHERIT_CONFIG\n"
+
+
+def test_every_default_is_checked_and_every_setting_has_one():
+    assert dict(configuration._leaves(configuration.defaults())).keys() == SETTINGS.keys()
+
+
+@pytest.mark.parametrize("variables", [{}, {"DASK_MGRAPH__RUNS": "/elsewhere"}])
+def test_the_runs_folder_is_told_without_dask(tmp_path, variables):
+    code = """if True:
+        import sys
+        from mgraph.distributed.configuration import runs_folder
+        print(runs_folder(), "dask" in sys.modules)
+    """
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=CLEAN | {"HOME": str(tmp_path), "DASK_ROOT_CONFIG": str(tmp_path / "none")} | variables,
+    )
+    quick = f"{tmp_path}/.mgraph/runs False\n"
+    assert found.stdout == ("/elsewhere True\n" if variables else quick)

@@ -1,0 +1,62 @@
+"""A graph that nobody wants any more is soon no longer generated, and else it is as it was."""
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import CopyModel
+from mgraph.core import stopping
+from mgraph.generators import cuppa_gpu, preferential_attachment
+from tests import emulator, stopped
+from tests.generators.test_cuppa_emulated import made
+
+
+@pytest.mark.parametrize("method", ["cuppa_hash", "copy_hash", "copy", "cuppa", "ba"])
+def test_edges_stop(method):
+    def edges(n, d=8):
+        return mgraph.edges(CopyModel(n, d, 0.5, 1, method), backend="cpu")
+
+    found = stopped.both_ways(lambda: edges(1 << 12))
+    np.testing.assert_array_equal(*(one.edges.dst for one in found))
+    assert found[0].checksum == found[1].checksum
+    assert stopped.seconds_to_stop(lambda: edges(1 << 25)) < stopped.PATIENCE
+
+
+def test_a_stream_stops_between_blocks():
+    model, wanted = CopyModel(1 << 12, 8), [True]
+    with stopping.stopping_when(lambda: not wanted[0]):
+        blocks = preferential_attachment.stream(model, range(model.n), block_edges=1000)
+        next(blocks)
+        wanted[0] = False
+        with pytest.raises(stopping.Stopped):
+            next(blocks)
+
+
+def test_statistics_stop():
+    model = CopyModel(1 << 22, 8, 0.5, 1, "copy")
+    mgraph.copy_statistics(CopyModel(99, 8, 0.5, 1, "copy"), backend="cpu")
+    run = lambda: mgraph.copy_statistics(model, backend="cpu")  # noqa: E731
+    assert stopped.seconds_to_stop(run, after=1.0) < stopped.PATIENCE
+
+
+@pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize(("d", "threads"), [(4, 64), (40, 64)])
+def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
+    """All blocks with the same one, where the word is set from the beginning."""
+    model = CopyModel(d + 400, d, 0.5, method="copy")
+    ends, rounds = made(model, 3, threads, 50, False, seed, stop=1)
+    expected = preferential_attachment.endpoints(model)[model.edges_before(d) :]
+    np.testing.assert_array_equal(ends[: 50 * d], expected[: 50 * d])
+    assert (ends[50 * d :] == -1).all()
+    assert not rounds  # none was written down after it
+
+
+@pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+def test_segments_of_cuppa_grow_no_further():
+    model = CopyModel(4 + 2000, 4, 0.5, method="copy")
+    ends, rounds = made(model, 2, 64, 10, True, 1, most=100)
+    np.testing.assert_array_equal(ends, preferential_attachment.endpoints(model)[6:])
+    sizes = {round.stop - round.first for round in rounds[:-1]}
+    assert max(sizes) == 100
+    assert cuppa_gpu._MOST_EDGES >> 12 > 0

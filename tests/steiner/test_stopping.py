@@ -1,0 +1,108 @@
+"""A tree that nobody wants any more is soon no longer sought, and else it is as it was."""
+
+import functools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csgraph
+
+import mgraph
+from mgraph.core import stopping
+from mgraph.steiner import dual_ascent_cpu, star
+from mgraph.steiner.components_cpu import components
+from mgraph.steiner.prepared import prepared
+from tests import stopped
+
+WAYS = {
+    "star": {"search": "dijkstra"},
+    "takahashi_matsuyama": {"method": "takahashi_matsuyama"},
+    "mehlhorn": {"method": "mehlhorn"},
+    "bound": {"search": "dijkstra", "bound": True},
+    "improve": {"search": "dijkstra", "improve": True},
+}
+
+
+@functools.cache
+def grid(side):
+    """A square grid with weights: searches go far in it."""
+    at = np.arange(side * side, dtype=np.int32).reshape(side, side)
+    src = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    dst = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    weight = np.random.default_rng(1).integers(1, 100, src.size, np.int32)
+    edges = mgraph.EdgeList(src, dst, weight)
+    return mgraph.from_edges(edges, side * side, directed=False, backend="cpu")
+
+
+def terminals_of(graph, count):
+    return np.random.default_rng(1).choice(graph.n, count, replace=False)
+
+
+def trees(graph, way, queries):
+    asked = [terminals_of(graph, 20)] * queries
+    return list(mgraph.steiner_trees(graph, asked, backend="cpu", **WAYS[way]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_tree_stops(way):
+    found = stopped.both_ways(lambda: trees(grid(20), way, 1)[0][1])
+    assert found[0].cost == found[1].cost
+    np.testing.assert_array_equal(*(one.src for one in found))
+    large = grid(1 << 11)
+    assert prepared(large).csr
+    run = lambda: trees(large, way, 8)  # noqa: E731
+    assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
+
+
+def test_a_searcher_is_as_new_after_it_was_stopped():
+    """Also where it was stopped again and again, wherever it was."""
+    graph, terminals = grid(300), terminals_of(grid(300), 6)
+    before = mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra")
+    ends = 0
+    for after in np.linspace(0, 0.3, 12):
+        try:
+            stopped.seconds_to_stop(
+                lambda: mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra"),
+                after=after,
+            )
+        except AssertionError:  # it was done before
+            ends += 1
+    after = mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra")
+    assert ends < 12
+    assert after.cost == before.cost
+    np.testing.assert_array_equal(after.src, before.src)
+
+
+def test_half_a_result_is_none():
+    """An end because of that is no end because time is up."""
+    graph = grid(20)
+    ready, terminals = prepared(graph), np.sort(terminals_of(graph, 8))
+    with ready.searcher("cpu") as search:
+        ((_, query),) = star.run(search, [terminals])
+        with stopping.stopping_when(lambda: True):
+            with pytest.raises(stopping.Stopped):
+                list(star.run(search, [terminals]))
+            with pytest.raises(stopping.Stopped):
+                star.exchanged(search, query.tree, query.until)
+            with pytest.raises(stopping.Stopped):
+                dual_ascent_cpu.run(ready.csr, terminals, terminals[0])
+
+
+@pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
+def test_components_are_numbered_by_their_least_vertices(monkeypatch, m):
+    monkeypatch.setattr(stopping, "PIECE", 30)
+    for seed in range(20):
+        src, dst = np.random.default_rng(seed).integers(0, 100, (2, m))
+        graph = mgraph.from_edges(mgraph.EdgeList(src, dst), 100, directed=False, backend="cpu")
+        arcs = sparse.csr_matrix((np.ones(graph.m), graph.indices, graph.indptr), (100, 100))
+        expected = csgraph.connected_components(arcs, directed=False)[1]
+        np.testing.assert_array_equal(components(graph.indptr, graph.indices), expected)
+
+
+def test_contraction_stops():
+    graph = mgraph.from_edges(
+        mgraph.EdgeList([0, 1], [1, 2], np.zeros(2, np.int32)), 3, directed=False, backend="cpu"
+    )
+    with pytest.raises(stopping.Stopped), stopping.stopping_when(lambda: True):
+        mgraph.steiner_tree(graph, [0, 2], backend="cpu")
+    assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 0

@@ -1,0 +1,49 @@
+"""Work that is stopped: how long it goes on, and large inputs that would take it long."""
+
+import functools
+import threading
+import time
+
+import mgraph
+from mgraph.core import stopping
+
+PATIENCE = 1.0  # seconds that stopped work may go on, on a busy machine; mostly a tenth is enough
+
+
+@functools.cache
+def graph(n):
+    """A preferential-attachment graph of degree 16, with weights."""
+    model = mgraph.CopyModel(n, 8, 0.5, 1, weights=(1, 1000))
+    made = mgraph.edges(model, backend="cpu")
+    return mgraph.from_edges(made.edges, n, directed=False, backend="cpu")
+
+
+def seconds_to_stop(run, *, after=0.2, longest=60.0):
+    """How long ``run()`` goes on when it is stopped, so many seconds after it began."""
+    unwanted, ended = threading.Event(), []
+
+    def begin():
+        try:
+            with stopping.stopping_when(unwanted.is_set):
+                run()
+            ended.append((time.perf_counter(), "it was done before"))
+        except stopping.Stopped:
+            ended.append((time.perf_counter(), ""))
+
+    thread = threading.Thread(target=begin, daemon=True)
+    thread.start()
+    time.sleep(after)
+    told = time.perf_counter()
+    unwanted.set()
+    thread.join(longest)
+    assert ended, f"it goes on for {longest} seconds"
+    (at, why), *_ = ended
+    assert not why, why
+    return at - told
+
+
+def both_ways(run):
+    """What ``run()`` gives to who might stop it, and to who cannot."""
+    with stopping.stopping_when(lambda: False):
+        stoppable = run()
+    return stoppable, run()
