@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from typing import Any
 from mgraph.distributed import certificates, scheduler_address, settings
 from mgraph.errors import ClusterError, UsageError
 
+REFUSED_SECONDS = 2.0  # for a scheduler that is about to listen
 _LOGGERS = ("distributed", "tornado", "asyncio")
 _TLS_DOCUMENT = "cluster/security.md"
 
@@ -127,6 +129,8 @@ def joined(
 
 def _greet(address: str, security: Any, where: str, seconds: float) -> None:
     """See that a Dask scheduler answers at an address."""
+    if address.startswith("tcp://"):
+        _check_not_refused(address, where)
     try:
         found = ask(address, security, seconds, op="identity", n_workers=0)
         if isinstance(found, dict) and found.get("status") == "uncaught-error":  # of a worker
@@ -145,6 +149,21 @@ def _greet(address: str, security: Any, where: str, seconds: float) -> None:
         raise ClusterError(
             f"a {kind.lower()} answers at {where}; give the address of its scheduler"
         )
+
+
+def _check_not_refused(address: str, where: str) -> None:
+    """Nothing listens there: Dask would knock again and again, for all of its time."""
+    deadline = time.monotonic() + REFUSED_SECONDS
+    while True:
+        try:
+            socket.create_connection(scheduler_address.host_and_port(address), timeout=1).close()
+            return
+        except ConnectionRefusedError as error:
+            if time.monotonic() > deadline:
+                raise ClusterError(_unreachable(where, REFUSED_SECONDS, error)) from error
+            time.sleep(0.1)
+        except OSError:
+            return  # Dask tells what it is
 
 
 def _unreachable(where: str, seconds: float, error: Exception) -> str:
