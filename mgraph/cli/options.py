@@ -39,14 +39,19 @@ class Number(click.ParamType):
 
     name = "number"
 
+    def __init__(self, least: int | None = None) -> None:
+        """least: the smallest that is allowed."""
+        self._least = least
+
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         """Click's hook."""
-        if isinstance(value, int):
-            return value
         try:
-            return parse_number(value)
+            number = value if isinstance(value, int) else parse_number(value)
         except ValueError:
             self.fail(f"{value!r} is no whole number; 1_000_000, 1e9 and 2^30 are", param, ctx)
+        if self._least is not None and number < self._least:
+            self.fail(f"{number} is below {self._least}", param, ctx)
+        return number
 
 
 NUMBER = Number()

@@ -9,11 +9,11 @@ from typing import Any
 
 import click
 
-from mgraph.cli.options import NUMBER, complete_runs, open_cluster
+from mgraph.cli.options import Number, complete_runs, open_cluster
 from mgraph.errors import ClusterError, UsageError
 
-TAIL_BYTES = 1 << 16
-WAITING_SECONDS = 10.0
+TAIL_BYTES = 1 << 20  # of which --tail shows lines
+AT_LEAST_0 = Number(0)
 
 _WHERE = (
     click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
@@ -40,12 +40,10 @@ def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None)
     from mgraph.distributed import configuration, connect
     from mgraph.distributed.runs import Runs
 
-    named = bool(scheduler or scheduler_file)
-    if not named and connect.configured_scheduler() is None:
-        scheduler_file = _background()
-        if scheduler_file is None:
-            yield Runs(runs or configuration.given("runs"))
-            return
+    scheduler, scheduler_file = _named(scheduler, scheduler_file)
+    if not (scheduler or scheduler_file):
+        yield Runs(runs or configuration.given("runs"))
+        return
     with contextlib.ExitStack() as stack:
         client = None
         try:
@@ -57,11 +55,16 @@ def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None)
         yield Runs(runs or configuration.given("runs"), client)
 
 
-def _background() -> str | None:
-    """The scheduler file of the cluster that ``mgraph cluster start`` began, if it runs."""
-    from mgraph.distributed import background_cluster
+def _named(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
+    """A scheduler's address or file: as given, of Dask's configuration, of mgraph cluster start."""
+    from mgraph.distributed import background_cluster, configuration, connect
 
-    return background_cluster.running_scheduler_file()
+    configuration.check_files()
+    if not (scheduler or file):
+        scheduler = connect.configured_scheduler()
+    if not (scheduler or file):
+        file = background_cluster.running_scheduler_file()
+    return scheduler, file
 
 
 def _one(runs: Any, run_id: str | None) -> Any:
@@ -104,25 +107,14 @@ def submit(
     files = shipped(script, companions)
     announce = None if quiet else sys.stderr
     grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
-    if not (scheduler or scheduler_file) and connect.configured_scheduler() is None:
-        scheduler_file = _background()
-        if scheduler_file is None:
-            if not wait:
-                raise UsageError(
-                    "--detach needs a cluster that stays, and one started here would end with this "
-                    "command; mgraph cluster start starts one, or give --scheduler"
-                )
-            cluster = open_cluster(
-                scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
+    scheduler, scheduler_file = _named(scheduler, scheduler_file)
+    if not (scheduler or scheduler_file):
+        if not wait:
+            raise UsageError(
+                "--detach needs a cluster that stays, and one started here would end with this "
+                "command; mgraph cluster start starts one, or give --scheduler"
             )
-            with cluster as opened:
-                here = Runs(path, opened.client)
-                run, future = here.submit(files, arguments, grace)
-                try:
-                    return _follow(here, run, future, quiet)
-                except KeyboardInterrupt:
-                    here.cancel(run, grace + 10)
-                    raise
+        return _submit_here(files, arguments, grace, path, quiet)
     with connect.client_of(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
@@ -147,6 +139,24 @@ def submit(
             return 130
 
 
+def _submit_here(
+    files: dict[str, bytes], arguments: tuple[str, ...], grace: float, path: Any, quiet: bool
+) -> int:
+    """On a cluster that lasts as long as the run; ctrl-C ends both."""
+    from mgraph.distributed.runs import Runs
+
+    with open_cluster(
+        scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
+    ) as cluster:
+        runs = Runs(path, cluster.client)
+        run, future = runs.submit(files, arguments, grace)
+        try:
+            return _follow(runs, run, future, quiet)
+        except KeyboardInterrupt:
+            runs.cancel(run, grace + 10)
+            raise
+
+
 def _follow(runs: Any, run: Any, future: Any, quiet: bool) -> int:
     """Show what a run prints until it ends; returns its exit status."""
     for chunk in runs.follow(run):
@@ -166,7 +176,7 @@ def _told(record: Any, quiet: bool) -> int:
         return 0
     error = f": {record.error}" if record.error else ""
     click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
-    return record.status if record.state == "failed" and (record.status or 0) > 0 else 1
+    return _status_of(record)
 
 
 _WORDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
@@ -207,7 +217,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
 
 
 def _status_of(record: Any) -> int:
-    """What the command exits with that waited for a run."""
+    """What a command exits with that waited for a run: the script's status, or 1."""
     if record.state == "finished":
         return 0
     return record.status if record.state == "failed" and (record.status or 0) > 0 else 1
@@ -230,7 +240,7 @@ def _operations(events: list[dict[str, Any]]) -> list[str]:
 @click.command()
 @_run_id(required=False)
 @click.option("--follow", "-f", is_flag=True, help="Until it has ended; exit with its status.")
-@click.option("--tail", "-n", type=NUMBER, metavar="LINES", help="The last lines alone.")
+@click.option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="The last lines alone.")
 @_where
 def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> int:
     """Show what a run has printed. By default the newest."""
@@ -238,10 +248,12 @@ def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> in
         run = _one(runs, run_id)
         start = 0
         if tail is not None:
-            last = runs.output(run, -TAIL_BYTES)
-            lines = last.splitlines(keepends=True)[-tail:] if tail else []
-            sys.stdout.buffer.write(b"".join(lines))
             start = runs.size(run)
+            last = runs.output(run, max(0, start - TAIL_BYTES))[: min(start, TAIL_BYTES)]
+            lines = last.splitlines(keepends=True)
+            sys.stdout.buffer.write(
+                b"".join(lines[len(lines) - tail :] if tail < len(lines) else lines)
+            )
         if follow:
             try:
                 for chunk in runs.follow(run, start):
@@ -278,18 +290,16 @@ def cancel(run_id: str, **where: Any) -> int:
 @click.command("list")
 @click.option("--json", "as_json", is_flag=True, help="The records as JSON.")
 @click.option("--all", "every", is_flag=True, help="All, not the last 20.")
-@click.option("--remove-ended", type=NUMBER, metavar="DAYS", help="Remove those that ended before.")
+@click.option(
+    "--remove-ended", type=AT_LEAST_0, metavar="DAYS", help="Remove those that ended before."
+)
 @_where
 def list_runs(as_json: bool, every: bool, remove_ended: int | None, **where: Any) -> None:
     """Show the runs, newest last."""
     with _opened(**where) as runs:
-        known = runs.all()
         if remove_ended is not None:
-            old = [run for run in known if _days_since_end(run.record) >= remove_ended]
-            for run in old:
-                runs.remove(run)
-            click.echo(f"{len(old)} runs removed", err=True)
-            known = [run for run in known if run not in old]
+            click.echo(f"{runs.remove_ended(remove_ended)} runs removed", err=True)
+        known = runs.all()
     records = [run.record for run in known]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))
@@ -300,14 +310,6 @@ def list_runs(as_json: bool, every: bool, remove_ended: int | None, **where: Any
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
         script = " ".join([record.script, *record.arguments])
         click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])
-
-
-def _days_since_end(record: Any) -> float:
-    """Negative for a run that has not ended."""
-    if not record.over:
-        return -1.0
-    end = datetime.datetime.fromisoformat(record.ended or record.submitted)
-    return (datetime.datetime.now(datetime.UTC) - end) / datetime.timedelta(days=1)
 
 
 def _local(time: str) -> str:

@@ -18,6 +18,7 @@ from mgraph.io.run_folder import RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
 BEGUN = "begun.json"
+DRIVER = "mgraph-run-"  # what the keys of drivers' tasks begin with, before the run's ID
 
 
 @functools.cache
@@ -57,7 +58,7 @@ class Intent:
             return
         text = json.dumps(asked, sort_keys=True, default=str)
         self._place, self._what = str(out), hashlib.sha256(text.encode()).hexdigest()
-        before = self._begun().get(self._place)
+        before = begun_in(self._folder).get(self._place)
         if int(os.environ.get(ATTEMPT, "1")) > 1 and before is not None:
             if before == self._what:
                 self.resume, self.overwrite = True, False
@@ -66,13 +67,12 @@ class Intent:
 
     def record(self) -> None:
         """Remember it: all is checked, and from here on the folder of results changes."""
-        if self._folder is None or (begun := self._begun()).get(self._place) == self._what:
+        if self._folder is None:
             return
-        write_begun(self._folder, begun | {self._place: self._what})
-
-    def _begun(self) -> dict[str, str]:
-        assert self._folder is not None
-        return begun_in(self._folder)
+        with self._folder.locked():
+            begun = begun_in(self._folder)
+            if begun.get(self._place) != self._what:
+                self._folder.write(BEGUN, begun | {self._place: self._what})
 
 
 def begun_in(folder: RunFolder) -> dict[str, str]:
@@ -82,10 +82,3 @@ def begun_in(folder: RunFolder) -> dict[str, str]:
         if isinstance(found, dict):
             return found
     return {}
-
-
-def write_begun(folder: RunFolder, begun: dict[str, str]) -> None:
-    """Replace that."""
-    temporary = folder.path / f".{BEGUN}.tmp"
-    temporary.write_text(json.dumps(begun))
-    temporary.replace(folder.path / BEGUN)

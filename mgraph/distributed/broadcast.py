@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from mgraph.errors import MgraphError
+
 ANSWER_SECONDS = 5.0
 
 
@@ -30,9 +32,14 @@ def on_workers(
 
     addresses = list(workers)
     answers = client.sync(ask_all, addresses)
-    silent = (TimeoutError, OSError, KeyError, asyncio.CancelledError)
     told = zip(addresses, answers, strict=True)
-    return {address: answer for address, answer in told if not isinstance(answer, silent)}
+    return {address: answer for address, answer in told if not _is_silence(answer)}
+
+
+def _is_silence(answer: Any) -> bool:
+    if isinstance(answer, MgraphError):
+        return False
+    return isinstance(answer, (TimeoutError, OSError, KeyError, asyncio.CancelledError))
 
 
 def in_time(client: Any, coroutine: Callable[..., Any], *arguments: Any, seconds: float) -> Any:

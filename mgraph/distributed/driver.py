@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mgraph.distributed import attempts, broadcast
+from mgraph.distributed.run_script import DRIVER
 from mgraph.distributed.tasks import TOPIC, running
 from mgraph.errors import ConnectionLostError, MgraphError, StorageError
 from mgraph.io import run_folder
@@ -53,7 +54,7 @@ class Order:
 
 def run_key(run_id: str) -> str:
     """The key of a driver's task."""
-    return f"mgraph-run-{run_id}"
+    return f"{attempts.DRIVER}{run_id}"
 
 
 def drive(order: Order) -> str:
@@ -65,20 +66,22 @@ def drive(order: Order) -> str:
         if not folder.exists:  # it was submitted, or begun, on a machine whose disk is not ours
             earlier, begun = memory.recall()
             folder.create(replace(order.record, attempt=earlier), order.files)
-            attempts.write_begun(folder, begun)
-        while True:
+            folder.write(attempts.BEGUN, begun)
+        again = True
+        while again:
             record = folder.begin_attempt(host=socket.gethostname(), pid=os.getpid())
             if record is None:  # it had ended, and only its result was lost
-                return folder.record().state
+                break
             attempt = _Attempt(order, folder, record, client, memory)
             try:
                 again = attempt.run()
-            except MgraphError as error:  # its folder cannot be written, mostly: a full disk
+            except (MgraphError, OSError) as error:  # its folder cannot be written: a full disk
                 attempt.end("failed", error=str(error))
                 raise
-            if not again:
-                memory.forget()
-                return folder.record().state
+        record = folder.record()
+        if record.over:  # else it goes on elsewhere
+            memory.forget()
+        return record.state
 
 
 class _Memory:
@@ -159,8 +162,11 @@ class _Attempt:
         if not (work.is_dir() and os.access(work, os.W_OK | os.X_OK)):
             work = self.folder.path / "work"
             work.mkdir(exist_ok=True)
+        # -P: what lies in the folder that it runs in shadows no module.
+        command = [sys.executable, "-P", "-m", "mgraph.distributed.run_script", str(script)]
+        command += record.arguments
         return subprocess.Popen(
-            [sys.executable, "-m", "mgraph.distributed.run_script", str(script), *record.arguments],
+            command,
             cwd=work,
             env=os.environ | self._environment(),
             stdin=subprocess.DEVNULL,
@@ -180,6 +186,7 @@ class _Attempt:
             "DASK_SCHEDULER_ADDRESS": self.worker.scheduler.address,
             attempts.FOLDER: str(self.folder),
             attempts.ATTEMPT: str(self.record.attempt),
+            DRIVER: str(os.getpid()),
             "PYTHONPATH": path,
             "PYTHONUNBUFFERED": "1",
             **_tls(self.worker.security),
@@ -191,8 +198,12 @@ class _Attempt:
         while (status := process.poll()) is None:
             self.memory.keep(self.record.attempt, attempts.begun_in(self.folder))
             if time.monotonic() - told > ALIVE_SECONDS:
-                self.folder.touch(run_folder.ALIVE)
                 told = time.monotonic()
+                try:
+                    self.folder.touch(run_folder.ALIVE)
+                except StorageError as error:  # of a store that hesitates, say
+                    if isinstance(error.__cause__, FileNotFoundError):  # it was removed
+                        return None
             if not self._wanted():
                 return None
             if not interrupted and self.folder.cancelling:

@@ -15,6 +15,7 @@ import traceback
 from mgraph.errors import MgraphError
 
 LOOK_SECONDS = 0.5
+DRIVER = "MGRAPH_RUN_DRIVER"  # the pid of the process that began this one
 
 
 def end_with(parent: int) -> None:
@@ -56,7 +57,7 @@ def run(script: str, arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    end_with(os.getppid())
+    end_with(int(os.environ.pop(DRIVER)))
     # A worker may ignore ctrl-C, or hold it back, since a terminal sends it to all it has started.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])

@@ -17,24 +17,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 import mgraph
-from mgraph.distributed.broadcast import on_workers
+from mgraph.distributed.broadcast import ANSWER_SECONDS, in_time, on_workers
 from mgraph.distributed.driver import Order, drive, run_key
-from mgraph.errors import ClusterError, StorageError, UsageError
+from mgraph.errors import ClusterError, UsageError
 from mgraph.io import run_folder
-from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
+from mgraph.io.run_folder import RunFolder, RunRecord, now, records
 
 POLL_SECONDS = 0.3
-ON_ITS_WAY = datetime.timedelta(seconds=3)  # to the scheduler
+ON_ITS_WAY = 3.0  # seconds to the scheduler
+UNDONE = ("waiting", "queued", "no-worker", "processing")  # states of a task
+GONE = (OSError, KeyError, TimeoutError)  # what Dask raises where the scheduler has gone
 SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
-KILLED = (
+DRIVER_KILLED = (
     "the worker that it ran on died again and again, mostly of too little memory: make the script "
     "hold less, or the workers larger"
 )
 LARGEST_FILE = 64 << 20
-LOST = (
+DRIVER_LOST = (
     "its driver is gone: its worker or scheduler ended, or was out of reach for long; submit it "
     "again, and give its commands --resume to go on from what is finished"
 )
@@ -78,6 +78,7 @@ class Runs:
             by=f"{getpass.getuser()}@{socket.gethostname()}",
             cwd=os.getcwd(),
             scheduler=self.client.scheduler.address,
+            scheduler_id=self.client.scheduler_info(n_workers=0)["id"],
             mgraph=mgraph.__version__,
         )
         order = Order(self.path, record, files, grace)
@@ -134,11 +135,13 @@ class Runs:
                 yield chunk
             if run.record.over:
                 return
+            self._check_hope(run)
             time.sleep(POLL_SECONDS)
 
     def wait(self, run: Run) -> Run:
         """The run when it has ended."""
         while not (run := self.find(run.record.id)).record.over:
+            self._check_hope(run)
             time.sleep(POLL_SECONDS)
         return run
 
@@ -178,24 +181,37 @@ class Runs:
         from distributed.scheduler import KilledWorker
 
         error = future.exception()
-        why = KILLED if isinstance(error, KilledWorker) else f"its driver failed: {error}"
+        why = DRIVER_KILLED if isinstance(error, KilledWorker) else f"its driver failed: {error}"
         return self._write_end(run, "failed", why)
 
-    def remove(self, run: Run) -> None:
-        """Remove a run that has ended, its output and its files."""
-        if run.worker is None:
+    def remove_ended(self, days: int) -> int:
+        """Remove the runs of this machine that ended so many days ago; returns how many."""
+        old = [
+            run
+            for run in self.all()
+            if run.record.over and run.worker is None
+            if _age(run.record.ended or run.record.submitted) >= days * 86_400
+        ]
+        for run in old:
             shutil.rmtree(self._folder(run).path, ignore_errors=True)
+        return len(old)
 
     def _folder(self, run: Run) -> RunFolder:
         return RunFolder(self.path, run.record.id)
 
+    def _check_hope(self, run: Run) -> None:
+        """Raise ClusterError for a run that is to begin, where nobody tells whether it will."""
+        if run.record.state == "submitted" and self.client is None:
+            raise ClusterError(
+                f"run {run.record.id} was submitted to {run.record.scheduler} and has not begun; "
+                "whether it will only that scheduler knows: --scheduler names it"
+            )
+
     def _known(self, run_id: str) -> list[Run]:
         """The runs whose ID begins so; of two folders of one, that of the latest attempt."""
         found: dict[str, Run] = {}
-        for folder in folders(self.path):
-            if folder.id.startswith(run_id):
-                with contextlib.suppress(StorageError):  # a spoilt folder hides no other
-                    found[folder.id] = Run(folder.record())
+        for record in records(self.path, run_id):
+            found[record.id] = Run(record)
         # What stands as submitted here may run where our disk is not.
         if not found or any(run.record.state == "submitted" for run in found.values()):
             for run in self._remote(run_id):
@@ -212,23 +228,20 @@ class Runs:
         if run.worker is None:
             record = self._folder(run).record()  # it may have ended since it was read
         if not record.over:
-            record = dataclasses.replace(record, state="lost", error=LOST)
+            record = dataclasses.replace(record, state="lost", error=DRIVER_LOST)
         return dataclasses.replace(run, record=record)
 
     def _in_work(self, run: Run) -> bool:
         """Whether a driver has it, or will: its scheduler knows; else its own signs of life do."""
         record = run.record
-        if self.client is not None and self.client.scheduler.address == record.scheduler:
-            if self.client.run_on_scheduler(_has_task, run_key(record.id)):
-                return True
-            age = datetime.datetime.now(datetime.UTC) - datetime.datetime.fromisoformat(
-                record.submitted
-            )
-            return age < ON_ITS_WAY
+        if self.client is not None:
+            with contextlib.suppress(*GONE):
+                asked = self.client._run_on_scheduler, _has_task, run_key(record.id)
+                scheduler_id, has_it = in_time(self.client, *asked, seconds=ANSWER_SECONDS)
+                if scheduler_id == record.scheduler_id:
+                    return has_it or _age(record.submitted) < ON_ITS_WAY
         if run.worker is not None or record.state == "submitted":
             return True  # nobody here can tell
-        if record.host == socket.gethostname() and not psutil.pid_exists(record.pid or 0):
-            return False
         return self._folder(run).silent_seconds < SILENT_SECONDS
 
     def _write_end(self, run: Run, state: str, error: str | None) -> Run:
@@ -245,7 +258,10 @@ class Runs:
         """The runs in the folders of the workers' machines; one worker a machine is asked."""
         if self.client is None:
             return []
-        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        try:
+            workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        except GONE:
+            return []
         of_hosts = {told["host"]: address for address, told in workers.items()}
         answers = on_workers(
             self.client, _read_records, self.path, run_id, workers=of_hosts.values()
@@ -263,20 +279,29 @@ class Runs:
         asked = on_workers(
             self.client, function, self.path, run.record.id, *arguments, workers=[run.worker]
         )
-        return asked.get(run.worker)
+        answer = asked.get(run.worker)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
 
-def _has_task(key: str, dask_scheduler: Any) -> bool:
-    """Runs on the scheduler: whether a driver's task is there and has not ended."""
+def _has_task(key: str, dask_scheduler: Any) -> tuple[str, bool]:
+    """Runs on the scheduler: which it is, and whether a driver's task is there and to be done."""
     task = dask_scheduler.tasks.get(key)
-    return task is not None and task.state not in ("erred", "memory", "forgotten", "released")
+    return dask_scheduler.id, task is not None and task.state in UNDONE
+
+
+def _age(time: str) -> float:
+    """Seconds since a time of a record."""
+    then = datetime.datetime.fromisoformat(time)
+    return (datetime.datetime.now(datetime.UTC) - then).total_seconds()
 
 
 # What workers do for a client whose disk is not theirs.
 
 
 def _read_records(path: str, run_id: str) -> list[RunRecord]:
-    return [folder.record() for folder in folders(path) if folder.id.startswith(run_id)]
+    return records(path, run_id)
 
 
 def _read_output(path: str, run_id: str, start: int) -> bytes:

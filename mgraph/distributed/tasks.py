@@ -10,7 +10,7 @@ import contextlib
 import functools
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, TextIO
 
 from mgraph.core import stopping
@@ -24,11 +24,11 @@ DRAIN_SECONDS = 30.0
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
 GATHER_SECONDS = 5.0  # for a request: results that died with a worker are made again first
 TOPIC = "mgraph"
-LOST = (
+SCHEDULER_LOST = (
     "the connection to the scheduler was lost; what is finished is kept, and --resume goes on from "
     "there"
 )
-KILLED = (
+WORKERS_KILLED = (
     "workers died again and again while they worked on one part; mostly they ran out of memory: "
     "use fewer workers, more --parts or a smaller --batch"
 )
@@ -69,7 +69,10 @@ def submit_parts(
     keys = [(operation, index) for index in arguments]
     performed = functools.partial(perform, task=task, **common)
     run = attempts.current_run()
-    with span(f"mgraph-run-{run}") if run else contextlib.nullcontext(), span(f"mgraph-{verb}"):
+    with (
+        span(f"{attempts.DRIVER}{run}") if run else contextlib.nullcontext(),
+        span(f"mgraph-{verb}"),
+    ):
         futures = cluster.client.map(performed, list(arguments.values()), key=keys)
     return dict(zip(arguments, futures, strict=True))
 
@@ -90,10 +93,12 @@ def follow_parts(
     takes long. A worker that dies has its tasks done by another. When a task fails, the rest is
     cancelled, what runs is awaited, its error raised.
     """
-    for batch in _batches(cluster, futures, sizes, verb, unit, progress, watch):
-        for index, future in batch.items():
-            del futures[index]
-            yield index, future
+    batches = _batches(cluster, futures, sizes, verb, unit, progress, watch)
+    with contextlib.closing(batches):
+        for batch in batches:
+            for index, future in batch.items():
+                del futures[index]
+                yield index, future
 
 
 def run_parts(
@@ -114,12 +119,13 @@ def run_parts(
     """
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
     results: dict[int, Any] = {}
-    following = _batches(cluster, futures, sizes, verb, unit, progress, watch)
-    for batch in following:
-        fetched = _fetch(cluster.client, batch)
-        results |= fetched
-        for index in fetched:
-            del futures[index]
+    batches = _batches(cluster, futures, sizes, verb, unit, progress, watch)
+    with contextlib.closing(batches):  # what fails here ends them, before anything else is done
+        for batch in batches:
+            fetched = _fetch(cluster.client, batch)
+            results |= fetched
+            for index in fetched:
+                del futures[index]
     return results
 
 
@@ -131,7 +137,7 @@ def _batches(
     unit: str,
     progress: TextIO | None,
     watch: Callable[[], int] | None,
-) -> Iterator[dict[int, Any]]:
+) -> Generator[dict[int, Any], None, None]:
     """Yield finished futures until the caller has taken all away; those it left come again."""
     from distributed import as_completed
 
@@ -180,7 +186,7 @@ def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
     except TimeoutError:
         return {}
     except (FutureCancelledError, OSError) as error:
-        raise ConnectionLostError(LOST) from error
+        raise ConnectionLostError(SCHEDULER_LOST) from error
     return dict(zip(finished, gathered, strict=True))
 
 
@@ -190,15 +196,15 @@ def _raise_or_retry(future: Any) -> None:
     from distributed.scheduler import KilledWorker
 
     if future.status == "cancelled":
-        raise ConnectionLostError(LOST)
+        raise ConnectionLostError(SCHEDULER_LOST)
     error: BaseException = future.exception()
     if isinstance(error, stopping.Stopped):  # and wanted again before it had ended
         future.retry()
         return
     if isinstance(error, KilledWorker):
-        raise ClusterError(KILLED) from error
+        raise ClusterError(WORKERS_KILLED) from error
     if isinstance(error, CommClosedError):
-        raise ConnectionLostError(LOST) from error
+        raise ConnectionLostError(SCHEDULER_LOST) from error
     raise error
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import untrusted
+from mgraph.io.whole_file import write_whole
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
@@ -35,9 +36,10 @@ _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 class RunRecord:
     """What is known of a run. Times are ISO 8601, UTC.
 
-    state: submitted, running, finished (whatever status 0 means to the script), failed, cancelled,
-    or lost: its driver is gone and nobody starts it again. attempt: how often its driver began.
-    host, pid: the driver's. status: the script's exit status. error: a sentence, or None.
+    scheduler_id: what tells it from another at its address. state: submitted, running, finished
+    (the script's status was 0), failed, cancelled, or lost: its driver is gone and nobody starts it
+    again. attempt: how often its driver began. host, pid: the driver's. status: the script's exit
+    status. error: a sentence, or None.
     """
 
     id: str
@@ -47,6 +49,7 @@ class RunRecord:
     by: str
     cwd: str
     scheduler: str
+    scheduler_id: str
     mgraph: str
     state: str = "submitted"
     attempt: int = 0
@@ -92,6 +95,8 @@ class RunRecord:
             wrong = f"{bad[0]!r} is of another type"
         elif content.get("state", STATES[0]) not in STATES or not _ID.fullmatch(content["id"]):
             wrong = "its state or id is none"
+        elif not all(map(_is_time, map(content.get, ("submitted", "began", "ended")))):
+            wrong = "a time is none"
         else:
             return cls(**content)
         raise StorageError(f"{where} is not the record of a run: {wrong}")
@@ -102,6 +107,14 @@ def _is_of(kind: Any, value: Any) -> bool:
     if kind == list[str]:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     return isinstance(value, kind) and not isinstance(value, bool)
+
+
+def _is_time(text: str | None) -> bool:
+    """Whether this is a time with its zone, or None."""
+    try:
+        return text is None or datetime.datetime.fromisoformat(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def now() -> str:
@@ -134,7 +147,7 @@ class RunFolder:
     @property
     def exists(self) -> bool:
         """Whether a record is there."""
-        return (self.path / RECORD).exists()
+        return os.path.exists(self.path / RECORD)
 
     def create(self, record: RunRecord, files: dict[str, bytes]) -> None:
         """Make the folder with the script and its companions; the record comes last."""
@@ -157,7 +170,7 @@ class RunFolder:
 
     def update(self, attempt: int | None = None, **changes: Any) -> RunRecord | None:
         """Change the record, unless it has ended or is another attempt's by now: then None."""
-        with self._locked():
+        with self.locked():
             record = self.record()
             if record.over or (attempt is not None and record.attempt != attempt):
                 return None
@@ -167,7 +180,7 @@ class RunFolder:
 
     def begin_attempt(self, **changes: Any) -> RunRecord | None:
         """The record with one more attempt, the caller's; None where the run has ended."""
-        with self._locked():
+        with self.locked():
             record = self.record()
             if record.over:
                 return None
@@ -215,7 +228,7 @@ class RunFolder:
     @property
     def cancelling(self) -> bool:
         """Whether somebody asked to cancel the run."""
-        return (self.path / CANCEL).exists()
+        return os.path.exists(self.path / CANCEL)
 
     @property
     def silent_seconds(self) -> float:
@@ -225,15 +238,17 @@ class RunFolder:
         except OSError:
             return float("inf")
 
-    def _write(self, record: RunRecord) -> None:
-        temporary = self.path / f".{RECORD}.{secrets.token_hex(4)}.tmp"
+    def write(self, name: str, content: Any) -> None:
+        """Replace a file with what JSON makes of ``content``, whole."""
         with self._explaining():
-            temporary.write_text(json.dumps(record.to_json(), indent=1) + "\n", "utf-8")
-            temporary.replace(self.path / RECORD)
+            write_whole(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
+
+    def _write(self, record: RunRecord) -> None:
+        self.write(RECORD, record.to_json())
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        """One process at a time changes the record."""
+    def locked(self) -> Iterator[None]:
+        """One process, and one thread, at a time changes the folder's JSON files."""
         with self._explaining(), open(self.path / ".lock", "a") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
             yield
@@ -252,6 +267,16 @@ def _parsed(line: str) -> Any:
     with contextlib.suppress(ValueError):
         return untrusted.parse(line)
     return None
+
+
+def records(runs: str | os.PathLike[str], run_id: str = "") -> list[RunRecord]:
+    """Of the runs in ``runs`` whose ID begins so, oldest first; a spoilt one hides no other."""
+    found = []
+    for folder in folders(runs):
+        if folder.id.startswith(run_id):
+            with contextlib.suppress(StorageError):
+                found.append(folder.record())
+    return found
 
 
 def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:

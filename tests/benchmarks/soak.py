@@ -58,7 +58,7 @@ def submit(client, folder):
     future.release()
     run = runs.wait(run)
     assert run.record.state == "finished", runs.output(run, 0).decode()
-    runs.remove(run)
+    runs.remove_ended(0)
 
 
 def processes(pids):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from distributed import Client
+from distributed import Client, LocalCluster
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError, UsageError
@@ -151,6 +151,16 @@ def test_cancelling_leaves_nothing_running_and_the_dataset_to_be_resumed(
         assert mgraph.verify(out, **how).ok
 
 
+def test_what_lies_where_it_runs_shadows_nothing(runs, submitted, tmp_path, monkeypatch):
+    (tmp_path / "mgraph").mkdir()
+    (tmp_path / "mgraph" / "__init__.py").write_text("1 / 0")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "numpy.py").write_text("1 / 0")
+    monkeypatch.chdir(tmp_path / "data")
+    state, _, output = ended(runs, submitted("import numpy, os; print(os.getcwd())"))
+    assert (state, output) == ("finished", f"{tmp_path / 'data'}\n")
+
+
 def test_a_script_that_will_not_end_is_ended(runs, submitted):
     run = submitted(
         "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf')\n"
@@ -210,24 +220,26 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
     monkeypatch.setattr(runs_module, "SILENT_SECONDS", 0.5)
     script = tmp_path / "s.py"
     script.write_text("import time; time.sleep(600)")
-    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        there = Runs(tmp_path / "runs", cluster.client)
+    with LocalCluster(n_workers=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
+        client = Client(cluster)
+        there = Runs(tmp_path / "runs", client)
         run, _ = there.submit(shipped(script))
         until(lambda: there.find(run.record.id).record.state == "running")
+    until(lambda: there.find(run.record.id).record.state == "lost", 30)  # by who had seen it
+    client.close()
     alone = Runs(tmp_path / "runs")
     until(lambda: alone.find(run.record.id).record.state == "lost", 10)
     assert "its driver is gone" in alone.find(run.record.id).record.error
     assert [one.record.state for one in alone.all()] == ["lost"]
     assert alone.cancel(run, 5).record.state == "cancelled"
-    alone.remove(alone.find(run.record.id))
+    assert alone.remove_ended(1) == 0
+    assert alone.remove_ended(0) == 1
     assert alone.all() == []
 
 
 def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
     script = tmp_path / "s.py"
     script.write_text("print('never')")
-    from distributed import LocalCluster
-
     with (
         LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty,
         Client(empty) as client,
@@ -258,14 +270,15 @@ def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
 
 
 def _record(**more):
-    return RunRecord(new_id(), "s.py", [], run_folder.now(), "me@here", "/", "tcp://a:1", "0",
-                     **more)  # fmt: skip
+    where = {"by": "me@here", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "Scheduler-1"}
+    return RunRecord(new_id(), "s.py", [], run_folder.now(), **where, mgraph="0", **more)
 
 
 @pytest.mark.parametrize(
     "content",
     ["", "{", "[]", "{}", '{"id": "../../etc"}', '{"attempt": "x"}', '{"state": "asleep"}',
-     '{"surprise": 1}', '{"script": null}'],
+     '{"surprise": 1}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
+     '{"pid": "x"}'],
 )  # fmt: skip
 def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
     good, bad = _record(), _record()
@@ -373,6 +386,25 @@ def test_a_failing_part_stops_the_others(client, tmp_path):
     ):
         tasks.run_parts(cluster, work, {1: 1, 0: 0}, {0: 1, 1: 1}, verb="w", progress=None)
     assert over.exists()
+
+
+def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
+    def lost(*_):
+        raise mgraph.ConnectionLostError("lost")
+
+    def loop(index):
+        while index:
+            stopping.check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(tasks, "_fetch", lost)
+    with mgraph.connect(scheduler=client.scheduler.address) as cluster:
+        try:
+            tasks.run_parts(cluster, loop, {0: 0, 1: 1}, {0: 1, 1: 1}, verb="w", progress=None)
+        except mgraph.ConnectionLostError:
+            assert not any(tasks.running(client).values())
+        else:
+            pytest.fail("it should have raised")
 
 
 def test_results_that_died_with_a_worker_are_made_again(tmp_path):
