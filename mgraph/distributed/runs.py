@@ -27,7 +27,8 @@ from mgraph.io.run_folder import RunFolder, RunRecord, now, records
 POLL_SECONDS = 0.3
 ON_ITS_WAY = 3.0  # seconds to the scheduler
 UNDONE = ("waiting", "queued", "no-worker", "processing")  # states of a task
-GONE = (OSError, KeyError, TimeoutError)  # what Dask raises where the scheduler has gone
+# What Dask raises where the scheduler has gone, or is going.
+GONE = (OSError, KeyError, TimeoutError, AttributeError, RuntimeError)
 SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
 DRIVER_KILLED = (
     "the worker that it ran on died again and again, mostly of too little memory: make the script "
