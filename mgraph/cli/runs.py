@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,6 +13,7 @@ import click
 from mgraph.cli.options import Number, complete_runs, open_cluster
 from mgraph.errors import ClusterError, UsageError
 
+CANCEL_SECONDS = 10.0  # beyond the grace
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
@@ -82,6 +84,7 @@ def _one(runs: Any, run_id: str | None) -> Any:
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...")
 @click.option("--wait/--detach", default=True, help="Stream its output, or leave it [--wait].")
 @click.option("--with", "companions", multiple=True, metavar="FILE", help="Ship this file, too.")
+@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")
 @_where
 @click.option("--quiet", "-q", is_flag=True, help="Its output alone.")
 def submit(
@@ -89,6 +92,7 @@ def submit(
     arguments: tuple[str, ...],
     wait: bool,
     companions: tuple[str, ...],
+    variables: tuple[str, ...],
     scheduler: str | None,
     scheduler_file: str | None,
     runs: str | None,
@@ -97,14 +101,16 @@ def submit(
     """Run a Python script on the cluster, beside its workers; what follows SCRIPT.py is for it.
 
     In the script ``mgraph.connect()`` finds the cluster. It runs in the current folder where the
-    worker's machine has that, and goes on when you log off. If its worker dies it is begun again,
-    and what it had begun is resumed. Without a scheduler it goes to the cluster of the
-    configuration, else that of mgraph cluster start, else to one that lasts as long as the command.
+    worker's machine has that, with the worker's environment, and goes on when you log off. If its
+    worker dies it is begun again, and what it had begun is resumed. Processes that it starts end
+    with it, but for those in sessions of their own. Without a scheduler it goes to the cluster of
+    the configuration, else that of mgraph cluster start, else to one that lasts as long as the
+    command.
     """
     from mgraph.distributed import configuration, connect
     from mgraph.distributed.runs import Runs, shipped
 
-    files = shipped(script, companions)
+    files, environment = shipped(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
     grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
@@ -114,12 +120,12 @@ def submit(
                 "--detach needs a cluster that stays, and one started here would end with this "
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
-        return _submit_here(files, arguments, grace, path, quiet)
+        return _submit_here(path, (files, arguments, grace, environment), quiet)
     with connect.client_of(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
-        run, future = there.submit(files, arguments, grace)
+        run, future = there.submit(files, arguments, grace, environment)
         name = run.record.id
         if not wait:
             click.echo(name)
@@ -139,9 +145,14 @@ def submit(
             return 130
 
 
-def _submit_here(
-    files: dict[str, bytes], arguments: tuple[str, ...], grace: float, path: Any, quiet: bool
-) -> int:
+def _variable(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise UsageError(f"--env is NAME=VALUE, as OMP_NUM_THREADS=1, and is {text!r}")
+    return name, value
+
+
+def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
     from mgraph.distributed.runs import Runs
 
@@ -149,23 +160,31 @@ def _submit_here(
         scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
     ) as cluster:
         runs = Runs(path, cluster.client)
-        run, future = runs.submit(files, arguments, grace)
+        run, future = runs.submit(*order)
         try:
             return _follow(runs, run, future, quiet)
         except KeyboardInterrupt:
-            runs.cancel(run, grace + 10)
+            runs.cancel(run, CANCEL_SECONDS)
             raise
 
 
 def _follow(runs: Any, run: Any, future: Any, quiet: bool) -> int:
     """Show what a run prints until it ends; returns its exit status."""
-    for chunk in runs.follow(run):
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
+    _show(runs.follow(run))
     run = runs.find(run.record.id)
     if future is not None and future.status == "error" and run.record.state == "lost":
         run = runs.failed(run, future)
     return _told(run.record, quiet)
+
+
+def _show(chunks: Iterator[bytes]) -> None:
+    """Write what a run prints, and a line's end after it."""
+    chunk = b"\n"
+    for chunk in chunks:
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    if not chunk.endswith(b"\n"):
+        click.echo(err=True)
 
 
 def _told(record: Any, quiet: bool) -> int:
@@ -200,13 +219,15 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     told = {
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
-        "script": " ".join([record.script, *record.arguments]),
+        "script": shlex.join([record.script, *record.arguments]),
         "submitted": f"{_local(record.submitted)} by {record.by}, in {record.cwd}",
         "cluster": record.scheduler,
     }
     if record.began:
         again = f", attempt {record.attempt}" if record.attempt > 1 else ""
-        told["running"] = f"{record.seconds:.1f} s on {record.host}{again}"
+        told["ran" if record.over else "running"] = (
+            f"{record.seconds:.1f} s on {record.host}{again}"
+        )
     if record.status is not None:
         told["status"] = str(record.status)
     for name, value in told.items():
@@ -220,7 +241,9 @@ def _status_of(record: Any) -> int:
     """What a command exits with that waited for a run: the script's status, or 1."""
     if record.state == "finished":
         return 0
-    return record.status if record.state == "failed" and (record.status or 0) > 0 else 1
+    if record.state != "failed" or not record.status:
+        return 1
+    return int(record.status) if record.status > 0 else 128 - record.status  # of a signal
 
 
 def _operations(events: list[dict[str, Any]]) -> list[str]:
@@ -256,9 +279,7 @@ def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> in
             )
         if follow:
             try:
-                for chunk in runs.follow(run, start):
-                    sys.stdout.buffer.write(chunk)
-                    sys.stdout.buffer.flush()
+                _show(runs.follow(run, start))
             except KeyboardInterrupt:
                 return 130
             return _told(runs.find(run.record.id).record, quiet=False)
@@ -281,7 +302,7 @@ def cancel(run_id: str, **where: Any) -> int:
         if run.record.over and run.record.state != "lost":
             click.echo(f"run {run.record.id} had ended: {run.record.state}")
             return 0
-        record = runs.cancel(run, configuration.given("cancel-grace") + 10).record
+        record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
     click.echo(f"run {record.id} {end}; what is finished is kept")
     return 0
@@ -308,7 +329,7 @@ def list_runs(as_json: bool, every: bool, remove_ended: int | None, **where: Any
         click.echo(f"no runs in {runs.path}", err=True)
     for record in records if every else records[-20:]:
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
-        script = " ".join([record.script, *record.arguments])
+        script = shlex.join([record.script, *record.arguments])
         click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])
 
 

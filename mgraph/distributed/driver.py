@@ -38,13 +38,14 @@ class Order:
     """What a submitted workflow is, as it travels to its driver.
 
     runs: the folder of runs. files: the script and its companions by name. grace: seconds for the
-    script to end by itself when it is cancelled.
+    script to end by itself when it is cancelled. environment: variables for the script.
     """
 
     runs: str
     record: RunRecord
     files: dict[str, bytes]
     grace: float
+    environment: dict[str, str]
 
     @property
     def folder(self) -> RunFolder:
@@ -74,10 +75,12 @@ def drive(order: Order) -> str:
                 break
             attempt = _Attempt(order, folder, record, client, memory)
             try:
-                again = attempt.run()
+                status = attempt.run()
             except (MgraphError, OSError) as error:  # its folder cannot be written: a full disk
-                attempt.end("failed", error=str(error))
+                with contextlib.suppress(StorageError):
+                    attempt.end("failed", error=str(error))
                 raise
+            again = attempt.ended(status)
         record = folder.record()
         if record.over:  # else it goes on elsewhere
             memory.forget()
@@ -138,11 +141,10 @@ class _Attempt:
         self.worker = get_worker()
         self.key = run_key(record.id)
 
-    def run(self) -> bool:
-        """Run the process to its end; returns whether another attempt is to follow."""
+    def run(self) -> int | None:
+        """Run the process to its end; returns its exit status, None where it was ended."""
         if self.folder.cancelling:
-            self.end("cancelled")
-            return False
+            return None
         self.tell("running", None)
         with open(self.folder.path / run_folder.OUTPUT, "ab", buffering=0) as output:
             if self.record.attempt > 1:
@@ -150,10 +152,9 @@ class _Attempt:
                 output.write(line.encode())
             process = self._start(output)
             try:
-                status = self._watch(process)
+                return self._watch(process)
             finally:
                 _kill(process)
-        return self._ended(status)
 
     def _start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         record = self.record
@@ -176,21 +177,25 @@ class _Attempt:
         )
 
     def _environment(self) -> dict[str, str]:
-        from mgraph.distributed.connect import environment
+        from mgraph.distributed.settings import environment
 
         packages = str(
             Path(__file__).parents[2]
         )  # an mgraph that is not installed, but on the path
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
-        return environment() | {
-            "DASK_SCHEDULER_ADDRESS": self.worker.scheduler.address,
-            attempts.FOLDER: str(self.folder),
-            attempts.ATTEMPT: str(self.record.attempt),
-            DRIVER: str(os.getpid()),
-            "PYTHONPATH": path,
-            "PYTHONUNBUFFERED": "1",
-            **_tls(self.worker.security),
-        }
+        return (
+            environment()
+            | self.order.environment
+            | {
+                "DASK_SCHEDULER_ADDRESS": self.worker.scheduler.address,
+                attempts.FOLDER: str(self.folder),
+                attempts.ATTEMPT: str(self.record.attempt),
+                DRIVER: str(os.getpid()),
+                "PYTHONPATH": path,
+                "PYTHONUNBUFFERED": "1",
+                **_tls(self.worker.security),
+            }
+        )
 
     def _watch(self, process: subprocess.Popen[bytes]) -> int | None:
         """The process's exit status; None where it was ended since it is wanted no more."""
@@ -219,7 +224,7 @@ class _Attempt:
         task = self.worker.state.tasks.get(self.key)
         return task is not None and task.state != "cancelled"
 
-    def _ended(self, status: int | None) -> bool:
+    def ended(self, status: int | None) -> bool:
         """Write how the run ended, if that is ours to say; returns whether to begin again."""
         if self.folder.cancelling:
             left = self._left_running()
@@ -272,9 +277,7 @@ class _Attempt:
         """Write how the run ended, unless another attempt has it by now."""
         for name, value in {"status": None, "error": None}.items():
             how.setdefault(name, value)
-        changed = None
-        with contextlib.suppress(StorageError):
-            changed = self.folder.update(self.record.attempt, state=state, ended=now(), **how)
+        changed = self.folder.update(self.record.attempt, state=state, ended=now(), **how)
         if changed is not None:
             self.tell(state, how["error"])
 

@@ -20,9 +20,10 @@ from typing import Any
 import mgraph
 from mgraph.distributed.broadcast import ANSWER_SECONDS, in_time, on_workers
 from mgraph.distributed.driver import Order, drive, run_key
+from mgraph.distributed.scheduler_address import host_and_port
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io import run_folder
-from mgraph.io.run_folder import RunFolder, RunRecord, now, records
+from mgraph.io.run_folder import RunFolder, RunRecord, folders, now, records
 
 POLL_SECONDS = 0.3
 ON_ITS_WAY = 3.0  # seconds to the scheduler
@@ -62,12 +63,13 @@ class Runs:
         files: dict[str, bytes],
         arguments: Sequence[str] = (),
         grace: float = 3.0,
+        environment: dict[str, str] | None = None,
     ) -> tuple[Run, Any]:
         """Ship a script to the cluster; returns the run and the future of its driver.
 
         files: the script and what is to stand beside it, as ``shipped`` reads them. grace: seconds
-        for the script to end by itself when it is cancelled. The run goes on when the client is
-        gone. Raises StorageError.
+        for the script to end by itself when it is cancelled. environment: variables for it, beside
+        those that its worker has. The run goes on when the client is gone. Raises StorageError.
         """
         from distributed import fire_and_forget
 
@@ -82,7 +84,7 @@ class Runs:
             scheduler_id=self.client.scheduler_info(n_workers=0)["id"],
             mgraph=mgraph.__version__,
         )
-        order = Order(self.path, record, files, grace)
+        order = Order(self.path, record, files, grace, environment or {})
         order.folder.create(record, files)
         order.folder.tell("submitted", by=record.by, scheduler=record.scheduler)
         future = self.client.submit(drive, order, key=run_key(record.id), pure=False, priority=1)
@@ -94,7 +96,12 @@ class Runs:
         return [self._judged(run) for run in self._known("")]
 
     def find(self, run_id: str) -> Run:
-        """The run whose ID begins so. Raises UsageError where there is none, or more than one."""
+        """The run whose ID begins or ends so.
+
+        Raises UsageError where there is none, or more than one, StorageError where it is spoilt.
+        """
+        if not run_id:
+            raise UsageError("a run's ID is empty; mgraph list shows them")
         found = self._known(run_id)
         if len(found) > 1:
             first, last = found[0].record.id, found[-1].record.id
@@ -102,6 +109,9 @@ class Runs:
                 f"{len(found)} runs are called {run_id}…, {first} to {last}; give more of the name"
             )
         if not found:
+            for folder in folders(self.path):
+                if folder.is_called(run_id):
+                    folder.record()  # raises what is wrong with it
             there = "" if self.client else "; one that another machine has needs --scheduler"
             raise UsageError(f"there is no run {run_id} in {self.path}{there}")
         return self._judged(found[0])
@@ -154,21 +164,24 @@ class Runs:
         """
         run = self.find(run.record.id)
         if run.record.state == "lost":
-            return self._write_end(run, "cancelled", "it was lost before")
+            return self._write_end(run, "lost", run.record.error)
         if run.record.over:
             return run
         if run.worker is None:
             self._folder(run).touch(run_folder.CANCEL)
         else:
             self._ask(run, _ask_to_cancel)
-        if run.record.state == "submitted" and self.client is not None:
-            self.client.cancel([run_key(run.record.id)], force=True)
-            return self._write_end(run, "cancelled", None)
+        if run.record.state == "submitted":
+            if self.client is not None:
+                self.client.cancel([run_key(run.record.id)], force=True)
+            run = self._write_end(run, "cancelled", None)  # unless its driver has begun meanwhile
+            if run.record.over:
+                return run
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             run = self.find(run.record.id)
             if run.record.state == "lost":
-                return self._write_end(run, "cancelled", "its driver was gone")
+                return self._write_end(run, "lost", run.record.error)
             if run.record.over:
                 return run
             time.sleep(POLL_SECONDS)
@@ -229,7 +242,9 @@ class Runs:
         if run.worker is None:
             record = self._folder(run).record()  # it may have ended since it was read
         if not record.over:
-            record = dataclasses.replace(record, state="lost", error=DRIVER_LOST)
+            last = self._folder(run).last_alive if run.worker is None else None
+            ended = last.isoformat(timespec="milliseconds") if last else record.submitted
+            record = dataclasses.replace(record, state="lost", error=DRIVER_LOST, ended=ended)
         return dataclasses.replace(run, record=record)
 
     def _in_work(self, run: Run) -> bool:
@@ -241,16 +256,27 @@ class Runs:
                 scheduler_id, has_it = in_time(self.client, *asked, seconds=ANSWER_SECONDS)
                 if scheduler_id == record.scheduler_id:
                     return has_it or _age(record.submitted) < ON_ITS_WAY
-        if run.worker is not None or record.state == "submitted":
+                if (
+                    record.state == "submitted"
+                    and self.client.scheduler.address == record.scheduler
+                ):
+                    return False  # that one has been replaced
+        if run.worker is not None:
             return True  # nobody here can tell
-        return self._folder(run).silent_seconds < SILENT_SECONDS
+        if record.state == "submitted":
+            return not _is_refused(record.scheduler)
+        last = self._folder(run).last_alive
+        return last is not None and _age(last.isoformat()) < SILENT_SECONDS
 
     def _write_end(self, run: Run, state: str, error: str | None) -> Run:
         """Write how a run ended whose driver does not."""
-        ended = dataclasses.replace(run.record, state=state, error=error, ended=now())
+        ended = dataclasses.replace(
+            run.record, state=state, error=error, ended=run.record.ended or now()
+        )
         if run.worker is None:
             folder = self._folder(run)
-            if folder.update(state=state, ended=ended.ended, error=error) is not None:
+            how = {"state": state, "ended": ended.ended, "error": error}
+            if folder.update(run.record.attempt, **how) is not None:
                 folder.tell("run", state=state, error=error)
             return Run(folder.record())
         return dataclasses.replace(run, record=ended)
@@ -290,6 +316,17 @@ def _has_task(key: str, dask_scheduler: Any) -> tuple[str, bool]:
     """Runs on the scheduler: which it is, and whether a driver's task is there and to be done."""
     task = dask_scheduler.tasks.get(key)
     return dask_scheduler.id, task is not None and task.state in UNDONE
+
+
+def _is_refused(address: str) -> bool:
+    """Whether nothing listens at a scheduler's address, as that machine says itself."""
+    try:
+        socket.create_connection(host_and_port(address), timeout=1).close()
+    except ConnectionRefusedError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
 
 
 def _age(time: str) -> float:

@@ -9,12 +9,13 @@ scheduler, and is its owner's alone to read.
 import contextlib
 import dataclasses
 import datetime
+import errno
 import fcntl
 import json
 import os
 import re
 import secrets
-import time
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,7 @@ RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
 )  # fmt: skip
 ENDED = ("finished", "failed", "cancelled", "lost")
 STATES = ("submitted", "running", *ENDED)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 
 
@@ -144,6 +146,10 @@ class RunFolder:
         """Its path."""
         return str(self.path)
 
+    def is_called(self, name: str) -> bool:
+        """Whether its ID begins so, or ends so after the last hyphen."""
+        return self.id.startswith(name) or self.id.rpartition("-")[2] == name
+
     @property
     def exists(self) -> bool:
         """Whether a record is there."""
@@ -153,10 +159,14 @@ class RunFolder:
         """Make the folder with the script and its companions; the record comes last."""
         with self._explaining():
             (self.path / FILES).mkdir(parents=True, exist_ok=True, mode=0o700)
-            self.path.chmod(0o700)
-            for name, content in files.items():
-                (self.path / FILES / name).write_bytes(content)
-            self._write(record)
+            try:
+                self.path.chmod(0o700)
+                for name, content in files.items():
+                    (self.path / FILES / name).write_bytes(content)
+                self._write(record)
+            except OSError:
+                shutil.rmtree(self.path, ignore_errors=True)
+                raise
 
     def record(self) -> RunRecord:
         """The record as it stands. Raises StorageError where there is none that can be read."""
@@ -231,12 +241,13 @@ class RunFolder:
         return os.path.exists(self.path / CANCEL)
 
     @property
-    def silent_seconds(self) -> float:
-        """How long ago the driver last said that it is alive."""
+    def last_alive(self) -> datetime.datetime | None:
+        """When the driver last said that it is alive."""
         try:
-            return time.time() - (self.path / ALIVE).stat().st_mtime
+            at = (self.path / ALIVE).stat().st_mtime
         except OSError:
-            return float("inf")
+            return None
+        return datetime.datetime.fromtimestamp(at, datetime.UTC)
 
     def write(self, name: str, content: Any) -> None:
         """Replace a file with what JSON makes of ``content``, whole."""
@@ -244,7 +255,16 @@ class RunFolder:
             write_whole(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
 
     def _write(self, record: RunRecord) -> None:
-        self.write(RECORD, record.to_json())
+        try:
+            self.write(RECORD, record.to_json())
+        except StorageError as error:
+            full = isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL
+            if not full or not self.exists:
+                raise
+            # In its own place there is room for it still.
+            with self._explaining(), open(self.path / RECORD, "r+b") as stream:
+                stream.write(json.dumps(record.to_json(), indent=1).encode())
+                stream.truncate()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -270,10 +290,10 @@ def _parsed(line: str) -> Any:
 
 
 def records(runs: str | os.PathLike[str], run_id: str = "") -> list[RunRecord]:
-    """Of the runs in ``runs`` whose ID begins so, oldest first; a spoilt one hides no other."""
+    """Of the runs in ``runs`` that are called so, oldest first; a spoilt one hides no other."""
     found = []
     for folder in folders(runs):
-        if folder.id.startswith(run_id):
+        if folder.is_called(run_id):
             with contextlib.suppress(StorageError):
                 found.append(folder.record())
     return found

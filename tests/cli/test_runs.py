@@ -136,6 +136,7 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
         (["submit", "none.py"], 2, "there is no file none.py"),
         (["submit", "."], 2, "is no file; ship a script"),
         (["submit", "--detach", "hello.py"], 2, "--detach needs a cluster that stays"),
+        (["submit", "--env", "COLOUR", "hello.py"], 2, "--env is NAME=VALUE"),
         (["submit", "--with", "none", "hello.py"], 2, "there is no file none"),
         (["submit", "--with", "d/hello.py", "hello.py"], 2, "two files are called hello.py"),
         (["submit", "--scheduler", "tcp://127.0.0.1:9", "hello.py"], 1, "no Dask scheduler"),

@@ -1,5 +1,6 @@
 """Several hosts, each with its own address: TLS, cut links, a scheduler that is started again."""
 
+import contextlib
 import json
 import sys
 import time
@@ -79,25 +80,31 @@ class Cluster:
         return int(out) if status == 0 else 0
 
 
-@pytest.fixture
-def hosts(tmp_path):
+@contextlib.contextmanager
+def network_in(folder):
     """Nothing is started yet. Each host has a folder of runs of its own, and shares the rest."""
-    names = ["scheduler", "one", "two", "client"]
-    (tmp_path / "runs").mkdir()
-    with Network(names, own=tmp_path / "runs") as network:
-        addresses = [host.address for host in network.hosts.values()]
-        certificates.make(tmp_path / "tls", addresses)
-        yield Cluster(network, tmp_path)
+    (folder / "runs").mkdir()
+    with Network(["scheduler", "one", "two", "client"], own=folder / "runs") as network:
+        certificates.make(folder / "tls", [host.address for host in network.hosts.values()])
+        cluster = Cluster(network, folder)
+        scheduler = cluster.start_scheduler()
+        cluster.start_worker("one")
+        cluster.start_worker("two")
+        wait_until(lambda: cluster.workers() == 2)
+        yield cluster, scheduler
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    with network_in(tmp_path_factory.mktemp("hosts")) as (cluster, _):
+        yield cluster
 
 
 @pytest.fixture
-def cluster(hosts):
-    """All is started, with TLS."""
-    hosts.start_scheduler()
-    hosts.start_worker("one")
-    hosts.start_worker("two")
-    wait_until(lambda: hosts.workers() == 2)
-    return hosts
+def cluster(shared):
+    """With TLS, and both workers there: their service managers bring back what a test has lost."""
+    wait_until(lambda: shared.workers() == 2)
+    return shared
 
 
 def finished(process, seconds=120):
@@ -106,9 +113,9 @@ def finished(process, seconds=120):
     return out, err
 
 
-def test_a_client_without_a_certificate_is_refused(cluster, tmp_path):
+def test_a_client_without_a_certificate_is_refused(cluster, tmp_path, monkeypatch):
     client = cluster.network["client"]
-    del client.environment["DASK_CONFIG"]
+    monkeypatch.delitem(client.environment, "DASK_CONFIG")
     for address in (cluster.address, cluster.address.replace("tls", "tcp")):
         status, out, err = client.mgraph("generate", tmp_path / "g", "-n", 1000,
                                          "--scheduler", address)  # fmt: skip
@@ -137,7 +144,6 @@ def test_a_worker_s_link_is_cut_until_it_counts_as_dead(cluster, tmp_path):
         time.sleep(15)
     finished(process)
     assert cluster.mgraph("verify", out)[0] == 0
-    wait_until(lambda: cluster.workers() == 2)
     assert not list(out.glob(".*"))
 
 
@@ -155,12 +161,12 @@ def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp
     assert told[0]["checksum"] == told[1]["checksum"]
 
 
-def test_a_scheduler_is_killed_and_started_again_then_resume(hosts, tmp_path):
-    out = tmp_path / "g"
-    scheduler = hosts.start_scheduler()
-    hosts.start_worker("one")
-    hosts.start_worker("two")
-    wait_until(lambda: hosts.workers() == 2)
+def test_a_scheduler_is_killed_and_started_again_then_resume(tmp_path):
+    with network_in(tmp_path) as (hosts, scheduler):
+        killed_and_resumed(hosts, scheduler, tmp_path / "g")
+
+
+def killed_and_resumed(hosts, scheduler, out):
     process = hosts.start(out, "generate", out, *GENERATE)
     end(scheduler)
     _, err = process.communicate(timeout=90)

@@ -1,8 +1,11 @@
 """Submitted workflows: they end, fail, are cancelled, lose a worker, lose their scheduler."""
 
+import dataclasses
+import errno
 import json
 import os
 import signal
+import socket
 import threading
 import time
 from pathlib import Path
@@ -231,7 +234,8 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
     until(lambda: alone.find(run.record.id).record.state == "lost", 10)
     assert "its driver is gone" in alone.find(run.record.id).record.error
     assert [one.record.state for one in alone.all()] == ["lost"]
-    assert alone.cancel(run, 5).record.state == "cancelled"
+    assert alone.cancel(run, 5).record.state == "lost"
+    assert alone.find(run.record.id).record.ended is not None
     assert alone.remove_ended(1) == 0
     assert alone.remove_ended(0) == 1
     assert alone.all() == []
@@ -313,6 +317,52 @@ def test_a_run_is_found_by_how_its_name_begins(tmp_path):
     with pytest.raises(UsageError, match="there is no run 1999"):
         runs.find("1999")
     assert len(folders(tmp_path)) == 2
+
+
+def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
+    record = _record(state="finished")
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+    assert Runs(tmp_path).find(record.id[-4:]).record == record
+    with pytest.raises(UsageError, match="is empty"):
+        Runs(tmp_path).find("")
+    (folder.path / "run.json").write_text("{")
+    with pytest.raises(StorageError, match="not the record of a run"):
+        Runs(tmp_path).find(record.id)
+
+
+def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
+    record = _record()
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "write_whole", full)
+    with pytest.raises(StorageError, match="No space left"):
+        folder.write("begun.json", {})
+    assert folder.update(state="finished", status=0, ended=run_folder.now()).over
+    assert folder.record().status == 0
+    other = RunFolder(tmp_path, new_id())
+    with pytest.raises(StorageError, match="No space left"):
+        other.create(record, {"s.py": b"pass"})
+    assert not other.path.exists()
+
+
+def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    record = dataclasses.replace(_record(), scheduler=address)
+    RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+    assert Runs(tmp_path).find(record.id).record.state == "lost"
+    assert Runs(tmp_path).remove_ended(0) == 1
+
+
+def test_variables_for_the_script(runs, submitted):
+    run = submitted("import os; print(os.environ['COLOUR'])", environment={"COLOUR": "blue"})
+    assert ended(runs, run) == ("finished", 0, "blue\n")
 
 
 def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
