@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from mgraph.cli.options import NUMBER, backend_option
+from mgraph.distributed.certificates import DAYS
 
 folder_option = click.option(
     "--folder",
@@ -88,7 +89,7 @@ def status(folder: str | None, as_json: bool) -> int:
     "--host", "hosts", metavar="NAME", multiple=True, required=True,
     help="A name or address of a host of the cluster; give it for each.",
 )  # fmt: skip
-@click.option("--days", type=NUMBER, default=365, show_default=True, help="How long it is valid.")
+@click.option("--days", type=NUMBER, default=DAYS, show_default=True, help="How long it is valid.")
 @click.option("--overwrite", is_flag=True, help="Replace the certificates that are in DIR.")
 def certificates(directory: str, hosts: tuple[str, ...], days: int, overwrite: bool) -> None:
     """Make an authority, a certificate, their keys and Dask's configuration (dask.yaml) in DIR."""

@@ -19,6 +19,7 @@ def doctor(
     """
     from mgraph.distributed import configuration
     from mgraph.distributed import doctor as module
+    from mgraph.distributed.doctor_check import FAIL
 
     configuration.check_files()
     found = []
@@ -28,4 +29,4 @@ def doctor(
             click.echo(str(check))
     if as_json:
         click.echo(json.dumps([check._asdict() for check in found], indent=1))
-    return int(any(check.state == module.FAIL for check in found))
+    return int(any(check.state == FAIL for check in found))

@@ -24,6 +24,7 @@ from mgraph.distributed import (
     scheduler_address,
     settings,
 )
+from mgraph.distributed.attempts import DRIVER
 from mgraph.distributed.background_processes import Background
 from mgraph.distributed.cluster_folder import Place, Record, place
 from mgraph.errors import ClusterError, StorageError, UsageError
@@ -34,7 +35,6 @@ START_SECONDS = {"cpu": 60, "gpu": 120}
 WORKERS_END_SECONDS, SCHEDULER_ENDS_SECONDS = 15.0, 5.0
 ANSWER_SECONDS = 3.0
 PRELOAD = "mgraph.distributed.scheduler_preload"
-_TAIL_LINES = 8
 
 
 class StartError(ClusterError):
@@ -269,9 +269,9 @@ def _count(address: str, security: Any) -> int:
 def runs_on(dask_scheduler: Any) -> list[str]:
     """Runs on the scheduler: the IDs of submitted workflows that have not ended."""
     return [
-        str(key).removeprefix("mgraph-run-")
+        str(key).removeprefix(DRIVER)
         for key, task in dask_scheduler.tasks.items()
-        if str(key).startswith("mgraph-run-")
+        if str(key).startswith(DRIVER)
         and task.state in ("processing", "queued", "no-worker", "waiting")
     ]
 
@@ -279,7 +279,6 @@ def runs_on(dask_scheduler: Any) -> list[str]:
 def _running_runs(where: Place) -> list[str]:
     with contextlib.suppress(Exception):  # the cluster is to end, whatever state it is in
         seconds = ANSWER_SECONDS
-        identity(where)
         with joining.joined(None, where.file, seconds=seconds, workers_needed=False) as client:
             found: list[str] = client.run_on_scheduler(runs_on, callback_timeout=seconds)
             return found

@@ -18,6 +18,7 @@ from typing import Any
 
 from mgraph.distributed import settings
 from mgraph.errors import ClusterError, StorageError, UsageError
+from mgraph.io.whole_file import write_whole
 
 DAYS = 365
 MOST_DAYS = 3650
@@ -103,7 +104,7 @@ def make(
     try:
         make_private(made.folder)
         for name in FILES:
-            _write(made.folder, name, contents[name])
+            write_whole(os.path.join(made.folder, name), contents[name])
     except OSError as error:
         raise StorageError(
             f"certificates cannot be written to {made.folder}: {error.strerror or error}"
@@ -173,20 +174,6 @@ def make_private(folder: str) -> None:
         raise UsageError(
             f"others can write to {folder}; choose a folder of your own, or chmod 700 it"
         )
-
-
-def _write(folder: str, name: str, content: bytes) -> None:
-    """A file that appears whole, and that only we can read from its first moment on."""
-    part = os.path.join(folder, f".{name}.{secrets.token_hex(4)}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-        os.replace(part, os.path.join(folder, name))
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-        raise
 
 
 def _yaml(configuration: dict[str, Any]) -> bytes:

@@ -8,13 +8,16 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from mgraph.distributed import background_processes, configuration
+from mgraph.distributed import background_processes, configuration, scheduler_address
 from mgraph.distributed.background_processes import Background
 from mgraph.errors import ClusterError
 from mgraph.io import untrusted
+from mgraph.io.whole_file import write_whole
 
 _TAIL_LINES = 8
+_MOST = 1 << 31  # of processes, workers, threads
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,7 @@ class Place:
         """What is recorded, or None. Raises ClusterError for a record that cannot be understood."""
         try:
             with open(self._record, encoding="utf-8") as stream:
-                content = untrusted.parse(stream.read())
-            for name in ("scheduler", "workers"):
-                if content[name] is not None:
-                    content[name] = Background(int(content[name]["pid"]), content[name]["started"])
-            return Record(**content)
+                return _record(untrusted.parse_object(stream.read()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -88,10 +87,7 @@ class Place:
 
     def write(self, record: Record) -> None:
         """Record it, whole or not at all."""
-        part = f"{self._record}.part"
-        with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as stream:
-            json.dump(dataclasses.asdict(record), stream, indent=1)
-        os.replace(part, self._record)
+        write_whole(self._record, json.dumps(dataclasses.asdict(record), indent=1).encode())
 
     def forget(self) -> None:
         """Remove what says that there is a cluster."""
@@ -104,7 +100,7 @@ class Place:
         if not record.here:
             raise ClusterError(
                 f"the cluster of {self.folder} was started on {record.host}; go there, or give "
-                "another --folder"
+                f"another --folder; if {record.host} is gone for good, delete {self._record}"
             )
 
     def tail(self) -> list[str]:
@@ -129,6 +125,23 @@ class Place:
                     f"another mgraph cluster start or stop is at work in {self.folder}; wait for it"
                 ) from None
             yield
+
+
+def _record(content: dict[str, Any]) -> Record:
+    """What a record's JSON says. Raises ValueError, TypeError or KeyError for what it cannot be."""
+    for name in ("host", "boot", "state", "since", "backend", "dashboard", "version"):
+        content[name] = untrusted.text(name, content[name])
+    for name in ("count", "threads"):
+        untrusted.whole(name, content[name], 1, _MOST)
+    scheduler_address.check_dashboard(content["dashboard"])
+    for name in ("scheduler", "workers"):
+        if content[name] is not None:
+            pid = untrusted.whole("pid", content[name]["pid"], 1, _MOST)
+            started = content[name]["started"]
+            if not isinstance(started, int | float) or not 0 <= started < _MOST:
+                raise ValueError(f"started must be a number of seconds, and is {started!r:.60}")
+            content[name] = Background(pid, started)
+    return Record(**content)
 
 
 def place(folder: str | os.PathLike[str] | None = None) -> Place:

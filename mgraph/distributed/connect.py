@@ -18,13 +18,8 @@ from mgraph.core.interrupts import interrupted_later
 from mgraph.distributed import configuration, joining, scheduler_address, settings
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
-from mgraph.distributed.settings import SETTINGS, environment
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
-__all__ = [
-    "SETTINGS", "Cluster", "Survey", "client_of", "configured_scheduler", "connect",
-    "entered", "environment", "survey", "warm_up",
-]  # fmt: skip
 CONNECT_SECONDS = 10
 SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
 MOST_WORKERS = 1024  # on one machine
@@ -170,9 +165,9 @@ def connect(
         if backend == "auto":
             backend = "gpu" if with_gpu else "cpu"
         from mgraph.distributed import monitor
-        from mgraph.distributed.counters import EdgeCounter
+        from mgraph.distributed.counters import WorkerFigures
 
-        client.register_plugin(EdgeCounter())
+        client.register_plugin(WorkerFigures())
         _warn(announce, monitor.add_to(client))
         cluster = Cluster(client, kind, backend, found)
         if announce is not None:

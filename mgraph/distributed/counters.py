@@ -5,6 +5,7 @@ page. ``mgraph_set_point`` and ``mgraph_parallelism`` are there while self-tunin
 ``mgraph_gpu`` where there is a GPU. All of it is ``mgraph.core.gauges``'s, and NVML's.
 """
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -18,12 +19,13 @@ METRIC = "mgraph_edges"
 DIGEST_SECONDS = 60.0
 _lock = threading.Lock()
 _reported: dict[str, float] = {}  # of this process's counters, by whichever worker
+_living: list[Any] = []  # this process's workers; the first tells the levels
 
 
-class EdgeCounter(WorkerPlugin):
+class WorkerFigures(WorkerPlugin):
     """Adds the metrics; reaches workers that join or restart later, too."""
 
-    name = "mgraph-edges"
+    name = "mgraph-figures"
     idempotent = True
 
     def setup(self, worker: Any) -> None:
@@ -31,7 +33,9 @@ class EdgeCounter(WorkerPlugin):
         from tornado.ioloop import PeriodicCallback
 
         with _lock:
-            _reported.update(gauges.read())  # what was done before is nobody's
+            if not _living:
+                _reported.update(gauges.read())  # what was done before is nobody's
+            _living.append(worker)
         for name in gauges.COUNTERS:
             setattr(worker, f"mgraph_{name}", 0)
             worker.metrics[f"mgraph_{name}"] = _counter(name)
@@ -45,7 +49,9 @@ class EdgeCounter(WorkerPlugin):
         pruning.start()
 
     def teardown(self, worker: Any) -> None:
-        """Stop looking after the worker's digests."""
+        """Stop looking after the worker's digests; another worker tells the levels."""
+        with _lock, contextlib.suppress(ValueError):
+            _living.remove(worker)
         pruning = worker.periodic_callbacks.pop("mgraph-digests", None)
         if pruning is not None:
             pruning.stop()
@@ -70,8 +76,14 @@ def _counter(name: str) -> Callable[[Any], float]:
 
 
 def _level(name: str) -> Callable[[Any], float | None]:
-    """The metric of a level: None while it is not set."""
-    return lambda worker: gauges.read().get(name)
+    """The metric of a level: None while it is not set, and of all but a process's first worker."""
+
+    def told(worker: Any) -> float | None:
+        with _lock:
+            first = bool(_living) and _living[0] is worker
+        return gauges.read().get(name) if first else None
+
+    return told
 
 
 def gpu_reader() -> Callable[[], dict[str, Any]] | None:

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from mgraph.distributed import (
     certificates,
@@ -20,12 +20,11 @@ from mgraph.distributed import (
     examination,
     joining,
     scheduler_address,
-    settings,
 )
+from mgraph.distributed.doctor_check import FAIL, OK, WARN, Check, by_value, everyone
 from mgraph.distributed.doctor_probe import Probe
 from mgraph.errors import ClusterError, MgraphError
 
-OK, WARN, FAIL = "ok", "warn", "FAIL"
 ANSWER_SECONDS = 5.0  # to be asked for versions takes a worker milliseconds
 EXAMINE_SECONDS = 15.0
 KERNEL_SECONDS = 90.0  # CUDA begins, and a kernel is compiled
@@ -33,20 +32,6 @@ CLOCK_SECONDS = 2.0
 LOW_MEMORY, LOW_DISK, NO_DISK = 1 << 30, 2 << 30, 100 << 20
 _INSTALL = "install the same versions everywhere, best from one environment or container"
 _NAMED = 3  # workers that a line names
-
-
-class Check(NamedTuple):
-    """One line. state: ok, warn or FAIL. todo: what to do about it."""
-
-    name: str
-    state: str
-    told: str
-    todo: str = ""
-
-    def __str__(self) -> str:
-        """The line for people."""
-        line = f"{self.state:4s}  {self.name:12s} {self.told}"
-        return f"{line}; {self.todo}" if self.todo else line
 
 
 def checks(
@@ -150,12 +135,12 @@ def of_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[C
         if probe:
             yield _here(probe)
             if not probe.refused:
-                yield from probe.checks(client, answers, _everyone, Check)
+                yield from probe.checks(client, answers)
     seeing = _of(found, lambda answer: len(answer["gpus"]))
     yield _gpus(seeing)
     with_gpu = [name for name, count in seeing.items() if count]
     if with_gpu:
-        yield _kernels(client.sync(_everyone, client, with_gpu, KERNEL_SECONDS,
+        yield _kernels(client.sync(everyone, client, with_gpu, KERNEL_SECONDS,
                                    examination.try_kernel), len(with_gpu))  # fmt: skip
     else:
         yield Check("kernels", OK, "no worker sees a GPU, so that none was compiled")
@@ -182,25 +167,6 @@ async def _versions(client: Any, workers: list[str]) -> dict[str, Any]:
     return dict(zip(["scheduler", *workers], answers, strict=True))
 
 
-async def _everyone(
-    client: Any, workers: list[str], seconds: float, function: Any, *arguments: Any
-) -> dict[str, Any]:
-    """Each worker's answer to a function of ``examination``, or the error."""
-
-    async def one(address: str) -> Any:
-        try:
-            answer = client.run(
-                function, *arguments, workers=[address], on_error="return", asynchronous=True
-            )
-            return (await asyncio.wait_for(answer, seconds))[address]
-        except Exception as error:
-            return error
-
-    with by_value():
-        answers = await asyncio.gather(*map(one, workers))
-    return dict(zip(workers, answers, strict=True))
-
-
 async def _examined(
     client: Any, workers: list[str], scheduler: bool, asked: tuple[Any, ...]
 ) -> dict[str, Any]:
@@ -209,20 +175,7 @@ async def _examined(
         with by_value(), contextlib.suppress(Exception):
             answer = client.run_on_scheduler(examination.examine, asynchronous=True)
             found["scheduler"] = await asyncio.wait_for(answer, ANSWER_SECONDS)
-    return found | await _everyone(client, workers, EXAMINE_SECONDS, examination.examine, *asked)
-
-
-@contextlib.contextmanager
-def by_value() -> Iterator[None]:
-    """Functions of ``examination`` are sent as they are, for whoever does not have the module."""
-    import cloudpickle  # type: ignore[import-untyped]
-
-    cloudpickle.register_pickle_by_value(examination)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ValueError):
-            cloudpickle.unregister_pickle_by_value(examination)
+    return found | await everyone(client, workers, EXAMINE_SECONDS, examination.examine, *asked)
 
 
 def _of(found: Mapping[str, Any], what: Any) -> dict[str, Any]:
@@ -364,10 +317,12 @@ def _here(probe: Probe) -> Check:
 
 def _certificate(where: str | None, scheduler_file: Any) -> Iterator[Check]:
     """When the certificates end that this client uses."""
+    from distributed import Security
+
     address, security, _ = joining.located(where, scheduler_file)
     if not address.startswith(("tls://", "wss://")):
         return
-    security = security or settings.security()
+    security = security or Security()  # of Dask's configuration
     files = [security.tls_client_cert, security.tls_ca_file]
     ends = [certificates.expiry(file) for file in files if file and "\n" not in file]
     known = [end for end in ends if end is not None]

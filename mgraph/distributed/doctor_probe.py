@@ -1,11 +1,13 @@
 """Whether a folder is the same for the client and the workers: each writes, the other reads."""
 
+import contextlib
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mgraph.distributed import examination
+from mgraph.distributed.doctor_check import FAIL, OK, Check, everyone
 
 REMOVE_SECONDS = 5.0
 TODO = (
@@ -39,10 +41,11 @@ class Probe:
     def __exit__(self, *_: object) -> None:
         """Remove the file, and the folder if it is ours."""
         examination.remove(self.folder, self.name)
-        if "://" not in self.folder and os.path.isdir(self.folder):
-            for name in os.listdir(self.folder):
-                if name.startswith(self.name):
-                    examination.remove(self.folder, name)
+        if "://" not in self.folder and not self.refused:
+            with contextlib.suppress(OSError):  # it may be written to, and not listed
+                for name in os.listdir(self.folder):
+                    if name.startswith(self.name):
+                        examination.remove(self.folder, name)
         for folder in reversed(self._made):
             try:
                 os.rmdir(folder)
@@ -58,9 +61,7 @@ class Probe:
             os.mkdir(folder)
             self._made.append(folder)
 
-    def checks(
-        self, client: Any, answers: Mapping[str, Any], everyone: Callable[..., Any], check: Any
-    ) -> Iterator[Any]:
+    def checks(self, client: Any, answers: Mapping[str, Any]) -> Iterator[Check]:
         """What the workers' answers tell, and whether we see what they wrote."""
         blind = {one: answer["out"]["sees"] for one, answer in answers.items()
                  if answer["out"]["sees"]}  # fmt: skip
@@ -80,13 +81,13 @@ class Probe:
             if which:
                 first, why = next(iter(which.items()))
                 count = f"{len(which)} of {len(answers)} workers {told}"
-                yield check("out", "FAIL", f"{count}: {first}: {why}", TODO)
+                yield Check("out", FAIL, f"{count}: {first}: {why}", TODO)
         if answers and not (blind or refused or unseen):
             free = [answer["out"]["free"] for answer in answers.values()]
             least = min((count for count in free if count is not None), default=None)
             told = f"read and written by {len(answers)} workers"
-            yield check(
-                "out", "ok", told if least is None else f"{told}, {least / 2**30:.1f} GiB free"
+            yield Check(
+                "out", OK, told if least is None else f"{told}, {least / 2**30:.1f} GiB free"
             )
 
     def _unseen(self, name: str) -> str:

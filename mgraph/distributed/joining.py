@@ -14,7 +14,6 @@ from mgraph.distributed import certificates, scheduler_address, settings
 from mgraph.errors import ClusterError, UsageError
 
 REFUSED_SECONDS = 2.0  # for a scheduler that is about to listen
-_LOGGERS = ("distributed", "tornado", "asyncio")
 _TLS_DOCUMENT = "cluster/security.md"
 
 
@@ -58,11 +57,10 @@ def ask(address: str, security: Any, seconds: float, **what: Any) -> Any:
 
     Raises OSError or TimeoutError where none comes, and what Dask raises for wrong certificates.
     """
+    from distributed import Security  # here, since it sets the levels of loggers
+    from distributed.core import connect
 
     async def asked() -> Any:
-        from distributed import Security
-        from distributed.core import connect
-
         arguments = (security or Security()).get_connection_args("client")
         comm = await connect(address, timeout=seconds, **arguments)
         try:
@@ -108,21 +106,22 @@ def joined(
     deadline = time.monotonic() + seconds
     address, security, where = located(scheduler, scheduler_file)
     _greet(address, security, where, seconds)
-    # Later, too: that a connection is lost is told by the errors of those who wait.
-    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    try:
-        with quiet():
-            left = max(1.0, deadline - time.monotonic())
-            client = Client(address, security=security, timeout=left)
-    except (OSError, ValueError, ImportError) as error:
-        raise ClusterError(_unreachable(where, seconds, error)) from error
-    with client:
+    with contextlib.ExitStack() as stack:
+        # Later, too: that a connection is lost is told by the errors of those who wait.
+        stack.enter_context(_of_clients())
+        try:
+            with quiet():
+                left = max(1.0, deadline - time.monotonic())
+                client = stack.enter_context(Client(address, security=security, timeout=left))
+        except (OSError, ValueError, ImportError) as error:
+            raise ClusterError(_unreachable(where, seconds, error)) from error
         if workers_needed:
             try:
                 client.wait_for_workers(1, timeout=max(0.5, deadline - time.monotonic()))
             except TimeoutError:
                 raise ClusterError(
-                    f"the scheduler at {where} has no workers; start some with dask worker"
+                    f"the scheduler at {where} has no workers; start some with dask worker, or "
+                    "all anew with mgraph cluster stop and start"
                 ) from None
         yield client
 
@@ -176,7 +175,7 @@ def _unreachable(where: str, seconds: float, error: Exception) -> str:
         )
     return (
         f"no Dask scheduler answers at {where} within {seconds:g} s ({reason}); start one with "
-        "dask scheduler, or leave the scheduler out to use this machine"
+        "mgraph cluster start, or leave the scheduler out to use this machine"
     )
 
 
@@ -187,15 +186,36 @@ def _cause(error: BaseException) -> BaseException:
     return error
 
 
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Dask's log lines on what does not work, which is about to be told in a sentence, are lost."""
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+class _Quiet:
+    """Context managers in which loggers are held at a level; they may overlap, in many threads."""
+
+    def __init__(self, level: int, *names: str) -> None:
+        """Change nothing yet."""
+        self._level, self._names = level, names
+        self._lock = threading.Lock()
+        self._open = 0
+        self._before: list[int] = []
+
+    @contextlib.contextmanager
+    def __call__(self) -> Iterator[None]:
+        """The first to enter sets the level, the last to leave restores those that were before."""
+        loggers = [logging.getLogger(name) for name in self._names]
+        with self._lock:
+            if not self._open:
+                self._before = [logger.level for logger in loggers]
+                for logger in loggers:
+                    logger.setLevel(self._level)
+            self._open += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open -= 1
+                if not self._open:
+                    for logger, level in zip(loggers, self._before, strict=True):
+                        logger.setLevel(level)
+
+
+# Dask's log lines on what does not work, which is about to be told in a sentence, are lost.
+quiet = _Quiet(logging.CRITICAL + 1, "distributed", "tornado", "asyncio")
+_of_clients = _Quiet(logging.CRITICAL, "distributed.client")

@@ -23,6 +23,7 @@ NAME = "mgraph-monitor"
 TOPIC = "mgraph"
 PRUNE_EVERY = 10.0  # seconds
 MOST_SAMPLES = 100_000  # 30 MB
+ROWS = 256  # of workers, and of GPUs, in one answer
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -96,12 +97,8 @@ class Monitor(SchedulerPlugin):
             self._pruned = now
             monitor_spans.prune(self.scheduler)
 
-    def now(self) -> float:
-        """The clock that heartbeats and samples go by."""
-        return time.time()
-
-    def data(self, since: int) -> dict[str, Any]:
-        """What the page shows. since: the samples of the history that it has already."""
+    def data(self, known: int) -> dict[str, Any]:
+        """What the page shows. known: so many samples of the history it has already."""
         now = time.time()
         self.workers.look(self.scheduler)
         scheduler = self.scheduler
@@ -116,17 +113,17 @@ class Monitor(SchedulerPlugin):
             "clients": len(scheduler.clients.keys() - {"fire-and-forget"}),
             "memory": scheduler.monitor.recent().get("memory"),
             "samples": self.history.count,
-            "history": self.history.since(since, now),
+            "history": self.history.since(known, now),
             "totals": {name: self.workers.total(name) for name in ("edges", "bytes", "queries")}
             | {"parts": self.jobs.parts_done},
             "rates": {
                 name: rounded(self.workers.rate(name, now))
                 for name in ("edges", "bytes", "queries")
             },
-            "workers": self.workers.rows(scheduler, now),
+            "workers": self.workers.rows(scheduler, now)[:ROWS],
             "worker_count": len(scheduler.workers),
             "threads": scheduler.total_nthreads,
-            "gpus": gpus(scheduler),
+            "gpus": gpus(scheduler)[:ROWS],
             **self.jobs.rows(now),
         }
 
@@ -135,11 +132,13 @@ def add_to(client: Any) -> str | None:
     """Add the monitor to a client's scheduler, where it is not yet; a sentence if that fails."""
     try:
         client.register_plugin(Monitor())
-    except Exception as error:  # work goes on without it, whatever it is
+    except (ImportError, AttributeError) as error:  # as its pickled name is looked up there
         return (
             "warning: this scheduler shows no /mgraph page, since it cannot load mgraph "
             f"{mgraph.__version__} ({_one_line(error)}); install that version for it, too"
         )
+    except Exception as error:  # work goes on without it, whatever it is
+        return f"warning: this scheduler shows no /mgraph page ({_one_line(error)})"
     return None
 
 

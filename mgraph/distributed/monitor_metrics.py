@@ -3,6 +3,7 @@
 Dask serves prometheus-client's registry; without that package installed there is nothing to serve.
 """
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -56,7 +57,7 @@ class Collector:
         yield GaugeMetricFamily(
             "mgraph_parts_done", "Parts finished since the scheduler began", value=jobs.parts_done
         )
-        rows = workers.rows(scheduler, monitor.now())
+        rows = workers.rows(scheduler, time.time())
         for name, text in LEVELS_TOLD.items():
             family = GaugeMetricFamily(f"mgraph_{name}", text, labels=["worker"])
             for row in rows:

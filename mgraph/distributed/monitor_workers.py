@@ -16,7 +16,6 @@ from mgraph.distributed.monitor_jobs import rounded
 RATE_SECONDS = 3.0  # between the heartbeats that a rate is of, if they come more often
 SILENT_SECONDS = 10.0  # without a heartbeat before a worker's rate counts 0
 POINTS = 600  # of the history in one answer
-ROWS = 256  # of workers, and of GPUs, in one answer
 SERIES = (*COUNTERS, *LEVELS, "gpu_use", "watts")
 
 
@@ -100,10 +99,10 @@ class Workers:
         return sum(seen.rate(name) for seen in alive)
 
     def rows(self, scheduler: Any, now: float) -> list[dict[str, Any]]:
-        """A row a worker for the page, at most ``ROWS``, by name; memory in bytes."""
+        """A row a worker, by name; memory in bytes."""
         rows = []
         workers = sorted(scheduler.workers.values(), key=lambda worker: _order(worker.name))
-        for worker in workers[:ROWS]:
+        for worker in workers:
             seen, metrics = self._seen.get(worker.address), worker.metrics
             rows.append(
                 {
@@ -129,7 +128,7 @@ def _order(name: Any) -> tuple[int, float, str]:
 
 
 def gpus(scheduler: Any) -> list[dict[str, Any]]:
-    """A row a GPU, at most ``ROWS``: use (%), memory and limit (bytes), watts; None if not told.
+    """A row a GPU: use (%), memory and limit (bytes), watts; None if not told.
 
     Workers that share a GPU share its row.
     """
@@ -149,7 +148,7 @@ def gpus(scheduler: Any) -> list[dict[str, Any]]:
             },
         )
         row["workers"].append(str(worker.name)[:80])
-    return [found[uuid] for uuid in sorted(found)[:ROWS]]
+    return [found[uuid] for uuid in sorted(found)]
 
 
 def added(values: Iterable[float | None]) -> float | None:
@@ -177,8 +176,7 @@ class History:
         metrics = [worker.metrics for worker in scheduler.workers.values()]
         levels = [added(number(m.get(f"mgraph_{name}")) for m in metrics) for name in LEVELS]
         devices = gpus(scheduler)
-        use, watts = (added(gpu[what] for gpu in devices) for what in ("use", "watts"))
-        use = None if use is None else use / len(devices)
+        use, watts = _mean([gpu["use"] for gpu in devices]), added(gpu["watts"] for gpu in devices)
         told = [None if value is None else rounded(value) for value in (*levels, use, watts)]
         self._kept.append((now, *rates, *told))
         self.count += 1

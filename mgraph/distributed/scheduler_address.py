@@ -1,7 +1,6 @@
 """Addresses: of schedulers, given or in a scheduler's file, and of dashboards."""
 
 import ipaddress
-import json
 import os
 import re
 import socket
@@ -10,6 +9,7 @@ import time
 from typing import Any
 
 from mgraph.errors import ClusterError, UsageError
+from mgraph.io import untrusted
 
 EXAMPLE = "tcp://host:8786"
 DASHBOARD_EXAMPLE = "127.0.0.1:8787"
@@ -32,7 +32,7 @@ def check(address: str) -> str:
     if scheme == "inproc":
         return address
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:@\[\]]+):(\d{1,5})/?", rest)
-    if found is None or not 0 < int(found[2]) < 1 << 16:
+    if found is None or not 0 < int(found[2]) < 1 << 16 or not _may_be_host(found[1]):
         raise UsageError(f"a scheduler's address is HOST:PORT, as {EXAMPLE}, not {address!r}")
     return f"{scheme}://{rest.rstrip('/')}"
 
@@ -55,14 +55,14 @@ def in_file(file: str | os.PathLike[str]) -> str:
         try:
             with open(where, encoding="utf-8") as stream:
                 text = stream.read(_MOST_BYTES)
-            content: Any = json.loads(text) if text.strip() else None
+            content: Any = untrusted.parse(text) if text.strip() else None
             if isinstance(content, dict) and isinstance(content.get("address"), str):
                 return check(content["address"])
             if text.strip():
                 wrong = "it has no address"
         except UsageError as error:
             raise ClusterError(f"the scheduler file {where} is not usable: {error}") from None
-        except (ValueError, RecursionError):
+        except ValueError:
             wrong = "it is no JSON"
         except OSError as error:
             raise ClusterError(
@@ -78,12 +78,21 @@ def in_file(file: str | os.PathLike[str]) -> str:
 
 def check_dashboard(dashboard: str) -> str:
     """HOST:PORT as it came. Raises UsageError for anything else."""
-    port = re.fullmatch(r"(?:\[[0-9A-Fa-f:.]+\]|[^\s/]*):(\d{1,5})", dashboard)
-    if port is None or int(port[1]) >= 1 << 16:
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s/]*):(\d{1,5})", dashboard)
+    if found is None or int(found[2]) >= 1 << 16 or not _may_be_host(found[1]):
         raise UsageError(
             f"a dashboard's address is HOST:PORT, as {DASHBOARD_EXAMPLE}, not {dashboard!r}"
         )
     return dashboard
+
+
+def _may_be_host(host: str) -> bool:
+    """Whether a name's labels are of the length that the domain name system takes."""
+    try:
+        host.strip("[]").encode("idna")  # as the socket module does
+    except UnicodeError:
+        return False
+    return host.isprintable()
 
 
 def host_and_port(address: str) -> tuple[str, int]:

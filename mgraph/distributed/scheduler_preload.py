@@ -11,4 +11,5 @@ async def dask_setup(scheduler: Any) -> None:
     """Dask's hook."""
     from mgraph.distributed.monitor import Monitor
 
-    await scheduler.register_scheduler_plugin(Monitor(), idempotent=True)
+    # Not registered, which would start it: the scheduler starts its plugins after its preloads.
+    scheduler.add_plugin(Monitor(), idempotent=True)

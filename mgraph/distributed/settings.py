@@ -11,9 +11,10 @@ SETTINGS: dict[str, Any] = {
     # Parts that only waited on a worker that was killed count as suspects, too.
     "distributed.scheduler.allowed-failures": 10,
     # The profiler holds the interpreter while it looks at every thread; each 10 ms is too often for
-    # the many threads of a GPU's worker. It keeps a record of each cycle while the worker lives.
+    # the many threads of a GPU's worker. Of each cycle it keeps 0.3 MB, and so many of them.
     "distributed.worker.profile.interval": "100ms",
     "distributed.worker.profile.cycle": "10s",
+    "distributed.admin.low-level-log-length": 100,
     # What else grows on a cluster that stays up: events of workers and clients that are gone,
     # samples of the machine (each half second: ten minutes of them), and lines of logs.
     "distributed.scheduler.events-cleanup-delay": "60s",
@@ -74,12 +75,11 @@ def _variable(key: str) -> str:
     return "DASK_" + key.upper().replace(".", "__").replace("-", "_")
 
 
-def certificates_are_set(role: str = "client") -> bool:
-    """Whether Dask's configuration names a certificate for a role and an authority to trust."""
+def certificates_are_set() -> bool:
+    """Whether Dask's configuration names a certificate for clients and an authority to trust."""
     import dask
 
-    named = [dask.config.get(f"{_TLS}.{name}", None) for name in ("ca-file", f"{role}.cert")]
-    return all(named)
+    return all(dask.config.get(f"{_TLS}.{name}", None) for name in ("ca-file", "client.cert"))
 
 
 def encryption_is_required() -> bool:
@@ -87,10 +87,3 @@ def encryption_is_required() -> bool:
     import dask
 
     return bool(dask.config.get(_ENCRYPTION, None))
-
-
-def security() -> Any:
-    """The certificates of Dask's configuration, as a ``distributed.Security``."""
-    from distributed import Security
-
-    return Security()

@@ -19,6 +19,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel
 from tests.cluster import browser
+from tests.waiting import wait_until
 
 FOLDER = pathlib.Path(__file__).parents[2] / "cluster" / "monitoring"
 RUNNING = CopyModel(8_000_000, 8)
@@ -56,10 +57,7 @@ def cluster_of(folder, *before, options=()):
               "--host", "127.0.0.1", "--no-dashboard", "--local-directory", folder,
               "--death-timeout", 30]  # fmt: skip
     with running(scheduler, worker, worker, folder=folder) as processes:
-        deadline = time.monotonic() + 30
-        while not file.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(file.exists)
         yield file, processes[0]
 
 
@@ -223,7 +221,11 @@ def test_prometheus_reads_it(tmp_path):
 def test_a_prefix_is_heeded(tmp_path):
     with cluster_of(tmp_path, options=(*PRELOAD, "--dashboard-prefix", "dask")) as (file, _):
         assert "<title>mgraph</title>" in fetch(address_of(file) + "/dask/mgraph")
-        assert "workers" in json.loads(fetch(address_of(file) + "/dask/mgraph/data"))
+        time.sleep(3)
+        found = json.loads(fetch(address_of(file) + "/dask/mgraph/data"))
+        assert found["workers"] is not None
+        # It was started once: a sample each second.
+        assert abs(found["samples"] - (found["time"] - found["began"])) <= 2
 
 
 def test_a_cluster_that_runs_gets_the_page_once(tmp_path):

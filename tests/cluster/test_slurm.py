@@ -9,10 +9,11 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 
 import psutil
 import pytest
+
+from tests.waiting import wait_until
 
 RECIPE = pathlib.Path(__file__).parents[2] / "cluster" / "slurm"
 BIN = pathlib.Path(sys.executable).parent
@@ -60,13 +61,6 @@ def free_ports(count):
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         return [probe.getsockname()[1] for probe in probes]
-
-
-def wait_until(true, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < deadline, f"still not so after {seconds} s"
-        time.sleep(0.2)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ import pathlib
 import shutil
 import subprocess
 import sys
-import time
 import uuid
 
 import psutil
@@ -167,15 +166,6 @@ def mgraph(*arguments):
 def dask(what, *arguments):
     """The command line of ``dask scheduler`` or ``dask worker``."""
     return [sys.executable, "-m", "dask", what, *map(str, arguments)]
-
-
-def wait_until(what, seconds=60):
-    """What a function returns, as soon as that is true."""
-    deadline = time.monotonic() + seconds
-    while not (found := what()):
-        assert time.monotonic() < deadline, f"not within {seconds} s"
-        time.sleep(0.05)
-    return found
 
 
 def _call(*command):

@@ -25,6 +25,7 @@ from mgraph.distributed.background_processes import Background
 from mgraph.distributed.cluster_folder import Place
 from mgraph.distributed.cluster_status import status
 from mgraph.errors import ClusterError, UsageError
+from tests.waiting import wait_until
 
 QUICK = {"workers": 1, "backend": "cpu", "dashboard": "127.0.0.1:0"}
 
@@ -228,8 +229,9 @@ def test_a_cluster_of_another_machine_is_left_alone(tmp_path):
     where.write(dataclasses.replace(plan, host="elsewhere", state="running"))
     assert status(where.folder).state == "elsewhere"
     for act in (background.stop, lambda folder: background.start(folder=folder, **QUICK)):
-        with pytest.raises(ClusterError, match="was started on elsewhere"):
+        with pytest.raises(ClusterError, match="was started on elsewhere") as told:
             act(where.folder)
+        assert f"gone for good, delete {tmp_path}/cluster.json" in str(told.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"scheduler": 1, "workers": 2}', "\0"])
@@ -239,6 +241,27 @@ def test_a_spoilt_record(tmp_path, text):
         with pytest.raises(ClusterError, match="does not say which cluster was started"):
             look(tmp_path)
     assert background.running_scheduler_file(tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"count": "x"}, {"count": True}, {"threads": 0}, {"state": 1}, {"dashboard": "here"},
+        {"scheduler": {"pid": 1, "started": "x"}}, {"scheduler": {"pid": "1", "started": 1.0}},
+        {"workers": {"pid": 1, "started": 10**400}}, {"workers": {"pid": -1, "started": 1.0}},
+        {"workers": "12"}, {"more": 1}, {"host": None},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_record_of_other_types(tmp_path, wrong):
+    where = Place(str(tmp_path))
+    where.write(background._plan(where, "cpu", 1, 1, "127.0.0.1:0"))
+    assert status(tmp_path).state == "stopped"
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | wrong))
+    for look in (status, background.stop):
+        with pytest.raises(ClusterError, match="does not say which cluster was started"):
+            look(tmp_path)
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):
@@ -296,6 +319,7 @@ def test_a_killed_start_can_be_stopped(tmp_path, monkeypatch):
         ({"host": "no such host"}, "is no name or address"),
         ({"port": 70_000}, "a port lies in"),
         ({"dashboard": "here"}, "HOST:PORT"),
+        ({"dashboard": "a..b:0"}, "HOST:PORT"),
     ],
 )
 def test_wrong_use(tmp_path, how, words):
@@ -338,13 +362,6 @@ def of_folder(folder):
             if any(f"{folder}/scheduler.json" in word for word in process.cmdline()):
                 found.append(process)
     return background_processes.wait(found, 2.0)
-
-
-def wait_until(there, seconds=60):
-    deadline = time.monotonic() + seconds
-    while not there():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("tls", [False, True])

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from mgraph.distributed import doctor, examination
 from mgraph.distributed import doctor_probe as probing
 from mgraph.errors import UsageError
+from tests.waiting import wait_until
 
 
 def found(checks):
@@ -58,6 +60,32 @@ def test_a_folder_that_cannot_be_written(cluster, tmp_path):
     assert (tmp_path / "file").read_text() == ""
 
 
+@pytest.fixture
+def nobody():
+    """For a while we are a user who is not let in everywhere: who we are, or nobody for root."""
+    if os.geteuid():
+        yield os.geteuid()
+        return
+    os.seteuid(65534)
+    try:
+        yield 65534
+    finally:
+        os.seteuid(0)
+
+
+@pytest.mark.parametrize(("mode", "state"), [(0o000, doctor.FAIL), (0o300, doctor.OK)])
+def test_a_folder_that_cannot_be_listed(nobody, mode, state):
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chmod(folder, mode)
+        try:
+            with probing.Probe(folder) as probe:
+                check = doctor._here(probe)
+        finally:
+            os.chmod(folder, 0o700)
+        assert check.state == state, check
+        assert os.listdir(folder) == []
+
+
 def test_what_workers_do_not_share(monkeypatch, cluster, tmp_path):
     monkeypatch.setattr(examination, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(probing.Probe, "__enter__", lambda probe: probe)  # no file is there
@@ -84,10 +112,7 @@ def scheduler_and_worker(folder, path=None):
              "1", "--no-nanny", "--no-dashboard", "--local-directory", str(folder)], **how),
     ]  # fmt: skip
     try:
-        deadline = time.monotonic() + 30
-        while not file.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        wait_until(file.exists)
         from mgraph.distributed import connect
 
         with connect.client_of(scheduler_file=file, workers_needed=True):

@@ -9,8 +9,9 @@ import pytest
 
 import mgraph
 from mgraph.distributed import certificates
-from tests.distributed.hosts import Network, dask, end, parts_in, wait_until, why_not
+from tests.distributed.hosts import Network, dask, end, parts_in, why_not
 from tests.distributed.hosts import mgraph as mgraph_command
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(bool(why := why_not()), reason=why or "")
 

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import logging
 import os
 import signal
 import socket
@@ -15,7 +16,7 @@ import dask
 import pytest
 
 import mgraph
-from mgraph.distributed import connect, scheduler_address, settings
+from mgraph.distributed import connect, joining, scheduler_address, settings
 from mgraph.errors import ClusterError, UsageError
 
 
@@ -40,19 +41,20 @@ def test_a_scheduler_without_workers(monkeypatch, needed):
 
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
-        joining = connect.client_of(empty.scheduler_address, workers_needed=needed)
+        coming = connect.client_of(empty.scheduler_address, workers_needed=needed)
         if needed:
-            with pytest.raises(ClusterError, match="has no workers"), joining:
+            with pytest.raises(ClusterError, match="has no workers"), coming:
                 pass
         else:
-            with joining as client:
+            with coming as client:
                 assert client.scheduler_info()["workers"] == {}
 
 
 @pytest.mark.parametrize(
     "address",
     ["tcp://", "host", "host:", "host:x", "host:0", "host:99999", "http://host:1", "a b:1",
-     "tcp://host:1/x", "tcp://user@host:1", "host:1:2", ""],
+     "tcp://host:1/x", "tcp://user@host:1", "host:1:2", "", "tcp://node..example:8786",
+     f"{'x' * 64}:1", f"[{'a' * 64}]:1", "a\0b:1", "\udcff:1"],
 )  # fmt: skip
 def test_what_is_no_address(address):
     with pytest.raises(UsageError, match="a scheduler's address"):
@@ -60,11 +62,34 @@ def test_what_is_no_address(address):
 
 
 @pytest.mark.parametrize(
-    "address", ["tcp://a:1", "tls://10.0.0.1:8786", "ucx://a:1", "tcp://[::1]:8786", "inproc://x/1"]
+    "address",
+    [
+        "tcp://a:1",
+        "tls://10.0.0.1:8786",
+        "ucx://a:1",
+        "tcp://[::1]:8786",
+        "inproc://x/1",
+        "tcp://[fe80::1%eth0]:1",
+        "tcp://[::ffff:10.0.0.1]:1",
+        f"tcp://{'x' * 63}.example.:1",
+        "tcp://m\u00fcnchen:1",
+        "tcp://a_b:1",
+    ],
 )
 def test_what_is_an_address(address):
     assert scheduler_address.check(address) == address
     assert scheduler_address.check("a:1") == "tcp://a:1"
+
+
+@pytest.mark.parametrize("host", ["a..b", ".", "x" * 64, "a\x1bb"])
+def test_what_is_no_dashboard(host):
+    with pytest.raises(UsageError, match="a dashboard's address"):
+        scheduler_address.check_dashboard(f"{host}:0")
+
+
+@pytest.mark.parametrize("host", ["", "localhost", "[::1]", "[::ffff:10.0.0.1]", "a.b."])
+def test_what_is_a_dashboard(host):
+    assert scheduler_address.check_dashboard(f"{host}:0") == f"{host}:0"
 
 
 @pytest.mark.parametrize(
@@ -76,6 +101,7 @@ def test_what_is_an_address(address):
         (b"[" * 100_000, "it is no JSON"),
         (b"[]", "it has no address"),
         (b'{"address": 7}', "it has no address"),
+        (b'{"address": "a..b:1"}', "is not usable: a scheduler's address is HOST:PORT"),
         (b'{"address": "nowhere"}', "is not usable: a scheduler's address is HOST:PORT"),
     ],
 )
@@ -196,6 +222,39 @@ def test_a_local_cluster_has_the_settings(cluster):
 
     wanted = [settings.SETTINGS[key] for key in asked]
     assert all(found == wanted for found in cluster.client.run(given).values())
+
+
+def levels():
+    import distributed  # noqa: F401  sets levels
+
+    names = ("distributed", "distributed.client", "tornado", "asyncio")
+    return [logging.getLogger(name).level for name in names]
+
+
+def test_loggers_are_quiet_while_anyone_wants_it():
+    before = levels()
+    first, second = joining.quiet(), joining.quiet()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert levels()[0] > logging.CRITICAL
+    second.__exit__(None, None, None)
+    assert levels() == before
+
+
+def test_loggers_are_as_before_when_clients_have_left(cluster):
+    before = levels()
+
+    def ask():
+        with connect.client_of(cluster.client.scheduler.address):
+            assert levels()[1] == logging.CRITICAL
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert levels() == before
 
 
 def test_a_scheduler_that_hangs(monkeypatch, tmp_path):

@@ -5,8 +5,6 @@ import math
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 import types
@@ -16,8 +14,8 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.distributed import monitor_jobs, monitor_spans, monitor_workers
-from mgraph.distributed.monitor import MOST_SAMPLES, NAME
+from mgraph.distributed import monitor, monitor_jobs, monitor_spans, monitor_workers
+from mgraph.distributed.monitor import NAME
 from mgraph.distributed.tasks import run_parts
 
 SMALL = CopyModel(200_000, 8)
@@ -209,71 +207,73 @@ def test_looking_is_quick_while_thousands_of_tasks_run(watched):
     assert data(watched)["totals"]["parts"] == parts
 
 
-def jobs_at(clock):
-    return monitor_jobs.Jobs(lambda: clock[0])
-
-
-def test_what_ended_is_bounded_and_what_runs_is_kept():
-    clock = [0.0]
-    jobs = jobs_at(clock)
-    for index in range(1000):
-        clock[0] += 1
-        name, run = f"mgraph-generate-{index}", f"run-{index}"
-        jobs.hear({"operation": name, "verb": "generate", "state": "running", "parts": 48,
-                   "size": 96_000_000, "unit": "edges", "run": run, "client": "c"})  # fmt: skip
-        jobs.hear({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
-        for part in range(48):
-            jobs.part(name, part, failed=False)
-        if index >= 10:
-            error = {"error": "the disk of a worker is full, " * 9}
-            jobs.hear({"operation": name, "state": "failed"} | error)
-            jobs.hear({"run": run, "state": "finished"})
-    assert len(jobs.operations) == len(jobs.runs) == 10
-    assert len(jobs.ended) == len(jobs.ended_runs) == monitor_jobs.KEPT
-    assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
-    assert jobs.parts_done == 48_000
-    assert not any(operation.done for operation in jobs.ended.values())
-    rows = jobs.rows(clock[0])
-    assert [row["state"] for row in rows["operations"][:11]] == ["running"] * 10 + ["failed"]
-    assert rows["operations"][10]["name"] == "mgraph-generate-999"
-    assert len(json.dumps(rows)) < 200_000
-
-
-def test_what_vanished_is_lost_after_a_while():
-    clock = [0.0]
-    jobs = jobs_at(clock)
-    nothing = types.SimpleNamespace(task_groups={}, tasks={})
-    jobs.hear({"operation": "mgraph-a-1", "state": "running", "parts": 2})
-    jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
-    jobs.settle(nothing)
-    assert len(jobs.operations) == len(jobs.runs) == 1
-    clock[0] = monitor_jobs.SETTLE_SECONDS + 1
-    jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
-    assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
-    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
-    clock[0] *= 3
-    jobs.settle(nothing)
-    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["lost"]
-    jobs.hear({"run": "r", "state": "running", "attempt": 2})
-    (row,) = jobs.rows(clock[0])["runs"]
-    assert (row["state"], row["attempt"], row["script"], row["error"]) == (
-        "running", 2, "s.py", None
+def worker_of(number):
+    gpu = {"uuid": f"GPU-{number:04}", "name": "GPU", "use": None if number % 2 else 40}
+    return types.SimpleNamespace(
+        name=number, address=f"tcp://10.0.0.1:{number}", host="10.0.0.1", nthreads=1,
+        metrics={"mgraph_edges": 1, "mgraph_set_point": 2, "mgraph_gpu": gpu}, memory_limit=1,
+        status=types.SimpleNamespace(name="running"), executing={}, processing={}, last_seen=1.0,
     )  # fmt: skip
-    assert jobs.run_counts["lost"] == 0
 
 
-def test_history_is_bounded_and_thinned():
-    history = monitor_workers.History(3600)
-    nobody = types.SimpleNamespace(workers={})
-    for second in range(5000):
-        history.take(nobody, monitor_workers.Workers(), float(second))
-    assert len(history) == 3600
-    told = history.since(0, 5000.0)
-    assert len(told["age"]) <= monitor_workers.POINTS
-    assert len(json.dumps(told)) < 30_000
-    assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
-    assert "watts" not in told
-    assert MOST_SAMPLES < 1_000_000
+def test_the_page_is_cut_and_sums_are_not(watched):
+    many = 2 * monitor.ROWS
+    added = [worker_of(number) for number in range(1, many + 1)]
+    plugin = plugin_of(watched)
+    scheduler = types.SimpleNamespace(workers={one.address: one for one in added})
+    history = monitor_workers.History(10)
+    history.take(scheduler, monitor_workers.Workers(), 1.0)
+    told = history.since(0, 1.0)
+    assert told["gpu_use"] == [40]  # half of them told nothing
+    assert told["set_point"] == [2 * many]
+    real, plugin.scheduler = plugin.scheduler, Overlaid(plugin.scheduler, scheduler.workers)
+    try:
+        found = data(watched)
+        assert len(found["workers"]) == len(found["gpus"]) == monitor.ROWS
+        assert found["worker_count"] == found["totals"]["edges"] == many
+        text = page(watched, "metrics")
+        assert text.count("mgraph_set_point{") == many
+        assert text.count("mgraph_gpu_use_percent{") == many / 2
+    finally:
+        plugin.scheduler = real
+
+
+class Overlaid:
+    """A scheduler with other workers."""
+
+    def __init__(self, scheduler, workers):
+        self._scheduler, self.workers = scheduler, workers
+
+    def __getattr__(self, name):
+        return getattr(self._scheduler, name)
+
+
+def test_workers_of_one_process_tell_everything_once():
+    from distributed import Client, LocalCluster
+
+    from mgraph.core import gauges
+    from mgraph.distributed.counters import METRIC, WorkerFigures
+
+    def told():
+        return [worker.metrics for worker in cluster.scheduler.workers.values()]
+
+    def sums():
+        return sum(metrics.get(METRIC, 0) for metrics in told())
+
+    gauges.add("edges", 1000)  # before any worker: nobody's
+    where = {"processes": False, "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
+    with LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster, Client(cluster) as us:
+        us.register_plugin(WorkerFigures())
+        for amount in range(1, 6):
+            gauges.add("edges", amount)
+            cluster.scale(2 + amount)  # a worker comes before its elders have told
+            us.wait_for_workers(2 + amount)
+        until(sums, lambda found: found == 15)
+        with gauges.showing(set_point=7):
+            until(lambda: [one.get("mgraph_set_point") for one in told()], any)
+            time.sleep(2)  # all have had their heartbeats
+            points = [one.get("mgraph_set_point") for one in told()]
+            assert [point for point in points if point] == [7]
 
 
 def test_spans_are_forgotten(watched):
@@ -294,7 +294,7 @@ def test_spans_are_forgotten(watched):
         return on_loop(scheduler, lambda: monitor_spans.prune(scheduler, older))
 
     assert prune(60) == 0
-    until(lambda: prune(0.2), lambda pruned: pruned)
+    until(lambda: (prune(0.2), len(extension.spans)), lambda found: found[1] == 1)
     assert [one.name for one in extension.spans.values()] == [("kept",)]
     assert [one.name for one in extension.root_spans] == [("kept",)]
     assert set(extension.spans_search_by_tag) == {"kept"}
@@ -347,22 +347,11 @@ def test_a_monitor_that_comes_late_catches_up(watched):
     plugin = scheduler.plugins.pop(NAME)
     on_loop(scheduler, scheduler.periodic_callbacks.pop(NAME).stop)
     with Client(watched.client.scheduler.address) as client:
-        from mgraph.distributed import monitor
-
         assert monitor.add_to(client) is None
     assert plugin_of(watched) is not plugin
     rows = {row["name"].split("-")[1]: row for row in data(watched)["operations"]}
     assert (rows["early"]["state"], rows["early"]["done"]) == ("running", 3)
     assert rows["gone"]["state"] == "lost"
-
-
-def test_importing_it_needs_no_prometheus():
-    code = (
-        "import sys; sys.modules['prometheus_client'] = None\n"
-        "from mgraph.distributed import monitor, monitor_metrics\n"
-        "monitor_metrics.serve(None)"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.gpu

@@ -15,6 +15,7 @@ import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
 from mgraph.distributed import fan_out
 from mgraph.distributed.tasks import run_parts
+from tests.waiting import wait_until
 
 # Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.
 MODEL = CopyModel(6_000_000, 16)
@@ -26,10 +27,7 @@ def parts_in(folder, pattern="part-*.parquet"):
 
 
 def wait_for_parts(folder, count, seconds=60, pattern="part-*.parquet"):
-    deadline = time.monotonic() + seconds
-    while (there := len(parts_in(folder, pattern))) < count:
-        assert time.monotonic() < deadline, f"only {there} parts after {seconds} s"
-        time.sleep(0.01)
+    wait_until(lambda: len(parts_in(folder, pattern)) >= count, seconds)
 
 
 def command(*arguments):
@@ -235,7 +233,8 @@ def test_a_lost_scheduler_is_one_clear_error(tmp_path):
          "--death-timeout", "20", "--local-directory", str(tmp_path)], **quiet
     )  # fmt: skip
     try:
-        with mgraph.connect(scheduler_file=_written(file)) as cluster:
+        wait_until(file.exists)
+        with mgraph.connect(scheduler_file=file) as cluster:
 
             def kill():
                 wait_for_parts(out, 4)
@@ -255,11 +254,3 @@ def test_a_lost_scheduler_is_one_clear_error(tmp_path):
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         result = mgraph.generate(out, MODEL, cluster=cluster, resume=True, progress=None)
     assert result.made_parts == PARTS - result.kept_parts
-
-
-def _written(file, seconds=30):
-    deadline = time.monotonic() + seconds
-    while not file.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    return file

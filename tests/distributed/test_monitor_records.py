@@ -1,0 +1,100 @@
+"""The monitor's records, without a cluster: they are bounded, and what vanished is told."""
+
+import json
+import subprocess
+import sys
+import types
+
+from mgraph.distributed import monitor, monitor_jobs, monitor_workers
+from mgraph.distributed.monitor import MOST_SAMPLES
+
+
+def jobs_at(clock):
+    return monitor_jobs.Jobs(lambda: clock[0])
+
+
+def test_what_ended_is_bounded_and_what_runs_is_kept():
+    clock = [0.0]
+    jobs = jobs_at(clock)
+    for index in range(1000):
+        clock[0] += 1
+        name, run = f"mgraph-generate-{index}", f"run-{index}"
+        jobs.hear({"operation": name, "verb": "generate", "state": "running", "parts": 48,
+                   "size": 96_000_000, "unit": "edges", "run": run, "client": "c"})  # fmt: skip
+        jobs.hear({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
+        for part in range(48):
+            jobs.part(name, part, failed=False)
+        if index >= 10:
+            error = {"error": "the disk of a worker is full, " * 9}
+            jobs.hear({"operation": name, "state": "failed"} | error)
+            jobs.hear({"run": run, "state": "finished"})
+    assert len(jobs.operations) == len(jobs.runs) == 10
+    assert len(jobs.ended) == len(jobs.ended_runs) == monitor_jobs.KEPT
+    assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
+    assert jobs.parts_done == 48_000
+    assert not any(operation.done for operation in jobs.ended.values())
+    rows = jobs.rows(clock[0])
+    assert [row["state"] for row in rows["operations"][:11]] == ["running"] * 10 + ["failed"]
+    assert rows["operations"][10]["name"] == "mgraph-generate-999"
+    assert len(json.dumps(rows)) < 200_000
+
+
+def test_what_vanished_is_lost_after_a_while():
+    clock = [0.0]
+    jobs = jobs_at(clock)
+    nothing = types.SimpleNamespace(task_groups={}, tasks={})
+    jobs.hear({"operation": "mgraph-a-1", "state": "running", "parts": 2})
+    jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
+    jobs.settle(nothing)
+    assert len(jobs.operations) == len(jobs.runs) == 1
+    clock[0] = monitor_jobs.SETTLE_SECONDS + 1
+    jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
+    assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
+    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
+    clock[0] *= 3
+    jobs.settle(nothing)
+    assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["lost"]
+    jobs.hear({"run": "r", "state": "running", "attempt": 2})
+    (row,) = jobs.rows(clock[0])["runs"]
+    assert (row["state"], row["attempt"], row["script"], row["error"]) == (
+        "running", 2, "s.py", None
+    )  # fmt: skip
+    assert jobs.run_counts["lost"] == 0
+
+
+def test_history_is_bounded_and_thinned():
+    history = monitor_workers.History(3600)
+    nobody = types.SimpleNamespace(workers={})
+    for second in range(5000):
+        history.take(nobody, monitor_workers.Workers(), float(second))
+    assert len(history) == 3600
+    told = history.since(0, 5000.0)
+    assert len(told["age"]) <= monitor_workers.POINTS
+    assert len(json.dumps(told)) < 30_000
+    assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
+    assert "watts" not in told
+    assert MOST_SAMPLES < 1_000_000
+
+
+def test_why_there_is_no_page():
+    class Refuses:
+        def __init__(self, error):
+            self.error = error
+
+        def register_plugin(self, plugin):
+            raise self.error
+
+    said = monitor.add_to(Refuses(ModuleNotFoundError("No module named 'mgraph'")))
+    assert "cannot load mgraph" in said
+    assert "install that version" in said
+    said = monitor.add_to(Refuses(OSError("the disk\nis full")))
+    assert said == "warning: this scheduler shows no /mgraph page (OSError: the disk is full)"
+
+
+def test_importing_it_needs_no_prometheus():
+    code = (
+        "import sys; sys.modules['prometheus_client'] = None\n"
+        "from mgraph.distributed import monitor, monitor_metrics\n"
+        "monitor_metrics.serve(None)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

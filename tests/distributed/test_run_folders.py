@@ -1,0 +1,161 @@
+"""What is known of runs from their folders: names, records, what attempts go on with."""
+
+import dataclasses
+import errno
+import json
+import socket
+from pathlib import Path
+
+import pytest
+
+from mgraph import ClusterError, StorageError, UsageError
+from mgraph.distributed import attempts
+from mgraph.distributed import runs as runs_module
+from mgraph.distributed.runs import Runs, shipped
+from mgraph.io import run_folder
+from mgraph.io.run_folder import RunFolder, RunRecord, folders, new_id
+
+
+def _record(**more):
+    where = {"by": "me@here", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "Scheduler-1"}
+    return RunRecord(new_id(), "s.py", [], run_folder.now(), **where, mgraph="0", **more)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", "{}", '{"id": "../../etc"}', '{"attempt": "x"}', '{"state": "asleep"}',
+     '{"surprise": 1}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
+     '{"pid": "x"}'],
+)  # fmt: skip
+def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
+    good, bad = _record(), _record()
+    for record in (good, bad):
+        RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+    path = tmp_path / bad.id / "run.json"
+    changed = content if content in ("", "{", "[]", "{}") else json.dumps(
+        bad.to_json() | json.loads(content))  # fmt: skip
+    path.write_text(changed)
+    with pytest.raises(StorageError, match=r"run\.json is not the record of a run"):
+        RunFolder(tmp_path, bad.id).record()
+    assert [run.record.id for run in Runs(tmp_path)._known("")] == [good.id]
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "", "a/b", "20260101-000000-zzzz", "20260101-000000-0000/"]
+)
+def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
+    with pytest.raises(UsageError, match="no run's name"):
+        RunFolder(tmp_path, name)
+
+
+def test_a_run_is_found_by_how_its_name_begins(tmp_path):
+    records = [_record(state="finished"), _record(state="failed")]
+    for record in records:
+        RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+    runs = Runs(tmp_path)
+    if records[0].id != records[1].id:
+        assert runs.find(records[0].id).record.state == "finished"
+    with pytest.raises(UsageError, match="2 runs are called"):
+        runs.find(records[0].id[:6])
+    with pytest.raises(UsageError, match="there is no run 1999"):
+        runs.find("1999")
+    assert len(folders(tmp_path)) == 2
+
+
+def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
+    record = _record(state="finished")
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+    assert Runs(tmp_path).find(record.id[-4:]).record == record
+    with pytest.raises(UsageError, match="is empty"):
+        Runs(tmp_path).find("")
+    (folder.path / "run.json").write_text("{")
+    with pytest.raises(StorageError, match="not the record of a run"):
+        Runs(tmp_path).find(record.id)
+
+
+def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
+    record = _record()
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(run_folder, "write_whole", full)
+    with pytest.raises(StorageError, match="No space left"):
+        folder.write("begun.json", {})
+    assert folder.update(state="finished", status=0, ended=run_folder.now()).over
+    assert folder.record().status == 0
+    other = RunFolder(tmp_path, new_id())
+    with pytest.raises(StorageError, match="No space left"):
+        other.create(record, {"s.py": b"pass"})
+    assert not other.path.exists()
+
+
+def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+    record = dataclasses.replace(_record(), scheduler=address)
+    RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+    assert Runs(tmp_path).find(record.id).record.state == "lost"
+    assert Runs(tmp_path).remove_ended(0) == 1
+
+
+def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
+    def intent(attempt, asked, resume=False, overwrite=False, record=True):
+        monkeypatch.setenv(attempts.FOLDER, str(folder))
+        monkeypatch.setenv(attempts.ATTEMPT, str(attempt))
+        attempts._folder.cache_clear()
+        found = attempts.Intent("/out", {"n": asked}, resume, overwrite)
+        if record:
+            found.record()
+        return found.resume, found.overwrite
+
+    record = _record()
+    RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+    folder = tmp_path / record.id
+    try:
+        # The first attempt is as it was asked for, and so is what it never came to.
+        assert intent(1, 1, record=False) == (False, False)
+        assert intent(2, 1, record=False) == (False, False)
+        # It overwrites one folder twice; the second time it was cut short.
+        assert intent(1, 1, overwrite=True) == (False, True)
+        assert intent(1, 2, overwrite=True) == (False, True)
+        assert intent(2, 1, overwrite=True) == (False, True)
+        assert intent(2, 2, overwrite=True) == (False, True)
+        assert intent(3, 2, overwrite=True) == (True, False)
+        # What it was made of has been made anew: it is replaced, though nobody asked.
+        assert intent(3, 3) == (False, True)
+        assert intent(4, 3) == (True, False)
+    finally:
+        attempts._folder.cache_clear()
+
+
+def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
+    (tmp_path / "a.py").write_text("pass")
+    (tmp_path / "empty.py").write_text("\n")
+    (tmp_path / "d" / "a.py").parent.mkdir()
+    (tmp_path / "d" / "a.py").write_text("pass")
+    monkeypatch.setattr(runs_module, "LARGEST_FILE", 10)
+    (tmp_path / "large").write_text("x" * 11)
+    for files, words in [
+        (["none.py"], "there is no file"),
+        (["d"], "is no file; ship"),
+        (["a.py", "d/a.py"], "two files are called a.py"),
+        (["empty.py"], "is empty"),
+        (["a.py", "large"], "at most"),
+    ]:
+        with pytest.raises(UsageError, match=words):
+            shipped(tmp_path / files[0], [tmp_path / file for file in files[1:]])
+
+
+def test_a_driver_that_does_not_answer_is_an_error(tmp_path):
+    record = _record(state="running", host="elsewhere", attempt=1)
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+    folder.touch(run_folder.ALIVE)
+    with pytest.raises(ClusterError, match="its driver on elsewhere does not answer"):
+        Runs(tmp_path).cancel(Runs(tmp_path).find(record.id), 0.5)
+    assert Path(tmp_path / record.id / "cancel").exists()

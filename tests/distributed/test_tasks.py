@@ -1,0 +1,111 @@
+"""Parts of an operation: which stop when one fails or nobody wants them, which are made again."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import mgraph
+from mgraph import StorageError
+from mgraph.core import stopping
+from mgraph.distributed import tasks
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def client():
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        yield cluster.client
+
+
+def test_a_task_whose_client_is_gone_stops(client, tmp_path):
+    begun, over = tmp_path / "begun", tmp_path / "over"
+
+    def loop(_):
+        begun.touch()
+        try:
+            while True:
+                stopping.check()
+                time.sleep(0.01)
+        finally:
+            over.touch()
+
+    with mgraph.connect(scheduler=client.scheduler.address) as cluster:
+        futures = tasks.submit_parts(cluster, loop, {0: None}, verb="loop")
+        wait_until(begun.exists)
+        assert any(tasks.running(client).values())
+        del futures
+    wait_until(over.exists, 5)
+    wait_until(lambda: not any(tasks.running(client).values()), 5)
+
+
+def test_a_failing_part_stops_the_others(client, tmp_path):
+    over = tmp_path / "over"
+
+    def work(index):
+        if index == 0:
+            raise StorageError("the disk is full")
+        while True:
+            try:
+                stopping.check()
+            except stopping.Stopped:
+                over.touch()
+                raise
+            time.sleep(0.01)
+
+    with (
+        mgraph.connect(scheduler=client.scheduler.address) as cluster,
+        pytest.raises(StorageError, match="the disk is full"),
+    ):
+        tasks.run_parts(cluster, work, {1: 1, 0: 0}, {0: 1, 1: 1}, verb="w", progress=None)
+    assert over.exists()
+
+
+def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
+    def lost(*_):
+        raise mgraph.ConnectionLostError("lost")
+
+    def loop(index):
+        while index:
+            stopping.check()
+            time.sleep(0.01)
+
+    monkeypatch.setattr(tasks, "_fetch", lost)
+    with mgraph.connect(scheduler=client.scheduler.address) as cluster:
+        try:
+            tasks.run_parts(cluster, loop, {0: 0, 1: 1}, {0: 1, 1: 1}, verb="w", progress=None)
+        except mgraph.ConnectionLostError:
+            assert not any(tasks.running(client).values())
+        else:
+            pytest.fail("it should have raised")
+
+
+def test_results_that_died_with_a_worker_are_made_again(tmp_path):
+    """Results are fetched as they come, so few are lost, and those are made again."""
+    made = tmp_path / "made"
+    made.mkdir()
+
+    def work(index):
+        (made / f"{index}-{os.getpid()}-{time.time_ns()}").touch()
+        time.sleep(0.1)
+        return index
+
+    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+        pids = cluster.client.run(os.getpid)
+
+        def kill():
+            wait_until(lambda: len(list(made.iterdir())) >= 10)
+            os.kill(next(iter(pids.values())), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        indices = range(40)
+        found = tasks.run_parts(
+            cluster, work, {i: i for i in indices}, dict.fromkeys(indices, 1), verb="w",
+            progress=None,
+        )  # fmt: skip
+        killer.join()
+    assert found == {i: i for i in indices}
+    assert len(list(made.iterdir())) < 40 + 6
