@@ -12,6 +12,7 @@ import click
 
 from mgraph.cli.options import Number, complete_runs, open_cluster
 from mgraph.errors import ClusterError, UsageError
+from mgraph.io.run_folder import STATES
 
 CANCEL_SECONDS = 10.0  # beyond the grace
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
@@ -311,22 +312,25 @@ def cancel(run_id: str, **where: Any) -> int:
 @click.command("list")
 @click.option("--json", "as_json", is_flag=True, help="The records as JSON.")
 @click.option("--all", "every", is_flag=True, help="All, not the last 20.")
+@click.option("--state", type=click.Choice(STATES), help="Those that are in it.")
 @click.option(
     "--remove-ended", type=AT_LEAST_0, metavar="DAYS", help="Remove those that ended before."
 )
 @_where
-def list_runs(as_json: bool, every: bool, remove_ended: int | None, **where: Any) -> None:
+def list_runs(
+    as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
+) -> None:
     """Show the runs, newest last."""
     with _opened(**where) as runs:
         if remove_ended is not None:
             click.echo(f"{runs.remove_ended(remove_ended)} runs removed", err=True)
         known = runs.all()
-    records = [run.record for run in known]
+    records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))
         return
     if not records:
-        click.echo(f"no runs in {runs.path}", err=True)
+        click.echo(f"no {f'{state} ' if state else ''}runs in {runs.path}", err=True)
     for record in records if every else records[-20:]:
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
         script = shlex.join([record.script, *record.arguments])

@@ -7,9 +7,11 @@ installed its own CCCL headers are used, since those are what it compiles agains
 import argparse
 import importlib
 import importlib.util
+import multiprocessing
 import pkgutil
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import mgraph
@@ -59,19 +61,25 @@ def main(argv: list[str] | None = None) -> int:
     if importlib.util.find_spec("cuda") is None:
         print("mgraph.cuda.check needs NVRTC: pip install 'mgraph[check]'", file=sys.stderr)
         return 2
+    jobs = [
+        (source, dict(variant), arch)
+        for source in sources()
+        for variant in source.check
+        for arch in architectures
+    ]
     compiled = failed = 0
-    for source in sources():
-        for variant in source.check:
-            name = f"{source.file} {' '.join(f'{key}={value}' for key, value in variant)}"
-            for arch in architectures:
-                try:
-                    size = compile_source(source, dict(variant), arch)
-                except Exception as error:
-                    failed += 1
-                    print(f"FAILED {arch} {name}\n{error}", file=sys.stderr)
-                else:
-                    compiled += 1
-                    print(f"{arch:7s} {size:8d} bytes  {name}")
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        attempts = [pool.submit(compile_source, *job) for job in jobs]
+        for (source, defines, arch), attempt in zip(jobs, attempts, strict=True):
+            name = f"{source.file} {' '.join(f'{key}={value}' for key, value in defines.items())}"
+            try:
+                size = attempt.result()
+            except Exception as error:
+                failed += 1
+                print(f"FAILED {arch} {name}\n{error}", file=sys.stderr)
+            else:
+                compiled += 1
+                print(f"{arch:7s} {size:8d} bytes  {name}", flush=True)
     print(f"{compiled} kernels compiled, {failed} failed")
     return 1 if failed or not compiled else 0
 

@@ -69,6 +69,8 @@ def test_submit_and_wait(here, scheduler):
     assert [event["event"] for event in told["events"]] == ["submitted", "run", "run"]
     assert run("cancel", name)[1] == f"run {name} had ended: finished\n"
     assert json.loads(run("list", "--json")[1])[0]["id"] == name
+    assert run("list", "--state", "finished")[1] == run("list")[1]
+    assert run("list", "--state", "lost") == (0, "", f"no lost runs in {here / 'runs'}\n")
     assert run("list", "--remove-ended", "1")[2] == "0 runs removed\n"
     assert "1 runs removed" in run("list", "--remove-ended", "0")[2]
     assert not list((here / "runs").iterdir())
@@ -150,6 +152,7 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
         (["logs", "--tail", "some"], 2, "no whole number"),
         (["logs", "--tail", "-1"], 2, "-1 is below 0"),
         (["list", "--remove-ended", "-1"], 2, "-1 is below 0"),
+        (["list", "--state", "asleep"], 2, "'asleep' is not one of"),
         (["cancel"], 2, "Missing argument 'ID'"),
         (["cancel", "x"], 2, "there is no run x"),
         (["list", "--remove-ended", "soon"], 2, "no whole number"),
