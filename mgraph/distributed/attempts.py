@@ -18,7 +18,7 @@ from mgraph.io.run_folder import RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
 BEGUN = "begun.json"
-DRIVER = "mgraph-run-"  # what the keys of drivers' tasks begin with, before the run's ID
+RUN_KEY = "mgraph-run-"  # what the keys of drivers' tasks begin with, before the run's ID
 
 
 @functools.cache

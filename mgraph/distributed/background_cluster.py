@@ -24,7 +24,7 @@ from mgraph.distributed import (
     scheduler_address,
     settings,
 )
-from mgraph.distributed.attempts import DRIVER
+from mgraph.distributed.attempts import RUN_KEY
 from mgraph.distributed.background_processes import Background
 from mgraph.distributed.cluster_folder import Place, Record, place
 from mgraph.errors import ClusterError, StorageError, UsageError
@@ -269,9 +269,9 @@ def _count(address: str, security: Any) -> int:
 def runs_on(dask_scheduler: Any) -> list[str]:
     """Runs on the scheduler: the IDs of submitted workflows that have not ended."""
     return [
-        str(key).removeprefix(DRIVER)
+        str(key).removeprefix(RUN_KEY)
         for key, task in dask_scheduler.tasks.items()
-        if str(key).startswith(DRIVER)
+        if str(key).startswith(RUN_KEY)
         and task.state in ("processing", "queued", "no-worker", "waiting")
     ]
 

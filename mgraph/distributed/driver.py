@@ -55,7 +55,7 @@ class Order:
 
 def run_key(run_id: str) -> str:
     """The key of a driver's task."""
-    return f"{attempts.DRIVER}{run_id}"
+    return f"{attempts.RUN_KEY}{run_id}"
 
 
 def drive(order: Order) -> str:
@@ -179,9 +179,7 @@ class _Attempt:
     def _environment(self) -> dict[str, str]:
         from mgraph.distributed.settings import environment
 
-        packages = str(
-            Path(__file__).parents[2]
-        )  # an mgraph that is not installed, but on the path
+        packages = str(Path(__file__).parents[2])  # for an mgraph that is only on the path
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
         return (
             environment()

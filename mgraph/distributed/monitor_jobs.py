@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from mgraph.distributed.attempts import DRIVER
+from mgraph.distributed.attempts import RUN_KEY
 
 KEPT = 200
 SETTLE_SECONDS = 60.0  # without a task before something is taken for ended
@@ -258,7 +258,7 @@ class Jobs:
                 else:
                     self._end(operation, "lost", VANISHED)
         for run in list(self.runs.values()):
-            if f"{DRIVER}{run.name}" in scheduler.tasks:
+            if f"{RUN_KEY}{run.name}" in scheduler.tasks:
                 run.seen = now
             elif now - run.seen > SETTLE_SECONDS:
                 self._end_run(run, "lost", VANISHED)

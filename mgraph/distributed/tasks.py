@@ -70,7 +70,7 @@ def submit_parts(
     performed = functools.partial(perform, task=task, **common)
     run = attempts.current_run()
     with (
-        span(f"{attempts.DRIVER}{run}") if run else contextlib.nullcontext(),
+        span(f"{attempts.RUN_KEY}{run}") if run else contextlib.nullcontext(),
         span(f"mgraph-{verb}"),
     ):
         futures = cluster.client.map(performed, list(arguments.values()), key=keys)
