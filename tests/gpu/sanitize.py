@@ -199,7 +199,7 @@ def main(names):
     with stopping.stopping_when(lambda: False):  # kernels look whether they are to stop
         for name in names or CASES:
             CASES[name]()
-        print(f"{name}: equal to the CPU", flush=True)
+            print(f"{name}: equal to the CPU", flush=True)
 
 
 if __name__ == "__main__":
