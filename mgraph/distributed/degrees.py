@@ -7,6 +7,8 @@ file is read once a slice (files whose ``src`` lies below a slice not at all), a
 and thread, times a few.
 """
 
+import functools
+import itertools
 import os
 import sys
 from collections.abc import Iterable
@@ -18,7 +20,7 @@ import numpy as np
 
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.tasks import follow_parts, submit_parts
+from mgraph.distributed.tasks import follow_parts, spans, submit_parts
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
@@ -129,6 +131,25 @@ def plan_jobs(
     return slices
 
 
+def _histograms(cluster: Cluster, layers: dict[int, list[Any]]) -> dict[int, Any]:
+    """Futures of each slice's histogram, of those of its counters, which are added up in pairs.
+
+    By the part that it is of the operation. They go before what others have on the cluster, since
+    counters wait for them in memory.
+    """
+    submit = functools.partial(cluster.client.submit, priority=1)
+    sums, histograms = itertools.count(), {}
+    for part, layer in layers.items():
+        operation = layer[0].key[0]
+        while len(layer) > 1:
+            pairs = zip(layer[::2], layer[1::2], strict=False)
+            odd = layer[-1:] if len(layer) % 2 else []
+            keys = ((operation, "sum", number) for number in sums)
+            layer = [submit(np.add, *pair, key=next(keys)) for pair in pairs] + odd
+        histograms[part] = submit(histogram_of, layer[0], key=(operation, part))
+    return histograms
+
+
 def degrees(
     location: str | os.PathLike[str],
     *,
@@ -146,25 +167,16 @@ def degrees(
         slices = plan_jobs(dataset, cluster, dtype)
         jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
         edges = {number: sum(map(len, parts)) for number, (_, parts) in jobs.items()}
-        counted = submit_parts(
-            cluster,
-            count_group,
-            jobs,
-            verb="degrees",
-            dtype=dtype.str,
-        )
-        histograms = []
-        for slice_jobs in slices:
-            layer = [counted[number] for number in slice_jobs]
-            while len(layer) > 1:
-                pairs = zip(layer[::2], layer[1::2], strict=False)
-                odd = layer[-1:] if len(layer) % 2 else []
-                layer = [cluster.client.submit(np.add, *pair) for pair in pairs] + odd
-            histograms.append(cluster.client.submit(histogram_of, layer[0]))
-        del layer
-        for _ in follow_parts(cluster, counted, edges, verb="degrees", progress=progress):
-            pass
-        degree, count = merged(cluster.client.gather(histograms))
+        futures = submit_parts(cluster, count_group, jobs, verb="degrees", dtype=dtype.str)
+        layers = [[futures[number] for number in slice_jobs] for slice_jobs in slices]
+        summaries = range(len(jobs), len(jobs) + len(slices))
+        with spans("degrees"):
+            futures |= _histograms(cluster, dict(zip(summaries, layers, strict=True)))
+        sizes = edges | dict.fromkeys(summaries, 0)
+        del layers  # counters go when they are added up
+        following = follow_parts(cluster, futures, sizes, verb="degrees", progress=progress)
+        found = [future.result() for number, future in following if number in summaries]
+    degree, count = merged(found)
     ends = int((degree * count).sum())
     if ends != 2 * dataset.m:
         raise DatasetError(

@@ -122,16 +122,17 @@ def reached_rows(found: Any, sources: Sequence[int], ids: Any) -> Iterator[Rows]
 
 
 def write_part(
-    index: int, plan: SearchPlan, searched: list[Searched], rows: Iterable[Rows]
+    index: int, plan: SearchPlan, answers: Iterable[tuple[Searched, Any]]
 ) -> dict[str, Any]:
-    """Write a batch's rows; returns the footer."""
+    """Write a batch's searches, each with its ``Rows``, as they come; returns the footer."""
     from mgraph.cuda.transfer import on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
-    total = 0
+    searched, total = [], 0
     with writing_part(plan.folder, part_name(index), plan.columns, plan.compression) as writer:
-        for search, (columns, checksum) in zip(searched, rows, strict=True):
+        for search, (columns, checksum) in answers:
+            searched.append(list(search))
             total += checksum
             sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.ids)
             for first in range(0, search.reached, _ROW_GROUP):
@@ -139,7 +140,7 @@ def write_part(
                 writer.write([sources[: group[0].size], *group])
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
-            "searched": [list(search) for search in searched],
+            "searched": searched,
         }
         writer.close(footer)
-    return footer | {"rows": sum(search.reached for search in searched)}
+    return footer | {"rows": sum(reached for _, reached, *_ in searched)}

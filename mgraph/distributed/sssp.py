@@ -1,10 +1,10 @@
 """Shortest paths from many sources over a cluster: the graph to each worker once, sources fan out.
 
 Data flow: each worker reads the graph (``graph_holder``). Sources are cut into batches, each a task
-and a part of the result; a task searches from its batch in one launch, and writes what it found as
-Parquet, a row group at a time, while the worker's next task has the device. Memory: a worker's
-graph, and for each of its threads the distances and predecessors of a batch, on the device if there
-is one.
+and a part of the result. On a GPU a task searches from its batch in one launch, and writes what it
+found as Parquet, a row group at a time, while the worker's next task has the device; on cores it
+searches from one source after another, and writes each before the next. Memory: a worker's graph,
+and for each of its threads the distances and predecessors of a batch on the device, or of a search.
 
 A part has a row for each vertex reached: source, vertex, distance and, unless left out, predecessor
 (-1 at a source). Its footer says whose part it is, so that ``resume`` can go on from a folder
@@ -15,9 +15,10 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, TextIO
 
 import numpy as np
@@ -89,33 +90,44 @@ def draw_sources(name: str, count: int, seed: int) -> list[int]:
 
 def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]:
     """The task: search from a part's sources, write what was found, return a few numbers."""
+    index, sources = job
+    held, on_gpu = holder(plan.holder), plan.backend == "gpu"
+    with room_for(f"{len(sources)} searches and their results", "use a smaller --batch"):
+        answers: Iterable[tuple[Searched, Rows | None]] = _answers(held, sources, plan)
+        if on_gpu:
+            with held.device:
+                answers = list(answers)  # the checksums wait for the device
+        if plan.folder is None:
+            return {"searched": [list(searched) for searched, _ in answers], "checksum": "0"}
+        return write_part(index, plan, answers)
+
+
+def _answers(
+    held: Any, sources: list[int], plan: SearchPlan
+) -> Iterator[tuple[Searched, Rows | None]]:
+    """Search: on a GPU all at once, on cores, which have other threads' tasks as well, in turn.
+
+    Of each source what came of it and, where they are to be written, its rows.
+    """
     from mgraph.core import gauges
     from mgraph.distributed.counters import count_edges
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
 
-    index, sources = job
-    held = holder(plan.holder)
     graph, options = held.graph(), dict(plan.options)
     if options["power_limit"]:
         governor = PowerGovernor(options["power_limit"])
         options["power_limit"] = held.memory.setdefault("governor", governor)
-    on_gpu = plan.backend == "gpu"
-    together = None if on_gpu else 1  # cores have other threads' tasks as well
-    with room_for(f"{len(sources)} searches and their results", "use a smaller --batch"):
-        with held.device if on_gpu else nullcontext():
-            began = time.perf_counter()
-            found = sssp(graph, sources, backend=plan.backend, together=together, **options)
-            searched = _told(found, sources, began)
-            gauges.add("queries", len(sources))
-            count_edges(graph.m * len(sources))
-            if plan.folder is None:
-                return {"searched": searched, "checksum": "0"}
-            rows: Iterable[Rows] = reached_rows(found, sources, plan.ids)
-            if on_gpu:
-                rows = list(rows)  # the checksums wait for the device
-        del found  # what is not among the rows of a GPU is free for the worker's next task
-        return write_part(index, plan, searched, rows)
+    together = len(sources) if plan.backend == "gpu" else 1
+    for first in range(0, len(sources), together):
+        some = sources[first : first + together]
+        began = time.perf_counter()
+        found = sssp(graph, some, backend=plan.backend, **options)
+        searched = _told(found, some, began)
+        gauges.add("queries", len(some))
+        count_edges(graph.m * len(some))
+        rows = repeat(None) if plan.folder is None else reached_rows(found, some, plan.ids)
+        yield from zip(searched, rows, strict=False)
 
 
 def _told(found: Any, sources: list[int], began: float) -> list[Searched]:

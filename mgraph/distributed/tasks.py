@@ -63,18 +63,25 @@ def submit_parts(
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
     the span of the submitted workflow if there is one.
     """
-    from distributed import span
-
     operation = f"mgraph-{verb}-{time.time_ns()}"
     keys = [(operation, index) for index in arguments]
     performed = functools.partial(perform, task=task, **common)
+    with spans(verb):
+        futures = cluster.client.map(performed, list(arguments.values()), key=keys)
+    return dict(zip(arguments, futures, strict=True))
+
+
+@contextlib.contextmanager
+def spans(verb: str) -> Iterator[None]:
+    """What is submitted in it stands in the operation's span, and in its workflow's, if any."""
+    from distributed import span
+
     run = attempts.current_run()
     with (
         span(f"{attempts.RUN_KEY}{run}") if run else contextlib.nullcontext(),
         span(f"mgraph-{verb}"),
     ):
-        futures = cluster.client.map(performed, list(arguments.values()), key=keys)
-    return dict(zip(arguments, futures, strict=True))
+        yield
 
 
 def follow_parts(
