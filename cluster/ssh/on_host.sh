@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# What `start` and `stop` run on each host, sent over ssh:
-#   bash -s -- VERB FOLDER [ARGUMENT...]
+# What `start` and `stop` run on each host, sent over ssh as the text of a command:
+#   bash -c TEXT on_host.sh VERB FOLDER [ARGUMENT...]
 # FOLDER lies in the home folder, is this cluster's and this host's alone, and holds what runs there.
 set -euo pipefail
 verb=$1 folder=$HOME/$2
@@ -87,7 +87,8 @@ worker) # PYTHON WORKERS SCHEDULER: prints how many workers were started
   if [ "$workers" = auto ] && command -v nvidia-smi >/dev/null && "$python" -c 'import dask_cuda' 2>/dev/null; then
     workers=$(nvidia-smi --list-gpus | wc -l)
     threads=$(($(nproc) / workers))
-    begin worker "$python" -m dask cuda worker "$scheduler" "${there[@]}" --nthreads $((threads ? threads : 1))
+    begin worker "$python" -m dask cuda worker "$scheduler" "${there[@]}" \
+      --nthreads $((threads ? threads : 1)) --death-timeout 60
   else
     [ "$workers" = auto ] && workers=$(nproc)
     begin worker "$python" -m dask worker "$scheduler" "${there[@]}" \

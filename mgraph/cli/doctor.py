@@ -1,8 +1,11 @@
 """``mgraph doctor``: look for what is wrong before a long run finds it."""
 
+import contextlib
 import json
 
 import click
+
+from mgraph.errors import MgraphError
 
 
 @click.command()
@@ -13,15 +16,19 @@ import click
 def doctor(
     scheduler: str | None, scheduler_file: str | None, out: str | None, as_json: bool
 ) -> int:
-    """Check this machine, and a cluster if one is named; each line says what to do.
+    """Check this machine, and a cluster; each line says what to do.
 
-    The exit status is 1 where a line begins with FAIL, else 0.
+    The cluster is the one that is named, else that of Dask's configuration, else that of mgraph
+    cluster start, if there is any. The exit status is 1 where a line begins with FAIL, else 0.
     """
-    from mgraph.distributed import configuration
+    from mgraph.distributed import background_cluster, configuration, connect
     from mgraph.distributed import doctor as module
     from mgraph.distributed.doctor_check import FAIL
 
     configuration.check_files()
+    if not (scheduler or scheduler_file or connect.configured_scheduler()):
+        with contextlib.suppress(MgraphError):  # settings that are wrong are told below
+            scheduler_file = background_cluster.running_scheduler_file()
     found = []
     for check in module.checks(scheduler=scheduler, scheduler_file=scheduler_file, out=out):
         found.append(check)

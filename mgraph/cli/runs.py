@@ -51,7 +51,7 @@ def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None)
         client = None
         try:
             client = stack.enter_context(
-                connect.client_of(scheduler, scheduler_file, workers_needed=False)
+                connect.client_of(scheduler, scheduler_file, announce=sys.stderr)
             )
         except ClusterError as error:
             click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
@@ -109,7 +109,8 @@ def submit(
     command.
     """
     from mgraph.distributed import configuration, connect
-    from mgraph.distributed.runs import Runs, shipped
+    from mgraph.distributed.runs import Runs
+    from mgraph.distributed.shipping import shipped
 
     files, environment = shipped(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr

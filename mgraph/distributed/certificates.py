@@ -24,7 +24,7 @@ DAYS = 365
 MOST_DAYS = 3650
 SOON_DAYS = 30
 FILES = ("ca-key.pem", "ca.pem", "key.pem", "cert.pem", "dask.yaml")
-_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,62})(\.[A-Za-z0-9-]{1,63})*")
+_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_-]{1,63})*")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.interrupts import interrupted_later
 from mgraph.distributed import configuration, joining, scheduler_address, settings
+from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
@@ -200,7 +201,7 @@ def client_of(
     scheduler, scheduler_file: as for ``connect``; without either, that of Dask's configuration.
     announce: a stream that is told where the scheduler is reached by others in plain.
     workers_needed: wait for one. Raises UsageError where none is named, ClusterError where none
-    answers.
+    answers, or its workers have another mgraph.
     """
     _check_one(scheduler, scheduler_file)
     address = scheduler or (None if scheduler_file else configured_scheduler())
@@ -213,6 +214,8 @@ def client_of(
         address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
     ) as client:
         _warn(announce, scheduler_address.warning_of_scheduler(client.scheduler.address))
+        if workers_needed:
+            _check_workers(client)
         yield client
 
 
@@ -232,7 +235,7 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
     except ImportError as error:
         raise ClusterError(
             f"a GPU is here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', or "
-            " use --backend cpu"
+            "use --backend cpu"
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, len(os.sched_getaffinity(0)) // count)
@@ -305,14 +308,36 @@ def _survey_all(client: Any) -> dict[str, Survey]:
             "--scheduler or --scheduler-file tells which did not"
         ) from error
     except (ImportError, AttributeError) as error:
-        raise ClusterError(
-            f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
-            "same version on every worker"
-        ) from error
-    others = {worker.version for worker in found.values()} - {mgraph.__version__}
+        raise _cannot_load(error) from error
+    _check_versions({worker.version for worker in found.values()})
+    return found
+
+
+def _version() -> str:
+    """Runs on each worker."""
+    return mgraph.__version__
+
+
+def _check_workers(client: Any) -> None:
+    """Raise ClusterError where a worker that answers has no mgraph, or another."""
+    answers = list(on_workers(client, _version).values())
+    for answer in answers:
+        if isinstance(answer, (ImportError, AttributeError)):
+            raise _cannot_load(answer) from answer
+    _check_versions({answer for answer in answers if isinstance(answer, str)})
+
+
+def _cannot_load(error: Exception) -> ClusterError:
+    return ClusterError(
+        f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
+        "same version on every worker"
+    )
+
+
+def _check_versions(versions: set[str]) -> None:
+    others = versions - {mgraph.__version__}
     if others:
         raise ClusterError(
             f"this is mgraph {mgraph.__version__}, the workers have {', '.join(sorted(others))}; "
             "install the same version everywhere"
         )
-    return found

@@ -75,10 +75,13 @@ def this_machine(here: dict[str, Any]) -> Iterator[Check]:
     folder = tempfile.gettempdir()
     free = {"here": examination.free_disk(folder)}
     yield _low("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
-    try:
-        configuration.given("dashboard")
-    except MgraphError as error:
-        yield Check("settings", FAIL, str(error))
+    wrong: dict[str, None] = {}
+    for name in configuration.SETTINGS:
+        try:
+            configuration.given(name)
+        except MgraphError as error:
+            wrong[str(error)] = None
+    yield from (Check("settings", FAIL, told) for told in wrong)
     if not here["gpus"]:
         yield Check("gpu", OK, "no CUDA device and driver here: commands use the cores")
         return

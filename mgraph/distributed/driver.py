@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,6 +28,7 @@ from mgraph.io.run_folder import RunFolder, RunRecord, now
 
 POLL_SECONDS = 0.2
 ALIVE_SECONDS = 2.0
+RECALL_SECONDS = 30.0  # for a scheduler that is busy
 STOP_SECONDS = 5.0  # for tasks that nobody wants any more
 MOST_ATTEMPTS = 20
 CONNECTION_LOST = ConnectionLostError.exit_status
@@ -64,13 +65,14 @@ def drive(order: Order) -> str:
 
     with worker_client() as client:
         folder, memory = order.folder, _Memory(client, order.record.id)
+        earlier, begun = memory.recall()
         if not folder.exists:  # it was submitted, or begun, on a machine whose disk is not ours
-            earlier, begun = memory.recall()
-            folder.create(replace(order.record, attempt=earlier), order.files)
+            folder.create(order.record, order.files)
+        if folder.record().attempt < earlier:  # so was the last attempt
             folder.write(attempts.BEGUN, begun)
         again = True
         while again:
-            record = folder.begin_attempt(host=socket.gethostname(), pid=os.getpid())
+            record = folder.begin_attempt(earlier, host=socket.gethostname(), pid=os.getpid())
             if record is None:  # it had ended, and only its result was lost
                 break
             attempt = _Attempt(order, folder, record, client, memory)
@@ -96,8 +98,16 @@ class _Memory:
 
     def recall(self) -> tuple[int, dict[str, str]]:
         """The attempts that there were, and what they had begun."""
-        found = self._ask(None)
-        return (found["attempt"], found["begun"]) if found else (0, {})
+        deadline = time.monotonic() + RECALL_SECONDS
+        while True:
+            try:
+                found = self._ask(None)
+            except Exception:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(POLL_SECONDS)
+            else:
+                return (found["attempt"], found["begun"]) if found else (0, {})
 
     def keep(self, attempt: int, begun: dict[str, str]) -> None:
         """Have it kept, if it has changed; a scheduler out of reach is told the next time."""
@@ -203,6 +213,8 @@ class _Attempt:
             if time.monotonic() - told > ALIVE_SECONDS:
                 told = time.monotonic()
                 try:
+                    if not self._is_current():
+                        return None
                     self.folder.touch(run_folder.ALIVE)
                 except StorageError as error:  # of a store that hesitates, say
                     if isinstance(error.__cause__, FileNotFoundError):  # it was removed
@@ -217,6 +229,11 @@ class _Attempt:
             time.sleep(POLL_SECONDS)
         return status
 
+    def _is_current(self) -> bool:
+        """Whether the run, as its folder tells, is this attempt's still."""
+        record = self.folder.record()
+        return record.attempt == self.record.attempt and not record.over
+
     def _wanted(self) -> bool:
         """Whether the scheduler, as far as this worker knows, counts on this task."""
         task = self.worker.state.tasks.get(self.key)
@@ -224,6 +241,8 @@ class _Attempt:
 
     def ended(self, status: int | None) -> bool:
         """Write how the run ended, if that is ours to say; returns whether to begin again."""
+        if not self._is_current():
+            return False
         if self.folder.cancelling:
             left = self._left_running()
             error = f"{left} tasks still run: they end at their next step" if left else None
@@ -235,7 +254,7 @@ class _Attempt:
             self.end("finished", status=0)
             return False
         if not self._scheduler_answers():  # then it is not this machine's to say what became of it
-            return False
+            return self.folder.cancelling and self.ended(status)
         if status == CONNECTION_LOST and self.record.attempt < MOST_ATTEMPTS:
             self.tell("interrupted", "the workflow lost its connection and is begun again")
             return True
@@ -261,8 +280,12 @@ class _Attempt:
             time.sleep(POLL_SECONDS)
 
     def _scheduler_answers(self) -> bool:
-        """Wait until the scheduler answers; False where the worker gives up first, or the task."""
-        while self._wanted() and self.worker.status.name in ("running", "paused"):
+        """Wait until it answers; False where the worker gives up first, or somebody cancels."""
+        while (
+            self._wanted()
+            and self.worker.status.name in ("running", "paused")
+            and not self.folder.cancelling
+        ):
             with contextlib.suppress(Exception):
                 broadcast.in_time(
                     self.client, self.client.scheduler.identity, seconds=broadcast.ANSWER_SECONDS

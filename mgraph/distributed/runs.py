@@ -14,16 +14,16 @@ import socket
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import mgraph
-from mgraph.distributed.broadcast import ANSWER_SECONDS, in_time, on_workers
-from mgraph.distributed.driver import Order, drive, run_key
+from mgraph.distributed.broadcast import ANSWER_SECONDS, in_time
+from mgraph.distributed.driver import ALIVE_SECONDS, Order, drive, run_key
+from mgraph.distributed.run_place import Place, elsewhere
 from mgraph.distributed.scheduler_address import host_and_port
-from mgraph.errors import ClusterError, UsageError
+from mgraph.errors import ClusterError, StorageError, UsageError
 from mgraph.io import run_folder
-from mgraph.io.run_folder import RunFolder, RunRecord, folders, now, records
+from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
 
 POLL_SECONDS = 0.3
 ON_ITS_WAY = 3.0  # seconds to the scheduler
@@ -31,11 +31,11 @@ UNDONE = ("waiting", "queued", "no-worker", "processing")  # states of a task
 # What Dask raises where the scheduler has gone, or is going.
 GONE = (OSError, KeyError, TimeoutError, AttributeError, RuntimeError)
 SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
+FRESH_SECONDS = 3 * ALIVE_SECONDS  # a driver that was alive so lately is not somewhere else
 DRIVER_KILLED = (
     "the worker that it ran on died again and again, mostly of too little memory: make the script "
     "hold less, or the workers larger"
 )
-LARGEST_FILE = 64 << 20
 DRIVER_LOST = (
     "its driver is gone: its worker or scheduler ended, or was out of reach for long; submit it "
     "again, and give its commands --resume to go on from what is finished"
@@ -44,10 +44,14 @@ DRIVER_LOST = (
 
 @dataclass(frozen=True)
 class Run:
-    """A run as it is known now. worker: one that has its folder, by address; None: it is here."""
+    """A run as it is known now, and where its folder stands."""
 
     record: RunRecord
-    worker: str | None = None
+    place: Place
+
+    def but(self, **how: Any) -> "Run":
+        """The same, whose record says otherwise."""
+        return Run(dataclasses.replace(self.record, **how), self.place)
 
 
 class Runs:
@@ -57,6 +61,7 @@ class Runs:
         """Name the folder; client: a ``distributed.Client`` of the scheduler, or None."""
         self.path = os.path.abspath(os.path.expanduser(path))
         self.client = client
+        self._here = Place(self.path)
 
     def submit(
         self,
@@ -67,9 +72,10 @@ class Runs:
     ) -> tuple[Run, Any]:
         """Ship a script to the cluster; returns the run and the future of its driver.
 
-        files: the script and what is to stand beside it, as ``shipped`` reads them. grace: seconds
-        for the script to end by itself when it is cancelled. environment: variables for it, beside
-        those that its worker has. The run goes on when the client is gone. Raises StorageError.
+        files: the script and what is to stand beside it, as ``shipping.shipped`` reads them. grace:
+        seconds for the script to end by itself when it is cancelled. environment: variables for it,
+        beside those that its worker has. The run goes on when the client is gone. Raises
+        StorageError.
         """
         from distributed import fire_and_forget
 
@@ -78,18 +84,18 @@ class Runs:
             script=next(iter(files)),
             arguments=list(arguments),
             submitted=now(),
-            by=f"{getpass.getuser()}@{socket.gethostname()}",
+            by=f"{_user()}@{socket.gethostname()}",
             cwd=os.getcwd(),
             scheduler=self.client.scheduler.address,
             scheduler_id=self.client.scheduler_info(n_workers=0)["id"],
             mgraph=mgraph.__version__,
         )
         order = Order(self.path, record, files, grace, environment or {})
-        order.folder.create(record, files)
+        record = order.folder.create(record, files)
         order.folder.tell("submitted", by=record.by, scheduler=record.scheduler)
         future = self.client.submit(drive, order, key=run_key(record.id), pure=False, priority=1)
         fire_and_forget(future)
-        return Run(record), future
+        return Run(record, self._here), future
 
     def all(self) -> list[Run]:
         """Every run, oldest first, each as lost that has not ended and that nobody works on."""
@@ -118,29 +124,23 @@ class Runs:
 
     def output(self, run: Run, start: int) -> bytes:
         """A part of what a run printed, from byte ``start`` on, or from the end if negative."""
-        if run.worker is None:
-            return self._folder(run).output(start)
-        answer = self._ask(run, _read_output, start)
-        return answer if isinstance(answer, bytes) else b""
+        return run.place.output(run.record.id, start)
 
     def size(self, run: Run) -> int:
         """How many bytes a run has printed."""
-        if run.worker is None:
-            return self._folder(run).output_size
-        answer = self._ask(run, _read_size)
-        return answer if isinstance(answer, int) else 0
+        return run.place.size(run.record.id)
 
     def events(self, run: Run) -> list[dict[str, Any]]:
         """What happened in a run, in order."""
-        if run.worker is None:
-            return self._folder(run).events()
-        answer = self._ask(run, _read_events)
-        return answer if isinstance(answer, list) else []
+        return run.place.events(run.record.id)
 
     def follow(self, run: Run, start: int = 0) -> Iterator[bytes]:
         """What a run prints, as it comes, until it has ended."""
+        folder = run.record.folder
         while True:
             run = self.find(run.record.id)
+            if run.record.folder != folder:  # it goes on where another disk is
+                folder, start = run.record.folder, 0
             while chunk := self.output(run, start):
                 start += len(chunk)
                 yield chunk
@@ -163,31 +163,31 @@ class Runs:
         ClusterError where it has not ended by then.
         """
         run = self.find(run.record.id)
+        name, state = run.record.id, run.record.state
+        if run.record.over and state != "lost":
+            return run
+        run.place.ask_to_cancel(name)  # also of one that is lost: it may be so for us alone
+        if state == "submitted" and self._has_its_scheduler(run):
+            self.client.cancel([run_key(name)], force=True)
+            run = self._write_end(run, "cancelled", None)  # unless its driver has begun meanwhile
+            for other in self._elsewhere(name):
+                other.place.ask_to_cancel(name)
+        deadline = time.monotonic() + seconds
+        while not run.record.over and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+            run = self.find(name)
         if run.record.state == "lost":
             return self._write_end(run, "lost", run.record.error)
         if run.record.over:
             return run
-        if run.worker is None:
-            self._folder(run).touch(run_folder.CANCEL)
-        else:
-            self._ask(run, _ask_to_cancel)
         if run.record.state == "submitted":
-            if self.client is not None:
-                self.client.cancel([run_key(run.record.id)], force=True)
-            run = self._write_end(run, "cancelled", None)  # unless its driver has begun meanwhile
-            if run.record.over:
-                return run
-        deadline = time.monotonic() + seconds
-        while time.monotonic() < deadline:
-            run = self.find(run.record.id)
-            if run.record.state == "lost":
-                return self._write_end(run, "lost", run.record.error)
-            if run.record.over:
-                return run
-            time.sleep(POLL_SECONDS)
+            raise ClusterError(
+                f"run {name} has not begun, as far as its folder here tells: --scheduler "
+                f"{run.record.scheduler} lets the one say so, and cancel it, that it was given to"
+            )
         raise ClusterError(
-            f"run {run.record.id} was asked to end and has not within {seconds:.0f} s; its driver "
-            f"on {run.record.host} does not answer, and mgraph status tells when it has"
+            f"run {name} was asked to end and has not within {seconds:.0f} s; its driver on "
+            f"{run.record.host} does not answer, and mgraph status tells when it has"
         )
 
     def failed(self, run: Run, future: Any) -> Run:
@@ -203,15 +203,12 @@ class Runs:
         old = [
             run
             for run in self.all()
-            if run.record.over and run.worker is None
+            if run.record.over and run.place.is_here
             if _age(run.record.ended or run.record.submitted) >= days * 86_400
         ]
         for run in old:
-            shutil.rmtree(self._folder(run).path, ignore_errors=True)
+            shutil.rmtree(RunFolder(self.path, run.record.id).path, ignore_errors=True)
         return len(old)
-
-    def _folder(self, run: Run) -> RunFolder:
-        return RunFolder(self.path, run.record.id)
 
     def _check_hope(self, run: Run) -> None:
         """Raise ClusterError for a run that is to begin, where nobody tells whether it will."""
@@ -222,94 +219,80 @@ class Runs:
             )
 
     def _known(self, run_id: str) -> list[Run]:
-        """The runs whose ID begins so; of two folders of one, that of the latest attempt."""
-        found: dict[str, Run] = {}
-        for record in records(self.path, run_id):
-            found[record.id] = Run(record)
-        # What stands as submitted here may run where our disk is not.
-        if not found or any(run.record.state == "submitted" for run in found.values()):
-            for run in self._remote(run_id):
+        """The runs that are called so; of two folders of one, that of the latest attempt."""
+        found = {record.id: Run(record, self._here) for record in self._here.records(run_id)}
+        if not found or any(map(self._may_be_elsewhere, found.values())):
+            for run in self._elsewhere(run_id):
                 earlier = found.get(run.record.id)
-                if earlier is None or (earlier.record.began or "") < (run.record.began or ""):
+                if earlier is None or earlier.record.attempt < run.record.attempt:
                     found[run.record.id] = run
         return [found[name] for name in sorted(found)]
 
+    def _may_be_elsewhere(self, run: Run) -> bool:
+        """Whether a run with a folder here may have begun, or go on, where our disk is not."""
+        return not run.record.over and not self._was_alive(run, FRESH_SECONDS)
+
+    def _elsewhere(self, run_id: str) -> list[Run]:
+        """The runs that are called so in folders on the workers' machines."""
+        if self.client is not None:
+            with contextlib.suppress(*GONE):
+                found = elsewhere(self.client, self.path, run_id)
+                return [Run(record, place) for place in found for record in found[place]]
+        return []
+
+    def _was_alive(self, run: Run, seconds: float) -> bool:
+        """Whether its driver has given a sign of life within the last seconds."""
+        last = run.place.last_alive(run.record.id)
+        return last is not None and _age(last.isoformat()) < seconds
+
     def _judged(self, run: Run) -> Run:
         """The run, as lost where it has not ended and nobody works on it."""
-        record = run.record
-        if record.over or self._in_work(run):
+        if run.record.over or self._in_work(run):
             return run
-        if run.worker is None:
-            record = self._folder(run).record()  # it may have ended since it was read
-        if not record.over:
-            last = self._folder(run).last_alive if run.worker is None else None
-            ended = last.isoformat(timespec="milliseconds") if last else record.submitted
-            record = dataclasses.replace(record, state="lost", error=DRIVER_LOST, ended=ended)
-        return dataclasses.replace(run, record=record)
+        with contextlib.suppress(StorageError):  # it may have ended since it was read
+            run = Run(run.place.record(run.record.id) or run.record, run.place)
+        if run.place.is_here and self._was_alive(run, FRESH_SECONDS):  # nobody else was asked yet
+            run = max([run, *self._elsewhere(run.record.id)], key=lambda one: one.record.attempt)
+        if run.record.over:
+            return run
+        last = run.place.last_alive(run.record.id)
+        ended = last.isoformat(timespec="milliseconds") if last else run.record.submitted
+        return run.but(state="lost", error=DRIVER_LOST, ended=ended)
 
     def _in_work(self, run: Run) -> bool:
         """Whether a driver has it, or will: its scheduler knows; else its own signs of life do."""
         record = run.record
-        if self.client is not None:
-            with contextlib.suppress(*GONE):
-                asked = self.client._run_on_scheduler, _has_task, run_key(record.id)
-                scheduler_id, has_it = in_time(self.client, *asked, seconds=ANSWER_SECONDS)
-                if scheduler_id == record.scheduler_id:
-                    return has_it or _age(record.submitted) < ON_ITS_WAY
-                if (
-                    record.state == "submitted"
-                    and self.client.scheduler.address == record.scheduler
-                ):
-                    return False  # that one has been replaced
-        if run.worker is not None:
+        if asked := self._ask_scheduler(run):
+            scheduler_id, has_it = asked
+            if scheduler_id == record.scheduler_id:
+                return has_it or _age(record.submitted) < ON_ITS_WAY
+            if record.state == "submitted" and self.client.scheduler.address == record.scheduler:
+                return False  # that one has been replaced
+        if not run.place.is_here:
             return True  # nobody here can tell
         if record.state == "submitted":
             return not _is_refused(record.scheduler)
-        last = self._folder(run).last_alive
-        return last is not None and _age(last.isoformat()) < SILENT_SECONDS
+        return self._was_alive(run, SILENT_SECONDS)
+
+    def _has_its_scheduler(self, run: Run) -> bool:
+        """Whether our client's scheduler is the one that the run was given to."""
+        asked = self._ask_scheduler(run)
+        return asked is not None and asked[0] == run.record.scheduler_id
+
+    def _ask_scheduler(self, run: Run) -> tuple[str, bool] | None:
+        """Which scheduler our client has, and whether it has the driver's task to be done."""
+        if self.client is not None:
+            with contextlib.suppress(*GONE):
+                asked = self.client._run_on_scheduler, _has_task, run_key(run.record.id)
+                answer: tuple[str, bool] = in_time(self.client, *asked, seconds=ANSWER_SECONDS)
+                return answer
+        return None
 
     def _write_end(self, run: Run, state: str, error: str | None) -> Run:
         """Write how a run ended whose driver does not."""
-        ended = dataclasses.replace(
-            run.record, state=state, error=error, ended=run.record.ended or now()
-        )
-        if run.worker is None:
-            folder = self._folder(run)
-            how = {"state": state, "ended": ended.ended, "error": error}
-            if folder.update(run.record.attempt, **how) is not None:
-                folder.tell("run", state=state, error=error)
-            return Run(folder.record())
-        return dataclasses.replace(run, record=ended)
-
-    def _remote(self, run_id: str) -> list[Run]:
-        """The runs in the folders of the workers' machines; one worker a machine is asked."""
-        if self.client is None:
-            return []
-        try:
-            workers = self.client.scheduler_info(n_workers=-1)["workers"]
-        except GONE:
-            return []
-        of_hosts = {told["host"]: address for address, told in workers.items()}
-        answers = on_workers(
-            self.client, _read_records, self.path, run_id, workers=of_hosts.values()
-        )
-        return [
-            Run(record, address)
-            for address, records in answers.items()
-            if isinstance(records, list)
-            for record in records
-        ]
-
-    def _ask(self, run: Run, function: Any, *arguments: Any) -> Any:
-        """What a worker that has the run's folder answers; None where it does not."""
-        assert run.worker is not None
-        asked = on_workers(
-            self.client, function, self.path, run.record.id, *arguments, workers=[run.worker]
-        )
-        answer = asked.get(run.worker)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        how = {"state": state, "ended": run.record.ended or now(), "error": error}
+        record = run.place.end(run.record.id, run.record.attempt, **how)
+        return Run(record, run.place) if record else run.but(**how)
 
 
 def _has_task(key: str, dask_scheduler: Any) -> tuple[str, bool]:
@@ -335,60 +318,9 @@ def _age(time: str) -> float:
     return (datetime.datetime.now(datetime.UTC) - then).total_seconds()
 
 
-# What workers do for a client whose disk is not theirs.
-
-
-def _read_records(path: str, run_id: str) -> list[RunRecord]:
-    return records(path, run_id)
-
-
-def _read_output(path: str, run_id: str, start: int) -> bytes:
-    return RunFolder(path, run_id).output(start)
-
-
-def _read_size(path: str, run_id: str) -> int:
-    return RunFolder(path, run_id).output_size
-
-
-def _read_events(path: str, run_id: str) -> list[dict[str, Any]]:
-    return RunFolder(path, run_id).events()
-
-
-def _ask_to_cancel(path: str, run_id: str) -> None:
-    RunFolder(path, run_id).touch(run_folder.CANCEL)
-
-
-def shipped(
-    script: str | os.PathLike[str], companions: Sequence[str | os.PathLike[str]] = ()
-) -> dict[str, bytes]:
-    """A script, and modules and other files that it needs beside it, by name; the script first.
-
-    Raises UsageError for what cannot be shipped.
-    """
-    files: dict[str, bytes] = {}
-    for path in map(Path, [script, *companions]):
-        if not path.exists():
-            raise UsageError(f"there is no file {path} to ship to the cluster")
-        if not path.is_file():
-            raise UsageError(
-                f"{path} is no file; ship a script, modules or other files, one by one"
-            )
-        if not path.name.isprintable():
-            raise UsageError(f"{path.name!r} has letters that cannot be printed; rename it")
-        if path.name in files:
-            raise UsageError(
-                f"two files are called {path.name}, and they would stand in one folder; rename one"
-            )
-        try:
-            size = path.stat().st_size
-            if size > LARGEST_FILE:
-                raise UsageError(
-                    f"{path} has {size >> 20:,} MiB, and what is shipped {LARGEST_FILE >> 20} at "
-                    "most; put data where the workers can read it"
-                )
-            files[path.name] = path.read_bytes()
-        except OSError as error:
-            raise UsageError(f"{path} cannot be read: {error}") from None
-    if not next(iter(files.values())).strip():
-        raise UsageError(f"{script} is empty; it should be a Python script")
-    return files
+def _user() -> str:
+    """Who submits: a name, or a number where the machine knows none."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())

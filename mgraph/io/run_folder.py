@@ -41,7 +41,8 @@ class RunRecord:
     scheduler_id: what tells it from another at its address. state: submitted, running, finished
     (the script's status was 0), failed, cancelled, or lost: its driver is gone and nobody starts it
     again. attempt: how often its driver began. host, pid: the driver's. status: the script's exit
-    status. error: a sentence, or None.
+    status. error: a sentence, or None. folder: what tells this folder from one of the same run on
+    another disk.
     """
 
     id: str
@@ -61,6 +62,7 @@ class RunRecord:
     ended: str | None = None
     status: int | None = None
     error: str | None = None
+    folder: str = ""
 
     @property
     def over(self) -> bool:
@@ -155,8 +157,9 @@ class RunFolder:
         """Whether a record is there."""
         return os.path.exists(self.path / RECORD)
 
-    def create(self, record: RunRecord, files: dict[str, bytes]) -> None:
+    def create(self, record: RunRecord, files: dict[str, bytes]) -> RunRecord:
         """Make the folder with the script and its companions; the record comes last."""
+        record = dataclasses.replace(record, folder=secrets.token_hex(4))
         with self._explaining():
             (self.path / FILES).mkdir(parents=True, exist_ok=True, mode=0o700)
             try:
@@ -167,6 +170,7 @@ class RunFolder:
             except OSError:
                 shutil.rmtree(self.path, ignore_errors=True)
                 raise
+        return record
 
     def record(self) -> RunRecord:
         """The record as it stands. Raises StorageError where there is none that can be read."""
@@ -188,13 +192,16 @@ class RunFolder:
             self._write(record)
             return record
 
-    def begin_attempt(self, **changes: Any) -> RunRecord | None:
-        """The record with one more attempt, the caller's; None where the run has ended."""
+    def begin_attempt(self, earlier: int = 0, **changes: Any) -> RunRecord | None:
+        """The record with one more attempt, the caller's; None where the run has ended.
+
+        earlier: attempts that there were, also where this folder is not.
+        """
         with self.locked():
             record = self.record()
             if record.over:
                 return None
-            changes |= {"attempt": record.attempt + 1, "began": record.began or now()}
+            changes |= {"attempt": max(record.attempt, earlier) + 1, "began": record.began or now()}
             record = dataclasses.replace(record, state="running", **changes)
             self._write(record)
             self.touch(ALIVE)

@@ -5,6 +5,7 @@
 The scheduler is a process of its own. The figures stand in cluster/BENCHMARKS.md.
 """
 
+import shutil
 import statistics
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import mgraph
 from mgraph.distributed import background_cluster
 
 EDGES_A_PART = 512
+TASKS_A_SECOND, SCHEDULER_BYTES, USABLE_SECONDS = 200, 2 << 30, 1.0  # the bars
 EVERY_SECONDS = {"mgraph/data": 1, "mgraph": 5, "metrics": 5, "status": 5}  # as a browser does
 
 
@@ -61,8 +63,12 @@ def main(parts=10_000):
                 f"/{name}: median {statistics.median(took) * 1000:.0f} ms, longest "
                 f"{max(took) * 1000:.0f} ms, of {len(took)}"
             )
+        assert parts / seconds >= TASKS_A_SECOND
+        assert memory <= SCHEDULER_BYTES
+        assert max(map(statistics.median, waits.values())) <= USABLE_SECONDS
     finally:
         background_cluster.stop(f"{folder}/cluster")
+        shutil.rmtree(folder)
 
 
 def _pid():

@@ -9,6 +9,7 @@ workers are written down. The figures stand in cluster/BENCHMARKS.md.
 
 import argparse
 import random
+import shutil
 import statistics
 import tempfile
 import time
@@ -18,7 +19,8 @@ import psutil
 
 import mgraph
 from mgraph.distributed import background_cluster
-from mgraph.distributed.runs import Runs, shipped
+from mgraph.distributed.runs import Runs
+from mgraph.distributed.shipping import shipped
 
 GROWTH = 0.05  # of a process's memory between the second quarter of the time and the last
 SCRIPT = """
@@ -118,6 +120,7 @@ def main():
         assert set(pids.values()) <= set(psutil.pids()), "a process was replaced"
     finally:
         background_cluster.stop(place)
+        shutil.rmtree(folder)
     print(", ".join(f"{count:,} {name}" for name, count in sorted(done.items())))
     report(samples)
 

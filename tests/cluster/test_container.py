@@ -82,6 +82,11 @@ def test_compose():
     assert all(service["image"] == "mgraph" for service in services.values())
     assert all(service["read_only"] for service in services.values())
     assert all(port.startswith("127.0.0.1:") for port in services["scheduler"]["ports"])
+    for service in services.values():
+        mounted = [volume.split(":")[0] for volume in service["volumes"]]
+        assert [path for path in mounted if "tls" in path] == [
+            f"./tls/{name}.pem" for name in ("ca", "cert", "key")
+        ]
     build = services["scheduler"]["build"]
     assert (RECIPE / build["context"] / build["dockerfile"]).resolve() == RECIPE / "Containerfile"
 

@@ -5,6 +5,7 @@ import getpass
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import stat
 import subprocess
@@ -13,6 +14,8 @@ import time
 
 import psutil
 import pytest
+
+from tests.waiting import wait_until
 
 RECIPE = pathlib.Path(__file__).parents[2] / "cluster" / "ssh"
 BIN = pathlib.Path(sys.executable).parent
@@ -155,6 +158,34 @@ def test_a_start_that_fails_leaves_nothing(shell, ssh_config, tmp_path):
     assert "127.0.0.3 is not reached; ssh 127.0.0.3 must work without" in unreached.stderr
     assert processes_in(tmp_path / "home of all") == []
     assert not [*(tmp_path / "home of all").rglob("*.pem")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_start_that_is_ended_leaves_nothing(ssh_config, tmp_path, number):
+    home = tmp_path / "home of all"
+    environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    start = subprocess.Popen(
+        [RECIPE / "start", "-F", ssh_config, "--workers", "1", *HOSTS],
+        cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    wait_until(lambda: len([*home.rglob("key.pem")]) == 2)
+    start.send_signal(number)
+    _, said = start.communicate(timeout=120)
+    assert start.returncode == 1, said
+    assert processes_in(home) == []
+    assert not [*home.rglob("*.pem")]
+    assert not (tmp_path / "mgraph-ssh").exists()
+
+
+@pytest.mark.parametrize("there", ["sh", "bash"])
+def test_commands_are_quoted_for_any_shell(tmp_path, there):
+    words = ["it's", "$HOME", "two\nlines", 'a "b" \\ `c`', ""]
+    code = f". {RECIPE}/on.sh; quoted printf '%s|' \"$@\""
+    line = subprocess.run(
+        ["bash", "-c", code, "x", *words], capture_output=True, text=True, check=True
+    ).stdout
+    told = subprocess.run([there, "-c", line], capture_output=True, text=True, check=True).stdout
+    assert told.split("|")[:-1] == words
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,11 @@ def test_hosts_are_checked(tmp_path, host):
     assert not (tmp_path / "t").exists()
 
 
+def test_a_machine_s_own_name_may_be_none_of_a_host(tmp_path):
+    made = certificates.make(tmp_path / "t", ["my_host.of_mine"])
+    assert os.path.exists(made.cert)
+
+
 def test_a_host_is_needed(tmp_path):
     with pytest.raises(UsageError, match="--host NAME"):
         certificates.make(tmp_path / "t", [])

@@ -74,6 +74,18 @@ def test_another_version_on_the_workers_is_an_error(cluster, monkeypatch):
         pass
 
 
+def test_a_workflow_is_not_given_to_workers_with_another_version(cluster, monkeypatch):
+    monkeypatch.setattr(mgraph, "__version__", "9.9")
+    asked = {"scheduler": cluster.client.scheduler.address}
+    with connect.client_of(**asked):  # which only asks how things stand
+        pass
+    with (
+        pytest.raises(ClusterError, match=r"this is mgraph 9\.9, the workers have 0"),
+        connect.client_of(**asked, workers_needed=True),
+    ):
+        pass
+
+
 def test_words_that_are_no_backend_are_refused():
     with pytest.raises(UsageError, match="backend must be one of"), mgraph.connect(backend="tpu"):
         pass

@@ -33,6 +33,16 @@ def test_it_is_the_plain_count(dataset, cluster, monkeypatch, share):
     assert found.to_json()["largest"] == degree[-1]
 
 
+def test_all_its_tasks_are_named(dataset, cluster):
+    def prefixes(dask_scheduler):
+        return set(dask_scheduler.task_prefixes)
+
+    mgraph.degrees(dataset, cluster=cluster, progress=None)
+    found = cluster.client.run_on_scheduler(prefixes)
+    assert "mgraph-degrees" in found
+    assert not {"add", "count_group", "histogram_of"} & found
+
+
 def test_a_star_has_no_tail_to_fit(tmp_path, cluster):
     mgraph.generate(tmp_path / "g", CopyModel(500, 1, 0.0), cluster=cluster, progress=None)
     found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 
+import dask
 import pytest
 
 from mgraph.distributed import doctor, examination
@@ -28,6 +29,17 @@ def test_this_machine_alone():
     assert "only this machine" in checks["scheduler"].told
     assert not [check for check in checks.values() if check.state == doctor.FAIL]
     assert str(checks["cores"]).startswith("ok    cores        ")
+
+
+def test_settings_that_are_wrong():
+    with dask.config.set({"mgraph.monitor.interval": "soon", "mgraph.cancel-grace": -1}):
+        checks = [check for check in doctor.checks() if check.name == "settings"]
+    assert [check.state for check in checks] == [doctor.FAIL] * 2
+    assert "mgraph.cancel-grace must be a number of seconds" in checks[0].told
+    assert "mgraph.monitor.interval must be a number of seconds" in checks[1].told
+    with dask.config.set({"mgraph.surprise": 1}):
+        (check,) = [check for check in doctor.checks() if check.name == "settings"]
+    assert "mgraph.surprise" in check.told
 
 
 def test_a_cluster_that_is_well(cluster, tmp_path):

@@ -131,6 +131,7 @@ def test_a_worker_s_link_is_cut_for_a_moment(cluster, tmp_path):
     out = tmp_path / "g"
     process = cluster.start(out, "generate", out, *GENERATE)
     with cluster.network["two"].cut_off():
+        assert process.poll() is None
         time.sleep(1.5)
     finished(process)
     status, _, err = cluster.mgraph("verify", out, "--regenerate", 0.05)
@@ -142,6 +143,7 @@ def test_a_worker_s_link_is_cut_until_it_counts_as_dead(cluster, tmp_path):
     out = tmp_path / "g"
     process = cluster.start(out, "generate", out, *GENERATE)
     with cluster.network["two"].cut_off():
+        assert process.poll() is None
         time.sleep(15)
     finished(process)
     assert cluster.mgraph("verify", out)[0] == 0
@@ -156,6 +158,7 @@ def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp
     assert cluster.mgraph(*query, "--out", whole)[0] == 0
     process = cluster.start(out, *query, "--out", out)
     with cluster.network["one"].cut_off():
+        assert process.poll() is None
         time.sleep(15)
     finished(process)
     told = [json.loads((folder / "_manifest.json").read_text()) for folder in (out, whole)]

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from mgraph import ClusterError, StorageError, UsageError
-from mgraph.distributed import attempts
+from mgraph.distributed import attempts, shipping
 from mgraph.distributed import runs as runs_module
-from mgraph.distributed.runs import Runs, shipped
+from mgraph.distributed.run_place import Place
+from mgraph.distributed.runs import Run, Runs
+from mgraph.distributed.shipping import shipped
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, new_id
 
@@ -65,7 +67,7 @@ def test_a_run_is_found_by_how_its_name_begins(tmp_path):
 def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
     record = _record(state="finished")
     folder = RunFolder(tmp_path, record.id)
-    folder.create(record, {"s.py": b"pass"})
+    record = folder.create(record, {"s.py": b"pass"})
     assert Runs(tmp_path).find(record.id[-4:]).record == record
     with pytest.raises(UsageError, match="is empty"):
         Runs(tmp_path).find("")
@@ -138,7 +140,7 @@ def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
     (tmp_path / "empty.py").write_text("\n")
     (tmp_path / "d" / "a.py").parent.mkdir()
     (tmp_path / "d" / "a.py").write_text("pass")
-    monkeypatch.setattr(runs_module, "LARGEST_FILE", 10)
+    monkeypatch.setattr(shipping, "LARGEST_FILE", 10)
     (tmp_path / "large").write_text("x" * 11)
     for files, words in [
         (["none.py"], "there is no file"),
@@ -159,3 +161,92 @@ def test_a_driver_that_does_not_answer_is_an_error(tmp_path):
     with pytest.raises(ClusterError, match="its driver on elsewhere does not answer"):
         Runs(tmp_path).cancel(Runs(tmp_path).find(record.id), 0.5)
     assert Path(tmp_path / record.id / "cancel").exists()
+
+
+def test_what_waits_for_a_scheduler_out_of_reach_is_not_said_to_be_cancelled(tmp_path):
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        record = dataclasses.replace(_record(), scheduler=address)
+        RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
+        runs = Runs(tmp_path)
+        with pytest.raises(ClusterError, match=f"--scheduler {address} lets the one say so"):
+            runs.cancel(runs.find(record.id), 0.5)
+    assert RunFolder(tmp_path, record.id).record().state == "submitted"
+    assert RunFolder(tmp_path, record.id).cancelling  # for a driver that reads this folder
+
+
+@pytest.fixture
+def disks(tmp_path, monkeypatch):
+    """A run whose folder is on this disk, and one of the same run where a worker is."""
+    record = _record(state="running", attempt=1, host="a", began=run_folder.now())
+    here, there = RunFolder(tmp_path / "here", record.id), RunFolder(tmp_path / "there", record.id)
+    for folder in (here, there):
+        folder.create(record, {"s.py": b"pass"})
+
+    def elsewhere(client, runs, name):
+        place = Place(str(tmp_path / "there"), worker="tcp://there")
+        return {place: Place(str(tmp_path / "there")).records(name)}
+
+    monkeypatch.setattr(Place, "_do", lambda place, what, *more: what(place.runs, *more))
+    monkeypatch.setattr(runs_module, "elsewhere", elsewhere)
+    return Runs(tmp_path / "here", client=object()), here, there
+
+
+def test_of_two_folders_of_a_run_that_of_the_latest_attempt_tells(disks):
+    runs, here, there = disks
+    there.begin_attempt(host="b")
+    there.update(state="finished", status=0)
+    found = runs.find(here.id)
+    assert (found.record.host, found.record.attempt, found.record.state) == ("b", 2, "finished")
+    assert [run.record.host for run in runs.all()] == ["b"]
+    assert here.begin_attempt(2, host="a").attempt == 3  # it goes on here after all
+    assert runs.find(here.id).record.host == "a"
+
+
+def test_a_run_goes_on_elsewhere_within_seconds_and_is_not_lost(disks, monkeypatch):
+    runs, here, there = disks
+    here.touch(run_folder.ALIVE)  # and is killed
+    there.begin_attempt(host="b")
+    there.update(state="finished", status=0)
+    monkeypatch.setattr(runs, "_in_work", lambda run: False)
+    assert runs.find(here.id).record.state == "finished"
+
+
+def test_what_is_printed_is_followed_to_another_disk(disks):
+    runs, here, there = disks
+    (here.path / run_folder.OUTPUT).write_bytes(b"a long line of the first attempt\n")
+    here.touch(run_folder.ALIVE)
+    told = runs.follow(runs.find(here.id))
+    assert next(told).startswith(b"a long line")
+    (here.path / run_folder.ALIVE).unlink()
+    (there.path / run_folder.OUTPUT).write_bytes(b"again\n")
+    there.begin_attempt(host="b")
+    there.update(state="finished", status=0)
+    assert b"".join(told) == b"again\n"
+
+
+@pytest.mark.parametrize("where", ["here", "there"])
+def test_a_run_that_ends_while_its_scheduler_is_asked_is_not_lost(disks, monkeypatch, where):
+    runs, here, there = disks
+    folder = here if where == "here" else there
+    folder.begin_attempt(host="b")
+
+    def ends(run):
+        folder.update(state="finished", status=0)
+        return False
+
+    monkeypatch.setattr(runs, "_in_work", ends)
+    run = Run(folder.record(), Place(str(folder.path.parent), worker=where))
+    assert runs._judged(run).record.state == "finished"
+
+
+def test_a_lost_run_that_is_cancelled_is_told_to_end(tmp_path):
+    record = _record(state="running", attempt=1, host="elsewhere")
+    folder = RunFolder(tmp_path, record.id)
+    folder.create(record, {"s.py": b"pass"})
+    runs = Runs(tmp_path)
+    assert runs.cancel(runs.find(record.id), 1).record.state == "lost"
+    assert folder.cancelling  # its driver may live, out of our sight
+    assert folder.record().state == "lost"

@@ -1,5 +1,6 @@
 """Submitted workflows: they end, fail, are cancelled, lose a worker, lose their scheduler."""
 
+import dataclasses
 import os
 import signal
 import time
@@ -12,7 +13,9 @@ import mgraph
 from mgraph import CopyModel, UsageError
 from mgraph.distributed import driver, tasks
 from mgraph.distributed import runs as runs_module
-from mgraph.distributed.runs import Runs, shipped
+from mgraph.distributed.runs import Runs
+from mgraph.distributed.shipping import shipped
+from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder
 from tests.waiting import wait_until
 
@@ -71,10 +74,7 @@ def test_a_script_runs_beside_the_workers_and_finds_them(runs, submitted, tmp_pa
     told = [(event["event"], event.get("state")) for event in runs.events(run)]
     assert told == [("submitted", None), ("run", "running"), ("operation", "running"),
                     ("operation", "finished"), ("run", "finished")]  # fmt: skip
-    assert (tmp_path / "runs").stat().st_mode & 0o777 | (
-        run_path := _path(runs, run)
-    ).stat().st_mode
-    assert run_path.stat().st_mode & 0o077 == 0
+    assert _path(runs, run).stat().st_mode & 0o077 == 0
 
 
 def _path(runs, run):
@@ -194,14 +194,34 @@ def test_a_script_that_lost_its_scheduler_begins_again(runs, submitted):
 
 
 def test_an_attempt_that_another_has_replaced_says_nothing(runs, submitted):
-    run = submitted("import time\nprint('on', flush=True)\ntime.sleep(1)")
-    wait_until(lambda: runs.output(run, 0) == b"on\n")
+    run = submitted("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)")
+    wait_until(lambda: runs.output(run, 0).endswith(b"\n"))
     folder = RunFolder(runs.path, run.record.id)
     folder.begin_attempt(host="elsewhere", pid=None)
-    time.sleep(2)
+    wait_until(lambda: not alive(int(runs.output(run, 0))), 10)  # two at once would be one too many
+    time.sleep(0.5)
     assert folder.record().state == "running"
     assert folder.record().host == "elsewhere"
     folder.update(state="failed")
+
+
+def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submitted, client):
+    text = "import os, pathlib\nprint(pathlib.Path(os.environ['MGRAPH_RUN_FOLDER'], 'begun.json')"
+    first = submitted(f"{text}.read_text())")
+    runs.wait(first)
+    record = dataclasses.replace(
+        first.record, id=run_folder.new_id(), state="running", attempt=1, began=run_folder.now()
+    )
+    order = driver.Order(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
+    order.folder.create(record, order.files)  # by its first attempt; the second was elsewhere
+    told = {"attempt": 2, "begun": {"/out": "what"}}
+    client.run_on_scheduler(driver._of_runs, record.id, told)
+    order = dataclasses.replace(order, record=dataclasses.replace(record, script="s.py"))
+    order.folder.update(script="s.py")
+    assert client.submit(driver.drive, order, key=driver.run_key(record.id)).result() == "finished"
+    assert order.folder.record().attempt == 3
+    assert b'"/out": "what"' in order.folder.output()
+    assert client.run_on_scheduler(driver._of_runs, record.id, None) is None  # it has ended
 
 
 def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -10,7 +11,11 @@ from distributed import LocalCluster
 
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, UsageError
+from mgraph.core import gauges
 from mgraph.core.edge_list_cpu import checksum
+from mgraph.distributed import sssp
+from mgraph.distributed.fan_out import GraphFacts
+from mgraph.distributed.search_plan import SearchPlan
 
 MODEL = CopyModel(3000, 3, weights=(0, 20))
 
@@ -52,6 +57,19 @@ def test_rows_are_those_of_each_search(tmp_path, cluster, dataset, graph, batch)
     assert all(s.reached == 3000 for s in run.searched)
     manifest = json.loads((tmp_path / "r" / "_manifest.json").read_text())
     assert manifest["checksum"] == f"{run.checksum:016x}"
+
+
+def test_searches_on_cores_are_counted_one_by_one(graph):
+    options = {"method": "auto", "predecessors": False, "power_limit": None}
+    facts = GraphFacts(graph.n, graph.m, "int32")
+    plan = SearchPlan({}, None, "lz4", "cpu", options, "holder", facts)
+    holder = SimpleNamespace(graph=lambda: graph, memory={})
+    before = gauges.read()["queries"]
+    answers = sssp._answers(holder, [5, 0, 7], plan)
+    assert next(answers)[0].source == 5
+    assert gauges.read()["queries"] == before + 1
+    assert [searched.source for searched, _ in answers] == [0, 7]
+    assert gauges.read()["queries"] == before + 3
 
 
 def test_results_do_not_depend_on_batches_and_methods(tmp_path, cluster, dataset):
