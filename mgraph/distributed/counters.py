@@ -129,11 +129,20 @@ def _text(value: str | bytes) -> str:
 
 
 def fold_digests(worker: Any) -> None:
-    """Add up a worker's sums of times over all spans: Dask keeps one for each span, for ever."""
+    """Add up a worker's times over all spans: Dask keeps a sum and a maximum of each, for ever.
+
+    Nothing reads the maxima.
+    """
     totals = worker.digests_total
-    for key in [key for key in totals if isinstance(key, tuple) and key[0] == "execute"]:
-        if len(key) == 5:  # (execute, span, prefix, activity, unit)
-            totals[key[:1] + key[2:]] += totals.pop(key)
+    for key in filter(_is_of_a_span, list(totals)):
+        totals[key[:1] + key[2:]] += totals.pop(key)
+    for key in filter(_is_of_a_span, list(worker.digests_max)):
+        del worker.digests_max[key]
+
+
+def _is_of_a_span(key: Any) -> bool:
+    """Whether it is (execute, span, prefix, activity, unit)."""
+    return isinstance(key, tuple) and len(key) == 5 and key[0] == "execute"
 
 
 def counted_edges(client: Any) -> int:

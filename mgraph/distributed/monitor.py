@@ -15,7 +15,7 @@ from tornado.ioloop import PeriodicCallback
 from tornado.web import HTTPError, RequestHandler
 
 import mgraph
-from mgraph.distributed import monitor_metrics, monitor_spans
+from mgraph.distributed import monitor_metrics, monitor_pruning
 from mgraph.distributed.monitor_jobs import ERROR_TEXT, Jobs, rounded
 from mgraph.distributed.monitor_workers import History, Workers, gpus
 
@@ -51,7 +51,7 @@ class Monitor(SchedulerPlugin):
         for key, task in scheduler.tasks.items():
             if task.state == "memory" and type(key) is tuple:
                 self._count(key, failed=False)
-        monitor_spans.guard(scheduler)
+        monitor_pruning.guard(scheduler)
         _add_pages(scheduler)
         monitor_metrics.serve(self)
         sampling = PeriodicCallback(self.sample, self.interval * 1000)
@@ -95,7 +95,7 @@ class Monitor(SchedulerPlugin):
         self.jobs.settle(self.scheduler)
         if now - self._pruned > PRUNE_EVERY:
             self._pruned = now
-            monitor_spans.prune(self.scheduler)
+            monitor_pruning.prune(self.scheduler)
 
     def data(self, known: int) -> dict[str, Any]:
         """What the page shows. known: so many samples of the history it has already."""

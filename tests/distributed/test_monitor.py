@@ -14,7 +14,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.distributed import monitor, monitor_jobs, monitor_spans, monitor_workers
+from mgraph.distributed import monitor, monitor_jobs, monitor_pruning, monitor_workers
 from mgraph.distributed.monitor import NAME
 from mgraph.distributed.tasks import run_parts
 
@@ -291,7 +291,7 @@ def test_spans_are_forgotten(watched):
     assert len(extension.spans) == 7
 
     def prune(older):
-        return on_loop(scheduler, lambda: monitor_spans.prune(scheduler, older))
+        return on_loop(scheduler, lambda: monitor_pruning.prune_spans(scheduler, older))
 
     assert prune(60) == 0
     until(lambda: (prune(0.2), len(extension.spans)), lambda found: found[1] == 1)
@@ -320,9 +320,28 @@ def test_workers_fold_their_digests(watched):
         fold_digests(dask_worker)
         after = sum(value for key, value in totals.items() if key[0] == "execute")
         assert math.isclose(before, after)
-        return {len(key) for key in totals if isinstance(key, tuple) and key[0] == "execute"}
+        left = [*totals, *dask_worker.digests_max]
+        return {len(key) for key in left if isinstance(key, tuple) and key[0] == "execute"}
 
     assert set().union(*watched.client.run(lengths).values()) == {4}
+
+
+def test_topics_of_clients_that_are_gone_are_forgotten(watched):
+    from distributed import Client
+
+    scheduler = watched.client.cluster.scheduler
+    with Client(scheduler.address) as other:
+        gone = other.id
+    until(lambda: gone in scheduler.clients, lambda there: not there)
+    topics = scheduler._broker._topics
+
+    def pruned():
+        monitor_pruning.prune_topics(scheduler)
+        return gone in topics, watched.client.id in topics
+
+    assert on_loop(scheduler, pruned) == (True, True)
+    on_loop(scheduler, lambda: scheduler._broker.truncate(gone))  # as the scheduler does, later
+    assert on_loop(scheduler, pruned) == (False, True)
 
 
 def on_loop(scheduler, function):

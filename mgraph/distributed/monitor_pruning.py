@@ -1,6 +1,7 @@
-"""Dask's spans on a scheduler that stays: those that are over are forgotten after a while.
+"""What Dask would keep for ever on a scheduler that stays is forgotten after a while.
 
-Dask keeps every span for ever, with the groups of its tasks: some kilobytes for each operation.
+That is every span that there was, with the groups of its tasks, some kilobytes for each operation;
+and of every client that there was a topic of events, of which it forgets the events alone.
 """
 
 import time
@@ -23,7 +24,21 @@ def guard(scheduler: Any) -> None:
     extension.mgraph_guarded = True
 
 
-def prune(scheduler: Any, older: float = PRUNE_SECONDS) -> int:
+def prune(scheduler: Any) -> None:
+    """Forget what is over."""
+    prune_spans(scheduler)
+    prune_topics(scheduler)
+
+
+def prune_topics(scheduler: Any) -> None:
+    """Forget the topics that hold no event any more and that nobody listens to."""
+    topics = getattr(getattr(scheduler, "_broker", None), "_topics", {})
+    for name, topic in list(topics.items()):
+        if not (topic.events or topic.subscribers):
+            del topics[name]
+
+
+def prune_spans(scheduler: Any, older: float = PRUNE_SECONDS) -> int:
     """Forget the spans that ended that many seconds ago; returns how many.
 
     A span stays while the scheduler knows a task of it, or one of the spans inside it stays.
