@@ -6,13 +6,13 @@ from typing import Any
 
 import click
 
-from mgraph.cli.options import NUMBER, backend_option
+from mgraph.cli.options import GIVEN, NUMBER, backend_option
 from mgraph.distributed.certificates import DAYS
 
 folder_option = click.option(
     "--folder",
     metavar="DIR",
-    type=click.Path(),
+    type=GIVEN,
     help="Where the cluster keeps its files [~/.mgraph/cluster].",
 )
 
@@ -33,7 +33,10 @@ def cluster() -> None:
     "--host", default="127.0.0.1", show_default=True, help="Where the scheduler and workers listen."
 )
 @click.option("--port", type=NUMBER, default=0, help="The scheduler's [any free one].")
-@click.option("--dashboard", metavar="HOST:PORT", help="Where it shows its pages [127.0.0.1:8787].")
+@click.option(
+    "--dashboard", type=GIVEN, metavar="HOST:PORT",
+    help="Where it shows its pages [127.0.0.1:8787].",
+)  # fmt: skip
 @folder_option
 def start(**how: Any) -> int:
     """Start a scheduler and workers in the background, and wait until all are there."""

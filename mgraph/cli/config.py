@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from mgraph.cli.options import GIVEN
 from mgraph.errors import UsageError
 
 # Click's own scripts know the verbs, options and choices. What is added to them: files, where
@@ -56,7 +57,7 @@ def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
 
 
 @click.command()
-@click.argument("key", required=False, shell_complete=_complete_settings)
+@click.argument("key", required=False, type=GIVEN, shell_complete=_complete_settings)
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with where each value comes from.")
 def config(key: str | None, as_json: bool) -> None:
     """Show the settings and where they come from, or the value of KEY alone.

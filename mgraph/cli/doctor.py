@@ -5,13 +5,13 @@ import json
 
 import click
 
+from mgraph.cli.options import GIVEN, scheduler_options
 from mgraph.errors import MgraphError
 
 
 @click.command()
-@click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler.")
-@click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote.")
-@click.option("--out", metavar="FOLDER", help="A folder that every worker is to write to.")
+@scheduler_options
+@click.option("--out", type=GIVEN, metavar="FOLDER", help="A folder for every worker to write to.")
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def doctor(
     scheduler: str | None, scheduler_file: str | None, out: str | None, as_json: bool

@@ -1,6 +1,7 @@
 """The entry point: finds the verb's module, and turns errors into a sentence and a status.
 
-Exit status: 0 done; 1 failed, or a check does not hold; 2 wrong use; 130 interrupted.
+Exit status: 0 done; 1 failed, or a check does not hold; 2 wrong use; 75 the scheduler was lost;
+130 interrupted, 143 by SIGTERM, 129 by SIGHUP.
 """
 
 import gc
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 import click
 
 import mgraph
-from mgraph.core.interrupts import interrupted_later
+from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
 from mgraph.errors import MgraphError
 
 VERBS = {
@@ -60,7 +61,10 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
-    status = _run(arguments)
+    with ended_as_by_ctrl_c() as signals:
+        status = _run(arguments)
+    if status == 130 and signals:
+        status = 128 + signals[0]
     # The process ends: freeing a hundred thousand objects one by one would take a quarter second.
     gc.freeze()
     return status

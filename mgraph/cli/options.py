@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,21 @@ class Number(click.ParamType):
 NUMBER = Number()
 
 
+class _Given(click.ParamType):
+    """A text that says something, which a shell's variable that is not set does not."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Click's hook."""
+        if not value.strip():
+            self.fail("it is empty; leave it out for what is the default", param, ctx)
+        return str(value)
+
+
+GIVEN = _Given()
+
+
 class WeightRange(click.ParamType):
     """``LOW:HIGH``, two whole numbers."""
 
@@ -84,9 +99,16 @@ compression_option = click.option(
     help="Of Parquet files.",
 )
 
+_SCHEDULER_OPTIONS = (
+    click.option(
+        "--scheduler", type=GIVEN, metavar="ADDRESS", help="Address of a running Dask scheduler."
+    ),
+    click.option(
+        "--scheduler-file", type=GIVEN, metavar="FILE", help="The file that a Dask scheduler wrote."
+    ),
+)
 _CLUSTER_OPTIONS = (
-    click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
-    click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),
+    *_SCHEDULER_OPTIONS,
     click.option(
         "--workers",
         type=NUMBER,
@@ -94,6 +116,7 @@ _CLUSTER_OPTIONS = (
     ),
     click.option(
         "--dashboard",
+        type=GIVEN,
         metavar="HOST:PORT",
         help="Where a scheduler started here shows its dashboard [127.0.0.1:8787].",
     ),
@@ -103,7 +126,16 @@ _CLUSTER_OPTIONS = (
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which cluster to use."""
-    for option in reversed(_CLUSTER_OPTIONS):
+    return _with(command, _CLUSTER_OPTIONS)
+
+
+def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a cluster that runs."""
+    return _with(command, _SCHEDULER_OPTIONS)
+
+
+def _with(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
+    for option in reversed(options):
         command = option(command)
     return command
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from mgraph.cli.options import Number, complete_runs, open_cluster
+from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
@@ -18,18 +18,14 @@ CANCEL_SECONDS = 10.0  # beyond the grace
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
-_WHERE = (
-    click.option("--scheduler", metavar="ADDRESS", help="Address of a running Dask scheduler."),
-    click.option("--scheduler-file", metavar="FILE", help="The file that a Dask scheduler wrote."),
-    click.option("--runs", metavar="DIR", help="The folder of runs [of the configuration]."),
+_runs_option = click.option(
+    "--runs", type=GIVEN, metavar="DIR", help="The folder of runs [of the configuration]."
 )
 
 
 def _where(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which runs."""
-    for option in reversed(_WHERE):
-        command = option(command)
-    return command
+    return scheduler_options(_runs_option(command))
 
 
 def _run_id(required: bool) -> Callable[..., Any]:
@@ -84,7 +80,13 @@ def _one(runs: Any, run_id: str | None) -> Any:
 @click.argument("script", metavar="SCRIPT.py")
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...")
 @click.option("--wait/--detach", default=True, help="Stream its output, or leave it [--wait].")
-@click.option("--with", "companions", multiple=True, metavar="FILE", help="Ship this file, too.")
+@click.option(
+    "--with",
+    "companions",
+    multiple=True,
+    metavar="FILE",
+    help="Ship this, too; modules for its tasks.",
+)
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")
 @_where
 @click.option("--quiet", "-q", is_flag=True, help="Its output alone.")
@@ -213,8 +215,12 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         if wait:
-            run = runs.wait(run)
-        record, events = run.record, runs.events(run)
+            try:
+                run = runs.wait(run)
+            except KeyboardInterrupt:
+                click.echo(f"\nmgraph: run {run.record.id} goes on", err=True)
+                return 130
+        record, events, done = run.record, runs.events(run), runs.parts_done(run)
     if as_json:
         click.echo(json.dumps(record.to_json() | {"events": events}, indent=1))
         return _status_of(record) if wait else 0
@@ -234,7 +240,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
         told["status"] = str(record.status)
     for name, value in told.items():
         click.echo(f"{name:10s} {value}")
-    for operation in _operations(events):
+    for operation in _operations(events, done):
         click.echo(f"{'':10s} {operation}")
     return _status_of(record) if wait else 0
 
@@ -243,23 +249,30 @@ def _status_of(record: Any) -> int:
     """What a command exits with that waited for a run: the script's status, or 1."""
     if record.state == "finished":
         return 0
-    if record.state != "failed" or not record.status:
+    if not record.status:
         return 1
     return int(record.status) if record.status > 0 else 128 - record.status  # of a signal
 
 
-def _operations(events: list[dict[str, Any]]) -> list[str]:
-    """A line for each of the last operations of a run."""
+def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]:
+    """A line for each of the last operations of a run. done: parts of those that run."""
     found: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.get("event") == "operation":
             name = str(event.get("operation"))
             found[name] = found.get(name, {}) | event
-    return [
-        f"{told.get('verb')}: {told.get('parts', '?')} parts, {told.get('state')}"
-        + (f": {told['error']}" if told.get("error") else "")
-        for told in list(found.values())[-10:]
-    ]
+        elif event.get("event") == "run":  # a new attempt, or the end: what ran is lost with it
+            for told in found.values():
+                if told.get("state") == "running":
+                    told["state"] = "lost"
+    lines = []
+    for name, told in list(found.items())[-10:]:
+        parts = f"{told.get('parts', '?')} parts"
+        if told.get("state") == "running" and name in done:
+            parts = f"{done[name]} of {parts}"
+        error = f": {told['error']}" if told.get("error") else ""
+        lines.append(f"{told.get('verb')}: {parts}, {told.get('state')}{error}")
+    return lines
 
 
 @click.command()

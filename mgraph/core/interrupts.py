@@ -1,10 +1,39 @@
-"""What ctrl-C does to what it must not break off."""
+"""What ctrl-C does to what it must not break off, and other words to end do as ctrl-C."""
 
 import contextlib
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
+
+
+@contextlib.contextmanager
+def ended_as_by_ctrl_c() -> Iterator[list[int]]:
+    """In this block a SIGTERM or SIGHUP does what ctrl-C does; gives a list of those that came.
+
+    But for those that are ignored or handled already, and in a thread that does not get them.
+    """
+    came: list[int] = []
+
+    def end(number: int, frame: Any) -> None:
+        came.append(number)
+        handler = signal.getsignal(signal.SIGINT)
+        if callable(handler):
+            handler(signal.SIGINT, frame)
+        else:  # ctrl-C is ignored, as in the background of a script
+            raise KeyboardInterrupt
+
+    numbers = []
+    if threading.current_thread() is threading.main_thread():
+        words = (signal.SIGTERM, signal.SIGHUP)
+        numbers = [number for number in words if signal.getsignal(number) == signal.SIG_DFL]
+    for number in numbers:
+        signal.signal(number, end)
+    try:
+        yield came
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager

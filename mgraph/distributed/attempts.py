@@ -14,7 +14,7 @@ from typing import Any
 
 from mgraph.errors import MgraphError
 from mgraph.io import untrusted
-from mgraph.io.run_folder import RunFolder
+from mgraph.io.run_folder import FILES, RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
 BEGUN = "begun.json"
@@ -39,6 +39,15 @@ def tell(event: str, **more: Any) -> None:
     if folder is not None:
         with contextlib.suppress(MgraphError):
             folder.tell(event, **more)
+
+
+def modules() -> list[str]:
+    """The modules that were shipped with this process's script, for its own tasks to import."""
+    folder = _folder()
+    if folder is None:
+        return []
+    script = folder.record().script
+    return sorted(str(file) for file in (folder.path / FILES).glob("*.py") if file.name != script)
 
 
 class Intent:

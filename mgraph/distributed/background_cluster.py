@@ -77,12 +77,14 @@ def start(
     where the scheduler listens. dashboard: HOST:PORT. announce: is told what others can reach.
     Raises UsageError, ClusterError (StartError with the log), DeviceError.
     """
+    configuration.check()
     dashboard = scheduler_address.check_dashboard(dashboard or configuration.given("dashboard"))
     for what, number in (("workers", workers), ("threads", threads)):
         if number is not None and not 1 <= number <= MOST:
             raise UsageError(f"{what} must lie in [1, {MOST:,}], and is {number:,}")
     backend = backends.resolve(backend)
     _check_listening(host, port)
+    _check_listening(scheduler_address.host_and_port(dashboard)[0] or "0.0.0.0", 0)
     where = place(folder)
     try:
         certificates.make_private(where.folder)

@@ -132,6 +132,12 @@ def given(key: str) -> Any:
         ) from None
 
 
+def check() -> None:
+    """Raise UsageError where any setting of mgraph's is not what it must be."""
+    for key in SETTINGS:
+        given(key)
+
+
 def runs_folder() -> Path:
     """``given("runs")``, without importing Dask where nothing but the default can hold."""
     if has_files() or any(name.startswith(("DASK_MGRAPH", "DASK_INTERNAL")) for name in os.environ):

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.interrupts import interrupted_later
-from mgraph.distributed import configuration, joining, scheduler_address, settings
+from mgraph.distributed import attempts, configuration, joining, scheduler_address, settings
 from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
@@ -132,6 +132,7 @@ def connect(
     _check_one(scheduler, scheduler_file)
     if workers is not None and not 1 <= workers <= MOST_WORKERS:
         raise UsageError(f"workers must lie in [1, {MOST_WORKERS:,}], and is {workers:,}")
+    configuration.check()
     dashboard = scheduler_address.check_dashboard(dashboard or configuration.given("dashboard"))
     if backend not in backends.BACKENDS:
         backends.resolve(backend)
@@ -169,6 +170,8 @@ def connect(
         from mgraph.distributed.counters import WorkerFigures
 
         client.register_plugin(WorkerFigures())
+        for module in attempts.modules():
+            client.upload_file(module)
         _warn(announce, monitor.add_to(client))
         cluster = Cluster(client, kind, backend, found)
         if announce is not None:

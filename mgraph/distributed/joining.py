@@ -40,8 +40,8 @@ def located(
     encrypted = address.startswith(("tls://", "wss://"))
     if encrypted and security is None and not settings.certificates_are_set():
         raise ClusterError(
-            f"the scheduler at {address} wants a certificate, and none is configured; set "
-            "DASK_CONFIG to the dask.yaml that mgraph cluster certificates wrote, or give the "
+            f"{address} is reached with a certificate, and none is configured; set DASK_CONFIG to "
+            " the dask.yaml that mgraph cluster certificates wrote, or give the "
             f"--scheduler-file of mgraph cluster: {_TLS_DOCUMENT}"
         )
     if not encrypted and settings.encryption_is_required() and not address.startswith("inproc"):

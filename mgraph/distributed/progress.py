@@ -14,7 +14,7 @@ LINE_SECONDS = 10.0
 def quantity(value: float) -> str:
     """A number with three digits and an SI prefix: 1.23 G."""
     for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= factor:
+        if value >= 0.9995 * factor:  # with three digits that is 1
             return f"{value / factor:.3g} {prefix}"
     return f"{value:.3g}"
 

@@ -27,7 +27,8 @@ from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
 
 POLL_SECONDS = 0.3
 ON_ITS_WAY = 3.0  # seconds to the scheduler
-UNDONE = ("waiting", "queued", "no-worker", "processing")  # states of a task
+WAITING = ("waiting", "queued", "no-worker")  # states of a task
+UNDONE = (*WAITING, "processing")
 # What Dask raises where the scheduler has gone, or is going.
 GONE = (OSError, KeyError, TimeoutError, AttributeError, RuntimeError)
 SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
@@ -58,8 +59,13 @@ class Runs:
     """The runs of a folder and, with a client, those that a cluster's machines have in theirs."""
 
     def __init__(self, path: str | os.PathLike[str], client: Any = None) -> None:
-        """Name the folder; client: a ``distributed.Client`` of the scheduler, or None."""
+        """Name the folder; client: a ``distributed.Client`` of the scheduler, or None.
+
+        Raises UsageError for what is no folder.
+        """
         self.path = os.path.abspath(os.path.expanduser(path))
+        if os.path.exists(self.path) and not os.path.isdir(self.path):
+            raise UsageError(f"{self.path} is no folder; runs have a folder each in one")
         self.client = client
         self._here = Place(self.path)
 
@@ -75,17 +81,21 @@ class Runs:
         files: the script and what is to stand beside it, as ``shipping.shipped`` reads them. grace:
         seconds for the script to end by itself when it is cancelled. environment: variables for it,
         beside those that its worker has. The run goes on when the client is gone. Raises
-        StorageError.
+        StorageError, and UsageError where the current folder, in which it would run, is gone.
         """
         from distributed import fire_and_forget
 
+        try:
+            current = os.getcwd()
+        except FileNotFoundError:
+            raise UsageError("the current folder has been removed; cd to one that exists") from None
         record = RunRecord(
             id=run_folder.new_id(),
             script=next(iter(files)),
             arguments=list(arguments),
             submitted=now(),
             by=f"{_user()}@{socket.gethostname()}",
-            cwd=os.getcwd(),
+            cwd=current,
             scheduler=self.client.scheduler.address,
             scheduler_id=self.client.scheduler_info(n_workers=0)["id"],
             mgraph=mgraph.__version__,
@@ -134,6 +144,12 @@ class Runs:
         """What happened in a run, in order."""
         return run.place.events(run.record.id)
 
+    def parts_done(self, run: Run) -> dict[str, int]:
+        """Of each operation of a run that goes on how many parts are done, where that is known."""
+        if run.record.over:
+            return {}
+        return self._on_scheduler(_parts_done, run.record.id) or {}
+
     def follow(self, run: Run, start: int = 0) -> Iterator[bytes]:
         """What a run prints, as it comes, until it has ended."""
         folder = run.record.folder
@@ -163,11 +179,11 @@ class Runs:
         ClusterError where it has not ended by then.
         """
         run = self.find(run.record.id)
-        name, state = run.record.id, run.record.state
-        if run.record.over and state != "lost":
+        name = run.record.id
+        if run.record.over and run.record.state != "lost":
             return run
         run.place.ask_to_cancel(name)  # also of one that is lost: it may be so for us alone
-        if state == "submitted" and self._has_its_scheduler(run):
+        if not run.record.over and self._waits(run):
             self.client.cancel([run_key(name)], force=True)
             run = self._write_end(run, "cancelled", None)  # unless its driver has begun meanwhile
             for other in self._elsewhere(name):
@@ -263,9 +279,9 @@ class Runs:
         """Whether a driver has it, or will: its scheduler knows; else its own signs of life do."""
         record = run.record
         if asked := self._ask_scheduler(run):
-            scheduler_id, has_it = asked
+            scheduler_id, state = asked
             if scheduler_id == record.scheduler_id:
-                return has_it or _age(record.submitted) < ON_ITS_WAY
+                return state in UNDONE or _age(record.submitted) < ON_ITS_WAY
             if record.state == "submitted" and self.client.scheduler.address == record.scheduler:
                 return False  # that one has been replaced
         if not run.place.is_here:
@@ -274,18 +290,27 @@ class Runs:
             return not _is_refused(record.scheduler)
         return self._was_alive(run, SILENT_SECONDS)
 
-    def _has_its_scheduler(self, run: Run) -> bool:
-        """Whether our client's scheduler is the one that the run was given to."""
-        asked = self._ask_scheduler(run)
-        return asked is not None and asked[0] == run.record.scheduler_id
+    def _waits(self, run: Run) -> bool:
+        """Whether our client's scheduler is the one that has it, and no driver has begun, or has
+        begun again since its worker died."""
+        scheduler_id, state = self._ask_scheduler(run) or (None, None)
+        if scheduler_id != run.record.scheduler_id:
+            return False
+        return state in WAITING or run.record.state == "submitted"
 
-    def _ask_scheduler(self, run: Run) -> tuple[str, bool] | None:
-        """Which scheduler our client has, and whether it has the driver's task to be done."""
+    def _ask_scheduler(self, run: Run) -> tuple[str, str | None] | None:
+        """Which scheduler our client has, and the state of the driver's task there."""
+        answer: tuple[str, str | None] | None = self._on_scheduler(
+            _task_state, run_key(run.record.id)
+        )
+        return answer
+
+    def _on_scheduler(self, function: Any, *arguments: Any) -> Any:
+        """What a function gives there; None where there is no client, or no answer."""
         if self.client is not None:
             with contextlib.suppress(*GONE):
-                asked = self.client._run_on_scheduler, _has_task, run_key(run.record.id)
-                answer: tuple[str, bool] = in_time(self.client, *asked, seconds=ANSWER_SECONDS)
-                return answer
+                asked = self.client._run_on_scheduler, function, *arguments
+                return in_time(self.client, *asked, seconds=ANSWER_SECONDS)
         return None
 
     def _write_end(self, run: Run, state: str, error: str | None) -> Run:
@@ -295,10 +320,19 @@ class Runs:
         return Run(record, run.place) if record else run.but(**how)
 
 
-def _has_task(key: str, dask_scheduler: Any) -> tuple[str, bool]:
-    """Runs on the scheduler: which it is, and whether a driver's task is there and to be done."""
+def _task_state(key: str, dask_scheduler: Any) -> tuple[str, str | None]:
+    """Runs on the scheduler: which it is, and the state of a driver's task, if it is there."""
     task = dask_scheduler.tasks.get(key)
-    return dask_scheduler.id, task is not None and task.state in UNDONE
+    return dask_scheduler.id, None if task is None else task.state
+
+
+def _parts_done(run_id: str, dask_scheduler: Any) -> dict[str, int]:
+    """Runs on the scheduler: what its monitor knows of a run's operations."""
+    from mgraph.distributed.monitor import NAME
+
+    monitor = dask_scheduler.plugins.get(NAME)
+    operations = monitor.jobs.operations.values() if monitor else ()
+    return {one.name: len(one.done) for one in operations if one.run == run_id}
 
 
 def _is_refused(address: str) -> bool:

@@ -29,7 +29,7 @@ def check(address: str) -> str:
             f"a scheduler's address begins with {', '.join(_SCHEMES[:-1])}, as {EXAMPLE}, and is "
             f"{address!r}"
         )
-    if scheme == "inproc":
+    if scheme == "inproc" and re.fullmatch(r"[^/]+/\d+/\w+", rest):
         return address
     found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:@\[\]]+):(\d{1,5})/?", rest)
     if found is None or not 0 < int(found[2]) < 1 << 16 or not _may_be_host(found[1]):

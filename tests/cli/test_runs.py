@@ -12,6 +12,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
+from mgraph.cli.runs import _operations as operations
 
 HELLO = "import sys\nprint('hello', *sys.argv[1:])\n"
 
@@ -115,13 +116,38 @@ def test_cancel_a_run_and_leave_one(here, scheduler):
     status, out, err = run("cancel", name, "--scheduler", scheduler)
     assert (status, out) == (0, f"run {name} cancelled; what is finished is kept\n"), err
     assert time.monotonic() - began < 12
-    assert run("logs", "-f", name)[0] == 1
+    assert run("logs", "-f", name)[0] == 130  # as the script ended
 
 
 def test_without_a_cluster_one_is_started_for_the_run(here):
     status, out, err = run("submit", "hello.py", "you")
     assert (status, out) == (0, "hello you\n"), err
     assert "cores of this machine" in err or "GPUs of this machine" in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_told_to_end_cancels_the_run_that_ends_with_it(here, number):
+    (here / "long.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
+    running = command("submit", "long.py")
+    assert running.stdout.readline() == "on\n"
+    running.send_signal(number)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 128 + number, err
+    assert err.endswith("mgraph: interrupted; what is finished is kept\n")
+    assert " cancelled " in run("list")[1]
+
+
+def test_what_a_run_does():
+    def event(name, state, **more):
+        return {"event": "operation", "operation": name, "verb": "generate", "state": state} | more
+
+    events = [{"event": "run", "state": "running"}, event("a", "running", parts=16),
+              {"event": "run", "state": "running", "attempt": 2}, event("b", "running", parts=13),
+              event("b", "failed", error="no room"), event("c", "running", parts=7)]  # fmt: skip
+    lines = ["generate: 16 parts, lost", "generate: 13 parts, failed: no room"]
+    assert operations(events, {"c": 3}) == [*lines, "generate: 3 of 7 parts, running"]
+    ended = [*events, {"event": "run", "state": "lost"}]
+    assert operations(ended, {}) == [*lines, "generate: 7 parts, lost"]
 
 
 def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
@@ -156,6 +182,13 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
         (["cancel"], 2, "Missing argument 'ID'"),
         (["cancel", "x"], 2, "there is no run x"),
         (["list", "--remove-ended", "soon"], 2, "no whole number"),
+        (["list", "--runs", ""], 2, "it is empty; leave it out"),
+        (["list", "--runs", "hello.py"], 2, "hello.py is no folder"),
+        (["status", "--scheduler", " "], 2, "it is empty; leave it out"),
+        (["doctor", "--scheduler", ""], 2, "it is empty; leave it out"),
+        (["generate", "g", "-n", "1000", "--scheduler", ""], 2, "it is empty; leave it out"),
+        (["cluster", "status", "--folder", ""], 2, "it is empty; leave it out"),
+        (["config", ""], 2, "it is empty; leave it out"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence(here, capsys, arguments, status, words):

@@ -7,6 +7,7 @@ import re
 import socket
 import urllib.request
 
+import dask
 import pytest
 
 import mgraph
@@ -82,6 +83,15 @@ def test_a_workflow_is_not_given_to_workers_with_another_version(cluster, monkey
     with (
         pytest.raises(ClusterError, match=r"this is mgraph 9\.9, the workers have 0"),
         connect.client_of(**asked, workers_needed=True),
+    ):
+        pass
+
+
+def test_settings_that_are_wrong_are_refused():
+    with (
+        dask.config.set({"mgraph.monitor.history": "soon"}),
+        pytest.raises(UsageError, match=r"mgraph\.monitor\.history must be a number of seconds"),
+        mgraph.connect(backend="cpu"),
     ):
         pass
 
@@ -180,10 +190,11 @@ def test_a_stream_that_was_closed_is_left_alone():
 
 
 def test_quantities_and_durations():
-    assert [quantity(x) for x in (7, 1234, 5.6e6, 2e9, 1e12)] == [
+    assert [quantity(x) for x in (7, 1234, 5.6e6, 999.7e6, 2e9, 1e12)] == [
         "7",
         "1.23 k",
         "5.6 M",
+        "1 G",
         "2 G",
         "1 T",
     ]

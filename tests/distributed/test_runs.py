@@ -260,6 +260,45 @@ def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
         assert runs.output(run, 0) == b""
 
 
+def test_a_run_whose_workers_are_all_gone_is_cancelled_at_once(tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
+    with (
+        LocalCluster(n_workers=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
+        Client(cluster) as client,
+    ):
+        runs = Runs(tmp_path / "runs", client)
+        run, _ = runs.submit(shipped(script))
+        wait_until(lambda: runs.output(run, 0) == b"on\n")
+        pid = runs.find(run.record.id).record.pid
+        cluster.scale(0)
+        wait_until(lambda: not alive(pid) and not client.scheduler_info()["workers"])
+        assert runs.find(run.record.id).record.state == "running"  # it waits for a worker
+        began = time.monotonic()
+        assert runs.cancel(run, 20).record.state == "cancelled"
+        assert time.monotonic() - began < 3
+
+
+def test_modules_that_were_shipped_are_there_for_tasks(runs, submitted, tmp_path):
+    companion = tmp_path / "companion.py"
+    companion.write_text("def doubled(number):\n    return 2 * number\n")
+    run = submitted(
+        "import companion, mgraph\nwith mgraph.connect() as cluster:\n"
+        "    print(cluster.client.submit(companion.doubled, 21).result())",
+        companions=[companion],
+    )
+    assert ended(runs, run) == ("finished", 0, "42\n")
+
+
+def test_a_current_folder_that_is_gone(runs, submitted, monkeypatch):
+    def gone():
+        raise FileNotFoundError
+
+    monkeypatch.setattr(os, "getcwd", gone)
+    with pytest.raises(UsageError, match="the current folder has been removed"):
+        submitted("pass")
+
+
 def test_variables_for_the_script(runs, submitted):
     run = submitted("import os; print(os.environ['COLOUR'])", environment={"COLOUR": "blue"})
     assert ended(runs, run) == ("finished", 0, "blue\n")
