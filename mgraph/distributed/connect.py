@@ -325,9 +325,9 @@ def _check_workers(client: Any) -> None:
     """Raise ClusterError where a worker that answers has no mgraph, or another."""
     answers = list(on_workers(client, _version).values())
     for answer in answers:
-        if isinstance(answer, (ImportError, AttributeError)):
+        if isinstance(answer, Exception):
             raise _cannot_load(answer) from answer
-    _check_versions({answer for answer in answers if isinstance(answer, str)})
+    _check_versions(set(answers))
 
 
 def _cannot_load(error: Exception) -> ClusterError:

@@ -41,7 +41,7 @@ def located(
     if encrypted and security is None and not settings.certificates_are_set():
         raise ClusterError(
             f"{address} is reached with a certificate, and none is configured; set DASK_CONFIG to "
-            " the dask.yaml that mgraph cluster certificates wrote, or give the "
+            "the dask.yaml that mgraph cluster certificates wrote, or give the "
             f"--scheduler-file of mgraph cluster: {_TLS_DOCUMENT}"
         )
     if not encrypted and settings.encryption_is_required() and not address.startswith("inproc"):

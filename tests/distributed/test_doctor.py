@@ -11,7 +11,7 @@ import time
 import dask
 import pytest
 
-from mgraph.distributed import doctor, examination
+from mgraph.distributed import doctor, examination, joining
 from mgraph.distributed import doctor_probe as probing
 from mgraph.errors import UsageError
 from tests.waiting import wait_until
@@ -125,9 +125,7 @@ def scheduler_and_worker(folder, path=None):
     ]  # fmt: skip
     try:
         wait_until(file.exists)
-        from mgraph.distributed import connect
-
-        with connect.client_of(scheduler_file=file, workers_needed=True):
+        with joining.joined(None, file, seconds=30, workers_needed=True):
             pass
         yield file, processes[1]
     finally:

@@ -68,7 +68,7 @@ def test_what_is_no_address(address):
         "tls://10.0.0.1:8786",
         "ucx://a:1",
         "tcp://[::1]:8786",
-        "inproc://x/1",
+        "inproc://x/12/1",
         "tcp://[fe80::1%eth0]:1",
         "tcp://[::ffff:10.0.0.1]:1",
         f"tcp://{'x' * 63}.example.:1",

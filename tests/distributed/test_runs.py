@@ -59,7 +59,10 @@ def ended(runs, run):
 
 
 def alive(pid):
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def test_a_script_runs_beside_the_workers_and_finds_them(runs, submitted, tmp_path):
