@@ -59,17 +59,27 @@ def test_rows_are_those_of_each_search(tmp_path, cluster, dataset, graph, batch)
     assert manifest["checksum"] == f"{run.checksum:016x}"
 
 
-def test_searches_on_cores_are_counted_one_by_one(graph):
+@pytest.mark.parametrize(("backend", "at_once"), [("cpu", 1), ("gpu", 3)])
+def test_searches_are_counted_as_they_are_made(graph, monkeypatch, backend, at_once):
+    """On cores one by one, on a GPU, for which cores stand in here, all of a batch together."""
+    asked, searched_here = [], mgraph.sssp
+
+    def search(graph, sources, *, backend, **options):
+        asked.append(len(sources))
+        return searched_here(graph, sources, backend="cpu", **options)
+
+    monkeypatch.setattr("mgraph.shortest_paths.sssp.sssp", search)
     options = {"method": "auto", "predecessors": False, "power_limit": None}
     facts = GraphFacts(graph.n, graph.m, "int32")
-    plan = SearchPlan({}, None, "lz4", "cpu", options, "holder", facts)
+    plan = SearchPlan({}, None, "lz4", backend, options, "holder", facts)
     holder = SimpleNamespace(graph=lambda: graph, memory={})
     before = gauges.read()["queries"]
     answers = sssp._answers(holder, [5, 0, 7], plan)
     assert next(answers)[0].source == 5
-    assert gauges.read()["queries"] == before + 1
+    assert gauges.read()["queries"] == before + at_once
     assert [searched.source for searched, _ in answers] == [0, 7]
     assert gauges.read()["queries"] == before + 3
+    assert asked == [at_once] * (3 // at_once)
 
 
 def test_results_do_not_depend_on_batches_and_methods(tmp_path, cluster, dataset):
