@@ -14,9 +14,10 @@ from typing import Any
 from distributed import WorkerPlugin
 
 from mgraph.core import gauges
+from mgraph.distributed.monitor_pruning import prune_keys
 
 METRIC = "mgraph_edges"
-DIGEST_SECONDS = 60.0
+PRUNE_SECONDS = 60.0
 _lock = threading.Lock()
 _reported: dict[str, float] = {}  # of this process's counters, by whichever worker
 _living: list[Any] = []  # this process's workers; the first tells the levels
@@ -44,15 +45,15 @@ class WorkerFigures(WorkerPlugin):
         gpu = gpu_reader()
         if gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: gpu()
-        pruning = PeriodicCallback(lambda: fold_digests(worker), DIGEST_SECONDS * 1000)
-        worker.periodic_callbacks["mgraph-digests"] = pruning
+        pruning = PeriodicCallback(lambda: prune(worker), PRUNE_SECONDS * 1000)
+        worker.periodic_callbacks["mgraph-pruning"] = pruning
         pruning.start()
 
     def teardown(self, worker: Any) -> None:
-        """Stop looking after the worker's digests; another worker tells the levels."""
+        """Stop looking after the worker's memory; another worker tells the levels."""
         with _lock, contextlib.suppress(ValueError):
             _living.remove(worker)
-        pruning = worker.periodic_callbacks.pop("mgraph-digests", None)
+        pruning = worker.periodic_callbacks.pop("mgraph-pruning", None)
         if pruning is not None:
             pruning.stop()
 
@@ -126,6 +127,12 @@ def gpu_reader() -> Callable[[], dict[str, Any]] | None:
 
 def _text(value: str | bytes) -> str:
     return value.decode() if isinstance(value, bytes) else value
+
+
+def prune(worker: Any) -> None:
+    """Forget what Dask would keep in a worker that stays."""
+    fold_digests(worker)
+    prune_keys()
 
 
 def fold_digests(worker: Any) -> None:

@@ -1,13 +1,15 @@
 """What Dask would keep for ever on a scheduler that stays is forgotten after a while.
 
 That is every span that there was, with the groups of its tasks, some kilobytes for each operation;
-and of every client that there was a topic of events, of which it forgets the events alone.
+of every client that there was a topic of events, of which it forgets the events alone; and, not
+for ever, but for 100,000 keys, what each is called.
 """
 
 import time
 from typing import Any
 
 PRUNE_SECONDS = 60.0  # after its end
+MOST_KEYS = 10_000
 
 
 def guard(scheduler: Any) -> None:
@@ -28,6 +30,15 @@ def prune(scheduler: Any) -> None:
     """Forget what is over."""
     prune_spans(scheduler)
     prune_topics(scheduler)
+    prune_keys()
+
+
+def prune_keys() -> None:
+    """Forget this process's names of keys, some hundred bytes each, where they are many."""
+    from dask.utils import key_split
+
+    if hasattr(key_split, "cache_info") and key_split.cache_info().currsize > MOST_KEYS:
+        key_split.cache_clear()
 
 
 def prune_topics(scheduler: Any) -> None:

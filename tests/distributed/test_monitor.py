@@ -326,6 +326,18 @@ def test_workers_fold_their_digests(watched):
     assert set().union(*watched.client.run(lengths).values()) == {4}
 
 
+def test_names_of_keys_are_forgotten_where_they_are_many(monkeypatch):
+    from dask.utils import key_split
+
+    monkeypatch.setattr(monitor_pruning, "MOST_KEYS", 100)
+    key_split.cache_clear()
+    for kept, many in ((True, 50), (False, 101)):
+        for number in range(many):
+            key_split(("mgraph-test-1", number))
+        monitor_pruning.prune_keys()
+        assert (key_split.cache_info().currsize > 0) == kept
+
+
 def test_topics_of_clients_that_are_gone_are_forgotten(watched):
     from distributed import Client
 
