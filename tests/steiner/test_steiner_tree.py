@@ -41,7 +41,7 @@ def least_cost(graph, terminals):
 
 
 @given(st.data(), st.sampled_from(METHODS), st.booleans())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_trees_of_any_graph(data, method, improve):
     graph = data.draw(UNDIRECTED)
     terminals = np.array(data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=5)))
