@@ -10,7 +10,7 @@ from mgraph.distributed import examination
 from mgraph.distributed.doctor_check import FAIL, OK, Check, everyone
 
 REMOVE_SECONDS = 5.0
-TODO = (
+ADVICE = (
     "--out must be one folder for all: a network's file system mounted there everywhere, or s3://"
 )
 
@@ -81,7 +81,7 @@ class Probe:
             if which:
                 first, why = next(iter(which.items()))
                 count = f"{len(which)} of {len(answers)} workers {told}"
-                yield Check("out", FAIL, f"{count}: {first}: {why}", TODO)
+                yield Check("out", FAIL, f"{count}: {first}: {why}", ADVICE)
         if answers and not (blind or refused or unseen):
             free = [answer["out"]["free"] for answer in answers.values()]
             least = min((count for count in free if count is not None), default=None)

@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from mgraph.distributed.broadcast import on_workers
@@ -31,23 +32,23 @@ class Place:
 
     def record(self, run_id: str) -> RunRecord | None:
         """A run's record as it stands. Raises StorageError where there is none."""
-        return self._of(run_id, _record)
+        return self._of(run_id, RunFolder.record)
 
     def output(self, run_id: str, start: int) -> bytes:
         """A part of what a run printed, from byte ``start`` on, or from the end if negative."""
-        return self._of(run_id, _output, start) or b""
+        return self._of(run_id, RunFolder.output, start) or b""
 
     def size(self, run_id: str) -> int:
         """How many bytes a run has printed."""
-        return self._of(run_id, _size) or 0
+        return self._of(run_id, attrgetter("output_size")) or 0
 
     def events(self, run_id: str) -> list[dict[str, Any]]:
         """What happened in a run, in order."""
-        return self._of(run_id, _events) or []
+        return self._of(run_id, RunFolder.events) or []
 
     def last_alive(self, run_id: str) -> datetime.datetime | None:
         """When a run's driver last said that it is alive."""
-        return self._of(run_id, _last_alive)
+        return self._of(run_id, attrgetter("last_alive"))
 
     def ask_to_cancel(self, run_id: str) -> None:
         """Tell a run's driver, if its folder is there."""
@@ -87,26 +88,6 @@ def elsewhere(client: Any, runs: str, name: str) -> dict[Place, list[RunRecord]]
 
 def _of_folder(runs: str, run_id: str, function: Callable[..., Any], *arguments: Any) -> Any:
     return function(RunFolder(runs, run_id), *arguments)
-
-
-def _record(folder: RunFolder) -> RunRecord:
-    return folder.record()
-
-
-def _output(folder: RunFolder, start: int) -> bytes:
-    return folder.output(start)
-
-
-def _size(folder: RunFolder) -> int:
-    return folder.output_size
-
-
-def _events(folder: RunFolder) -> list[dict[str, Any]]:
-    return folder.events()
-
-
-def _last_alive(folder: RunFolder) -> datetime.datetime | None:
-    return folder.last_alive
 
 
 def _ask_to_cancel(folder: RunFolder) -> None:

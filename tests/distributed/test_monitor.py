@@ -14,17 +14,12 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.distributed import monitor, monitor_jobs, monitor_pruning, monitor_workers
+from mgraph.distributed import monitor, monitor_jobs, monitor_workers
 from mgraph.distributed.monitor import NAME
 from mgraph.distributed.tasks import run_parts
+from tests.distributed.scheduler_thread import on_loop
 
 SMALL = CopyModel(200_000, 8)
-
-
-@pytest.fixture
-def watched():
-    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        yield cluster
 
 
 def page(cluster, path="mgraph"):
@@ -274,96 +269,6 @@ def test_workers_of_one_process_tell_everything_once():
             time.sleep(2)  # all have had their heartbeats
             points = [one.get("mgraph_set_point") for one in told()]
             assert [point for point in points if point] == [7]
-
-
-def test_spans_are_forgotten(watched):
-    from distributed import span
-
-    scheduler = watched.client.cluster.scheduler
-    extension = scheduler.extensions["spans"]
-    for index in range(3):
-        with span("outer"), span(f"inner-{index}"):
-            watched.client.submit(int, index, key=(f"mgraph-inner-{index}", 0)).result()
-    with span("kept"):
-        held = watched.client.submit(int, 5, key="held")
-        held.result()
-    until(lambda: len(scheduler.task_groups), lambda groups: groups == 1)
-    assert len(extension.spans) == 7
-
-    def prune(older):
-        return on_loop(scheduler, lambda: monitor_pruning.prune_spans(scheduler, older))
-
-    assert prune(60) == 0
-    until(lambda: (prune(0.2), len(extension.spans)), lambda found: found[1] == 1)
-    assert [one.name for one in extension.spans.values()] == [("kept",)]
-    assert [one.name for one in extension.root_spans] == [("kept",)]
-    assert set(extension.spans_search_by_tag) == {"kept"}
-    late = {("execute", "gone", "mgraph-inner", "thread-cpu", "seconds"): 1.0}
-    on_loop(scheduler, lambda: extension.heartbeat(None, late))
-    held.release()
-    until(lambda: len(scheduler.task_groups), lambda groups: groups == 0)
-    until(lambda: prune(0.2), lambda pruned: pruned)
-    assert not extension.spans
-    with span("outer"):
-        assert watched.client.submit(int, 8).result() == 8
-    assert len(watched.client.scheduler_info(n_workers=-1)["workers"]) == 2
-
-
-def test_workers_fold_their_digests(watched):
-    from mgraph.distributed.counters import fold_digests
-
-    run_parts(watched, str, {0: 0}, {0: 1}, verb="fold", progress=None)
-
-    def lengths(dask_worker):
-        totals = dask_worker.digests_total
-        before = sum(value for key, value in totals.items() if key[0] == "execute")
-        fold_digests(dask_worker)
-        after = sum(value for key, value in totals.items() if key[0] == "execute")
-        assert math.isclose(before, after)
-        left = [*totals, *dask_worker.digests_max]
-        return {len(key) for key in left if isinstance(key, tuple) and key[0] == "execute"}
-
-    assert set().union(*watched.client.run(lengths).values()) == {4}
-
-
-def test_names_of_keys_are_forgotten_where_they_are_many(monkeypatch):
-    from dask.utils import key_split
-
-    monkeypatch.setattr(monitor_pruning, "MOST_KEYS", 100)
-    key_split.cache_clear()
-    for kept, many in ((True, 50), (False, 101)):
-        for number in range(many):
-            key_split(("mgraph-test-1", number))
-        monitor_pruning.prune_keys()
-        assert (key_split.cache_info().currsize > 0) == kept
-
-
-def test_topics_of_clients_that_are_gone_are_forgotten(watched):
-    from distributed import Client
-
-    scheduler = watched.client.cluster.scheduler
-    with Client(scheduler.address) as other:
-        gone = other.id
-    until(lambda: gone in scheduler.clients, lambda there: not there)
-    topics = scheduler._broker._topics
-
-    def pruned():
-        monitor_pruning.prune_topics(scheduler)
-        return gone in topics, watched.client.id in topics
-
-    assert on_loop(scheduler, pruned) == (True, True)
-    on_loop(scheduler, lambda: scheduler._broker.truncate(gone))  # as the scheduler does, later
-    assert on_loop(scheduler, pruned) == (False, True)
-
-
-def on_loop(scheduler, function):
-    """Run something in the scheduler's own thread."""
-    import asyncio
-
-    async def run():
-        return function()
-
-    return asyncio.run_coroutine_threadsafe(run(), scheduler.loop.asyncio_loop).result(30)
 
 
 def test_a_monitor_that_comes_late_catches_up(watched):

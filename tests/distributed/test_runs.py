@@ -65,6 +65,11 @@ def alive(pid):
         return False
 
 
+def own_cluster(workers):
+    """Of a test that loses its workers, or its scheduler."""
+    return LocalCluster(n_workers=workers, host="127.0.0.1", dashboard_address="127.0.0.1:0")
+
+
 def test_a_script_runs_beside_the_workers_and_finds_them(runs, submitted, tmp_path):
     companion = tmp_path / "beside.py"
     companion.write_text("word = 'beside'\n")
@@ -231,7 +236,7 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
     monkeypatch.setattr(runs_module, "SILENT_SECONDS", 0.5)
     script = tmp_path / "s.py"
     script.write_text("import time; time.sleep(600)")
-    with LocalCluster(n_workers=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster:
+    with own_cluster(workers=1) as cluster:
         client = Client(cluster)
         there = Runs(tmp_path / "runs", client)
         run, _ = there.submit(shipped(script))
@@ -252,10 +257,7 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
 def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
     script = tmp_path / "s.py"
     script.write_text("print('never')")
-    with (
-        LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0") as empty,
-        Client(empty) as client,
-    ):
+    with own_cluster(workers=0) as empty, Client(empty) as client:
         runs = Runs(tmp_path / "runs", client)
         run, _ = runs.submit(shipped(script))
         assert runs.find(run.record.id).record.state == "submitted"
@@ -266,10 +268,7 @@ def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
 def test_a_run_whose_workers_are_all_gone_is_cancelled_at_once(tmp_path):
     script = tmp_path / "s.py"
     script.write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
-    with (
-        LocalCluster(n_workers=1, host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster,
-        Client(cluster) as client,
-    ):
+    with own_cluster(workers=1) as cluster, Client(cluster) as client:
         runs = Runs(tmp_path / "runs", client)
         run, _ = runs.submit(shipped(script))
         wait_until(lambda: runs.output(run, 0) == b"on\n")
