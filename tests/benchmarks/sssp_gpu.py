@@ -3,6 +3,7 @@
     python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
     python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     what the controller costs
     python -m tests.benchmarks.sssp_gpu set_points MAKER NAME …     how X2 keeps to smaller ones
+    python -m tests.benchmarks.sssp_gpu watched MAKER NAME …    what it costs to be stoppable
     python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
     python -m tests.benchmarks.sssp_gpu backends MAKER NAME …   from where on a GPU is faster
     python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
@@ -25,6 +26,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel
+from mgraph.core import stopping
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from tests.benchmarks.makers import made
 
@@ -188,6 +190,24 @@ def controller(maker, names):
         cupy.get_default_memory_pool().free_all_blocks()
 
 
+def watched(maker, names):
+    """Searches that look over the bus whether they are wanted, in turn with some that do not."""
+    import cupy
+
+    for name in names:
+        bench = Bench(*made(maker, name, "gpu"))
+        for method, how in (("self_tuning", {}), ("near_far", {"delta": bench.unit})):
+            rows = []
+            for _ in range(25):
+                alone = bench.milliseconds(1, **how)
+                with stopping.stopping_when(lambda: False):
+                    rows.append((alone, bench.milliseconds(1, **how)))
+            alone, seen = np.median(rows, axis=0)
+            print(f"{name}: {method:11s} {alone:.3f} ms, watched {seen:.3f} ms", flush=True)
+        del bench
+        cupy.get_default_memory_pool().free_all_blocks()
+
+
 def clock(function, *arguments, **options):
     """Milliseconds by the host's clock, the device at rest before and after."""
     import cupy
@@ -334,7 +354,7 @@ def power(maker, name, limits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb in ("single", "set_points", "controller", "methods", "backends"):
+    for verb in ("single", "set_points", "controller", "watched", "methods", "backends"):
         command = verbs.add_parser(verb)
         command.add_argument("maker")
         command.add_argument("names", nargs="+")

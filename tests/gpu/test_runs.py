@@ -1,0 +1,80 @@
+"""A submitted workflow on GPUs is cancelled: what it searched or made there ends, soon."""
+
+import time
+
+import pytest
+from distributed.diagnostics import nvml
+
+import mgraph
+from mgraph.distributed import background_cluster, tasks
+from mgraph.distributed.runs import Runs
+from mgraph.distributed.shipping import shipped
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.gpu
+
+MODEL = mgraph.CopyModel(4_000_000, 8, weights=(1, 1000))
+SCRIPT = """
+import sys, mgraph
+what, path = sys.argv[1:]
+with mgraph.connect() as cluster:
+    print(what, cluster.backend, flush=True)
+    if what == "generate":
+        model = mgraph.CopyModel(300_000_000, 16)
+        mgraph.generate(path, model, cluster=cluster, parts=300, overwrite=True)
+    elif what == "sssp":
+        mgraph.sssp_many(path, random=100_000, cluster=cluster, predecessors=False)
+    else:
+        mgraph.steiner_many(path, sample=[(64, 100_000)], cluster=cluster)
+"""
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("gpus") / "c"
+    where = background_cluster.start(folder=folder, dashboard="127.0.0.1:0")
+    try:
+        with mgraph.connect(scheduler_file=where.file) as connected:
+            yield connected
+    finally:
+        background_cluster.stop(folder)
+
+
+@pytest.fixture(scope="module")
+def graph(cluster, tmp_path_factory):
+    path = tmp_path_factory.mktemp("graph") / "g"
+    mgraph.generate(path, MODEL, cluster=cluster, progress=None)
+    return path
+
+
+def busy():
+    """How much of the last moment the first GPU computed, in percent."""
+    return nvml.real_time()["utilization"]
+
+
+@pytest.mark.parametrize("what", ["generate", "sssp", "steiner"])
+def test_cancelling_ends_what_runs_on_the_device(cluster, graph, tmp_path, what):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    out = tmp_path / "g"
+    runs = Runs(tmp_path / "runs", cluster.client)
+    run, _ = runs.submit(shipped(script), [what, str(out if what == "generate" else graph)])
+    wait_until(lambda: runs.output(run, 0) == f"{what} gpu\n".encode())
+    wait_until(lambda: any(tasks.running(cluster.client).values()))
+    if what == "generate":
+        wait_until(lambda: len(list(out.glob("part-*"))) >= 2)
+    else:
+        wait_until(lambda: busy() >= 50)
+    began = time.monotonic()
+    record = runs.cancel(run, 30).record
+    took = time.monotonic() - began
+    print(f"{what}: {took:.2f} s")
+    assert (record.state, record.error) == ("cancelled", None)
+    assert not any(tasks.running(cluster.client).values())
+    if what != "generate":
+        wait_until(lambda: busy() < 10, 5 - took)
+    assert time.monotonic() - began < 5
+    found = mgraph.sssp_many(graph, [5, 7], tmp_path / "a", cluster=cluster, progress=None)
+    cores = mgraph.connect(backend="cpu", threaded=True)
+    expected = mgraph.sssp_many(graph, [5, 7], tmp_path / "b", cluster=cores, progress=None)
+    assert found.checksum == expected.checksum
