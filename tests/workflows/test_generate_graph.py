@@ -1,6 +1,7 @@
 """The workflow, run as a user runs it."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -10,9 +11,10 @@ import mgraph
 SCRIPT = pathlib.Path(__file__).parents[2] / "workflows" / "generate_graph.py"
 
 
-def run(*arguments):
+def run(*arguments, **env):
     return subprocess.run(
         [sys.executable, str(SCRIPT), *map(str, arguments)],
+        env=os.environ | env,
         capture_output=True,
         text=True,
         check=False,
@@ -28,6 +30,15 @@ def test_it_generates_verifies_and_draws(tmp_path):
     counts = json.loads((tmp_path / "out" / "degrees.json").read_text())["count"]
     assert sum(counts) == 20_000
     assert (tmp_path / "out" / "degrees.png").stat().st_size > 10_000
+
+
+def test_without_matplotlib_there_is_all_but_the_plot(tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('it is not installed')")
+    out = tmp_path / "out"
+    done = run(out, "-n", 2000, "-d", 4, "--workers", 1, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "no degrees.png, since plots need matplotlib: pip install 'mgraph[plot]'" in done.stderr
+    assert sorted(path.name for path in out.iterdir()) == ["degrees.json", "graph"]
 
 
 def test_a_users_mistake_is_one_sentence(tmp_path):
