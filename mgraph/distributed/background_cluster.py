@@ -7,6 +7,7 @@ there are), ``cluster.log`` and ``tls``. A lock on the folder lets one start or 
 import contextlib
 import dataclasses
 import datetime
+import errno
 import importlib.util
 import os
 import socket
@@ -74,17 +75,20 @@ def start(
 
     workers: by default one a GPU, or one a core. threads: of each; by default one, or a GPU's share
     of the cores. tls: only who has the certificate in the folder's ``tls`` is let in. host, port:
-    where the scheduler listens. dashboard: HOST:PORT. announce: is told what others can reach.
+    where the scheduler listens. dashboard: HOST:PORT; the one of the configuration is moved to
+    another port where that is taken. announce: is told what others can reach.
     Raises UsageError, ClusterError (StartError with the log), DeviceError.
     """
     configuration.check()
+    asked = dashboard is not None
     dashboard = scheduler_address.check_dashboard(dashboard or configuration.given("dashboard"))
     for what, number in (("workers", workers), ("threads", threads)):
         if number is not None and not 1 <= number <= MOST:
             raise UsageError(f"{what} must lie in [1, {MOST:,}], and is {number:,}")
     backend = backends.resolve(backend)
     _check_listening(host, port)
-    _check_listening(scheduler_address.host_and_port(dashboard)[0] or "0.0.0.0", 0)
+    shown, page = scheduler_address.host_and_port(dashboard)
+    _check_listening(shown or "0.0.0.0", page if asked else 0)
     where = place(folder)
     try:
         certificates.make_private(where.folder)
@@ -313,7 +317,7 @@ def _check_listening(host: str, port: int) -> None:
             listener.bind(found[4])
     except OSError as error:
         told = error.strerror or error
-        if port:
+        if port and error.errno != errno.EADDRNOTAVAIL:
             raise ClusterError(f"nothing can listen at {host}:{port}: {told}") from error
         raise UsageError(
             f"nothing can listen at {host}, which must be this machine's: {told}"

@@ -31,6 +31,7 @@ def run(*arguments, **options):
         (["start", "--threads", "0"], 2, "threads must lie in [1, 1,024]"),
         (["start", "--backend", "tpu"], 2, "'auto', 'cpu', 'gpu'"),
         (["start", "--host", "198.51.100.7"], 2, "which must be this machine's"),
+        (["start", "--host", "198.51.100.7", "--port", "8786"], 2, "which must be this machine's"),
         (["start", "--dashboard", "198.51.100.7:8787"], 2, "which must be this machine's"),
         (["start", "--host", "a b"], 2, "is no name or address of this machine"),
         (["start", "--port", "65536"], 2, "a port lies in [0, 65535]"),

@@ -334,8 +334,9 @@ def test_wrong_use(tmp_path, how, words):
 def test_a_taken_port(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(ClusterError, match=f"nothing can listen at 127.0.0.1:{port}"):
-            background.start(folder=tmp_path / "c", port=port, **QUICK)
+        for wrong in ({"port": port}, {"dashboard": f"127.0.0.1:{port}"}):
+            with pytest.raises(ClusterError, match=f"nothing can listen at 127.0.0.1:{port}"):
+                background.start(folder=tmp_path / "c", **QUICK | wrong)
 
 
 def test_a_folder_of_others(tmp_path):
