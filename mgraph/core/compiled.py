@@ -16,6 +16,8 @@ import numba
 import numpy as np
 from numba import config
 
+from mgraph.core import stopping
+
 _digests: dict[str, str] = {}  # by file
 
 
@@ -23,14 +25,17 @@ def compiled(function: Callable[..., Any]) -> Any:
     """``numba.njit(nogil=True)``, its machine code kept until a source that it is made of changes.
 
     The code lies beside its source, or among the user's caches where that cannot be written; where
-    NUMBA_CACHE_DIR is set, there.
+    NUMBA_CACHE_DIR is set, there. Work that is stopped does not wait for the compiler.
     """
     names = function.__globals__
     before, config.CACHE_DIR = config.CACHE_DIR, _folder(Path(names["__file__"]), _digest(names))
     try:
-        return numba.njit(cache=True, nogil=True)(function)
+        made = numba.njit(cache=True, nogil=True)(function)
     finally:
         config.CACHE_DIR = before
+    compile = made.compile
+    made.compile = lambda types: stopping.left_behind(lambda: compile(types))
+    return made
 
 
 def _digest(names: dict[str, Any]) -> str:

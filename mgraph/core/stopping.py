@@ -10,6 +10,7 @@ read one of the device (``stopping_gpu``). A thread that begins others hands on 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -135,6 +136,42 @@ def handed_on(function: Callable[P, R]) -> Callable[P, R]:
             return function(*args, **kwargs)
 
     return begun
+
+
+@contextlib.contextmanager
+def holding(lock: threading.Lock) -> Iterator[None]:
+    """Hold a lock for the length of a block; only wanted work waits for it."""
+    while not lock.acquire(timeout=LOOK_SECONDS if current().stoppable else -1):
+        check()
+    try:
+        check()
+        yield
+    finally:
+        lock.release()
+
+
+def left_behind(function: Callable[[], R]) -> R:
+    """What a function returns that nothing stops; only wanted work waits for it.
+
+    It goes on to its end in a thread of its own, also when nobody waits any more.
+    """
+    if not current().stoppable:
+        return function()
+    check()
+    found: Future[R] = Future()
+    over = threading.Event()
+
+    def run() -> None:
+        try:
+            found.set_result(function())
+        except BaseException as error:
+            found.set_exception(error)
+        over.set()
+
+    threading.Thread(target=run, daemon=True, name="mgraph-left-behind").start()
+    while not over.wait(LOOK_SECONDS):
+        check()
+    return found.result()
 
 
 def check() -> None:

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import stopping
+from mgraph.cuda.source import Source
+
+_compiled: set[Any] = set()
 
 
 def word() -> np.uint64:
@@ -31,6 +34,27 @@ def _pinned() -> Any:
     import cupyx
 
     return cupyx.empty_pinned(1, np.uint32)
+
+
+def kernel(source: Source, name: str, **defines: object) -> Any:
+    """``source.kernel``, of one that compiles for seconds when a machine first uses it.
+
+    Only wanted work waits for the compiler, which itself cannot be stopped.
+    """
+    import cupy
+
+    what = (source.package, source.file, name, *sorted(defines.items()))
+    if what in _compiled:
+        return source.kernel(name, **defines)
+    device = cupy.cuda.Device()
+
+    def compiled() -> Any:
+        with device:
+            return source.kernel(name, **defines)
+
+    found = stopping.left_behind(compiled)
+    _compiled.add(what)
+    return found
 
 
 def finished() -> None:

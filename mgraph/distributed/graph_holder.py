@@ -12,6 +12,7 @@ from typing import Any
 
 from distributed import WorkerPlugin, get_worker
 
+from mgraph.core import stopping
 from mgraph.distributed.connect import Cluster
 
 
@@ -42,7 +43,7 @@ class GraphHolder(WorkerPlugin):
 
     def graph(self) -> Any:
         """The graph, loaded by the first caller; raises what ``load`` raises."""
-        with self._loading:
+        with stopping.holding(self._loading):
             if self._graph is None:
                 self._graph = self._load()
             return self._graph

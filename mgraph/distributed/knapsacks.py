@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core import stopping
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed import fan_out
@@ -81,7 +82,7 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
     options = plan.options | {"backend": plan.backend}
     items = np.zeros(0, np.int64)
     try:
-        with _device if plan.backend == "gpu" else nullcontext():
+        with stopping.holding(_device) if plan.backend == "gpu" else nullcontext():
             found = knapsack(profits, weights, capacity, **options)
     except OutOfMemoryError as error:
         packed = Packed(index, None, None, 0, None, None, None, options["method"],

@@ -23,6 +23,7 @@ from numbers import Integral
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
+from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
@@ -98,7 +99,10 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
         count_edges(third)
         return edges
 
-    with _memory, room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"):
+    with (
+        stopping.holding(_memory),
+        room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"),
+    ):
         try:
             forest = forest_of_edges(read(), plan.n, threads)
         except UsageError as error:  # of what the files hold

@@ -24,6 +24,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core import stopping
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -95,7 +96,7 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
     with room_for(f"{len(sources)} searches and their results", "use a smaller --batch"):
         answers: Iterable[tuple[Searched, Rows | None]] = _answers(held, sources, plan)
         if on_gpu:
-            with held.device:
+            with stopping.holding(held.device):
                 answers = list(answers)  # the checksums wait for the device
         if plan.folder is None:
             return {"searched": [list(searched) for searched, _ in answers], "checksum": "0"}

@@ -20,6 +20,7 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
+from mgraph.core import stopping
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -96,7 +97,7 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
     terminals = [some for _, some in queries]
     with (
         room_for(f"{len(queries)} queries and their trees", "use a smaller --batch"),
-        held.device if on_gpu else nullcontext(),
+        stopping.holding(held.device) if on_gpu else nullcontext(),
     ):
         options = {**plan.options, "together": together}
         for i, found in steiner_trees(graph, terminals, **options):

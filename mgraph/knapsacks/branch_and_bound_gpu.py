@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import stopping, stopping_gpu
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, resident_blocks
 from mgraph.errors import OutOfMemoryError
@@ -106,7 +106,7 @@ class Search:
         return ended
 
     def _kernel(self, name: str) -> Any:
-        return KERNELS.kernel(name, **defines(self._word, NODE, BLOCK_THREADS))
+        return stopping_gpu.kernel(KERNELS, name, **defines(self._word, NODE, BLOCK_THREADS))
 
     def _blocks(self) -> int:
         kernel, shared = self._kernel("branch_and_bound_explore"), shared_bytes(self._word, NODE)

@@ -168,7 +168,7 @@ class Searcher:
 
     def kernel(self) -> Any:
         """The kernel for this graph's types, compiled."""
-        kernel = KERNELS.kernel("near_far_search", **self.defines)
+        kernel = stopping_gpu.kernel(KERNELS, "near_far_search", **self.defines)
         kernel.max_dynamic_shared_size_bytes = self.shared_bytes
         return kernel
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from mgraph.core import stopping
 from mgraph.core.graph import Graph
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
@@ -102,7 +103,7 @@ class Prepared:
             if name == "cpu":
                 yield search
             else:
-                with self._device:
+                with stopping.holding(self._device):
                     yield search
         finally:
             with self._lock:
@@ -134,7 +135,7 @@ _preparing = threading.Lock()
 
 def prepared(graph: Graph) -> Prepared:
     """The graph made ready; kept as long as the graph is."""
-    with _preparing:
+    with stopping.holding(_preparing):
         found = _prepared.get(graph) if isinstance(graph, Graph) else None
         if found is None:
             found = Prepared(graph)

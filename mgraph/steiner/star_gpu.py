@@ -185,7 +185,7 @@ class Searcher:
         at = launch.mailbox.address
         launch.begun.record()
         launch.mailbox.send(5)
-        kernel = KERNELS.kernel("star_exchange", **self.graph.defines(length))
+        kernel = stopping_gpu.kernel(KERNELS, "star_exchange", **self.graph.defines(length))
         counters = at(3) + np.uint64(8 * (groups + shape.teams))
         kernel(
             (groups * shape.blocks,),

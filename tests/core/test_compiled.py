@@ -3,8 +3,13 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
+
+from mgraph.core import stopping
+from mgraph.core.compiled import compiled
+from tests import stopped
 
 CALLEE = """
 from mgraph.core.compiled import compiled
@@ -54,3 +59,28 @@ def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, elsewhere):
     assert total(tmp_path, base=2, number="5")[0] == 7
     assert total(tmp_path) == (11, 1)
     assert (tmp_path / "cache").exists() == elsewhere
+
+
+def test_who_is_stopped_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    release, over, code = threading.Event(), threading.Event(), "def add(a):\n    return a + 1\n"
+    (tmp_path / "added.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    from added import add
+
+    made = compiled(add)
+    at_once = made._compiler.compile
+
+    def slowly(*arguments):
+        release.wait(60)
+        found = at_once(*arguments)
+        over.set()
+        return found
+
+    monkeypatch.setattr(made._compiler, "compile", slowly)
+    assert stopped.seconds_to_stop(lambda: made(1)) < stopped.PATIENCE
+    assert not over.is_set()
+    release.set()
+    assert over.wait(60)
+    with stopping.stopping_when(lambda: False):
+        assert made(1) == 2

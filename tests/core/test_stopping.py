@@ -54,6 +54,46 @@ def test_a_word_is_set_from_outside_and_stays_so():
     stopping.check()
 
 
+def test_only_wanted_work_waits_for_a_lock():
+    lock = threading.Lock()
+    with stopping.holding(lock):
+        assert lock.locked()
+        assert stopped.seconds_to_stop(lambda: wait_for(lock)) < stopped.PATIENCE
+    assert not lock.locked()
+    with stopping.stopping_when(lambda: True), pytest.raises(Stopped), stopping.holding(lock):
+        pytest.fail("nobody wants it")
+    assert not lock.locked()
+    with stopping.stopping_when(lambda: False), stopping.holding(lock):
+        assert lock.locked()
+
+
+def wait_for(lock):
+    with stopping.holding(lock):
+        pytest.fail("another thread has it")
+
+
+def test_only_wanted_work_waits_for_what_nothing_stops():
+    release, over = threading.Event(), threading.Event()
+
+    def long():
+        release.wait(60)
+        over.set()
+
+    assert stopped.seconds_to_stop(lambda: stopping.left_behind(long)) < stopped.PATIENCE
+    assert not over.is_set()
+    release.set()
+    assert over.wait(60)  # it went on to its end
+    assert stopped.both_ways(lambda: stopping.left_behind(threading.get_ident))[1] == (
+        threading.get_ident()  # which nobody might stop: no thread is begun
+    )
+    with stopping.stopping_when(lambda: False), pytest.raises(TimeoutError, match="its own"):
+        stopping.left_behind(raise_timeout)
+
+
+def raise_timeout():
+    raise TimeoutError("its own")
+
+
 def test_other_threads_are_told_what_to_ask():
     unwanted, began = threading.Event(), []
 

@@ -2,15 +2,17 @@
 
 import functools
 import gc
+import time
 
 import numpy as np
 import pytest
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.core import stopping
+from mgraph.core import stopping, stopping_gpu
 from mgraph.generators import preferential_attachment
 from mgraph.knapsacks.pisinger import pisinger_instance
+from mgraph.shortest_paths import near_far_gpu
 from tests import stopped
 
 pytestmark = pytest.mark.gpu
@@ -60,6 +62,16 @@ def test_one_search_stops_within():
     run = lambda: mgraph.sssp(large, 0, method="near_far", delta=1, backend="gpu")  # noqa: E731
     mgraph.sssp(grid(64), 0, method="near_far", delta=1, backend="gpu")
     assert stopped.seconds_to_stop(run, after=0.3) < stopped.PATIENCE
+
+
+def test_nobody_waits_for_the_compiler_who_is_stopped():
+    searcher = near_far_gpu.Searcher(grid(64), np.dtype("int64"))
+
+    def compile():
+        new = {"NEW": time.time_ns()}  # to every cache
+        stopping_gpu.kernel(near_far_gpu.KERNELS, "near_far_search", **searcher.defines, **new)
+
+    assert stopped.seconds_to_stop(compile, after=0.3) < stopped.PATIENCE
 
 
 @pytest.mark.parametrize("options", [{}, {"search": "node"}, {"together": 2000}])
