@@ -1,11 +1,23 @@
-"""Fixtures that several test folders share, and what decides whether a GPU test runs."""
+"""Fixtures that several test folders share, signals, and what decides whether a GPU test runs."""
 
 import os
+import signal
 
 import pytest
 
 import mgraph
 from mgraph.core.backend import gpu_count
+
+
+def pytest_configure():
+    """What tests start gets ctrl-C and hang-ups, also where pytest was told to ignore them."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, _ignore)):
+        if signal.getsignal(number) == signal.SIG_IGN:  # which a child would inherit
+            signal.signal(number, handler)
+
+
+def _ignore(number, frame):
+    pass
 
 
 def pytest_collection_modifyitems(items):
