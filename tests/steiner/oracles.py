@@ -1,5 +1,6 @@
 """Plain and slow: exact answers for small graphs, in exact arithmetic."""
 
+import itertools
 from fractions import Fraction
 
 
@@ -68,6 +69,20 @@ def spanning_edges(weighted):
             parent[root_of(u)] = root_of(v)
             kept.append((u, v, weight))
     return kept
+
+
+def all_spanning_edges(weighted, kept=()):
+    """Every minimum spanning forest of (u, v, weight) that holds the edges kept, which it may."""
+    if not weighted:
+        yield list(kept)
+        return
+    least = min(weight for *_, weight in weighted)
+    tied = [edge for edge in weighted if edge[2] == least]
+    heavier = [edge for edge in weighted if edge[2] != least]
+    most = len(spanning_edges([*kept, *tied]))
+    for some in itertools.combinations(tied, most - len(kept)):
+        if len(spanning_edges([*kept, *some])) == most:
+            yield from all_spanning_edges(heavier, [*kept, *some])
 
 
 def pruned(weighted, terminals):
