@@ -2,25 +2,30 @@
 
 ``mgraph_edges``, ``mgraph_bytes`` and ``mgraph_queries`` are columns of the dashboard's workers
 page. ``mgraph_set_point`` and ``mgraph_parallelism`` are there while self-tuning searches run,
-``mgraph_gpu`` where there is a GPU. All of it is ``mgraph.core.gauges``'s, and NVML's.
+``mgraph_gpu`` where there is a GPU. All of it is ``mgraph.core.gauges``'s, and NVML's. And
+``mgraph_under_way`` tells, for progress lines, how far each task has come that runs.
 """
 
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 from distributed import WorkerPlugin
 
 from mgraph.core import gauges
+from mgraph.distributed.broadcast import in_time
 from mgraph.distributed.monitor_pruning import prune_keys
 
-METRIC = "mgraph_edges"
+METRIC, UNDER_WAY = "mgraph_edges", "mgraph_under_way"
+ASK_SECONDS = 1.0  # for how far all have come
 PRUNE_SECONDS = 60.0
 _lock = threading.Lock()
 _reported: dict[str, float] = {}  # of this process's counters, by whichever worker
 _living: list[Any] = []  # this process's workers; the first tells the levels
+_under_way: dict[tuple[str, int], int] = {}  # edges that tasks of this process have counted so far
+_thread = threading.local()  # its task's key
 
 
 class WorkerFigures(WorkerPlugin):
@@ -42,6 +47,7 @@ class WorkerFigures(WorkerPlugin):
             worker.metrics[f"mgraph_{name}"] = _counter(name)
         for name in gauges.LEVELS:
             worker.metrics[f"mgraph_{name}"] = _level(name)
+        worker.metrics[UNDER_WAY] = _tasks_under_way
         gpu = gpu_reader()
         if gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: gpu()
@@ -85,6 +91,14 @@ def _level(name: str) -> Callable[[Any], float | None]:
         return gauges.read().get(name) if first else None
 
     return told
+
+
+def _tasks_under_way(worker: Any) -> list[tuple[str, int, int]]:
+    """The metric: operation, part and edges so far, of each task that has counted any."""
+    with _lock:
+        if not _living or _living[0] is not worker:
+            return []
+        return [(*key, edges) for key, edges in _under_way.items() if edges]
 
 
 def gpu_reader() -> Callable[[], dict[str, Any]] | None:
@@ -152,12 +166,39 @@ def _is_of_a_span(key: Any) -> bool:
     return isinstance(key, tuple) and len(key) == 5 and key[0] == "execute"
 
 
-def counted_edges(client: Any) -> int:
-    """The columns of all workers, as the scheduler knows them: half a second old, or so."""
-    workers = client.scheduler_info(n_workers=-1)["workers"].values()
-    return sum(int(worker["metrics"].get(METRIC, 0)) for worker in workers)
+@contextlib.contextmanager
+def counting(key: tuple[str, int]) -> Iterator[None]:
+    """Around a task: what its thread counts is its own as well. key: the operation, the part."""
+    with _lock:
+        _under_way[key] = 0
+    _thread.key = key
+    try:
+        yield
+    finally:
+        del _thread.key
+        with _lock:
+            _under_way.pop(key, None)
 
 
 def count_edges(edges: int) -> None:
-    """Called in a task: add to this worker's column."""
+    """Called in a task: add to this worker's column, and to what its part has done."""
     gauges.add("edges", edges)
+    key = getattr(_thread, "key", None)
+    with _lock:
+        if key in _under_way:
+            _under_way[key] += edges
+
+
+def edges_under_way(client: Any, operation: str, finished: Container[int]) -> int:
+    """What running tasks of an operation have counted, but for parts that are known to be finished.
+
+    As the scheduler was told it with the last heartbeats: half a second old, or so. Raises
+    TimeoutError, OSError where the scheduler does not answer.
+    """
+    identity = in_time(client, client.scheduler.identity, seconds=ASK_SECONDS)
+    tasks = (
+        task
+        for worker in identity["workers"].values()
+        for task in worker["metrics"].get(UNDER_WAY, ())
+    )
+    return sum(edges for of, part, edges in tasks if of == operation and part not in finished)

@@ -40,13 +40,16 @@ class Progress:
         parts: int,
         stream: TextIO | None = sys.stderr,
         unit: str = "edges",
-        watch: Callable[[], int] | None = None,
+        under_way: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Nothing is drawn before the context is entered. watch: how much is done of parts, too."""
+        """Nothing is drawn before the context is entered.
+
+        under_way: asked each time the line is drawn, what is done of parts that are not finished.
+        """
         self._verb, self._size, self._parts = verb, size, parts
         self._stream, self._unit = None if stream is None or stream.closed else stream, unit
         self._done_size = self._done_parts = 0
-        self._watch = watch
+        self._under_way, self._shown = under_way, 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
 
@@ -74,10 +77,11 @@ class Progress:
         if not self._size:
             return f"{self._verb} {parts}"
         seconds = max(time.monotonic() - self._begun, 1e-9)
-        done = self._done_size
-        if self._watch is not None:
-            with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
-                done = min(max(done, self._watch()), self._size)
+        part_done = 0
+        with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
+            part_done = self._under_way()
+        done = max(self._shown, min(self._done_size + part_done, self._size))
+        self._shown = done  # what is told late, or is lost with a worker, does not move it back
         rate = done / seconds
         share = done / self._size
         left = f"{duration((self._size - done) / rate)} left" if rate else "starting"

@@ -29,7 +29,6 @@ from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.counters import counted_edges
 from mgraph.distributed.spanning_forest_plan import (
     Batches,
     ForestPlan,
@@ -137,7 +136,6 @@ def _reduce(
     share = batches.share(dataset.m)
     inputs: list[tuple[Part, ...]] = [(piece,) for part in dataset for piece in part.pieces(share)]
     level = made = kept = 0
-    before = counted_edges(cluster.client)
     while True:
         sizes = [sum(map(len, parts)) for parts in inputs]
         if level:  # any two forests may be merged, so that there is an end
@@ -165,7 +163,6 @@ def _reduce(
             edges,
             verb="msf-merge" if level else "msf",
             progress=progress,
-            watch=lambda before=before: counted_edges(cluster.client) - before,  # type: ignore[misc]
             plan=plan,
         )
         made += len(found)
@@ -174,7 +171,6 @@ def _reduce(
         for index, forest in found.items():
             joined[index] = plan.parts(forest.records)
         inputs, level = joined, level + 1
-        before += sum(edges.values())
 
 
 def spanning_forest_dataset(

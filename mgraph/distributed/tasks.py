@@ -24,6 +24,7 @@ DRAIN_SECONDS = 30.0
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
 GATHER_SECONDS = 5.0  # for a request: results that died with a worker are made again first
 TOPIC = "mgraph"
+COUNTED = ("edges", "arcs")  # units of sizes that tasks count as they go
 SCHEDULER_LOST = (
     "the connection to the scheduler was lost; what is finished is kept, and --resume goes on from "
     "there"
@@ -38,6 +39,8 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
     """What runs on a worker: ``task(argument, **common)``, which ends when nobody wants it."""
     from distributed import get_worker
 
+    from mgraph.distributed.counters import counting
+
     worker = get_worker()
     tasks, key = worker.state.tasks, worker.get_current_task()
 
@@ -45,7 +48,7 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
         state = tasks.get(key)
         return state is None or state.state == "cancelled"
 
-    with stopping.stopping_when(unwanted):
+    with counting(key), stopping.stopping_when(unwanted):
         return task(argument, **common)
 
 
@@ -92,15 +95,14 @@ def follow_parts(
     verb: str,
     unit: str = "edges",
     progress: TextIO | None = sys.stderr,
-    watch: Callable[[], int] | None = None,
 ) -> Iterator[tuple[int, Any]]:
     """Yield each index with its finished future, as they come; ``futures`` is emptied.
 
-    sizes: each part's, in ``unit``, for the progress line; watch: what is done of all, where a part
-    takes long. A worker that dies has its tasks done by another. When a task fails, the rest is
-    cancelled, what runs is awaited, its error raised.
+    sizes: each part's, in ``unit``, for the progress line, which moves within a part where that is
+    what its task counts (``count_edges``). A worker that dies has its tasks done by another. When a
+    task fails, the rest is cancelled, what runs is awaited, its error raised.
     """
-    batches = _batches(cluster, futures, sizes, verb, unit, progress, watch)
+    batches = _batches(cluster, futures, sizes, verb, unit, progress)
     with contextlib.closing(batches):
         for batch in batches:
             for index, future in batch.items():
@@ -117,7 +119,6 @@ def run_parts(
     verb: str,
     unit: str = "edges",
     progress: TextIO | None = sys.stderr,
-    watch: Callable[[], int] | None = None,
     **common: Any,
 ) -> dict[int, Any]:
     """``submit_parts``, follow, and fetch the results as they come, several a request.
@@ -126,7 +127,7 @@ def run_parts(
     """
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
     results: dict[int, Any] = {}
-    batches = _batches(cluster, futures, sizes, verb, unit, progress, watch)
+    batches = _batches(cluster, futures, sizes, verb, unit, progress)
     with contextlib.closing(batches):  # what fails here ends them, before anything else is done
         for batch in batches:
             fetched = _fetch(cluster.client, batch)
@@ -143,19 +144,25 @@ def _batches(
     verb: str,
     unit: str,
     progress: TextIO | None,
-    watch: Callable[[], int] | None,
 ) -> Generator[dict[int, Any], None, None]:
     """Yield finished futures until the caller has taken all away; those it left come again."""
     from distributed import as_completed
 
+    from mgraph.distributed.counters import edges_under_way
+
     if not futures:
         return
+    operation = _operation_of(futures)
     index_of = {future.key: index for index, future in futures.items()}
     waiting = as_completed(list(futures.values()))
     total, counted = sum(sizes.values()), set[int]()
+
+    def under_way() -> int:
+        return edges_under_way(cluster.client, operation, counted) if unit in COUNTED else 0
+
     with _telling(cluster, futures, verb, total, unit):
         try:
-            with Progress(verb, total, len(sizes), progress, unit, watch) as line:
+            with Progress(verb, total, len(sizes), progress, unit, under_way) as line:
                 began = time.monotonic()
                 while futures:
                     ready: dict[int, Any] = {}
@@ -168,8 +175,8 @@ def _batches(
                             _raise_or_retry(future)
                             waiting.add(future)
                     for index in ready.keys() - counted:
-                        line.add(sizes[index])
                         counted.add(index)
+                        line.add(sizes[index])
                     yield ready
                     for index in ready.keys() & futures.keys():
                         waiting.add(ready[index])
@@ -178,6 +185,11 @@ def _batches(
         except BaseException:
             _cancel(cluster.client, futures)
             raise
+
+
+def _operation_of(futures: Mapping[int, Any]) -> str:
+    key: tuple[str, int] = next(iter(futures.values())).key
+    return key[0]
 
 
 def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
@@ -220,7 +232,7 @@ def _telling(
     cluster: Cluster, futures: dict[int, Any], verb: str, size: int, unit: str
 ) -> Iterator[None]:
     """Tell the scheduler, and the run's folder, how an operation begins and how it ends."""
-    operation = next(iter(futures.values())).key[0]
+    operation = _operation_of(futures)
     told = {"operation": operation, "verb": verb}
 
     def tell(state: str, **more: Any) -> None:
@@ -246,7 +258,7 @@ def _cancel(client: Any, futures: dict[int, Any]) -> None:
     """Drop what has not begun, stop what runs, and wait: nothing writes when we are gone."""
     if client.status != "running" or not futures:
         return
-    operation = next(iter(futures.values())).key[0]
+    operation = _operation_of(futures)
     with contextlib.suppress(Exception):
         client.cancel(list(futures.values()), force=True)
         deadline = time.monotonic() + DRAIN_SECONDS

@@ -171,6 +171,14 @@ def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
     assert terminal.getvalue().endswith("\r\x1b[K")  # it cleans up after itself
 
 
+def test_what_is_lost_with_a_worker_does_not_move_the_line_back():
+    told = iter([40, 0])  # and then the scheduler does not answer
+    with Progress("msf", 100, 2, None, under_way=lambda: next(told)) as progress:
+        assert [progress.line()[:9] for _ in range(3)] == ["msf  40% "] * 3
+        progress.add(50)
+        assert progress.line().startswith("msf  50%  50 of 100 edges, 1/2 parts")
+
+
 def test_without_a_terminal_there_are_lines(monkeypatch):
     monkeypatch.setattr("mgraph.distributed.progress.LINE_SECONDS", 0.01)
     log = io.StringIO()

@@ -1,9 +1,12 @@
 """Parts of an operation: which stop when one fails or nobody wants them, which are made again."""
 
+import io
 import os
+import re
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -11,6 +14,7 @@ import mgraph
 from mgraph import StorageError
 from mgraph.core import stopping
 from mgraph.distributed import tasks
+from mgraph.distributed.counters import count_edges
 from tests.waiting import wait_until
 
 
@@ -80,6 +84,33 @@ def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
             assert not any(tasks.running(client).values())
         else:
             pytest.fail("it should have raised")
+
+
+def test_the_progress_line_moves_within_a_part(client, tmp_path, monkeypatch):
+    """By what its own tasks have counted, whatever else the cluster does."""
+    monkeypatch.setattr("mgraph.distributed.progress.LINE_SECONDS", 0.05)
+    over, log, other = tmp_path / "over", io.StringIO(), io.StringIO()
+
+    def count(edges):
+        count_edges(edges)
+        while not over.exists():
+            time.sleep(0.01)
+
+    def run(edges, stream):
+        with mgraph.connect(scheduler=client.scheduler.address) as cluster:
+            tasks.run_parts(cluster, count, {0: edges}, {0: 100}, verb="count", progress=stream)
+
+    with ThreadPoolExecutor() as pool:
+        runs = [pool.submit(run, 30, log)]
+        try:
+            wait_until(lambda: "count  30%  30 of 100 edges, 0/1 parts" in log.getvalue())
+            runs.append(pool.submit(run, 50, other))
+            wait_until(lambda: "count  50%  50 of 100 edges, 0/1 parts" in other.getvalue())
+        finally:
+            over.touch()
+        for one in runs:
+            one.result()
+    assert set(re.findall(r"count +(\d+)%", log.getvalue())) <= {"0", "30", "100"}
 
 
 def test_results_that_died_with_a_worker_are_made_again(tmp_path):
