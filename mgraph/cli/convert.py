@@ -4,6 +4,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import compression_option
+from mgraph.core.wording import counted
 
 
 @click.command(
@@ -36,4 +37,5 @@ def convert(
     )
     mgraph.write_graph(graph, out, overwrite=overwrite, compression=compression)
     kind = "directed" if graph.directed else "undirected"
-    click.echo(f"{graph.n:,} vertices and {graph.m:,} arcs, {kind}, in {out}")
+    vertices = counted(graph.n, "vertex", "vertices")
+    click.echo(f"{vertices} and {counted(graph.m, 'arc')}, {kind}, in {out}")

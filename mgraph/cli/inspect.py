@@ -8,6 +8,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
+from mgraph.core.wording import counted
 from mgraph.io.figure import check_figure
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
@@ -113,14 +114,15 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     if not verdict.ok:
         bad = len(verdict.faults)
         click.echo(
-            f"{verdict.location} does not hold what its manifest says: {bad} "
-            f"fault{'s' * (bad != 1)}; delete these parts, then run mgraph generate --resume",
+            f"{verdict.location} does not hold what its manifest says: "
+            f"{counted(bad, 'fault')}; delete these parts, then run mgraph generate --resume",
             err=True,
         )
         return 1
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
-        f"{verdict.location} holds: {verdict.parts} parts, {verdict.edges:,} edges{again}; "
+        f"{verdict.location} holds: {counted(verdict.parts, 'part')}, "
+        f"{counted(verdict.edges, 'edge')}{again}; "
         f"{verdict.seconds:.1f} s, {quantity(verdict.edges / verdict.seconds)} edges/s"
     )
     return 0

@@ -13,6 +13,7 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
+from mgraph.core.wording import counted
 from mgraph.knapsacks.knapsack import METHODS, check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
@@ -95,8 +96,10 @@ def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> i
             click.echo(f"{file:{width}}  {_sentence(packed)} {packed.items:,} items, {told}")
     proven = sum(bool(packed.optimal) for packed in run.packed)
     kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    place = f" in {len(run.packed)} parts{kept}, in {run.location}" if run.location else ""
+    parts = counted(len(run.packed), "part")
+    place = f" in {parts}{kept}, in {run.location}" if run.location else ""
     click.echo(
-        f"{len(run.packed):,} instances, {proven:,} proven optimal{place}; {run.seconds:.1f} s"
+        f"{counted(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
+        f"{run.seconds:.1f} s"
     )
     return int(any(packed.error is not None for packed in run.packed))

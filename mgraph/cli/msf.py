@@ -17,6 +17,7 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
+from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.clusters import check_question
@@ -95,7 +96,7 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
             compression=options["compression"],
             forest={"of": os.path.abspath(graph), "total_weight": forest.total_weight},
         )
-        click.echo(f"{len(forest):,} edges in {out}")
+        click.echo(f"{counted(len(forest), 'edge')} in {out}")
 
 
 def _read(graph: str, options: dict[str, Any]) -> mgraph.Graph:
@@ -124,7 +125,7 @@ def _here(read: mgraph.Graph, options: dict[str, Any]) -> mgraph.SpanningForest:
     forest = mgraph.minimum_spanning_forest(read, **how)
     seconds = time.perf_counter() - began
     click.echo(
-        f"{len(forest):,} edges, {forest.components:,} components, total weight "
+        f"{counted(len(forest), 'edge')}, {counted(forest.components, 'component')}, total weight "
         f"{forest.total_weight:,}; {forest.method} on the {forest.backend}, "
         f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
     )
@@ -149,9 +150,10 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     manifest = run.manifest
     kept = f", {run.kept} kept" if run.kept else ""
     click.echo(
-        f"{manifest.m:,} edges, {run.components:,} components, total weight "
-        f"{run.total_weight:,}, in {len(manifest.parts)} parts, {quantity(manifest.bytes)}B, in "
-        f"{run.location}; {run.made} forests made{kept}, {run.seconds:.1f} s"
+        f"{counted(manifest.m, 'edge')}, {counted(run.components, 'component')}, total weight "
+        f"{run.total_weight:,}, in {counted(len(manifest.parts), 'part')}, "
+        f"{quantity(manifest.bytes)}B, in {run.location}; {counted(run.made, 'forest')} made"
+        f"{kept}, {run.seconds:.1f} s"
     )
 
 
@@ -188,7 +190,9 @@ def clusters(
     )
     sizes = np.sort(np.bincount(found))[::-1]
     shown = ", ".join(f"{size:,}" for size in sizes[:5]) + ", …" * (sizes.size > 5)
-    click.echo(f"{sizes.size:,} clusters of {found.size:,} vertices, the largest of {shown}")
+    click.echo(
+        f"{counted(sizes.size, 'cluster')} of {found.size:,} vertices, the largest of {shown}"
+    )
     if out is not None:
         mgraph.write_clusters(found, out)
         click.echo(f"vertices and their clusters in {out}")

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
+from mgraph.core.wording import counted
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
@@ -267,7 +268,8 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
                     told["state"] = "lost"
     lines = []
     for name, told in list(found.items())[-10:]:
-        parts = f"{told.get('parts', '?')} parts"
+        size = told.get("parts")  # of a file, where anything may stand
+        parts = counted(size, "part") if isinstance(size, int) else "? parts"
         if told.get("state") == "running" and name in done:
             parts = f"{done[name]} of {parts}"
         error = f": {told['error']}" if told.get("error") else ""
@@ -337,7 +339,7 @@ def list_runs(
     """Show the runs, newest last."""
     with _opened(**where) as runs:
         if remove_ended is not None:
-            click.echo(f"{runs.remove_ended(remove_ended)} runs removed", err=True)
+            click.echo(f"{counted(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
     records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:

@@ -16,6 +16,7 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
+from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
@@ -126,7 +127,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         click.echo(f"target {target:,}: {length}")
     if options["trace"]:
         mgraph.write_trace(found.trace, options["trace"])
-        click.echo(f"{len(found.trace):,} iterations in {options['trace']}")
+        click.echo(f"{counted(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
@@ -159,10 +160,12 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     )
     reached = sum(search.reached for search in run.searched)
     kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    out = run.location and f" in {run.made_parts + run.kept_parts} parts{kept}, in {run.location}"
+    parts = counted(run.made_parts + run.kept_parts, "part")
+    out = f" in {parts}{kept}, in {run.location}" if run.location else ""
     rate = quantity(run.facts.m * len(run.searched) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(
-        f"{len(run.searched):,} sources, {reached:,} vertices reached{out or ''}; "
+        f"{counted(len(run.searched), 'source')}, "
+        f"{counted(reached, 'vertex', 'vertices')} reached{out}; "
         f"{run.seconds:.1f} s, of which {run.search_seconds:.1f} searching{speed}"
     )

@@ -19,6 +19,7 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
+from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 
 
@@ -130,7 +131,8 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     star = tree.method == "star"
     tried = f"{tree.searches:,} searches, {tree.accepted:,} accepted " if star else ""
     click.echo(
-        f"{tree.terminals.size:,} terminals: {kind} {tree.cost:,}, {tree.src.size:,} edges; "
+        f"{counted(tree.terminals.size, 'terminal')}: {kind} {tree.cost:,}, "
+        f"{counted(tree.src.size, 'edge')}; "
         f"{_gap(tree.gap, tree.lower_bound)}{tried}from a first tree of {tree.initial_cost:,}; "
         f"{tree.search if star else tree.method} on the {tree.backend}, {seconds * 1000:.3g} ms"
     )
@@ -179,11 +181,13 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     solved = [answer for answer in run.answers if answer.error is None]
     failed = [answer for answer in run.answers if answer.error is not None]
     kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    out = run.location and f" in {run.made_parts + run.kept_parts} parts{kept}, in {run.location}"
+    parts = counted(run.made_parts + run.kept_parts, "part")
+    out = f" in {parts}{kept}, in {run.location}" if run.location else ""
     rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
     edges = sum(answer.edges for answer in solved)
     click.echo(
-        f"{len(run.answers):,} queries, {len(solved):,} trees of {edges:,} edges{out or ''}; "
+        f"{counted(len(run.answers), 'query', 'queries')}, {counted(len(solved), 'tree')} of "
+        f"{counted(edges, 'edge')}{out}; "
         f"{run.seconds:.1f} s, of which {run.solve_seconds:.1f} answering{rate}"
     )
     gaps = [answer.gap for answer in solved if answer.gap is not None]

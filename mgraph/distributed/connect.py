@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.interrupts import interrupted_later
+from mgraph.core.wording import counted
 from mgraph.distributed import attempts, configuration, joining, scheduler_address, settings
 from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.dashboard import LazyDashboard
@@ -62,9 +63,8 @@ class Cluster:
 
     def __str__(self) -> str:
         """The line that is printed on connecting."""
-        count = len(self.workers)
-        line = f"{self.kind}: {count} worker{'s' * (count != 1)}, {self.threads} threads"
-        line += f", {self.backend}"
+        workers, threads = counted(len(self.workers), "worker"), counted(self.threads, "thread")
+        line = f"{self.kind}: {workers}, {threads}, {self.backend}"
         return f"{line}; dashboard {self.dashboard}" if self.dashboard else line
 
 

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from mgraph.core.wording import counted
 from mgraph.distributed import examination
 from mgraph.distributed.doctor_check import FAIL, OK, Check, everyone
 
@@ -85,7 +86,7 @@ class Probe:
         if answers and not (blind or refused or unseen):
             free = [answer["out"]["free"] for answer in answers.values()]
             least = min((count for count in free if count is not None), default=None)
-            told = f"read and written by {len(answers)} workers"
+            told = f"read and written by {counted(len(answers), 'worker')}"
             yield Check(
                 "out", OK, told if least is None else f"{told}, {least / 2**30:.1f} GiB free"
             )

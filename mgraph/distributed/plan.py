@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from mgraph.core.wording import counted
 from mgraph.distributed.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import ON_GPU, CopyModel
@@ -80,7 +81,8 @@ def existing_parts(
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
     parts, complete = standing(folder, kind, also)
     if (parts or complete) and not (resume or overwrite):
-        state = "a dataset" if complete else f"{len(parts)} parts of an unfinished dataset"
+        found = counted(len(parts), "part")
+        state = "a dataset" if complete else f"{found} of an unfinished dataset"
         raise UsageError(
             f"{folder} already holds {state}; --resume makes what is missing, --overwrite "
             "replaces it"

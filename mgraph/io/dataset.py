@@ -15,6 +15,7 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
+from mgraph.core.wording import counted
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
@@ -201,7 +202,8 @@ def _described(folder: Folder) -> tuple[bool, Manifest]:
             ours = []
     if ours:
         raise DatasetError(
-            f"{folder} holds {len(ours)} parts of an unfinished dataset and no {manifest.NAME}; "
+            f"{folder} holds {counted(len(ours), 'part')} of an unfinished dataset and no "
+            f"{manifest.NAME}; "
             "finish it with the command that began it, and --resume"
         )
     return (False, survey(folder, files)) if files else (True, manifest.read(folder))

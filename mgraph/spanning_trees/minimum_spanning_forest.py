@@ -13,6 +13,7 @@ from mgraph.core.csr import ascending, from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 from mgraph.spanning_trees.weight_keys import order_keys
 
@@ -47,8 +48,9 @@ class SpanningForest:
     def __repr__(self) -> str:
         """How large it is, and what found it."""
         return (
-            f"SpanningForest({len(self):,} edges, {self.components:,} components, total weight "
-            f"{self.total_weight:,}, {self.method} on the {self.backend})"
+            f"SpanningForest({counted(len(self), 'edge')}, "
+            f"{counted(self.components, 'component')}, total weight {self.total_weight:,}, "
+            f"{self.method} on the {self.backend})"
         )
 
     @property

@@ -135,8 +135,7 @@ def test_the_whole_way(tmp_path):
 def test_the_cluster_and_the_dashboard_are_named(tmp_path):
     made = run(*GENERATE, *QUICK[1:], cwd=tmp_path)
     assert (
-        "cores of this machine: 1 worker, 1 threads, cpu; dashboard http://127.0.0.1:"
-        in made.stderr
+        "cores of this machine: 1 worker, 1 thread, cpu; dashboard http://127.0.0.1:" in made.stderr
     )
 
 

@@ -33,13 +33,13 @@ def said(capsys, *arguments):
 @pytest.mark.parametrize("method", ["auto", "filter_kruskal", "boruvka", "prim", "prim_naive"])
 def test_msf_here(folder, forest, capsys, method):
     told = said(capsys, "msf", folder / "g", "--method", method, "--backend", "cpu", "-q")
-    assert f"499 edges, 1 components, total weight {forest.total_weight:,};" in told
+    assert f"499 edges, 1 component, total weight {forest.total_weight:,};" in told
     assert "on the cpu" in told
 
 
 def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
     told = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--batch", 500, *LOCAL)
-    assert f"499 edges, 1 components, total weight {forest.total_weight:,}, in 1 parts" in told
+    assert f"499 edges, 1 component, total weight {forest.total_weight:,}, in 1 part," in told
     kept = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--resume", *LOCAL)
     assert "0 forests made, 1 kept" in kept
     told = said(capsys, "info", tmp_path / "f")
@@ -47,7 +47,7 @@ def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
     assert f"a weight of {forest.total_weight:,}" in told
     manifest = json.loads(said(capsys, "info", "--json", tmp_path / "f"))
     assert manifest["forest"]["total_weight"] == forest.total_weight
-    assert "holds: 1 parts, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
+    assert "holds: 1 part, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
 
 
 @pytest.mark.parametrize("out", ["f", "f.gexf", "f.gr.gz"])

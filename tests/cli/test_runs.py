@@ -73,7 +73,7 @@ def test_submit_and_wait(here, scheduler):
     assert run("list", "--state", "finished")[1] == run("list")[1]
     assert run("list", "--state", "lost") == (0, "", f"no lost runs in {here / 'runs'}\n")
     assert run("list", "--remove-ended", "1")[2] == "0 runs removed\n"
-    assert "1 runs removed" in run("list", "--remove-ended", "0")[2]
+    assert "1 run removed" in run("list", "--remove-ended", "0")[2]
     assert not list((here / "runs").iterdir())
 
 

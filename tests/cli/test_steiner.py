@@ -83,7 +83,7 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
         main(["steiner", str(folder / "two"), "--queries", str(folder / "some.txt"), *LOCAL]) == 1
     )
     printed = capsys.readouterr()
-    assert "2 queries, 1 trees of 1 edges" in printed.out
+    assert "2 queries, 1 tree of 1 edge" in printed.out
     assert "query 1: terminals 1 and 2 lie in different components" in printed.err
     assert main(["steiner", str(folder / "two"), "--terminals", "1,2", "--backend", "cpu"]) == 1
     assert "lie in different components" in capsys.readouterr().err

@@ -137,9 +137,9 @@ def scheduler_and_worker(folder, path=None):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("__version__ = '0.0.1'", "0.0.1 on the scheduler and on 1 workers (tcp://"),
-        ("raise ModuleNotFoundError(name='mgraph')", "none on 1 workers (tcp://"),
-        ("1 / 0", "broken (division by zero) on the scheduler and on 1 workers"),
+        ("__version__ = '0.0.1'", "0.0.1 on the scheduler and on 1 worker (tcp://"),
+        ("raise ModuleNotFoundError(name='mgraph')", "none on 1 worker (tcp://"),
+        ("1 / 0", "broken (division by zero) on the scheduler and on 1 worker"),
     ],
     ids=["older", "none", "broken"],
 )

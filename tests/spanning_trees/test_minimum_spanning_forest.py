@@ -178,6 +178,6 @@ def test_parallel_arcs_in_any_order(method):
 def test_repr_and_types():
     forest = forest_of(small(np.array([7, 7])))
     assert repr(forest) == (
-        "SpanningForest(1 edges, 1 components, total weight 7, filter_kruskal on the cpu)"
+        "SpanningForest(1 edge, 1 component, total weight 7, filter_kruskal on the cpu)"
     )
     assert forest.to_cpu() is forest

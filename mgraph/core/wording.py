@@ -1,0 +1,6 @@
+"""How messages say how many there are."""
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """The number and its noun: "1 part", "2,000 parts". plural: of a noun that takes no -s."""
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
