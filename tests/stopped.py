@@ -7,7 +7,7 @@ import time
 import mgraph
 from mgraph.core import stopping
 
-PATIENCE = 1.0  # seconds that stopped work may go on, on a busy machine; mostly a tenth is enough
+PATIENCE = 2.0  # seconds that stopped work may go on, on a busy machine; mostly a tenth is enough
 
 
 @functools.cache
@@ -29,6 +29,8 @@ def seconds_to_stop(run, *, after=0.2, longest=60.0):
             ended.append((time.perf_counter(), "it was done before"))
         except stopping.Stopped:
             ended.append((time.perf_counter(), ""))
+        except Exception as error:
+            ended.append((time.perf_counter(), f"it failed: {error!r}"))
 
     thread = threading.Thread(target=begin, daemon=True)
     thread.start()

@@ -123,12 +123,12 @@ def stopping_when(stopped: Callable[[], bool]) -> Iterator[None]:
             work.end()
 
 
-def handed_on(function: Callable[P, R]) -> Callable[P, R]:
+def handed_on(function: Callable[P, R], work: Work | None = None) -> Callable[P, R]:
     """The function, for another thread: there it stops when what this thread does is to stop.
 
-    It is not even begun where that is so already.
+    It is not even begun where that is so already. work: what it stops with, if not with that.
     """
-    work = current()
+    work = work or current()
 
     def begun(*args: P.args, **kwargs: P.kwargs) -> R:
         with stopping_when(work):

@@ -2,6 +2,7 @@
 
 import math
 import os
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -275,7 +276,9 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    pool, answer = ThreadPoolExecutor(threads), stopping.handed_on(_answer)
+    gone, asked = threading.Event(), stopping.current()
+    work = stopping.Work(lambda: gone.is_set() or asked())
+    pool, answer = ThreadPoolExecutor(threads), stopping.handed_on(_answer, work)
     try:
         futures = {
             pool.submit(answer, ready, wanted[i], inside[i], query, how): i
@@ -283,9 +286,11 @@ def _side_by_side(
         }
         for future in as_completed(futures):
             yield futures[future], future.result()
-    finally:
+    finally:  # also of a caller who goes away: what runs is not wanted any more
+        gone.set()
         how.until.stop()
         pool.shutdown(cancel_futures=True)
+        work.end()
 
 
 def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
