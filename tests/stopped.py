@@ -7,7 +7,7 @@ import time
 import mgraph
 from mgraph.core import stopping
 
-PATIENCE = 2.0  # seconds that stopped work may go on, on a busy machine; mostly a tenth is enough
+PATIENCE = 1.0  # seconds that stopped work may go on, on a busy machine; mostly a tenth is enough
 
 
 @functools.cache

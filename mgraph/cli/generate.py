@@ -14,7 +14,7 @@ from mgraph.cli.options import (
     compression_option,
     open_cluster,
 )
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, counted_parts
 from mgraph.generators.copy_model import METHODS
 
 
@@ -87,10 +87,9 @@ def generate(
         progress=None if quiet else sys.stderr,
     )
     manifest = result.manifest
-    kept = f", {result.kept_parts} of them kept" if result.kept_parts else ""
     click.echo(
         f"{manifest.n:,} vertices and {counted(manifest.m, 'edge')} in "
-        f"{counted(len(manifest.parts), 'part')}{kept}, "
+        f"{counted_parts(len(manifest.parts), result.kept_parts)}, "
         f"{quantity(manifest.bytes)}B, in {result.location}; {result.made_edges:,} edges made in "
         f"{result.seconds:.1f} s, {quantity(result.made_edges / result.seconds)} edges/s"
     )

@@ -13,7 +13,7 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, counted_parts
 from mgraph.knapsacks.knapsack import METHODS, check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
@@ -95,9 +95,8 @@ def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> i
             told = f"{packed.nodes:,} nodes, {packed.seconds:.3f} s"
             click.echo(f"{file:{width}}  {_sentence(packed)} {packed.items:,} items, {told}")
     proven = sum(bool(packed.optimal) for packed in run.packed)
-    kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    parts = counted(len(run.packed), "part")
-    place = f" in {parts}{kept}, in {run.location}" if run.location else ""
+    parts = counted_parts(len(run.packed), run.kept_parts)
+    place = f" in {parts}, in {run.location}" if run.location else ""
     click.echo(
         f"{counted(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
         f"{run.seconds:.1f} s"

@@ -99,14 +99,14 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
         click.echo(f"{counted(len(forest), 'edge')} in {out}")
 
 
-def _read(graph: str, options: dict[str, Any]) -> mgraph.Graph:
+def _read(graph: str, options: dict[str, Any]) -> "mgraph.Graph":
     read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
     if not options["quiet"]:
         click.echo(f"{read}", err=True)
     return read
 
 
-def _an_edge(graph: mgraph.Graph) -> mgraph.Graph:
+def _an_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
     """Two vertices and an edge, of the graph's types, where it is."""
     end = graph.indices[:1] * 0
     weight = None if graph.weights is None else graph.weights[:1]
@@ -114,7 +114,7 @@ def _an_edge(graph: mgraph.Graph) -> mgraph.Graph:
     return mgraph.from_edges(edges, directed=False, backend=graph.backend)
 
 
-def _here(read: mgraph.Graph, options: dict[str, Any]) -> mgraph.SpanningForest:
+def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
     from mgraph.distributed.progress import quantity
 
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}

@@ -16,7 +16,7 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, counted_parts
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
@@ -72,7 +72,7 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
         _many(graph, source, options)
 
 
-def _small(graph: mgraph.Graph) -> mgraph.Graph:
+def _small(graph: "mgraph.Graph") -> "mgraph.Graph":
     """Two vertices with as many arcs each as the graph's have on average, of its types.
 
     Its weights are 0, or so large that lengths take 64 bits where the graph's do.
@@ -159,9 +159,8 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
         **{name: options[name] for name in same},
     )
     reached = sum(search.reached for search in run.searched)
-    kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    parts = counted(run.made_parts + run.kept_parts, "part")
-    out = f" in {parts}{kept}, in {run.location}" if run.location else ""
+    parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
+    out = f" in {parts}, in {run.location}" if run.location else ""
     rate = quantity(run.facts.m * len(run.searched) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(

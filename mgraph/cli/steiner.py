@@ -19,7 +19,7 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, counted_parts
 from mgraph.errors import UsageError
 
 
@@ -151,7 +151,7 @@ def _gap(gap: float | None, lower_bound: Any) -> str:
     return f"at most {gap:.2%} above the best, which costs at least {lower_bound:,}; "
 
 
-def _write(tree: mgraph.SteinerTree, n: int, out: str, overwrite: bool) -> None:
+def _write(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
     edges = mgraph.EdgeList(tree.src, tree.dst, tree.weight)
     graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
     mgraph.write_graph(graph, out, overwrite=overwrite, terminals=tree.terminals)
@@ -180,9 +180,8 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     )
     solved = [answer for answer in run.answers if answer.error is None]
     failed = [answer for answer in run.answers if answer.error is not None]
-    kept = f", {run.kept_parts} of them kept" if run.kept_parts else ""
-    parts = counted(run.made_parts + run.kept_parts, "part")
-    out = f" in {parts}{kept}, in {run.location}" if run.location else ""
+    parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
+    out = f" in {parts}, in {run.location}" if run.location else ""
     rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
     edges = sum(answer.edges for answer in solved)
     click.echo(

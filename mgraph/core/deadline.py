@@ -31,9 +31,14 @@ class Deadline:
         self._stopped.set()
 
     @property
+    def stopped(self) -> bool:
+        """Whether nobody wants the work any more, or what it is a part of."""
+        return self._stopped.is_set() or self._unwanted()
+
+    @property
     def over(self) -> bool:
         """Whether work must end."""
-        return self._stopped.is_set() or time.perf_counter() >= self._at or self._unwanted()
+        return time.perf_counter() >= self._at or self.stopped
 
     @property
     def left(self) -> float:

@@ -2,7 +2,6 @@
 
 import math
 import os
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -276,8 +275,7 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    gone, asked = threading.Event(), stopping.current()
-    work = stopping.Work(lambda: gone.is_set() or asked())
+    work = stopping.Work(lambda: how.until.stopped)
     pool, answer = ThreadPoolExecutor(threads), stopping.handed_on(_answer, work)
     try:
         futures = {
@@ -287,7 +285,6 @@ def _side_by_side(
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:  # also of a caller who goes away: what runs is not wanted any more
-        gone.set()
         how.until.stop()
         pool.shutdown(cancel_futures=True)
         work.end()

@@ -1,7 +1,6 @@
 """The command line: what a user types, what comes back, and with which status."""
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -152,14 +151,20 @@ def test_what_cannot_be_printed(arguments):
 
 
 def test_help_comes_at_once():
-    quickest = math.inf
-    for _ in range(4):
-        began = time.monotonic()
-        shown = run("--help")
-        quickest = min(quickest, time.monotonic() - began)
-        assert shown.returncode == 0
-        assert "generate" in shown.stdout
-    assert quickest < 1.0, "the target is 0.3 s on an idle machine; a busy one gets a second"
+    run("--help")
+    began = time.monotonic()
+    shown = run("--help")
+    seconds = time.monotonic() - began
+    assert shown.returncode == 0
+    assert "generate" in shown.stdout
+    assert seconds < 1.0, "the target is 0.3 s on an idle machine; a busy one gets a second"
+
+
+def test_help_imports_no_compiler():
+    code = "import sys, mgraph.cli.main as m; m.main(['--help']); print(*sys.modules, sep='\n')"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "generate" in shown.stdout
+    assert not {"numba", "scipy", "pyarrow", "distributed"} & set(shown.stdout.split("\n"))
 
 
 def test_version():

@@ -17,7 +17,6 @@ import mgraph
 from mgraph.core.edges import EdgeList
 from mgraph.steiner.prepared import Prepared
 from mgraph.steiner.steiner_tree import METHODS, make_ready
-from tests import stopped
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
 
@@ -241,8 +240,8 @@ def test_a_caller_who_goes_away_does_not_wait_for_all():
     trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", together=2)
     next(trees)
     began = time.perf_counter()
-    trees.close()  # nor for the compiler
-    assert time.perf_counter() - began < stopped.PATIENCE
+    trees.close()
+    assert time.perf_counter() - began < 5
 
 
 def test_a_graph_made_ready_needs_nothing_more(monkeypatch):
