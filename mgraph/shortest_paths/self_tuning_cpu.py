@@ -140,12 +140,12 @@ def _bisect(search, control, vertices, count, x):
 
 
 @compiled
-def _reach(search, control, need):
+def _reach(far, control, need):
     """How far beyond the threshold the far queue holds ``need`` vertices, by partition sizes."""
     threshold, farthest = control.numbers[_THRESHOLD], control.numbers[_FARTHEST]
     lower, held = 0.0, 0.0
     for i in range(int(control.numbers[_LIVE]) - 1):
-        size = search.far.size[control.slots[i]]
+        size = far.size[control.slots[i]]
         upper = max(min(control.bounds[i], farthest) - threshold, 0.0)
         if held + size >= need:
             return lower + (upper - lower) * (need - held) / max(size, 1)
@@ -155,7 +155,7 @@ def _reach(search, control, need):
 
 
 @compiled
-def _decide(search, control, x1, x4, least, largest, quantum):
+def _decide(far, control, x1, x4, least, largest, quantum):
     """Equations 6 and 8: move the threshold."""
     numbers = control.numbers
     threshold, need, alpha = numbers[_THRESHOLD], numbers[_TARGET] - x4, numbers[_ALPHA]
@@ -164,14 +164,14 @@ def _decide(search, control, x1, x4, least, largest, quantum):
     numbers[_FARTHEST] = farthest
     if need > 0:
         brought = x1 - numbers[_NEAR]
-        size = search.far.size[control.slots[0]]
+        size = far.size[control.slots[0]]
         if numbers[_STEP] > 0 and brought > 0:
             density = brought / numbers[_STEP]
             alpha = min(max(alpha, density / GUARD), density * GUARD)
         elif numbers[_ITERATION] < BOOTSTRAP and size > 0:
             alpha = size / max(min(control.bounds[0], farthest) - threshold, quantum)
         numbers[_ALPHA] = alpha
-        following = min(threshold + min(need / alpha, _reach(search, control, need)), farthest)
+        following = min(threshold + min(need / alpha, _reach(far, control, need)), farthest)
     else:
         start = min(threshold, end)
         alpha = x4 / max(start - least, quantum)
@@ -285,7 +285,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         return False
     _learn_degree(control, set_point, x1, x2)
     step, near = numbers[_STEP], numbers[_NEAR]
-    _decide(search, control, x1, x4, float(least), largest, quantum)
+    _decide(search.far, control, x1, x4, float(least), largest, quantum)
     if numbers[_STEP] < 0:
         search.updated[:x4] = search.frontier[:x4]
         numbers[_X1] = _bisect(search, control, search.updated, x4, np.int64(0))

@@ -196,7 +196,9 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     graph, infinity = asked.graph, asked.infinity
     weights = graph.weights
     if weights is None:
-        weights = np.broadcast_to(np.array(1, asked.dtype), graph.m)
+        # One 1 for all arcs. (Two places at least: with fewer it would be another type to Numba,
+        # and take seconds to compile.)
+        weights = np.broadcast_to(np.array(1, asked.dtype), max(graph.m, 2))
     shape = (len(asked.sources), graph.n)
     distance = np.empty(shape, asked.dtype)
     predecessor = np.empty(shape, graph.indices.dtype) if how.predecessors else None

@@ -9,6 +9,7 @@ from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
+from mgraph.shortest_paths import dijkstra_cpu
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from mgraph.shortest_paths.sssp import METHODS, sssp
 from tests.strategies import graphs
@@ -122,6 +123,17 @@ def test_targets_bound_what_is_told():
 def test_lengths_grow_to_int64_where_int32_is_too_small():
     assert sssp(line([2**30] * 3), 0, backend="cpu").distance[-1] == 3 * 2**30
     assert sssp(line([2**20] * 3), 0, backend="cpu").distance.dtype == np.int32
+
+
+def test_a_graph_of_one_arc_or_none_needs_no_compiler_of_its_own():
+    for arcs in range(4):
+        weighted = line([1] * arcs)
+        graph = Graph(weighted.indptr, weighted.indices, None)
+        assert sssp(graph, 0, method="dijkstra", backend="cpu").distance.tolist() == [
+            *range(arcs + 1)
+        ]
+    compiled_for = {types[2] for types in dijkstra_cpu._run.signatures}  # of the weights
+    assert {types.layout for types in compiled_for if not types.mutable} == {"A"}
 
 
 @pytest.mark.parametrize("method", ALL)
