@@ -285,7 +285,7 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         return False
     _learn_degree(control, set_point, x1, x2)
     step, near = numbers[_STEP], numbers[_NEAR]
-    _decide(search.far, control, x1, x4, float(least), largest, quantum)
+    _decide(search.far, control, x1, x4, np.float64(least), largest, quantum)
     if numbers[_STEP] < 0:
         search.updated[:x4] = search.frontier[:x4]
         numbers[_X1] = _bisect(search, control, search.updated, x4, np.int64(0))

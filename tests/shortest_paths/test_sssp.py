@@ -129,11 +129,10 @@ def test_a_graph_of_one_arc_or_none_needs_no_compiler_of_its_own():
     for arcs in range(4):
         weighted = line([1] * arcs)
         graph = Graph(weighted.indptr, weighted.indices, None)
-        assert sssp(graph, 0, method="dijkstra", backend="cpu").distance.tolist() == [
-            *range(arcs + 1)
-        ]
-    compiled_for = {types[2] for types in dijkstra_cpu._run.signatures}  # of the weights
-    assert {types.layout for types in compiled_for if not types.mutable} == {"A"}
+        found = sssp(graph, 0, method="dijkstra", backend="cpu")
+        assert found.distance.tolist() == list(range(arcs + 1))
+    weights = {types[2] for types in dijkstra_cpu._run.signatures}  # those it is compiled for
+    assert {kind.layout for kind in weights if not kind.mutable} == {"A"}
 
 
 @pytest.mark.parametrize("method", ALL)
