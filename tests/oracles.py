@@ -53,29 +53,39 @@ def edge_draw(model, v, slot, attempt):
 
 def copy_model_draw(model, v, slot, attempt):
     """The design's draw: a vertex, a slot of it, and whether the edge ends there."""
-    u, fraction = divmod(edge_draw(model, v, slot, attempt) * v, 1 << 64)
+    by_edges = model.start == "ba"
+    radix = 2 * (v - model.d) + model.d - 1 if by_edges else v
+    u, fraction = divmod(edge_draw(model, v, slot, attempt) * radix, 1 << 64)
     slot, fraction = divmod(fraction * model.d, 1 << 64)
     coin = fraction >> 32
+    if by_edges and (u < model.d - 1 or radix == 0):
+        return slot, slot, True
+    if by_edges:
+        u = model.d + (u - (model.d - 1)) // 2
     return u, slot, u < model.d or coin < model.p * 2**32
 
 
-def cuppa_hash_edge(model, v, slot, attempt):
-    """Algorithm 2 of the paper as recursion."""
+def cuppa_hash_edge(model, core, v, slot, attempt):
+    """Algorithm 2 of the paper as recursion, down to the exact core: a row per vertex."""
     u, slot, ended = copy_model_draw(model, v, slot, attempt)
-    return u if ended else cuppa_hash_edge(model, u, slot, 0)
+    if ended:
+        return u
+    return core[u][slot] if u < len(core) else cuppa_hash_edge(model, core, u, slot, 0)
 
 
-def cuppa_hash(model, part):
-    """The edges of a range of vertices, slot after slot."""
+def cuppa_hash(model, part, core=None):
+    """The edges of a range of vertices, slot after slot. core: see ``exact_rows``."""
+    if core is None:
+        core = exact_rows(model, model.core_vertices)
     src, dst = [], []
     for v in part:
-        if v < model.d:
-            ends = list(range(v))
+        if v < len(core):
+            ends = core[v]
         else:
             ends = []
             for slot in range(model.d):
                 attempt = 0
-                while (end := cuppa_hash_edge(model, v, slot, attempt)) in ends:
+                while (end := cuppa_hash_edge(model, core, v, slot, attempt)) in ends:
                     attempt += 1
                 ends.append(end)
         src += [v] * len(ends)
@@ -83,10 +93,10 @@ def cuppa_hash(model, part):
     return np.array(src, model.dtype), np.array(dst, model.dtype)
 
 
-def exact_copy_model(model):
-    """The design's copy model: a slot after another, copies read final endpoints. All edges."""
+def exact_rows(model, vertices):
+    """The endpoints of each of the first vertices: slot after slot, copies read final endpoints."""
     rows = [list(range(v)) for v in range(model.d)]
-    for v in range(model.d, model.n):
+    for v in range(model.d, vertices):
         rows.append([])
         for slot in range(model.d):
             attempt = 0
@@ -97,9 +107,25 @@ def exact_copy_model(model):
                     break
                 attempt += 1
             rows[v].append(end)
+    return rows
+
+
+def exact_copy_model(model):
+    """The design's copy model, all edges."""
+    rows = exact_rows(model, model.n)
     src = [v for v, row in enumerate(rows) for _ in row]
     dst = [end for row in rows for end in row]
     return np.array(src, model.dtype), np.array(dst, model.dtype)
+
+
+def hubs(dst, n, d):
+    """Largest degree, mean of vertices 0 to d-1 and d to 3d-1, 99.99th percentile of degrees.
+
+    dst: the endpoints of all edges of a graph whose vertices have d of their own beyond a clique.
+    """
+    degree = np.bincount(dst, minlength=n)
+    degree += np.minimum(np.arange(n), d)
+    return degree.max(), degree[:d].mean(), degree[d : 3 * d].mean(), np.quantile(degree, 0.9999)
 
 
 def preferential_attachment(model):

@@ -21,7 +21,7 @@ from mgraph.core.compiled import compiled
 from mgraph.core.hashing import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
-    ENDED_BIT,
+    FINAL_BIT,
     PAIRWISE,
     SLOT_BITS,
     count_repeats,
@@ -42,7 +42,7 @@ _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 def _choose(word, before, d):
     """A hash's place in the list of the ends of the first ``before`` edges.
 
-    Returns the vertex there, marked by ``ENDED_BIT``, or the row of ``dst`` that holds it.
+    Returns the vertex there, marked by ``FINAL_BIT``, or the row of ``dst`` that holds it.
     """
     place, _, _ = digits(word >> S32, word & LOW32, before * _TWO, d)
     row = place >> _ONE
@@ -54,35 +54,36 @@ def _choose(word, before, d):
     else:
         v = uint64((1 + np.sqrt(float(_ONE + _EIGHT * row))) / 2)
         v -= uint64(v * (v - _ONE) // _TWO > row)
-    return (_ONE << ENDED_BIT) | v
+    return (_ONE << FINAL_BIT) | v
 
 
 @compiled
 def _read(chosen, dst):
     """The vertex that was chosen."""
-    ended = chosen >> ENDED_BIT != 0
+    ended = chosen >> FINAL_BIT != 0
     stored = dst[uint64(0) if ended else chosen]
     return chosen & DRAW_MASK if ended else uint64(stored)
 
 
 @compiled
-def fill(d, white0, white1, key, dst, stop):
+def fill(draws, dst, cancelled):
     """Write the endpoints of vertex d and on. dst: int32 or int64, those of the clique first.
 
-    stop: ends early once its first element is not 0.
+    cancelled: ends early once its first element is not 0.
     """
+    d = draws.d
     degree = int64(d)
     clique = degree * (degree - 1) // 2
     slots, room = slots_of_block(degree)
-    draws, words, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
+    slot_words, words, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
     for begin in range(clique, dst.size, slots.size):
-        if stop[0]:
+        if cancelled[0]:
             break
         count = min(slots.size, dst.size - begin)
         first = uint64((begin - clique) // degree) + d
         for i in range(count):
-            draws[i] = slots[i] + (first << SLOT_BITS)
-        hash_all(count, d, white0, white1, key, draws, words)
+            slot_words[i] = slots[i] + (first << SLOT_BITS)
+        hash_all(count, draws, slot_words, words)
         block = dst[begin : begin + count]
         if begin == 0:
             block[0] = 0  # d = 1: vertex 1 has no edge to choose from
@@ -103,13 +104,12 @@ def fill(d, white0, white1, key, dst, stop):
                 while not is_new(one, slot, table):
                     attempt += uint64(1)
                     e = first * d + uint64(row + slot)
-                    word0, word1 = hashed(e, attempt, white0, white1, key)
+                    word0, word1 = hashed(e, attempt, draws)
                     chosen = _choose((word0 << S32) | word1, uint64(begin + row), d)
                     one[slot] = _read(chosen, dst)
 
 
 def endpoints(model: CopyModel, dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, those of vertex d and on are written."""
-    d, _, *key = parameters(model)
-    fill(d, *key, dst, stopping.word())
+    fill(parameters(model), dst, stopping.word())
     stopping.check()

@@ -3,13 +3,20 @@
 Slot s of vertex v is edge e = v·d + s. Its draw is a 64-bit hash h of (seed, e, attempt), taken
 apart as digits in mixed radix: u = ⌊h·v / 2^64⌋ is the vertex, ⌊fraction·d⌋ the slot of u, and the
 first 32 bits of what is left the coin. A coin below p, or a u in the clique, ends the edge at u;
-else it ends where that slot of u does: where it ends is read (``copy``, ``cuppa``), or found by
-drawing for that slot in turn (``copy_hash``, ``cuppa_hash``). The generators differ in that alone.
+else it ends where that slot of u does: its endpoint is read where endpoints are stored, and else
+found by drawing for that slot in turn. ``copy`` and ``cuppa`` store all endpoints, ``copy_hash``
+and ``cuppa_hash`` those of the exact core. The generators differ in that alone.
+
+With the start ``ba`` the first digit x is in the radix 2(v - d) + d - 1: twice the earlier edges,
+over d. An x below d - 1 is an edge of the clique, which ends the edge at vertex ⌊fraction·d⌋, and
+any other an edge of the vertex u = d + ⌊(x - (d - 1)) / 2⌋.
 
 ``draw_all`` is cut in two loops because a chain of seven dependent multiplications, in one loop,
 leaves the vector units waiting for each other (309 against 490 million draws/s on one core of an
 AMD EPYC).
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import int32, uint64
@@ -29,19 +36,44 @@ from mgraph.generators.copy_model import CopyModel
 
 BLOCK = 8192  # draws of a block: 0.2 MB, within an L2 cache
 PAIRWISE = 32  # up to this d, a vertex's endpoints are compared pair by pair
-NOT_STORED = np.empty(0, np.int32)  # where endpoints are not read
+ALL_STORED = np.uint64(1 << 62)  # more vertices than any graph has: every copy is read
 _FIRST_ROUNDS = 4
 _LAST_ROUNDS = PHILOX_ROUNDS - _FIRST_ROUNDS
 _KEY_AFTER_FIRST = np.uint64(_FIRST_ROUNDS) * PHILOX_KEY_STEP
 
+_PAPER = np.uint64(0)  # the shift of the start ``paper``
+
 # A draw is one word: whether the edge ends there, the vertex (40 bits), the slot (12 bits).
 SLOT_BITS, SLOT_MASK = np.uint64(12), np.uint64(4095)
-ENDED_BIT, DRAW_MASK = np.uint64(63), np.uint64((1 << 63) - 1)
+FINAL_BIT, DRAW_MASK = np.uint64(63), np.uint64((1 << 63) - 1)
 
 
-def parameters(model: CopyModel) -> tuple[np.uint64, ...]:
-    """What every draw takes of a model: d, threshold, and the key's three words, all uint64."""
-    return np.uint64(model.d), np.uint64(model.threshold), *stream_key(model.seed)
+class Draws(NamedTuple):
+    """What every draw takes of a model.
+
+    threshold: a coin below it makes a direct edge. white0, white1, key: the stream's words. The
+    radix of a draw's first digit is (v << shift) - offset.
+    """
+
+    d: np.uint64
+    threshold: np.uint64
+    white0: np.uint64
+    white1: np.uint64
+    key: np.uint64
+    shift: np.uint64
+    offset: np.uint64
+
+
+def parameters(model: CopyModel) -> Draws:
+    """The draws of a model."""
+    by_edges = model.start == "ba"
+    return Draws(
+        np.uint64(model.d),
+        np.uint64(model.threshold),
+        *stream_key(model.seed),
+        np.uint64(by_edges),
+        np.uint64(model.d + 1 if by_edges else 0),
+    )
 
 
 @compiled
@@ -58,61 +90,80 @@ def digits(word0, word1, v, d):
 
 
 @compiled
-def hashed(e, attempt, white0, white1, key):
+def hashed(e, attempt, draws):
     """The two words of edge e's draw number ``attempt``."""
-    key = (key + attempt * ATTEMPT_KEY_STEP) & LOW32
+    key = (draws.key + attempt * ATTEMPT_KEY_STEP) & LOW32
+    white0, white1 = draws.white0, draws.white1
     return philox_rounds((e & LOW32) ^ white0, (e >> S32) ^ white1, key, PHILOX_ROUNDS)
 
 
 @compiled
-def endpoint(v, slot, attempt, d, threshold, white0, white1, key, ends):
+def choice(word0, word1, v, d, threshold, shift, offset):
+    """What a hash chooses for a slot of vertex v: (u, slot, whether the edge ends at u)."""
+    u, slot, coin = digits(word0, word1, (v << shift) - offset, d)
+    u = (u + offset) >> shift
+    u -= uint64(u == v)  # d = 1, v = 1, and no edge yet to draw from
+    in_clique = u < d
+    # A vertex of the clique is drawn by its weight, or by its degree, which is that of all.
+    u = slot if in_clique & (shift != _PAPER) else u
+    return u, slot, (coin < threshold) | in_clique
+
+
+@compiled
+def draw(v, slot, attempt, draws):
+    """``choice`` of draw number ``attempt`` of one slot."""
+    word0, word1 = hashed(v * draws.d + slot, attempt, draws)
+    return choice(word0, word1, v, draws.d, draws.threshold, draws.shift, draws.offset)
+
+
+@compiled
+def endpoint(v, slot, attempt, draws, ends, stored):
     """Where draw number ``attempt`` of one slot leads.
 
-    ends: the endpoints of vertex d and on, d each, to read copies from; NOT_STORED, which is empty:
-    copies are followed.
+    ends: the endpoints of vertex d and on, d each; copies from vertices below ``stored`` read them,
+    others are followed.
     """
     while True:
-        word0, word1 = hashed(v * d + slot, attempt, white0, white1, key)
-        u, slot, coin = digits(word0, word1, v, d)
-        if coin < threshold or u < d:
+        u, slot, final = draw(v, slot, attempt, draws)
+        if final:
             return u
-        if ends.size > 0:
-            return uint64(ends[(u - d) * d + slot])
+        if u < stored:
+            return uint64(ends[(u - draws.d) * draws.d + slot])
         v, attempt = u, uint64(0)
 
 
 @compiled
-def _first_rounds(count, d, white0, white1, key, vertex_mask, draws, state):
-    """Begin the hashes of ``count`` slots, those of ``draws``; they go on with the key returned."""
+def _first_rounds(count, draws, vertex_mask, words, state):
+    """Begin the hashes of ``count`` slots, those of ``words``; they go on with the key returned."""
+    d, white0, white1, key = draws.d & LOW32, draws.white0, draws.white1, draws.key
     for i in range(count):
-        e = ((draws[i] >> SLOT_BITS) & vertex_mask) * d + (draws[i] & SLOT_MASK)
+        e = ((words[i] >> SLOT_BITS) & vertex_mask) * d + (words[i] & SLOT_MASK)
         word0, word1 = philox_rounds((e & LOW32) ^ white0, (e >> S32) ^ white1, key, _FIRST_ROUNDS)
         state[i] = (word0 << S32) | word1
     return (key + _KEY_AFTER_FIRST) & LOW32
 
 
 @compiled
-def hash_all(count, d, white0, white1, key, draws, state):
-    """The hashes of ``count`` slots, those of ``draws``, into ``state``, each by its attempt 0."""
-    key = _first_rounds(count, d & LOW32, white0, white1, key, DRAW_MASK, draws, state)
+def hash_all(count, draws, words, state):
+    """The hashes of ``count`` slots, those of ``words``, into ``state``, each by its attempt 0."""
+    key = _first_rounds(count, draws, DRAW_MASK, words, state)
     for i in range(count):
         word0, word1 = philox_rounds(state[i] >> S32, state[i] & LOW32, key, _LAST_ROUNDS)
         state[i] = (word0 << S32) | word1
 
 
 @compiled
-def draw_all(count, d, threshold, white0, white1, key, narrow, draws, state):
+def draw_all(count, draws, narrow, words, state):
     """Draw once for each of ``count`` words, in place. ``narrow``: all vertices fit 31 bits."""
     # Masks tell the compiler which words fit 32 bits: it drops the multiplications by zero.
     vertex_mask = LOW32 if narrow.itemsize == 4 else DRAW_MASK
-    d &= LOW32
-    key = _first_rounds(count, d, white0, white1, key, vertex_mask, draws, state)
+    key = _first_rounds(count, draws, vertex_mask, words, state)
+    d, threshold, shift, offset = draws.d & LOW32, draws.threshold, draws.shift, draws.offset
     for i in range(count):
-        v = (draws[i] >> SLOT_BITS) & vertex_mask
+        v = (words[i] >> SLOT_BITS) & vertex_mask
         word0, word1 = philox_rounds(state[i] >> S32, state[i] & LOW32, key, _LAST_ROUNDS)
-        u, slot, coin = digits(word0, word1, v, d)
-        ended = uint64((coin < threshold) | (u < d))
-        draws[i] = (ended << ENDED_BIT) | (u << SLOT_BITS) | slot
+        u, slot, final = choice(word0, word1, v, d, threshold, shift, offset)
+        words[i] = (uint64(final) << FINAL_BIT) | (u << SLOT_BITS) | slot
 
 
 @compiled
@@ -186,10 +237,11 @@ def is_new(row, slot, table):
 
 
 @compiled
-def redraw(v, row, d, threshold, white0, white1, key, ends, table):
+def redraw(v, row, draws, ends, stored, table):
     """Give slots of v that repeat a lower slot's endpoint new attempts, in slot order.
 
-    row: v's endpoints, each by its attempt 0. table: as ``is_new``'s. ends: as ``endpoint``'s.
+    row: v's endpoints, each by its attempt 0. table: as ``is_new``'s. ends, stored: as
+    ``endpoint``'s.
     """
     if row.size <= PAIRWISE and not repeats(row):
         return
@@ -198,4 +250,4 @@ def redraw(v, row, d, threshold, white0, white1, key, ends, table):
         attempt = uint64(0)
         while not is_new(row, slot, table):
             attempt += uint64(1)
-            row[slot] = endpoint(v, uint64(slot), attempt, d, threshold, white0, white1, key, ends)
+            row[slot] = endpoint(v, uint64(slot), attempt, draws, ends, stored)

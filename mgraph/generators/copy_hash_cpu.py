@@ -1,16 +1,17 @@
-"""The copy model on one core by hashing: copies are drawn again, not read.
+"""The copy model on one core by hashing: copies beyond the exact core are drawn again, not read.
 
 It makes the graph of ``cuppa_hash``, edge by edge: its oracle, and the paper's SCM-Hash. Source:
 section 5.6.1 of "Novel parallel algorithms for fast multi-GPU-based generation of massive
-scale-free networks". Cost: 1/p draws an edge; no memory beyond the output.
+scale-free networks"; the core is ours (``copy_model``). Cost: at most 1/p draws per edge; 16 MiB
+beyond the output.
 """
 
 import numpy as np
 from numba import int64, uint64
 
 from mgraph.core.compiled import compiled
+from mgraph.generators.copy_cpu import exact_core
 from mgraph.generators.copy_draws_cpu import (
-    NOT_STORED,
     PAIRWISE,
     SLOT_BITS,
     SLOT_MASK,
@@ -25,24 +26,33 @@ from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
-def fill(first, d, threshold, white0, white1, key, ends, nothing):
-    """Write the endpoints of vertex ``first`` >= d and on; ends: int32 or int64, d a vertex."""
-    degree = int64(d)
+def fill(first, draws, core, stored, ends):
+    """Write the endpoints of vertex ``first`` >= d and on; ends: int32 or int64, d a vertex.
+
+    core: the endpoints of the exact core, vertices d to ``stored`` - 1.
+    """
+    degree = int64(draws.d)
     slots, room = slots_of_block(degree)
     table = empty_table(degree)
-    for begin in range(0, ends.size, slots.size):
+    read = 0
+    while first < stored and read < ends.size:
+        row = int64(first - draws.d) * degree
+        ends[read : read + degree] = core[row : row + degree]
+        first += uint64(1)
+        read += degree
+    for begin in range(read, ends.size, slots.size):
         block = ends[begin : begin + slots.size]
-        v = uint64(begin // degree) + first
         for i in range(block.size):
-            at, slot = v + (slots[i] >> SLOT_BITS), slots[i] & SLOT_MASK
-            block[i] = endpoint(at, slot, uint64(0), d, threshold, white0, white1, key, nothing)
+            v, slot = first + (slots[i] >> SLOT_BITS), slots[i] & SLOT_MASK
+            block[i] = endpoint(v, slot, uint64(0), draws, core, stored)
         if degree > PAIRWISE or count_repeats(block.size, degree, room, block) > 0:
             for row in range(0, block.size, degree):
-                one = block[row : row + degree]
-                redraw(v, one, d, threshold, white0, white1, key, nothing, table)
-                v += uint64(1)
+                v = first + uint64(row // degree)
+                redraw(v, block[row : row + degree], draws, core, stored, table)
+        first += uint64(block.size // degree)
 
 
 def endpoints(model: CopyModel, first: int, ends: np.ndarray) -> None:
     """``fill`` for a model; ends: of ``model.dtype``."""
-    fill(np.uint64(first), *parameters(model), ends, NOT_STORED)
+    stored = np.uint64(model.core_vertices)
+    fill(np.uint64(first), parameters(model), exact_core(model), stored, ends)

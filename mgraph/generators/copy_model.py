@@ -2,9 +2,26 @@
 
 Vertices 0 … d-1 form a clique; every later vertex v makes d edges to distinct earlier vertices.
 An edge ends at a uniform earlier vertex u with probability p, else where one of u's own d edges
-ends, chosen uniformly. p = 0.5 is Barabási and Albert's preferential attachment, p = 1 uniform
-attachment, p = 0 a star on the clique. Source: Alam, Perumalla, Sanders, "Novel parallel
-algorithms for fast multi-GPU-based generation of massive scale-free networks", 2019.
+ends, chosen uniformly. p = 1 is uniform attachment, p = 0 a star on the clique. The exponent of the
+degrees' power law is 1 + 1/(1 - p).
+
+``start`` says what a copy from a vertex of the clique does, since such a vertex has no d edges:
+
+- ``paper``: it ends at that vertex, as in the paper. So the first vertices attract more than
+  Barabási and Albert's do: at p = 0.5 each weighs 2d, where its degree is d - 1. At n = 1000 and
+  d = 1 vertex 0 has a mean degree of 68, against 35.
+- ``ba``: an edge of the clique weighs what any other edge does. A draw takes a uniform earlier
+  edge, of which p chooses the end; an edge of the clique gives either end with probability 1/2. At
+  p = 0.5 that is Barabási and Albert's model exactly, begun from a clique of d vertices.
+
+Source: Alam, Perumalla, Sanders, "Novel parallel algorithms for fast multi-GPU-based generation of
+massive scale-free networks", 2019.
+
+The exact core. ``cuppa_hash`` follows a copy by repeating the draws of the slot that it copies, and
+cannot know whether that slot's first draw was refused as a parallel edge. Near the first vertices
+that is common, and all later copies inherit it: without a core the largest degree is 28 % too high
+at d = 8 and p = 0.5, whatever n. So the first ``core_vertices`` vertices are made by the exact copy
+model, on every worker for itself, and a copy from one of them reads its final endpoint.
 """
 
 import math
@@ -19,8 +36,15 @@ from mgraph.errors import OutOfMemoryError, UsageError
 MAX_D = 4096
 MAX_WEIGHT = (1 << 31) - 1
 METHODS = ("cuppa_hash", "cuppa", "copy", "copy_hash", "ba")
+STARTS = ("paper", "ba")
 ON_GPU = ("cuppa_hash", "cuppa")
 WHOLE = ("cuppa", "copy", "ba")  # make an edge from those before, which they keep
+# A model's version rises with a change of its draws. Version 1 of the hashed methods had no core.
+VERSIONS = {"cuppa_hash": 2, "copy_hash": 2, "cuppa": 1, "copy": 1, "ba": 1}
+# Endpoints of the exact core. At most 16 MiB, which fit a last-level cache; where hubs are weak a
+# megabyte suffices, which a core of a CPU keeps for itself. BENCHMARKS.md has the bias by size.
+CORE_ENDPOINTS, SMALL_CORE_ENDPOINTS = 1 << 22, 1 << 18
+WEAK_HUBS = 0.4  # from this p on
 _GIB = 1 << 30
 
 
@@ -42,7 +66,9 @@ class CopyModel:
     on which the edges depend (``copy`` and ``cuppa`` make the same, as ``copy_hash`` and
     ``cuppa_hash`` do).
     weights: (low, high), both within, 0 <= low <= high < 2^31: then each edge has an int32 weight,
-    a hash of its endpoints and the seed. Raises UsageError where a parameter is out of its range.
+    a hash of its endpoints and the seed. start: ``paper`` or ``ba``, what a copy from a vertex of
+    the clique does (see above; the method ``ba`` always starts as ``ba`` does). Raises UsageError
+    where a parameter is out of its range.
     """
 
     n: int
@@ -51,6 +77,7 @@ class CopyModel:
     seed: int = 1
     method: str = "cuppa_hash"
     weights: tuple[int, int] | None = None
+    start: str = "paper"
 
     def __post_init__(self) -> None:
         """Refuse what is out of range, with the parameter's name and value."""
@@ -74,6 +101,10 @@ class CopyModel:
                 f"method ba is preferential attachment alone, which is p = 0.5, and p is {self.p}; "
                 "the other methods take any p"
             )
+        if self.start not in STARTS:
+            raise UsageError(f"start must be one of {', '.join(STARTS)} (got {self.start!r})")
+        if self.method == "ba":
+            object.__setattr__(self, "start", "ba")
         if self.weights is not None:
             if not isinstance(self.weights, (tuple, list)) or len(self.weights) != 2:
                 raise UsageError(f"weights must be (low, high), and is {self.weights!r}")
@@ -86,6 +117,27 @@ class CopyModel:
     def whole(self) -> bool:
         """Whether the method makes a graph as a whole, in one memory, and not range by range."""
         return self.method in WHOLE
+
+    @property
+    def core_vertices(self) -> int:
+        """How many of the first vertices are the exact core, the clique included.
+
+        At p = 0.5 a chain meets a redrawn slot of vertex v about d / v times, hence the 128 d.
+        """
+        vertices = CORE_ENDPOINTS // self.d
+        if self.p >= WEAK_HUBS:
+            vertices = min(vertices, max(SMALL_CORE_ENDPOINTS // self.d, 128 * self.d))
+        return min(self.n, max(self.d, vertices))
+
+    @property
+    def version(self) -> int:
+        """The version of the method's draws, which its datasets' manifests name."""
+        return VERSIONS[self.method]
+
+    @property
+    def exponent(self) -> float:
+        """The exponent γ of the power law P(k) ~ k^-γ that degrees tend to; infinite for p = 1."""
+        return 1 + 1 / (1 - self.p) if self.p < 1 else math.inf
 
     @property
     def table_size(self) -> int:
@@ -181,7 +233,28 @@ class CopyModel:
         return cuts
 
     def to_json(self) -> dict[str, Any]:
-        """The parameters, as the manifest stores them; ``weights`` only where there are some."""
+        """The parameters and the version, as the manifest stores them; no defaults of 0.1's later.
+
+        ``weights`` stands there only where there are some, ``start`` where it is not ``paper``, and
+        ``version`` where it is above 1, so that datasets of mgraph 0.1 read as they were written.
+        """
         parameters = asdict(self)
-        weights = parameters.pop("weights")
-        return parameters | ({"weights": list(weights)} if weights else {})
+        weights, start = parameters.pop("weights"), parameters.pop("start")
+        if weights:
+            parameters["weights"] = list(weights)
+        if start != "paper" and self.method != "ba":
+            parameters["start"] = start
+        if self.version > 1:
+            parameters["version"] = self.version
+        return parameters
+
+    @classmethod
+    def from_json(cls, content: dict[str, Any]) -> tuple["CopyModel", int]:
+        """A model and the version of its draws, from what ``to_json`` made.
+
+        The version may be another than ``model.version``: then the model tells the shape of the
+        graph, and not its edges. Raises UsageError or TypeError for anything else.
+        """
+        parameters = dict(content)
+        version = whole_number("version", parameters.pop("version", 1), 1, 1 << 31)
+        return cls(**parameters), version

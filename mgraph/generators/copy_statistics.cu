@@ -1,6 +1,5 @@
 // Statistics of a graph of the copy model from its finished endpoints; copy_statistics_cpu.py tells
 // how and has the same counts. copy_model.cuh says what the host defines, and here also
-//   MGRAPH_EXACT  whether copies read final endpoints, or else draw for their source's slot
 //   MGRAPH_MOST   elements of a histogram
 
 #include <mgraph/copy_model.cuh>
@@ -13,14 +12,16 @@ constexpr u32 in_shared = 256;  // draws, and chains, that are mostly not longer
 struct finished_graph {
   copy_model model;
   const vertex_t* ends;  // D a vertex, from vertex D on
+  uvertex stored;        // copies from vertices below it read endpoints; others draw for the slot
 
   __device__ vertex_t end(uvertex v, u32 slot) const { return ends[u64(v - D) * D + slot]; }
 
   // Where a slot's draw number `attempt` leads.
   __device__ vertex_t endpoint(uvertex v, u32 slot, u32 attempt) const {
+    const uvertex readable = min(stored, v);  // v itself may be stored, and is made again here
     u32 key = model.key(attempt);
     while (!draw(model, key, v, slot)) {
-      if (MGRAPH_EXACT) return end(v, slot);
+      if (v < readable) return end(v, slot);
       key = model.key(0);
     }
     return vertex_t(v);
@@ -38,11 +39,11 @@ struct finished_graph {
 // some; to `dependent` and `most_dependent` each vertex adds its copies from its own segment.
 extern "C" __global__ void copy_statistics_count(long long count, u64 threshold, u32 white0,
                                                  u32 white1, u32 key, const vertex_t* ends,
-                                                 const u64* stops, u32 segments, u64* attempts,
+                                                 u64 stored, const u64* stops, u32 segments, u64* attempts,
                                                  u64* chains, u64* dependent, u64* most_dependent,
                                                  u32* of_vertex) {
   __shared__ u32 few_attempts[in_shared], few_chains[in_shared];
-  const finished_graph graph{{threshold, {white0, white1, key}}, ends};
+  const finished_graph graph{{threshold, {white0, white1, key}}, ends, uvertex(stored)};
   for (u32 i = threadIdx.x; i < in_shared; i += blockDim.x) few_attempts[i] = few_chains[i] = 0;
   __syncthreads();
 
@@ -73,7 +74,7 @@ extern "C" __global__ void copy_statistics_count(long long count, u64 threshold,
 
     u32 length = 1;
     while (!draw(graph.model, graph.model.key(attempt), v, slot)) {
-      attempt = MGRAPH_EXACT ? graph.accepted(v, slot) : 0;
+      attempt = v < graph.stored ? graph.accepted(v, slot) : 0;
       ++length;
     }
     length = min(length, most - 1);

@@ -11,61 +11,54 @@ from numba import int64, uint64
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_draws_cpu import NOT_STORED, digits, endpoint, hashed, parameters
+from mgraph.generators.copy_draws_cpu import ALL_STORED, draw, endpoint, parameters
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
 
 
 @compiled
-def _accepted(v, slot, end, d, threshold, white0, white1, key, stored):
+def _accepted(v, slot, end, draws, ends, stored):
     """The number of the draw that gave a slot its endpoint."""
     attempt = uint64(0)
-    while endpoint(v, slot, attempt, d, threshold, white0, white1, key, stored) != end:
+    while endpoint(v, slot, attempt, draws, ends, stored) != end:
         attempt += uint64(1)
     return attempt
 
 
 @compiled
-def _draw(v, slot, attempt, d, threshold, white0, white1, key):
-    """The vertex and slot that a draw chose, and whether the edge ends there."""
-    word0, word1 = hashed(v * d + slot, attempt, white0, white1, key)
-    u, slot, coin = digits(word0, word1, v, d)
-    return u, slot, coin < threshold or u < d
-
-
-@compiled
-def _count(ends, exact, d, threshold, white0, white1, key, stored, stops, counted, stop):
+def _count(ends, draws, stored, stops, counted, cancelled):
     """Fill the two histograms, and each segment's dependent copies and a vertex's most.
 
-    ends: of vertex d and on. stored: the same where copies read them, else empty.
+    ends: of vertex d and on. stored: copies from vertices below it read their endpoints.
     """
     attempts, chains, dependent, most = counted
+    d = draws.d
     segment, start, of_vertex = 0, d, 0
     for e in range(ends.size):
         v, slot = d + uint64(e // int64(d)), uint64(e % int64(d))
         if slot == 0:
-            if stop[0]:
+            if cancelled[0]:
                 break
             of_vertex = 0
             while stops.size > 0 and v >= stops[segment]:
                 start = stops[segment]
                 segment += 1
-        attempt = _accepted(v, slot, uint64(ends[e]), d, threshold, white0, white1, key, stored)
+        attempt = _accepted(v, slot, uint64(ends[e]), draws, ends, min(v, stored))
         attempts[min(int64(attempt) + 1, attempts.size - 1)] += 1
         if stops.size > 0:
-            u, _, ended = _draw(v, slot, uint64(0), d, threshold, white0, white1, key)
-            of_vertex += int64(not ended and u >= start)
+            u, _, final = draw(v, slot, uint64(0), draws)
+            of_vertex += int64(not final and u >= start)
             if slot == d - uint64(1):
                 dependent[segment] += of_vertex
                 most[segment] = max(most[segment], of_vertex)
         length = 1
-        u, at, ended = _draw(v, slot, attempt, d, threshold, white0, white1, key)
-        while not ended:
+        u, at, final = draw(v, slot, attempt, draws)
+        while not final:
             attempt = uint64(0)
-            if exact:
+            if u < stored:
                 end = uint64(ends[(u - d) * d + at])
-                attempt = _accepted(u, at, end, d, threshold, white0, white1, key, stored)
-            u, at, ended = _draw(u, at, attempt, d, threshold, white0, white1, key)
+                attempt = _accepted(u, at, end, draws, ends, min(u, stored))
+            u, at, final = draw(u, at, attempt, draws)
             length += 1
         chains[min(length, chains.size - 1)] += 1
 
@@ -78,10 +71,9 @@ def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
         stops = np.minimum(np.arange(d, model.n, segment) + segment, model.n).astype(np.uint64)
     dst = preferential_attachment.edges(model, backend="cpu").edges.dst
     ends = dst[model.edges_before(d) :]
-    stored = ends if model.whole else NOT_STORED
+    stored = ALL_STORED if model.whole else np.uint64(model.core_vertices)
     counted = tuple(np.zeros(size, np.int64) for size in (MOST, MOST, stops.size, stops.size))
-    draws = parameters(model)
-    _count(ends, model.whole, *draws, stored, stops, counted, stopping.word())
+    _count(ends, parameters(model), stored, stops, counted, stopping.word())
     stopping.check()
     attempts, chains, dependent, most = counted
     edges = [d, *stops.tolist()]

@@ -7,28 +7,23 @@ memory.
 import numpy as np
 
 from mgraph.core.hashing import stream_key
-from mgraph.cuda.source import C_TYPES, Source
-from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
+from mgraph.cuda.source import Source
+from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, preferential_attachment_gpu
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
 
 
-def _defines(d: int, dtype: str, exact: bool) -> dict[str, str]:
-    return {
-        "MGRAPH_D": str(d),
-        "MGRAPH_VERTEX_T": C_TYPES[dtype],
-        "MGRAPH_EXACT": str(int(exact)),
-        "MGRAPH_MOST": str(MOST),
-    }
+def _defines(d: int, dtype: str, start: str) -> dict[str, str]:
+    return cuppa_hash_gpu.defines(d, dtype, start) | {"MGRAPH_MOST": str(MOST)}
 
 
 KERNELS = Source(
     __package__,
     "copy_statistics.cu",
     check=tuple(
-        tuple(_defines(4, dtype, exact).items())
+        tuple(_defines(4, dtype, start).items())
         for dtype in ("int32", "int64")
-        for exact in (False, True)
+        for start in ("paper", "ba")
     ),
 )
 
@@ -52,13 +47,14 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
     stops = cupy.asarray([round.stop for round in told] or [0], np.uint64)
     of_vertex = cupy.zeros(model.n - model.d if told else 1, np.uint32)
     key = (np.uint32(word) for word in stream_key(model.seed))
+    stored = np.uint64(model.n if model.whole else model.core_vertices)
     KERNELS.launch(
         "copy_statistics_count",
         (
-            np.int64(ends.size), np.uint64(model.threshold), *key, ends, stops,
+            np.int64(ends.size), np.uint64(model.threshold), *key, ends, stored, stops,
             np.uint32(len(told)), attempts, chains, counts[0], counts[1], of_vertex,
         ),
-        **_defines(model.d, str(model.dtype), model.whole),
+        **_defines(model.d, str(model.dtype), model.start),
     )  # fmt: skip
     dependent, most_dependent = counts.get().tolist()
     rounds = tuple(

@@ -50,11 +50,12 @@ _LOGGED = 5  # words of a round in the kernel's log
 _MOST_EDGES = 1 << 29  # of a segment that has grown
 
 
-def defines(d: int, dtype: Any, block_threads: int) -> dict[str, str]:
+def defines(d: int, dtype: Any, block_threads: int, start: str = "paper") -> dict[str, str]:
     """The kernels' macros."""
     return {
         "MGRAPH_D": str(d),
         "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
+        "MGRAPH_BY_EDGES": str(int(start == "ba")),
         "MGRAPH_QUEUE": str(QUEUE),
         "MGRAPH_PATIENCE": str(PATIENCE),
         "MGRAPH_THREADS": str(block_threads),
@@ -65,8 +66,17 @@ KERNELS = Source(
     __package__,
     "cuppa.cu",
     check=tuple(
-        tuple(defines(d, dtype, threads).items())
-        for d, threads in ((1, 256), (4, 256), (7, 256), (32, 1024), (33, 64), (4096, 1024))
+        tuple(defines(d, dtype, threads, start).items())
+        for d, threads, start in (
+            (1, 256, "paper"),
+            (4, 256, "paper"),
+            (7, 256, "paper"),
+            (32, 1024, "paper"),
+            (33, 64, "paper"),
+            (4096, 1024, "paper"),
+            (4, 256, "ba"),
+            (33, 64, "ba"),
+        )
         for dtype in ("int32", "int64")
     ),
 )
@@ -100,7 +110,9 @@ class QueueRound(NamedTuple):
 def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
     """What ``fill`` will launch on the current device; its options are ``fill``'s."""
     block_threads = _threads(model, block_threads)
-    kernel = KERNELS.kernel("cuppa_generate", **defines(model.d, model.dtype, block_threads))
+    kernel = KERNELS.kernel(
+        "cuppa_generate", **defines(model.d, model.dtype, block_threads, model.start)
+    )
     shared = _shared_bytes(model, block_threads)
     what = f"cuppa with d = {model.d}"
     blocks = resident_blocks(kernel, block_threads, shared, what, "use method cuppa_hash")
@@ -157,7 +169,7 @@ def fill(
         stopping_gpu.word(),
         cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
     )
-    macros = defines(model.d, model.dtype, launch.block_threads)
+    macros = defines(model.d, model.dtype, launch.block_threads, model.start)
     function = KERNELS.kernel("cuppa_generate", **macros).kernel
     shared = _shared_bytes(model, launch.block_threads)
     grid = (launch.blocks,), (launch.block_threads,)
@@ -176,7 +188,7 @@ def fill_rows(model: CopyModel, part: range, ends: Any, src: Any, dst: Any, chec
     KERNELS.launch(
         "cuppa_list",
         (np.int64(first), np.int64(count), ends[first:], src, dst, checksum),
-        **defines(model.d, model.dtype, _threads(model, 0)),
+        **defines(model.d, model.dtype, _threads(model, 0), model.start),
     )
 
 

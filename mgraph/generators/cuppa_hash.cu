@@ -1,10 +1,13 @@
 // cuPPA-Hash: every edge of the copy model by itself; cuppa_hash_cpu.py explains the method and
 // holds the same bits. copy_model.cuh says what the host defines.
 //
+// cuppa_hash_fill_core: the rows of the exact core's vertices, which are stored.
 // cuppa_hash_fill_short (d <= 32): a warp owns a tile of whole vertices, about 1024 edges. Each
 //   lane follows one chain and takes the tile's next edge as soon as its chain ends, so lanes
-//   never wait for the warp's longest chain (1/p draws an edge instead of three times that);
-//   endpoints meet in shared memory, where repeats are found, and leave in 16-byte stores.
+//   never wait for the warp's longest chain (1/p draws per edge instead of three times that). A
+//   chain that reaches the core leaves its place there, as a negative number, in the tile: the
+//   reads are made together afterwards. Then each lane looks for repeats in vertices of its own and
+//   redraws, again without waiting for other lanes. Endpoints leave in 16-byte stores.
 // cuppa_hash_fill_long (any d): a block owns a vertex and places its d endpoints in a hash table in
 //   shared memory by deferred acceptance: an endpoint belongs to the lowest slot that ever drew
 //   it, and a slot that loses one draws again. Whatever the order of events, that ends in what
@@ -16,9 +19,13 @@
 using namespace mgraph;
 
 // Where the chain of one slot ends; `attempt` counts for its first draw alone.
-__device__ uvertex endpoint(const copy_model& model, uvertex v, u32 slot, u32 attempt) {
+__device__ uvertex endpoint(const copy_model& model, const exact_core& core, uvertex v, u32 slot,
+                            u32 attempt) {
   u32 key = model.key(attempt);
-  while (!draw(model, key, v, slot)) key = model.key(0);
+  while (!draw(model, key, v, slot)) {
+    if (core.holds(v)) return core.end(v, slot);
+    key = model.key(0);
+  }
   return v;
 }
 
@@ -37,6 +44,21 @@ extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long sto
   add_checksum(sum, checksum);
 }
 
+// Vertices first .. stop-1 of the exact core, all at or above D. Rows begin at that of `first`.
+extern "C" __global__ void cuppa_hash_fill_core(long long first, long long stop, const int* core,
+                                                vertex_t* src, vertex_t* dst, u64* checksum) {
+  const long long count = (stop - first) * D, stride = (long long)gridDim.x * blockDim.x;
+  u64 sum = 0;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const long long v = first + i / D;
+    const int end = core[(first - D) * D + i];
+    dst[i] = vertex_t(end);
+    if (src) src[i] = vertex_t(v);
+    sum += edge_hash(u64(v), u64(end));
+  }
+  add_checksum(sum, checksum);
+}
+
 #if MGRAPH_D <= 32
 
 constexpr u32 tile_vertices = 32 * (D < 32 ? 32 / D : 1);
@@ -44,32 +66,62 @@ constexpr u32 tile_edges = tile_vertices * D;
 constexpr u32 block_warps_max = 49152 / (tile_edges * sizeof(vertex_t));
 constexpr u32 block_warps = block_warps_max < 8 ? block_warps_max : 8;
 
-// Give slots that repeat a lower slot's endpoint new attempts, in slot order.
-__device__ void redraw(const copy_model& model, uvertex v, vertex_t* row) {
-  for (u32 slot = 1; slot < D; ++slot) {
-    u32 attempt = 0;
-    for (u32 lower = 0; lower < slot;) {
-      if (row[lower] == row[slot]) {
-        row[slot] = vertex_t(endpoint(model, v, slot, ++attempt));
-        lower = 0;
-      } else {
-        ++lower;
+// A lane's walk through those of its vertices that have a repeated endpoint: slot after slot, each
+// drawn again until no lower slot of its vertex has its endpoint.
+struct redrawing {
+  const copy_model& model;
+  const exact_core& core;
+  vertex_t* const tile;
+  const uvertex base;  // the vertex of the tile's first row
+  u32 rows;            // bit i: row `lane + 32 i` has a repeat and is not done
+  u32 slot = 1, attempt = 0;
+  bool is_open = false;  // a chain is under way: its next draw is of slot `at` of v, with `key`
+  u32 key, at;
+  uvertex v;
+
+  __device__ u32 index() const { return threadIdx.x % 32 + 32 * (__ffs(rows) - 1); }
+  __device__ vertex_t* row() const { return tile + index() * D; }
+
+  // Goes on to the next slot that repeats a lower one, and begins a chain for it.
+  __device__ void next() {
+    for (; rows; rows &= rows - 1, slot = 1) {
+      for (; slot < D; ++slot, attempt = 0) {
+        u32 lower = 0;
+        while (lower < slot && row()[lower] != row()[slot]) ++lower;
+        if (lower == slot) continue;
+        key = model.key(++attempt);
+        v = base + index();
+        at = slot;
+        is_open = true;
+        return;
       }
     }
+    is_open = false;
   }
-}
+
+  // One draw of the chain under way.
+  __device__ void step() {
+    const bool is_final = draw(model, key, v, at);
+    key = model.key(0);
+    if (!is_final && !core.holds(v)) return;
+    row()[slot] = vertex_t(is_final ? v : core.end(v, at));
+    next();
+  }
+};
 
 struct alignas(16) quad {
   vertex_t id[16 / sizeof(vertex_t)];
 };
 constexpr u32 quad_ids = 16 / sizeof(vertex_t);
 
-// Edges of vertices first .. stop-1, all at or above D. src may be null. One warp a tile.
+// Edges of vertices first .. stop-1, all beyond the core. src may be null. One warp per tile.
 extern "C" __global__ void __launch_bounds__(32 * block_warps)
     cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
-                          u32 key, vertex_t* src, vertex_t* dst, u64* checksum) {
+                          u32 key, const int* core_ends, long long core_stop, vertex_t* src,
+                          vertex_t* dst, u64* checksum) {
   __shared__ alignas(16) vertex_t tiles[block_warps][tile_edges];
   const copy_model model{threshold, {white0, white1, key}};
+  const exact_core core{core_ends, uvertex(core_stop)};
   const u32 lane = threadIdx.x % 32;
   const u32 lower_lanes = (1u << lane) - 1;
   vertex_t* tile = tiles[threadIdx.x / 32];
@@ -87,10 +139,11 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
     uvertex v = uvertex(base + mine / D);
     u32 slot = mine % D;
     while (__any_sync(full_warp, mine < edges)) {
-      const bool ended = draw(model, model.stream.key, v, slot) && mine < edges;
+      const bool is_final = draw(model, model.stream.key, v, slot);
+      const bool ended = (is_final || core.holds(v)) && mine < edges;
       const u32 ended_lanes = __ballot_sync(full_warp, ended);
       if (ended) {
-        tile[mine] = vertex_t(v);
+        tile[mine] = is_final ? vertex_t(v) : ~vertex_t(core.place(v, slot));
         mine = next + __popc(ended_lanes & lower_lanes);
         v = uvertex(base + mine / D);
         slot = mine % D;
@@ -99,17 +152,28 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
     }
     __syncwarp();
 
-    for (u32 vertex = lane; vertex < vertices; vertex += 32) {
-      vertex_t* row = tile + vertex * D;
+    u32 rows_with_repeats = 0;
+#pragma unroll
+    for (u32 i = 0; i < tile_vertices / 32; ++i) {
+      if (i * 32 + lane >= vertices) break;
+      vertex_t* row = tile + (i * 32 + lane) * D;
       vertex_t ids[D];
 #pragma unroll
-      for (u32 i = 0; i < D; ++i) ids[i] = row[i];
+      for (u32 j = 0; j < D; ++j) {
+        ids[j] = row[j];
+        if (ids[j] < 0) row[j] = ids[j] = vertex_t(core.ends[~ids[j]]);
+      }
       bool repeats = false;
 #pragma unroll
-      for (u32 i = 1; i < D; ++i)
+      for (u32 j = 1; j < D; ++j)
 #pragma unroll
-        for (u32 j = 0; j < i; ++j) repeats |= ids[i] == ids[j];
-      if (repeats) redraw(model, uvertex(base + vertex), row);
+        for (u32 k = 0; k < j; ++k) repeats |= ids[j] == ids[k];
+      rows_with_repeats |= u32(repeats) << i;
+    }
+    if (__any_sync(full_warp, rows_with_repeats)) {
+      redrawing lanes_own{model, core, tile, uvertex(base), rows_with_repeats};
+      lanes_own.next();
+      while (lanes_own.is_open) lanes_own.step();
     }
     __syncwarp();
 
@@ -139,15 +203,17 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
 
 #endif
 
-// Edges of vertices first .. stop-1, all at or above D. src may be null. One block a vertex.
+// Edges of vertices first .. stop-1, all beyond the core. src may be null. One block per vertex.
 // Dynamic shared memory: the table, 8 * table_size() bytes, then the attempts, 4 * D bytes.
 extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop, u64 threshold,
-                                                u32 white0, u32 white1, u32 key, vertex_t* src,
-                                                vertex_t* dst, u64* checksum) {
+                                                u32 white0, u32 white1, u32 key,
+                                                const int* core_ends, long long core_stop,
+                                                vertex_t* src, vertex_t* dst, u64* checksum) {
   extern __shared__ u64 table[];  // (endpoint << 12 | slot), or `vacant`
   constexpr u64 vacant = ~0ULL;
   u32* attempts = reinterpret_cast<u32*>(table + table_size());
   const copy_model model{threshold, {white0, white1, key}};
+  const exact_core core{core_ends, uvertex(core_stop)};
   u64 sum = 0;
 
   for (long long v = first + blockIdx.x; v < stop; v += gridDim.x) {
@@ -158,7 +224,7 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
     for (u32 first_slot = threadIdx.x; first_slot < D; first_slot += blockDim.x) {
       u32 slot = first_slot, attempt = 0;
       for (bool placed = false; !placed;) {
-        const u64 end = endpoint(model, uvertex(v), slot, attempt);
+        const u64 end = endpoint(model, core, uvertex(v), slot, attempt);
         const u64 claim = end << 12 | slot;
         u32 at = u32(mix64(end)) % table_size();
         for (;;) {

@@ -1,21 +1,23 @@
 """cuPPA-Hash on a CPU: the copy model, every edge computed by itself, without communication.
 
 Source: "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free
-networks", section 4.1, algorithm 2. ``copy_draws_cpu`` tells how a slot's draw gives a vertex, a
-slot of it and a coin. An edge that is to end where another slot does is followed by drawing for
-that slot in turn: a chain has 1/p draws on average.
+networks", section 4.1, algorithm 2. ``copy_draws_cpu`` says how a slot's draw gives a vertex, a
+slot of it and a coin. An edge that is to end where another slot does is followed by repeating the
+draw of that slot: a chain has 1/p draws on average.
 
 Parallel edges: slot s is accepted when it differs from the final endpoints of v's lower slots, and
-else drawn again with the next attempt. A copy from another vertex reads that vertex's chain at
-attempt 0, before any redraw, which keeps chains free of sibling look-ups. At p >= 1/4 the degree
-distribution does not notice. At smaller p, where most slots are drawn again, it does: at p = 0.01
-and d = 4 two or three vertices in a hundred have another degree than in the exact model
-(BENCHMARKS.md).
+else drawn again with the next attempt. A copy from another vertex follows that vertex's chain at
+attempt 0, before any redraw, which keeps chains free of sibling look-ups. A chain that reaches the
+exact core reads the final endpoint there and ends (``copy_model`` says why; the paper has no core).
 
-How it is fast: a block of chains advances together, one draw a chain a round, so that draws
+What differs from the exact model: chains whose first slot lies beyond the core and was redrawn. How
+often that is falls with the core's size K as the sum of the squared shares of the hubs' edges does,
+K^-1 at p = 0.5, K^-2p below. BENCHMARKS.md has the bias that is left, for small p and large d too.
+
+How it is fast: a block of chains advances together, one draw per chain per round, so that draws
 vectorise; chains that ended are squeezed out between rounds without a branch.
-Cost: 1/p draws an edge, at small p about ln(n/d), in blocks that stay in the L2 cache; no memory
-beyond the output.
+Cost: 1/p draws per edge, at small p about 1 + ln(n/K), in blocks that stay in the L2 cache; memory
+beyond the output: the core, 16 MiB, once per process.
 """
 
 import numpy as np
@@ -23,12 +25,13 @@ from numba import int64, uint64
 
 from mgraph.core.compiled import compiled
 from mgraph.core.hashing import edge_hash
+from mgraph.generators.copy_cpu import exact_core
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
-    ENDED_BIT,
-    NOT_STORED,
+    FINAL_BIT,
     PAIRWISE,
     SLOT_BITS,
+    SLOT_MASK,
     count_repeats,
     draw_all,
     empty_table,
@@ -40,38 +43,44 @@ from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
-def _follow(count, d, threshold, white0, white1, key, chain, state, position, out):
-    """Follow ``count`` chains to their ends, all at once; chain i's endpoint goes to ``out[i]``."""
-    draw_all(count, d, threshold, white0, white1, key, out, chain, state)
+def _follow(count, draws, core, stored, chain, state, position, reads, readers, out):
+    """Follow ``count`` chains to their ends, all at once; chain i's endpoint goes to ``out[i]``.
+
+    Chains that reach the core are put by in ``reads`` and ``readers``, and read together at the
+    end, so that many reads are under way at once.
+    """
+    d = draws.d
     for i in range(count):
-        out[i] = (chain[i] & DRAW_MASK) >> SLOT_BITS
-    still_open = 0
-    for i in range(count):
-        word = chain[i]
-        chain[still_open] = word
-        position[still_open] = i
-        still_open += 1 - int64(word >> ENDED_BIT)
-    while still_open > 0:
-        count = still_open
-        draw_all(count, d, threshold, white0, white1, key, out, chain, state)
+        position[i] = i
+    reading = 0
+    while count > 0:
+        draw_all(count, draws, out, chain, state)
         still_open = 0
         for i in range(count):
             word, at = chain[i], position[i]
             out[at] = (word & DRAW_MASK) >> SLOT_BITS
+            reads[reading] = word
+            readers[reading] = at
             chain[still_open] = word
             position[still_open] = at
-            still_open += 1 - int64(word >> ENDED_BIT)
+            is_final, is_stored = int64(word >> FINAL_BIT), int64((word >> SLOT_BITS) < stored)
+            reading += is_stored  # never of a final word, whose top bit is set
+            still_open += 1 - (is_final | is_stored)
+        count = still_open
+    for i in range(reading):
+        u, slot = reads[i] >> SLOT_BITS, reads[i] & SLOT_MASK
+        out[readers[i]] = core[(u - d) * d + slot]
 
 
 @compiled
-def fill(first, stop, d, threshold, white0, white1, key, src, dst, nothing):
+def fill(first, stop, draws, core, stored, src, dst):
     """Write the edges of vertices ``first`` to ``stop - 1``; return their checksum.
 
     src, dst: int32 or int64, shape (edges of the range,); dst int32 only while n < 2^31.
-    d, threshold and the key's three words are uint64; nothing: ``NOT_STORED``. Deterministic;
-    releases the GIL.
+    core: the endpoints of the exact core, vertices d to ``stored`` - 1. Deterministic; releases the
+    GIL.
     """
-    degree = int64(d)
+    degree = int64(draws.d)
     row = 0
     checksum = uint64(0)
     for v in range(first, min(stop, degree)):
@@ -81,11 +90,19 @@ def fill(first, stop, d, threshold, white0, white1, key, src, dst, nothing):
             checksum += edge_hash(uint64(v), uint64(u))
             row += 1
     first = max(first, degree)
+    while first < min(stop, int64(stored)):
+        for i in range((first - degree) * degree, (first - degree + 1) * degree):
+            src[row] = first
+            dst[row] = core[i]
+            checksum += edge_hash(uint64(first), uint64(core[i]))
+            row += 1
+        first += 1
     slots, room = slots_of_block(degree)
     vertices = slots.size // degree
     chain = np.empty_like(slots)
     state = np.empty_like(slots)
     position = np.empty_like(room)
+    reads, readers = np.empty(slots.size + 1, np.uint64), np.empty(slots.size + 1, np.int32)
     table = empty_table(degree)
     while first < stop:
         block_stop = min(stop, first + vertices)
@@ -95,11 +112,11 @@ def fill(first, stop, d, threshold, white0, white1, key, src, dst, nothing):
         for i in range(count):
             chain[i] = slots[i] + (uint64(first) << SLOT_BITS)
             block_src[i] = chain[i] >> SLOT_BITS
-        _follow(count, d, threshold, white0, white1, key, chain, state, position, block_dst)
+        _follow(count, draws, core, stored, chain, state, position, reads, readers, block_dst)
         if degree > PAIRWISE or count_repeats(count, degree, room, block_dst) > 0:
             for v in range(first, block_stop):
                 one = block_dst[(v - first) * degree : (v - first + 1) * degree]
-                redraw(uint64(v), one, d, threshold, white0, white1, key, nothing, table)
+                redraw(uint64(v), one, draws, core, stored, table)
         for i in range(count):
             checksum += edge_hash(uint64(block_src[i]), uint64(block_dst[i]))
         row += count
@@ -109,4 +126,5 @@ def fill(first, stop, d, threshold, white0, white1, key, src, dst, nothing):
 
 def fill_range(model: CopyModel, part: range, src: np.ndarray, dst: np.ndarray) -> int:
     """``fill`` for a model's vertex range, on the calling thread; returns the checksum."""
-    return int(fill(part.start, part.stop, *parameters(model), src, dst, NOT_STORED))
+    core, stored = exact_core(model), np.uint64(model.core_vertices)
+    return int(fill(part.start, part.stop, parameters(model), core, stored, src, dst))

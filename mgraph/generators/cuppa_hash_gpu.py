@@ -1,29 +1,74 @@
 """cuPPA-Hash on a GPU: the launches of ``cuppa_hash.cu``.
 
-Cost: 4 (int32) or 8 (int64) bytes an edge written to device memory, 1/p hashes an edge, one launch
-a range. Deterministic. ``cuppa_hash_cpu`` explains the method.
+Cost: 4 (int32) or 8 (int64) bytes per edge written to device memory, 1/p hashes per edge, one
+launch per range; the exact core, 16 MiB at most, is made by ``cuppa`` and kept. Deterministic.
+``cuppa_hash_cpu`` explains the method.
 """
 
+import dataclasses
+import functools
+import threading
 from typing import Any
 
 import numpy as np
 
+from mgraph.core import stopping_gpu
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.generators import cuppa_gpu
 from mgraph.generators.copy_model import CopyModel
 
 SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
 _SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
 
+
+def defines(d: int, dtype: Any, start: str) -> dict[str, str]:
+    """The macros of ``copy_model.cuh``."""
+    return {
+        "MGRAPH_D": str(d),
+        "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
+        "MGRAPH_BY_EDGES": str(int(start == "ba")),
+    }
+
+
 KERNELS = Source(
     __package__,
     "cuppa_hash.cu",
     check=tuple(
-        (("MGRAPH_D", str(d)), ("MGRAPH_VERTEX_T", C_TYPES[vertex]))
-        for d in (1, 4, 7, 8, 32, 33, 4096)
-        for vertex in ("int32", "int64")
+        tuple(defines(d, dtype, start).items())
+        for d, start in (
+            *((d, "paper") for d in (1, 4, 7, 8, 32, 33, 4096)),
+            (1, "ba"),
+            (8, "ba"),
+        )
+        for dtype in ("int32", "int64")
     ),
 )
+
+_cores = threading.Lock()
+
+
+def exact_core(model: CopyModel) -> Any:
+    """The endpoints of the exact core's vertices d and on, on the current device: int32, CuPy.
+
+    Made once for a model's draws and kept; whatever the model's n.
+    """
+    import cupy
+
+    core = dataclasses.replace(model, n=model.core_vertices, method="cuppa", weights=None)
+    with _cores:
+        return _exact_core(core, cupy.cuda.runtime.getDevice())
+
+
+@functools.lru_cache(maxsize=8)
+def _exact_core(model: CopyModel, device: int) -> Any:
+    import cupy
+
+    ends = cupy.empty(model.m, np.int32)
+    cuppa_gpu.fill(model, model.n, ends)
+    cupy.cuda.get_current_stream().synchronize()  # the next user may be on another stream
+    stopping_gpu.finished()  # raises, so that a core that was cut short is not kept
+    return ends[model.edges_before(model.d) :]
 
 
 def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
@@ -32,34 +77,48 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     src: CuPy array or None, dst: CuPy array, both of ``model.dtype`` and shape (edges of the
     range,). checksum: uint64 CuPy array of shape (1,), to which the edges' hashes are added.
     """
-    defines = {"MGRAPH_D": model.d, "MGRAPH_VERTEX_T": C_TYPES[str(model.dtype)]}
-    middle = min(max(part.start, model.d), part.stop)
-    if part.start < middle:
-        clique = KERNELS.kernel("cuppa_hash_fill_clique", **defines)
-        rows = (np.int64(part.start), np.int64(middle))
-        clique((min(middle, 1024),), (256,), (*rows, src if src is not None else 0, dst, checksum))
-    if middle == part.stop:
+    macros = defines(model.d, model.dtype, model.start)
+    clique_stop = min(max(part.start, model.d), part.stop)
+    core_stop = min(max(clique_stop, model.core_vertices), part.stop)
+    if part.start < clique_stop:
+        kernel = KERNELS.kernel("cuppa_hash_fill_clique", **macros)
+        rows = (np.int64(part.start), np.int64(clique_stop))
+        kernel((min(clique_stop, 1024),), (256,), (*rows, *_columns(src, dst, 0), checksum))
+    if clique_stop == part.stop:
         return
-    clique_rows = model.edges_in(range(part.start, middle))
-    key = stream_key(model.seed)
+    core = exact_core(model)
+    row = model.edges_in(range(part.start, clique_stop))
+    if clique_stop < core_stop:
+        rows = (np.int64(clique_stop), np.int64(core_stop))
+        arguments = (*rows, core, *_columns(src, dst, row), checksum)
+        KERNELS.launch("cuppa_hash_fill_core", arguments, **macros)
+    if core_stop == part.stop:
+        return
+    row = model.edges_in(range(part.start, core_stop))
     arguments = (
-        np.int64(middle),
+        np.int64(core_stop),
         np.int64(part.stop),
         np.uint64(model.threshold),
-        *(np.uint32(word) for word in key),
-        src[clique_rows:] if src is not None else 0,
-        dst[clique_rows:],
+        *(np.uint32(word) for word in stream_key(model.seed)),
+        core,
+        np.int64(model.core_vertices),
+        *_columns(src, dst, row),
         checksum,
     )
     if model.d <= SHORT:
-        kernel = KERNELS.kernel("cuppa_hash_fill_short", **defines)
+        kernel = KERNELS.kernel("cuppa_hash_fill_short", **macros)
         threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
         kernel((blocks,), (threads,), arguments)
     else:
-        kernel = KERNELS.kernel("cuppa_hash_fill_long", **defines)
+        kernel = KERNELS.kernel("cuppa_hash_fill_long", **macros)
         shared = 8 * model.table_size + 4 * model.d
         kernel.max_dynamic_shared_size_bytes = shared
         threads = min(512, -(-model.d // 32) * 32)
         blocks = min(len(part), multiprocessors() * 64)
         kernel((blocks,), (threads,), arguments, shared_mem=shared)
+
+
+def _columns(src: Any, dst: Any, row: int) -> tuple[Any, Any]:
+    """Both columns from a row on; a null pointer for sources that are not asked for."""
+    return 0 if src is None else src[row:], dst[row:]

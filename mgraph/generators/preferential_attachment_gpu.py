@@ -23,12 +23,14 @@ Fill = Callable[[CopyModel, range, Any, Any, Any], None]
 def empty_ids(model: CopyModel, part: range) -> Any:
     """A device array for one column of a range's edges: ``model.dtype``, uninitialised.
 
-    The row of the first vertex after the clique starts a 16-byte word, which stores then fill.
+    The row of the first vertex beyond the exact core, or beyond the clique where the method has no
+    core, starts a 16-byte word, which stores then fill.
     """
     import cupy
 
-    clique_rows = model.edges_in(range(part.start, max(part.start, model.d)))
-    pad = -clique_rows % (16 // model.dtype.itemsize)
+    first = model.d if model.whole else model.core_vertices
+    rows_before = model.edges_in(range(part.start, max(part.start, first)))
+    pad = -rows_before % (16 // model.dtype.itemsize)
     return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
 
 

@@ -24,9 +24,9 @@ ENDS = {1: "all threads wait for each other", 2: "threads go on for ever",
         3: "writes beyond its shared memory"}  # fmt: skip
 
 _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
-_STATIC = re.compile(r"__shared__ ([\w ]+) (\w+)((?:\[[^\]]+\])*);")
+_STATIC = re.compile(r"__shared__ ((?:alignas\(\d+\) )?[\w ]+) (\w+)((?:\[[^\]]+\])*);")
 _KERNEL = re.compile(
-    r'extern "C" __global__ void\s*(?:__launch_bounds__\(\w+\))?\s*(\w+)\(([^)]*)\)'
+    r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]+\))?\s*(\w+)\(([^)]*)\)'
 )
 
 

@@ -291,6 +291,7 @@ inline unsigned __ballot_sync(unsigned, int vote) {
   for (unsigned lane = 0; lane < all.size(); ++lane) votes |= unsigned(all[lane]) << lane;
   return votes;
 }
+inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
 template <class T> unsigned __match_any_sync(unsigned, T value) {
   const auto& all = emulator::of_warp(emulator::bits_of(value));
   unsigned equal = 0;

@@ -5,29 +5,34 @@ import pytest
 
 from mgraph import CopyModel, UsageError, copy_statistics
 from tests import oracles
+from tests.generators.test_cuppa_hash import set_core
 
 MODELS = [(300, 1, 0.5), (200, 4, 0.0), (200, 4, 0.5), (120, 33, 0.3), (50, 3, 1.0)]
 
 
-def counted(model, exact):
-    """Attempts and chain lengths, by drawing: {edge: (attempts, length)}."""
+def counted(model, stored):
+    """Attempts and chain lengths, by drawing: {edge: (attempts, length)}.
+
+    Copies from vertices below ``stored`` read their endpoints.
+    """
     told = {}
     ends = {}
+    core = oracles.exact_rows(model, stored)
 
     def length(v, slot, attempt):
         u, at, ended = oracles.copy_model_draw(model, v, slot, attempt)
         if ended:
             return 1
-        return 1 + (told[u, at][1] if exact else length(u, at, 0))
+        return 1 + (told[u, at][1] if u < stored else length(u, at, 0))
 
     for v in range(model.d, model.n):
         for slot in range(model.d):
             attempt = 0
             while True:
                 u, at, ended = oracles.copy_model_draw(model, v, slot, attempt)
-                end = u if ended else ends[u, at] if exact else None
+                end = u if ended else ends[u, at] if u < stored else None
                 if end is None:
-                    end = oracles.cuppa_hash_edge(model, v, slot, attempt)
+                    end = oracles.cuppa_hash_edge(model, core, v, slot, attempt)
                 if end not in [ends[v, lower] for lower in range(slot)]:
                     break
                 attempt += 1
@@ -36,12 +41,14 @@ def counted(model, exact):
     return told
 
 
+@pytest.mark.parametrize("core", [0, 200, 1 << 22])
 @pytest.mark.parametrize("method", ["copy", "copy_hash"])
 @pytest.mark.parametrize(("n", "d", "p"), MODELS)
-def test_attempts_and_chains(n, d, p, method):
+def test_attempts_and_chains(monkeypatch, n, d, p, method, core):
+    set_core(monkeypatch, core)
     model = CopyModel(n, d, p, 9, method)
     found = copy_statistics(model, backend="cpu")
-    expected = counted(model, method == "copy").values()
+    expected = counted(model, n if method == "copy" else model.core_vertices).values()
     for ours, theirs in zip(
         (found.attempts, found.chains), zip(*expected, strict=True), strict=True
     ):

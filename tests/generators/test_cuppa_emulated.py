@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from mgraph import CopyModel
 from mgraph.core.hashing import stream_key
 from mgraph.generators import cuppa_gpu, preferential_attachment
+from mgraph.generators.copy_model import STARTS
 from tests import emulator
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
@@ -26,7 +27,7 @@ def made(model, blocks, threads, segment, dynamic, seed, most=1 << 40, stop=0):
     emulator.launch(
         cuppa_gpu.KERNELS,
         "cuppa_generate",
-        cuppa_gpu.defines(model.d, model.dtype, threads),
+        cuppa_gpu.defines(model.d, model.dtype, threads, model.start),
         blocks,
         threads,
         arguments,
@@ -50,7 +51,8 @@ def test_it_makes_the_edges_of_copy(d, threads, queue, patience, data):
         patch.setattr(cuppa_gpu, "PATIENCE", patience)
         n = d + data.draw(st.integers(1, 2000 // d + 20))
         p = data.draw(st.sampled_from([0.0, 1e-5, 0.5, 1.0]))
-        model = CopyModel(n, d, p, data.draw(st.integers(0, 99)), "copy")
+        start = data.draw(st.sampled_from(STARTS))
+        model = CopyModel(n, d, p, data.draw(st.integers(0, 99)), "copy", start=start)
         segment = data.draw(st.sampled_from([1, 7, 100, 1 << 40]))
         dynamic = data.draw(st.booleans())
         blocks, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 1 << 40))

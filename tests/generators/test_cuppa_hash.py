@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 from mgraph import CopyModel, UsageError, edges
 from mgraph.core import power_law
-from mgraph.generators import preferential_attachment
+from mgraph.generators import copy_model, preferential_attachment
+from mgraph.generators.copy_model import STARTS
 from tests import oracles
 
 
@@ -16,19 +17,32 @@ def cpu(model, part=None, **options):
     return edges(model, part, backend="cpu", **options)
 
 
+def set_core(monkeypatch, endpoints):
+    """Give the exact core so many endpoints, so that small graphs have vertices beyond it."""
+    monkeypatch.setattr(copy_model, "CORE_ENDPOINTS", endpoints)
+    monkeypatch.setattr(copy_model, "SMALL_CORE_ENDPOINTS", endpoints)
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("core", [0, 99, 800, 1 << 22])
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.5, 1.0])
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (5, 4), (300, 1), (300, 4), (200, 8), (150, 33)])
-def test_it_has_the_bits_of_the_reference(n, d, p):
-    model = CopyModel(n, d, p, seed=7)
-    made, (src, dst) = cpu(model), oracles.cuppa_hash(model, range(n))
-    np.testing.assert_array_equal(made.edges.src, src)
-    np.testing.assert_array_equal(made.edges.dst, dst)
-    assert made.checksum == oracles.edge_checksum(src, dst)
+def test_it_has_the_bits_of_the_reference(monkeypatch, n, d, p, core, start):
+    set_core(monkeypatch, core)
+    for method in ("cuppa_hash", "copy_hash"):
+        model = CopyModel(n, d, p, seed=7, start=start, method=method)
+        assert d <= model.core_vertices <= n
+        made, (src, dst) = cpu(model), oracles.cuppa_hash(model, range(n))
+        np.testing.assert_array_equal(made.edges.src, src)
+        np.testing.assert_array_equal(made.edges.dst, dst)
+        assert made.checksum == oracles.edge_checksum(src, dst)
 
 
+@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("d", [1, 8, 33, 4096])
-def test_it_has_the_bits_of_the_reference_at_the_largest_n(d):
-    model = CopyModel(1 << 40, d, 0.5)
+def test_it_has_the_bits_of_the_reference_at_the_largest_n(monkeypatch, d, start):
+    set_core(monkeypatch, 10_000)
+    model = CopyModel(1 << 40, d, 0.5, start=start)
     part = range((1 << 40) - 3, 1 << 40)
     made, (src, dst) = cpu(model, part), oracles.cuppa_hash(model, part)
     assert made.edges.src.dtype == np.int64
@@ -36,9 +50,12 @@ def test_it_has_the_bits_of_the_reference_at_the_largest_n(d):
     np.testing.assert_array_equal(made.edges.dst, dst)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.data())
-def test_every_partition_makes_one_graph(data):
+def test_every_partition_makes_one_graph(monkeypatch, data):
+    set_core(monkeypatch, data.draw(st.sampled_from([0, 5000, 1 << 22])))
     d = data.draw(st.sampled_from([1, 2, 4, 7, 8, 32, 33, 64]))
     model = CopyModel(
         n=data.draw(st.integers(d + 1, d + 3000)),

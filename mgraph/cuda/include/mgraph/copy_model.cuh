@@ -1,6 +1,7 @@
 // The copy model's draws, for the kernels of its generators. The host defines
 //   MGRAPH_D         edges a vertex, a compile-time constant: divisions and comparisons unroll
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
+//   MGRAPH_BY_EDGES  0 for the start `paper`, 1 for `ba`
 #pragma once
 
 #include <mgraph/hash.cuh>
@@ -31,10 +32,12 @@ struct copy_model {
   __device__ u32 key(u32 attempt) const { return stream.key + attempt * attempt_key_step; }
 };
 
-// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and tells whether the edge ends at v.
+// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and returns whether the edge ends at v.
+// copy_draws_cpu.py has the same digits.
 __device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
   const u64 h = philox(u64(v) * D + slot, model.stream, key);
-  const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(v), v1 = u32(u64(v) >> 32);
+  const uvertex radix = MGRAPH_BY_EDGES ? 2 * v - (D + 1) : v;
+  const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(radix), v1 = u32(u64(radix) >> 32);
   const u64 t0 = u64(h0) * v0;
   const u64 t1 = u64(h1) * v0 + (t0 >> 32);
   const u64 t2 = u64(h0) * v1 + u32(t1);
@@ -42,7 +45,21 @@ __device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& 
   const u64 s1 = u64(u32(t2)) * D + (s0 >> 32);
   v = uvertex(u64(h1) * v1 + (t1 >> 32) + (t2 >> 32));
   slot = u32(s1 >> 32);
+  if (MGRAPH_BY_EDGES) {
+    v = (v + D + 1) / 2;
+    if (v < D || radix == 0) v = slot;  // radix 0: d = 1, v = 1, and no edge yet to draw from
+  }
   return u64(u32(s1)) < model.threshold || v < D;
 }
+
+// The endpoints of the exact core, vertices D to `stop` - 1, which copies read.
+struct exact_core {
+  const int* ends;
+  uvertex stop;
+
+  __device__ bool holds(uvertex v) const { return v < stop; }
+  __device__ u32 place(uvertex v, u32 slot) const { return (u32(v) - D) * D + slot; }
+  __device__ uvertex end(uvertex v, u32 slot) const { return uvertex(ends[place(v, slot)]); }
+};
 
 }  // namespace mgraph

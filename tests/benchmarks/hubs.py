@@ -1,0 +1,73 @@
+"""How far the hubs of cuppa_hash are from the exact copy model's: generators/BENCHMARKS.md.
+
+    python -m tests.benchmarks.hubs [--n 200_000] [--seeds 40] [--core ENDPOINTS]
+
+For each d and p, over the seeds: the largest degree, the mean degree of the first d vertices, of
+vertices d to 3d, and the 99.99th percentile of the degrees; first the exact model's means, then the
+difference of cuppa_hash's in per cent, and in standard errors of the difference of two such means.
+Both models have the same seeds, so the difference itself is known much more closely than that.
+--core replaces the size of the exact core; 0 is the method as the paper has it.
+"""
+
+import argparse
+
+import numpy as np
+
+from mgraph import CopyModel, edges
+from mgraph.generators import copy_model
+from tests.oracles import hubs
+
+DS, PS = (1, 4, 8, 16), (0.1, 0.25, 0.5, 0.75)
+
+
+def of_seeds(method, n, d, p, seeds, backend="cpu", start="paper"):
+    """Hubs of each seed, shape (seeds, 4)."""
+    rows = []
+    for seed in range(seeds):
+        made = edges(CopyModel(n, d, p, seed, method, start=start), backend=backend).edges
+        rows.append(hubs(made.dst if backend == "cpu" else made.dst.get(), n, d))
+    return np.array(rows)
+
+
+def compared(ours, exact):
+    """Mean difference in per cent of the exact mean, and in standard errors."""
+    difference = (ours - exact).mean(axis=0)
+    error = np.sqrt((ours.var(axis=0, ddof=1) + exact.var(axis=0, ddof=1)) / len(exact))
+    shares = 100 * difference / exact.mean(axis=0)
+    return shares, np.divide(difference, error, out=np.zeros(4), where=error > 0)
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=200_000)
+    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--core", type=int)
+    parser.add_argument("-d", type=int, nargs="+", default=DS)
+    parser.add_argument("-p", type=float, nargs="+", default=PS)
+    parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu"])
+    options = parser.parse_args(argv)
+    if options.core is not None:
+        copy_model.CORE_ENDPOINTS = copy_model.SMALL_CORE_ENDPOINTS = options.core
+    exact_method = "copy" if options.backend == "cpu" else "cuppa"
+    print(
+        "exact means | difference, per cent | in standard errors: largest, first d, to 3d, 99.99 %"
+    )
+    for d in options.d:
+        for p in options.p:
+            of = (options.n, d, p, options.seeds, options.backend)
+            exact, ours = of_seeds(exact_method, *of), of_seeds("cuppa_hash", *of)
+            shares, errors = compared(ours, exact)
+            core = CopyModel(options.n, d, p).core_vertices
+            print(
+                f"d {d:>4} p {p:<5} core {core:>9,} | "
+                + " ".join(f"{x:9.1f}" for x in exact.mean(axis=0))
+                + " | "
+                + " ".join(f"{x:6.2f}" for x in shares)
+                + " | "
+                + " ".join(f"{x:5.2f}" for x in errors),
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""cuppa_hash's kernel for up to 32 edges per vertex, without a GPU, makes the CPU's edges."""
+
+import numpy as np
+import pytest
+
+from mgraph import CopyModel, edges
+from mgraph.core.hashing import stream_key
+from mgraph.generators import copy_cpu, cuppa_hash_gpu
+from tests import emulator
+from tests.generators.test_cuppa_hash import set_core
+
+pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+
+
+@pytest.mark.parametrize("core", [0, 150])
+@pytest.mark.parametrize("start", ["paper", "ba"])
+@pytest.mark.parametrize("p", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("d", [1, 3, 8, 32])
+def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
+    set_core(monkeypatch, core)
+    model = CopyModel(d + 600, d, p, 5, start=start)
+    first = model.core_vertices
+    made = edges(model, range(first, model.n), backend="cpu")
+    src, dst = np.empty_like(made.edges.src), np.full_like(made.edges.dst, -1)
+    checksum = np.zeros(1, np.uint64)
+    emulator.launch(
+        cuppa_hash_gpu.KERNELS,
+        "cuppa_hash_fill_short",
+        cuppa_hash_gpu.defines(d, model.dtype, start),
+        2,
+        64,
+        (
+            np.int64(first), np.int64(model.n), np.uint64(model.threshold),
+            *(np.uint32(word) for word in stream_key(model.seed)),
+            np.append(copy_cpu.exact_core(model), np.int32(0)), np.int64(first),
+            src, dst, checksum,
+        ),
+        seed=1,
+    )  # fmt: skip
+    np.testing.assert_array_equal(dst, made.edges.dst)
+    np.testing.assert_array_equal(src, made.edges.src)
+    assert checksum[0] == made.checksum
