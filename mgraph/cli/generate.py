@@ -15,7 +15,7 @@ from mgraph.cli.options import (
     open_cluster,
 )
 from mgraph.core.wording import counted, counted_parts
-from mgraph.generators.copy_model import METHODS
+from mgraph.generators.copy_model import METHODS, STARTS
 
 
 @click.command()
@@ -28,7 +28,14 @@ from mgraph.generators.copy_model import METHODS
     type=float,
     default=0.5,
     show_default=True,
-    help="Probability of a direct edge: 0.5 Barabási–Albert, 1 uniform, 0 a star.",
+    help="Probability of a direct edge: 0.5 preferential attachment, 1 uniform, 0 a star.",
+)
+@click.option(
+    "--start",
+    metavar="|".join(STARTS),
+    default="paper",
+    show_default=True,
+    help="ba: the initial clique's edges count as any other, so that -p 0.5 is Barabási–Albert.",
 )
 @click.option("--seed", type=NUMBER, default=1, show_default=True)
 @click.option(
@@ -55,6 +62,7 @@ def generate(
     n: int,
     d: int,
     p: float,
+    start: str,
     seed: int,
     weights: tuple[int, int] | None,
     method: str,
@@ -71,7 +79,7 @@ def generate(
     Its edges depend on n, d, p, the seed and the method alone: not on the machine, the workers,
     the parts, or whether it was resumed.
     """
-    model = mgraph.CopyModel(n, d, p, seed, method, weights)
+    model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
     from mgraph.distributed.generate import where_of
     from mgraph.distributed.progress import quantity
 

@@ -1,6 +1,7 @@
 """``mgraph info``, ``verify`` and ``degrees``: what a dataset holds."""
 
 import json
+import math
 import sys
 from typing import Any
 
@@ -159,5 +160,9 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
         )
     else:
         click.echo("tail exponent: none, too few distinct degrees to fit a power law")
+    if found.predicted == math.inf:
+        click.echo("the model has no power law at p = 1: its degrees fall exponentially")
+    elif found.predicted is not None:
+        click.echo(f"the model's exponent, 1 + 1/(1 - p), is {found.predicted:.3f} for large n")
     if plot:
         click.echo(f"plot in {plot}")

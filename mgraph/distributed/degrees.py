@@ -9,6 +9,7 @@ and thread, times a few.
 
 import functools
 import itertools
+import math
 import os
 import sys
 from collections.abc import Iterable
@@ -21,6 +22,7 @@ import numpy as np
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.tasks import follow_parts, spans, submit_parts
+from mgraph.distributed.verify import model_of
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
@@ -30,7 +32,11 @@ COUNTER_SHARE = 8  # a counter array takes at most this part of a thread's memor
 
 @dataclass(frozen=True)
 class Degrees:
-    """A degree distribution: ``count[i]`` vertices have degree ``degree[i]`` (int64, ascending)."""
+    """A degree distribution: ``count[i]`` vertices have degree ``degree[i]`` (int64, ascending).
+
+    power_law: the fit to the tail; predicted: the exponent that the model of a generated dataset
+    tends to with n, infinite where that is no power law; each None where there is none.
+    """
 
     location: str
     n: int
@@ -38,6 +44,7 @@ class Degrees:
     degree: np.ndarray
     count: np.ndarray
     power_law: PowerLaw | None
+    predicted: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """For programs; ``power_law`` is null where no tail can be fitted."""
@@ -48,6 +55,7 @@ class Degrees:
             "largest": int(self.degree[-1]),
             "mean": 2 * self.m / self.n,
             "power_law": self.power_law._asdict() if self.power_law else None,
+            "predicted_exponent": None if self.predicted == math.inf else self.predicted,
             "degree": self.degree.tolist(),
             "count": self.count.tolist(),
         }
@@ -183,4 +191,13 @@ def degrees(
             f"{dataset.location} says that it has {dataset.m:,} edges of {dataset.n:,} vertices, "
             f"and {ends:,} of their {2 * dataset.m:,} ends are such; mgraph verify tells where not"
         )
-    return Degrees(dataset.location, dataset.n, dataset.m, degree, count, fit(degree, count))
+    made_by = model_of(dataset)
+    return Degrees(
+        dataset.location,
+        dataset.n,
+        dataset.m,
+        degree,
+        count,
+        fit(degree, count),
+        made_by[0].exponent if made_by else None,
+    )

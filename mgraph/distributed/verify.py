@@ -56,21 +56,44 @@ def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
     return faults
 
 
-def _model_of(dataset: EdgeDataset) -> CopyModel | None:
-    """What generated a dataset; None for edges from elsewhere."""
+def model_of(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
+    """What generated a dataset and the version of its draws; None for edges from elsewhere.
+
+    Raises DatasetError for a model that this mgraph does not know.
+    """
+    if not dataset.has_manifest or not dataset.manifest.model:
+        return None
+    try:
+        return CopyModel.from_json(dataset.manifest.model)
+    except (TypeError, UsageError) as error:
+        raise DatasetError(
+            f"{dataset.location} was made by a model unknown here: {error}"
+        ) from error
+
+
+def _checked_model(dataset: EdgeDataset, regenerate: float) -> CopyModel | None:
+    """What generated a dataset; None for edges from elsewhere.
+
+    Raises DatasetError where there is no manifest, and where parts are to be made again of a model
+    whose draws have changed since: then it tells the graph's shape alone.
+    """
     if not dataset.has_manifest:
         raise DatasetError(
             f"{dataset.location} has no manifest to hold it against; mgraph convert copies it into "
             "a dataset that has one"
         )
-    if not dataset.manifest.model:
+    made_by = model_of(dataset)
+    if made_by is None:
         return None
-    try:
-        return CopyModel(**dataset.manifest.model)
-    except (TypeError, UsageError) as error:
+    model, version = made_by
+    if regenerate and version != model.version:
         raise DatasetError(
-            f"{dataset.location} was made by a model unknown here: {error}"
-        ) from error
+            f"{dataset.location} was made by version {version} of the model {model.method} "
+            f"({dataset.manifest.created_by or 'of an unnamed program'}), and this mgraph makes "
+            f"version {model.version}, whose edges differ. Its checksums can still be verified "
+            "without regenerating parts."
+        )
+    return model
 
 
 def check_part(
@@ -129,7 +152,7 @@ def chosen(parts: int, fraction: float) -> frozenset[int]:
 def where_to_verify(location: str | os.PathLike[str], regenerate: float) -> dict[str, Any]:
     """What ``verify`` asks of a cluster that is started for it, as options of ``connect``."""
     _check_fraction(regenerate)
-    model = _model_of(EdgeDataset(location)) if regenerate else None
+    model = _checked_model(EdgeDataset(location), regenerate) if regenerate else None
     return where_of(model) if model else {}
 
 
@@ -148,13 +171,15 @@ def verify(
     """Check a dataset: every part's rows, ranges, order, repeated edges and checksum.
 
     regenerate: a fraction of the parts, in [0, 1], to generate again and compare. Raises
-    DatasetError where there is no dataset; faults in it are returned, not raised.
+    DatasetError where there is no dataset, or where parts are to be generated again and the
+    dataset's model had other draws in the version of mgraph that made it. Faults in the dataset are
+    returned, not raised.
     """
     _check_fraction(regenerate)
     began = time.monotonic()
     dataset = EdgeDataset(location)
     manifest = dataset.manifest
-    model = _model_of(dataset)
+    model = _checked_model(dataset, regenerate)
     if regenerate and model is None:
         raise UsageError(f"{dataset.location} was not generated, so it cannot be made again")
     faults = manifest_faults(manifest, model)

@@ -1,5 +1,7 @@
 """The degree distribution against a plain count, in one slice and in many."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,18 @@ def test_views_agree(dataset):
     frame = opened.to_dask()
     assert frame.npartitions == 5
     np.testing.assert_array_equal(frame.compute(scheduler="sync")["src"], src)
+
+
+@pytest.mark.parametrize(("p", "expected"), [(0.5, 3.0), (0.25, 1 + 1 / 0.75), (0.0, 2.0)])
+def test_the_models_exponent_stands_beside_the_measured_one(tmp_path, cluster, p, expected):
+    mgraph.generate(tmp_path / "g", CopyModel(3000, 2, p), cluster=cluster, progress=None)
+    found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
+    assert found.predicted == pytest.approx(expected)
+    assert found.to_json()["predicted_exponent"] == pytest.approx(expected)
+
+
+def test_uniform_attachment_has_no_exponent(tmp_path, cluster):
+    mgraph.generate(tmp_path / "g", CopyModel(3000, 2, 1.0), cluster=cluster, progress=None)
+    found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
+    assert found.predicted == math.inf
+    assert found.to_json()["predicted_exponent"] is None

@@ -163,3 +163,45 @@ def test_weights_are_held_against_their_hash(tmp_path, cluster):
     pq.write_table(table.set_column(2, table.schema.field(2), pa.array(weight)), file)
     (fault,) = faults(tmp_path / "g", cluster)
     assert "row 5 has weight" in fault
+
+
+@pytest.mark.parametrize("method", ["cuppa_hash", "copy_hash"])
+def test_a_dataset_of_an_earlier_version_of_the_model(tmp_path, cluster, method):
+    """mgraph 0.1 wrote no version; its draws were others, its edges as many."""
+    model = CopyModel(3000, 4, method=method)
+    mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
+    manifest = json.loads((tmp_path / "g" / "_manifest.json").read_text())
+    assert manifest["model"].pop("version") == 2
+    manifest["created_by"] = "mgraph 0.1.0"
+    (tmp_path / "g" / "_manifest.json").write_text(json.dumps(manifest))
+    assert mgraph.verify(tmp_path / "g", cluster=cluster, progress=None).ok
+    with pytest.raises(DatasetError, match=r"version 1 .*\(mgraph 0\.1\.0\).* version 2"):
+        mgraph.verify(tmp_path / "g", regenerate=0.1, cluster=cluster, progress=None)
+    (tmp_path / "g" / "_manifest.json").unlink()
+    forget_versions(tmp_path / "g")
+    with pytest.raises(UsageError, match="parts of another dataset"):
+        mgraph.generate(tmp_path / "g", model, cluster=cluster, resume=True, progress=None)
+
+
+def forget_versions(folder):
+    """Take the model's version out of what the parts say of themselves."""
+    for file in folder.glob("part-*.parquet"):
+        table, footer = pq.read_table(file), json.loads(pq.read_metadata(file).metadata[b"mgraph"])
+        assert footer.pop("version") == 2
+        with pq.ParquetWriter(file, table.schema) as writer:
+            writer.write_table(table)
+            writer.add_key_value_metadata({"mgraph": json.dumps(footer)})
+
+
+@pytest.mark.parametrize("method", ["cuppa", "copy", "ba"])
+def test_models_whose_draws_have_not_changed_write_no_version(method):
+    """So that datasets of mgraph 0.1 can be resumed and made again."""
+    assert "version" not in CopyModel(100, 2, method=method).to_json()
+
+
+@pytest.mark.parametrize("start", ["paper", "ba"])
+def test_the_start_is_a_parameter_of_the_dataset(tmp_path, cluster, start):
+    model = CopyModel(3000, 4, start=start)
+    mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
+    assert ("start" in mgraph.open_dataset(tmp_path / "g").manifest.model) == (start == "ba")
+    assert mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=cluster, progress=None).ok
