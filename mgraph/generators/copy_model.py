@@ -122,8 +122,11 @@ class CopyModel:
     def core_vertices(self) -> int:
         """How many of the first vertices are the exact core, the clique included.
 
-        At p = 0.5 a chain meets a redrawn slot of vertex v about d / v times, hence the 128 d.
+        With d = 1 there are no parallel edges, so no draw is refused, and the clique suffices. At
+        p = 0.5 a chain meets a redrawn slot of vertex v about d / v times, hence the 128 d.
         """
+        if self.d == 1:
+            return 1
         vertices = CORE_ENDPOINTS // self.d
         if self.p >= WEAK_HUBS:
             vertices = min(vertices, max(SMALL_CORE_ENDPOINTS // self.d, 128 * self.d))

@@ -15,18 +15,45 @@
 //   on some lower slot holds x for ever.
 
 #include <mgraph/copy_model.cuh>
+#include <mgraph/lanes.cuh>
 
 using namespace mgraph;
+
+// The endpoints of the exact core: of vertices 0 to `stop` - 1, D each. Those of the clique are the
+// vertex itself, where a copy from it ends.
+struct exact_core {
+  const int* ends;
+  uvertex stop;
+};
+
+template <bool is_one> struct edge_of { using type = u64; };
+template <> struct edge_of<true> { using type = uvertex; };
+using uedge = edge_of<D == 1>::type;
+
+// A chain under way: the draw of edge e, v * D + slot, comes next.
+struct chain {
+  uvertex v;
+  uedge e;
+
+  // Takes a hash of e for its draw; returns whether the edge ends at v. Else it ends where e does.
+  __device__ __forceinline__ bool step(const copy_model& model, u64 hash) {
+    u32 slot;
+    const bool is_direct = choose(model, hash, v, slot);
+    e = uedge(v) * D + slot;
+    return is_direct;
+  }
+};
 
 // Where the chain of one slot ends; `attempt` counts for its first draw alone.
 __device__ uvertex endpoint(const copy_model& model, const exact_core& core, uvertex v, u32 slot,
                             u32 attempt) {
+  chain at{v, uedge(v) * D + slot};
   u32 key = model.key(attempt);
-  while (!draw(model, key, v, slot)) {
-    if (core.holds(v)) return core.end(v, slot);
+  while (!at.step(model, philox(at.e, model.stream, key))) {
+    if (at.v < core.stop) return uvertex(core.ends[at.e]);
     key = model.key(0);
   }
-  return v;
+  return at.v;
 }
 
 // The clique: vertex v has edges to 0 .. v-1. Rows begin at that of vertex `first`.
@@ -51,7 +78,7 @@ extern "C" __global__ void cuppa_hash_fill_core(long long first, long long stop,
   u64 sum = 0;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
     const long long v = first + i / D;
-    const int end = core[(first - D) * D + i];
+    const int end = core[first * D + i];
     dst[i] = vertex_t(end);
     if (src) src[i] = vertex_t(v);
     sum += edge_hash(u64(v), u64(end));
@@ -69,15 +96,15 @@ constexpr u32 block_warps = block_warps_max < 8 ? block_warps_max : 8;
 // A lane's walk through those of its vertices that have a repeated endpoint: slot after slot, each
 // drawn again until no lower slot of its vertex has its endpoint.
 struct redrawing {
-  const copy_model& model;
-  const exact_core& core;
+  const copy_model model;
+  const exact_core core;
   vertex_t* const tile;
   const uvertex base;  // the vertex of the tile's first row
   u32 rows;            // bit i: row `lane + 32 i` has a repeat and is not done
   u32 slot = 1, attempt = 0;
-  bool is_open = false;  // a chain is under way: its next draw is of slot `at` of v, with `key`
-  u32 key, at;
-  uvertex v;
+  bool is_open = false;  // `at` is under way; its next draw has `key`
+  u32 key;
+  chain at;
 
   __device__ u32 index() const { return threadIdx.x % 32 + 32 * (__ffs(rows) - 1); }
   __device__ vertex_t* row() const { return tile + index() * D; }
@@ -90,8 +117,8 @@ struct redrawing {
         while (lower < slot && row()[lower] != row()[slot]) ++lower;
         if (lower == slot) continue;
         key = model.key(++attempt);
-        v = base + index();
-        at = slot;
+        at.v = base + index();
+        at.e = uedge(at.v) * D + slot;
         is_open = true;
         return;
       }
@@ -101,29 +128,67 @@ struct redrawing {
 
   // One draw of the chain under way.
   __device__ void step() {
-    const bool is_final = draw(model, key, v, at);
+    const bool is_direct = at.step(model, philox(at.e, model.stream, key));
     key = model.key(0);
-    if (!is_final && !core.holds(v)) return;
-    row()[slot] = vertex_t(is_final ? v : core.end(v, at));
+    if (!is_direct && at.v >= core.stop) return;
+    row()[slot] = is_direct ? vertex_t(at.v) : vertex_t(core.ends[at.e]);
     next();
   }
 };
+
+// Rare at a large p, and so apart: its registers would cost the loops around it occupancy.
+__device__ __noinline__ void redraw(copy_model model, exact_core core, vertex_t* tile, uvertex base,
+                                    u32 rows) {
+  redrawing lanes_own{model, core, tile, base, rows};
+  lanes_own.next();
+  while (lanes_own.is_open) lanes_own.step();
+}
 
 struct alignas(16) quad {
   vertex_t id[16 / sizeof(vertex_t)];
 };
 constexpr u32 quad_ids = 16 / sizeof(vertex_t);
 
+// A vertex's endpoints, in registers.
+struct row_of_ends {
+  alignas(16) vertex_t ids[D];
+
+  __device__ __forceinline__ explicit row_of_ends(const vertex_t* ends) {
+    constexpr u32 step = D % quad_ids ? 1 : quad_ids;
+#pragma unroll
+    for (u32 i = 0; i < D; i += step) {
+      if constexpr (step == 1) ids[i] = ends[i];
+      else reinterpret_cast<quad&>(ids[i]) = reinterpret_cast<const quad&>(ends[i]);
+    }
+  }
+
+  __device__ __forceinline__ bool has_reads() const {
+    vertex_t signs = 0;
+#pragma unroll
+    for (u32 i = 0; i < D; ++i) signs |= ids[i];
+    return signs < 0;
+  }
+
+  __device__ __forceinline__ bool has_repeats() const {
+    bool found = false;
+#pragma unroll
+    for (u32 i = 1; i < D; ++i)
+#pragma unroll
+      for (u32 j = 0; j < i; ++j) found |= ids[i] == ids[j];
+    return found;
+  }
+};
+
 // Edges of vertices first .. stop-1, all beyond the core. src may be null. One warp per tile.
 extern "C" __global__ void __launch_bounds__(32 * block_warps)
     cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
-                          u32 key, const int* core_ends, long long core_stop, vertex_t* src,
+                          u32 key, u32 white1_key, const int* core_ends, long long core_stop, vertex_t* src,
                           vertex_t* dst, u64* checksum) {
   __shared__ alignas(16) vertex_t tiles[block_warps][tile_edges];
   const copy_model model{threshold, {white0, white1, key}};
   const exact_core core{core_ends, uvertex(core_stop)};
   const u32 lane = threadIdx.x % 32;
-  const u32 lower_lanes = (1u << lane) - 1;
+  const u32 lower_lanes = lanes_below();
   vertex_t* tile = tiles[threadIdx.x / 32];
   const bool aligned = ((u64(src) | u64(dst)) & 15) == 0;
   u64 sum = 0;
@@ -136,45 +201,39 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
     const u32 edges = vertices * D;
 
     u32 mine = lane, next = 32;
-    uvertex v = uvertex(base + mine / D);
-    u32 slot = mine % D;
-    while (__any_sync(full_warp, mine < edges)) {
-      const bool is_final = draw(model, model.stream.key, v, slot);
-      const bool ended = (is_final || core.holds(v)) && mine < edges;
+    chain at{uvertex(base + mine / D), uedge(base) * D + mine};
+    while (next < edges + 32) {
+      const bool is_direct = at.step(model, philox(at.e, white0, white1_key, key));
+      const bool ended = (is_direct || at.v < core.stop) && mine < edges;
       const u32 ended_lanes = __ballot_sync(full_warp, ended);
+      const vertex_t end = D == 1 || is_direct ? vertex_t(at.v) : -vertex_t(at.e);
       if (ended) {
-        tile[mine] = is_final ? vertex_t(v) : ~vertex_t(core.place(v, slot));
+        tile[mine] = end;
         mine = next + __popc(ended_lanes & lower_lanes);
-        v = uvertex(base + mine / D);
-        slot = mine % D;
+        at.v = uvertex(base + mine / D);
+        at.e = uedge(base) * D + mine;
       }
       next += __popc(ended_lanes);
     }
     __syncwarp();
 
-    u32 rows_with_repeats = 0;
-#pragma unroll
-    for (u32 i = 0; i < tile_vertices / 32; ++i) {
-      if (i * 32 + lane >= vertices) break;
-      vertex_t* row = tile + (i * 32 + lane) * D;
-      vertex_t ids[D];
-#pragma unroll
-      for (u32 j = 0; j < D; ++j) {
-        ids[j] = row[j];
-        if (ids[j] < 0) row[j] = ids[j] = vertex_t(core.ends[~ids[j]]);
-      }
-      bool repeats = false;
-#pragma unroll
-      for (u32 j = 1; j < D; ++j)
-#pragma unroll
-        for (u32 k = 0; k < j; ++k) repeats |= ids[j] == ids[k];
-      rows_with_repeats |= u32(repeats) << i;
+    // Rows with a copy from the core, which is -e for its edge e (edge 0 ends at vertex 0), are
+    // put by: they are few at a large p, and then the warp waits once for all their reads.
+    u32 rows_with_reads = 0, rows_with_repeats = 0;
+    for (u32 vertex = lane; D > 1 && vertex < vertices; vertex += 32) {
+      const row_of_ends row(tile + vertex * D);
+      rows_with_reads |= u32(row.has_reads()) << (vertex / 32);
+      rows_with_repeats |= u32(row.has_repeats()) << (vertex / 32);
     }
-    if (__any_sync(full_warp, rows_with_repeats)) {
-      redrawing lanes_own{model, core, tile, uvertex(base), rows_with_repeats};
-      lanes_own.next();
-      while (lanes_own.is_open) lanes_own.step();
+    for (u32 left = rows_with_reads; left; left &= left - 1) {
+      const u32 i = __ffs(left) - 1;
+      vertex_t* const ends = tile + (lane + 32 * i) * D;
+#pragma unroll 4
+      for (u32 slot = 0; slot < D; ++slot)
+        if (ends[slot] < 0) ends[slot] = vertex_t(core.ends[-ends[slot]]);
+      rows_with_repeats |= u32(row_of_ends(ends).has_repeats()) << i;
     }
+    if (rows_with_repeats) redraw(model, core, tile, uvertex(base), rows_with_repeats);
     __syncwarp();
 
     const long long row0 = (base - first) * D;

@@ -5,7 +5,6 @@ launch per range; the exact core, 16 MiB at most, is made by ``cuppa`` and kept.
 ``cuppa_hash_cpu`` explains the method.
 """
 
-import dataclasses
 import functools
 import threading
 from typing import Any
@@ -49,26 +48,30 @@ _cores = threading.Lock()
 
 
 def exact_core(model: CopyModel) -> Any:
-    """The endpoints of the exact core's vertices d and on, on the current device: int32, CuPy.
+    """The endpoints of the exact core, d per vertex, on the current device: a CuPy array of int32.
 
-    Made once for a model's draws and kept; whatever the model's n.
+    Those of the clique are the vertex itself, where a copy from it ends. Made once for a model's
+    draws and kept; whatever the model's n.
     """
     import cupy
 
-    core = dataclasses.replace(model, n=model.core_vertices, method="cuppa", weights=None)
+    draws = (model.d, model.p, model.seed, model.start)
     with _cores:
-        return _exact_core(core, cupy.cuda.runtime.getDevice())
+        return _exact_core(*draws, model.core_vertices, cupy.cuda.runtime.getDevice())
 
 
 @functools.lru_cache(maxsize=8)
-def _exact_core(model: CopyModel, device: int) -> Any:
+def _exact_core(d: int, p: float, seed: int, start: str, vertices: int, device: int) -> Any:
     import cupy
 
-    ends = cupy.empty(model.m, np.int32)
-    cuppa_gpu.fill(model, model.n, ends)
+    ends = cupy.empty(vertices * d, np.int32)
+    ends[: d * d].set(np.repeat(np.arange(d, dtype=np.int32), d))
+    if vertices > d:
+        model = CopyModel(vertices, d, p, seed, "cuppa", start=start)
+        cuppa_gpu.fill(model, vertices, ends[d * d - model.edges_before(d) :])
     cupy.cuda.get_current_stream().synchronize()  # the next user may be on another stream
     stopping_gpu.finished()  # raises, so that a core that was cut short is not kept
-    return ends[model.edges_before(model.d) :]
+    return ends
 
 
 def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
@@ -95,22 +98,17 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     if core_stop == part.stop:
         return
     row = model.edges_in(range(part.start, core_stop))
-    arguments = (
-        np.int64(core_stop),
-        np.int64(part.stop),
-        np.uint64(model.threshold),
-        *(np.uint32(word) for word in stream_key(model.seed)),
-        core,
-        np.int64(model.core_vertices),
-        *_columns(src, dst, row),
-        checksum,
-    )
+    white0, white1, key = (np.uint32(word) for word in stream_key(model.seed))
+    draws = (np.int64(core_stop), np.int64(part.stop), np.uint64(model.threshold))
+    rest = (core, np.int64(model.core_vertices), *_columns(src, dst, row), checksum)
     if model.d <= SHORT:
+        arguments = (*draws, white0, white1, key, white1 ^ key, *rest)
         kernel = KERNELS.kernel("cuppa_hash_fill_short", **macros)
         threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
         kernel((blocks,), (threads,), arguments)
     else:
+        arguments = (*draws, white0, white1, key, *rest)
         kernel = KERNELS.kernel("cuppa_hash_fill_long", **macros)
         shared = 8 * model.table_size + 4 * model.d
         kernel.max_dynamic_shared_size_bytes = shared

@@ -21,6 +21,8 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
     model = CopyModel(d + 600, d, p, 5, start=start)
     first = model.core_vertices
     made = edges(model, range(first, model.n), backend="cpu")
+    clique = np.repeat(np.arange(d, dtype=np.int32), d)  # a copy from it ends there
+    core = np.concatenate([clique, copy_cpu.exact_core(model)])
     src, dst = np.empty_like(made.edges.src), np.full_like(made.edges.dst, -1)
     checksum = np.zeros(1, np.uint64)
     emulator.launch(
@@ -32,7 +34,7 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
         (
             np.int64(first), np.int64(model.n), np.uint64(model.threshold),
             *(np.uint32(word) for word in stream_key(model.seed)),
-            np.append(copy_cpu.exact_core(model), np.int32(0)), np.int64(first),
+            core, np.int64(first),
             src, dst, checksum,
         ),
         seed=1,

@@ -32,10 +32,9 @@ struct copy_model {
   __device__ u32 key(u32 attempt) const { return stream.key + attempt * attempt_key_step; }
 };
 
-// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and returns whether the edge ends at v.
-// copy_draws_cpu.py has the same digits.
-__device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
-  const u64 h = philox(u64(v) * D + slot, model.stream, key);
+// What the hash `h` of a slot of vertex v chooses: moves v to that vertex and `slot` to a slot of it,
+// and returns whether the coin makes a direct edge. copy_draws_cpu.py has the same digits.
+__device__ __forceinline__ bool choose(const copy_model& model, u64 h, uvertex& v, u32& slot) {
   const uvertex radix = MGRAPH_BY_EDGES ? 2 * v - (D + 1) : v;
   const u32 h0 = u32(h), h1 = u32(h >> 32), v0 = u32(radix), v1 = u32(u64(radix) >> 32);
   const u64 t0 = u64(h0) * v0;
@@ -49,17 +48,13 @@ __device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& 
     v = (v + D + 1) / 2;
     if (v < D || radix == 0) v = slot;  // radix 0: d = 1, v = 1, and no edge yet to draw from
   }
-  return u64(u32(s1)) < model.threshold || v < D;
+  return u64(u32(s1)) < model.threshold;
 }
 
-// The endpoints of the exact core, vertices D to `stop` - 1, which copies read.
-struct exact_core {
-  const int* ends;
-  uvertex stop;
-
-  __device__ bool holds(uvertex v) const { return v < stop; }
-  __device__ u32 place(uvertex v, u32 slot) const { return (u32(v) - D) * D + slot; }
-  __device__ uvertex end(uvertex v, u32 slot) const { return uvertex(ends[place(v, slot)]); }
-};
+// One draw at slot `slot` of vertex `v`: moves (v, slot) on, and returns whether the edge ends at v:
+// a direct edge, or v in the clique.
+__device__ __forceinline__ bool draw(const copy_model& model, u32 key, uvertex& v, u32& slot) {
+  return choose(model, philox(u64(v) * D + slot, model.stream, key), v, slot) || v < D;
+}
 
 }  // namespace mgraph

@@ -42,18 +42,22 @@ __device__ __forceinline__ u64 edge_weight(u64 src, u64 dst, u64 key, u64 low, u
   return low + __umul64hi(mix64((src > dst ? edge_hash(src, dst) : edge_hash(dst, src)) + key), span);
 }
 
-// Philox2x32-7 of a 64-bit counter; word 0 is the high half of the result.
-__device__ __forceinline__ u64 philox(u64 counter, stream_key stream, u32 key) {
-  u32 word0 = u32(counter) ^ stream.white0;
-  u32 word1 = u32(counter >> 32) ^ stream.white1;
+// Philox2x32-7 of a 64-bit counter; word 0 is the high half of the result. white1_key: the stream's
+// white1 ^ key, which a loop of draws passes as the kernel's argument: one instruction less.
+__device__ __forceinline__ u64 philox(u64 counter, u32 white0, u32 white1_key, u32 key) {
+  u32 word0 = u32(counter) ^ white0;
+  u32 word1 = u32(counter >> 32) ^ white1_key;
 #pragma unroll
   for (int round = 0; round < philox_rounds; ++round) {
     const u64 product = u64(word0) * philox_multiplier;
-    word0 = u32(product >> 32) ^ key ^ word1;
+    word0 = u32(product >> 32) ^ (round ? key + round * philox_key_step : 0) ^ word1;
     word1 = u32(product);
-    key += philox_key_step;
   }
   return (u64(word0) << 32) | word1;
+}
+
+__device__ __forceinline__ u64 philox(u64 counter, stream_key stream, u32 key) {
+  return philox(counter, stream.white0, stream.white1 ^ key, key);
 }
 
 }  // namespace mgraph
