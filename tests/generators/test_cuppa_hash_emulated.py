@@ -23,6 +23,7 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
     made = edges(model, range(first, model.n), backend="cpu")
     clique = np.repeat(np.arange(d, dtype=np.int32), d)  # a copy from it ends there
     core = np.concatenate([clique, copy_cpu.exact_core(model)])
+    white0, white1, key = (np.uint32(word) for word in stream_key(model.seed))
     src, dst = np.empty_like(made.edges.src), np.full_like(made.edges.dst, -1)
     checksum = np.zeros(1, np.uint64)
     emulator.launch(
@@ -33,7 +34,7 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
         64,
         (
             np.int64(first), np.int64(model.n), np.uint64(model.threshold),
-            *(np.uint32(word) for word in stream_key(model.seed)),
+            white0, white1, key, white1 ^ key,
             core, np.int64(first),
             src, dst, checksum,
         ),

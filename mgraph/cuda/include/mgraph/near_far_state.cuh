@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mgraph/grid_barrier.cuh"
+#include "mgraph/lanes.cuh"
 #include "mgraph/path_length.cuh"
 #include "mgraph/self_tuning.cuh"
 #include "mgraph/stop_watch.cuh"
@@ -151,12 +152,6 @@ struct block_state {
   u32 local_count[3];           // of the hop read, the hop written, the one after
   u32 warp_arcs[warps], ends[threads];
 };
-
-__device__ __forceinline__ u32 lanes_below() {
-  u32 mask;
-  asm("mov.u32 %0, %lanemask_lt;" : "=r"(mask));
-  return mask;
-}
 
 template <class T> __device__ __forceinline__ T prefix_sum(T value, u32 lane) {
   for (int step = 1; step < 32; step *= 2) {
