@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name, standing
-from mgraph.io.folder import AT_ONCE, Folder
+from mgraph.io.folder import Folder
 from mgraph.io.manifest import PartRecord
 
 # A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
@@ -100,9 +99,8 @@ def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
         except DatasetError:
             return None
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = zip(names, pool.map(footer, names), strict=True)
-        return {name: told for name, told in found if told is not None}
+    found = zip(names, folder.call_each(footer, names), strict=True)
+    return {name: told for name, told in found if told is not None}
 
 
 def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRecord]:
