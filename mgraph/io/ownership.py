@@ -100,14 +100,16 @@ def owning(folder: Folder, operation: str, run: tuple[str, int] | None = None) -
     held.add(owner.token)
     heart: _Heart | None = None
     try:
-        folder.create()
         with _explained(folder):
             if folder.is_remote:
                 owner = _claim(folder, owner, run)
+                folder.remove_temporaries()
             else:
                 _create(folder, owner, run)
+                folder.remove_temporaries()
+                # Perhaps with our own file, which a rival took for the dead one's before us.
+                _create(folder, owner, run)
         heart = _Heart(folder, owner)
-        folder.remove_temporaries()
         folder.guard = OwnerGuard(owner.token)
         yield
     finally:
@@ -156,13 +158,26 @@ def _refusal(folder: Folder, owner: Owner, age: float) -> UsageError:
 
 
 def _create(folder: Folder, owner: Owner, run: tuple[str, int] | None) -> None:
+    """Make the folder, and the owner's file in it, unless it is there."""
     path = folder.path(NAME)
     deadline = time.monotonic() + CLAIM_SECONDS
-    while not _create_file(path, owner_json(owner)):
-        for other, age in _others(folder, owner.token, _time_there(folder)):
-            if not other.is_dead(age, run) or time.monotonic() > deadline:
-                raise _refusal(folder, other, age)
-            _remove_dead(folder, other)
+    while True:
+        try:
+            os.makedirs(folder.location, exist_ok=True)
+            if _create_file(path, owner_json(owner)):
+                return
+            found = _read(folder, NAME)
+            if found is None:
+                continue
+            if found.token == owner.token:
+                return
+            age = _time_there(folder) - os.stat(path).st_mtime
+            if not found.is_dead(age, run) or time.monotonic() > deadline:
+                raise _refusal(folder, found, age)
+            _remove_dead(folder, found)
+        except FileNotFoundError:  # another has ended, with its file or the empty folder
+            if time.monotonic() > deadline:
+                raise
 
 
 def _create_file(path: str, content: bytes) -> bool:
@@ -196,11 +211,12 @@ def _remove_dead(folder: Folder, dead: Owner) -> None:
 def _time_there(folder: Folder) -> float:
     """The time by the clock of the file system."""
     path = folder.path(f".{secrets.token_hex(8)}{TEMPORARY_SUFFIX}")
-    _create_file(path, b"")
-    try:
-        return os.stat(path).st_mtime
-    finally:
-        os.unlink(path)
+    with open(path, "xb") as stream:
+        try:
+            return os.fstat(stream.fileno()).st_mtime
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
 
 
 # Object stores: a claim each.
@@ -248,16 +264,18 @@ def _others(folder: Folder, token: str, now: float) -> list[tuple[Owner, float]]
 
 def _read(folder: Folder, name: str) -> Owner | None:
     """The owner that a file tells of; None where it is gone. One that cannot be read is unknown."""
-    for look in range(LOOKS):  # it may have been created this moment, and be empty
+    for look in range(LOOKS):  # it may be empty, or change, at this moment
         try:
             return parse_owner(folder.read(name, 1 << 16))
         except StorageError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 return None
-            raise
+            if error.__cause__ is None or look == LOOKS - 1:  # no answer in time
+                raise
         except (ValueError, TypeError):
-            if look < LOOKS - 1:
-                time.sleep(LOOK_SECONDS)
+            pass
+        if look < LOOKS - 1:
+            time.sleep(LOOK_SECONDS)
     claim = _CLAIM.fullmatch(name)
     return Owner(token=name[len("_owner-") : -len(".json")] if claim else "")
 
