@@ -29,6 +29,7 @@ from mgraph.distributed.fan_out import BatchPlan
 from mgraph.distributed.plan import existing_parts, footers
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.io import manifest as manifests
+from mgraph.io.address import given
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
@@ -138,7 +139,7 @@ def knapsack_many(
     check_options(method, backend, key, time_limit)
     if not len(files):
         raise UsageError("there must be an instance at least")
-    names = [os.fspath(file) for file in files]
+    names = [given(file) for file in files]
     instances = [read_knapsack(name) for name in names]
     folder = None if out is None else Folder(out)
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}

@@ -90,12 +90,20 @@ def existing_parts(
 
 
 def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
-    """What the parts say of themselves; one that is cut short or foreign is left out."""
-    from mgraph.io.parquet import read_metadata
+    """What the parts say of themselves; one that is damaged is left out, to be made again.
+
+    Raises UsageError for a part that another program wrote, StorageError for one that cannot be
+    read.
+    """
+    from mgraph.io.parquet import ForeignFileError, read_metadata
 
     def footer(name: str) -> dict[str, Any] | None:
         try:
             return read_metadata(folder, name)
+        except ForeignFileError as error:
+            raise UsageError(
+                f"{error}, and would be replaced: move it out, give another folder, or --overwrite"
+            ) from None
         except DatasetError:
             return None
 

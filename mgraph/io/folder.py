@@ -204,27 +204,27 @@ class Folder:
         if below is not None:
             root = self.path(below)
 
-        def list_entries() -> Any:
+        start = len(root.rstrip("/")) + 1
+
+        def list_entries() -> dict[str, bool] | None:
             info = filesystem.get_file_info(root)
             if info.type == fs.FileType.File:
                 raise StorageError(f"{self} is a file, and should be a folder")
             if info.type == fs.FileType.NotFound:
                 return None
             selector = fs.FileSelector(root, recursive=below is not None)
-            return filesystem.get_file_info(selector)
+            found = filesystem.get_file_info(selector)
+            return {entry.path[start:]: entry.type == fs.FileType.Directory for entry in found}
 
         try:
             with self._explaining(verb="read"):
                 found = self.call(list_entries)
-        except UnicodeDecodeError:
+        except UnicodeDecodeError as error:
+            name = error.object[start:].decode(errors="backslashreplace")
             raise StorageError(
-                f"{self} holds a file whose name is not UTF-8; rename it, or take it out"
+                f"{self} holds a file whose name is not UTF-8, {name!r}: rename it, or move it out"
             ) from None
-        if found is None:
-            return None
-        start = len(root.rstrip("/")) + 1
-        listed = {entry.path[start:]: entry.type == fs.FileType.Directory for entry in found}
-        return dict(sorted(listed.items()))
+        return None if found is None else dict(sorted(found.items()))
 
     def names(self) -> list[str] | None:
         """The names of what stands directly in the folder, sorted; None where there is none."""

@@ -42,6 +42,10 @@ _BLOCK_ROWS = 1 << 20  # read at a time: memory that Arrow uses again, instead o
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
 
 
+class ForeignFileError(DatasetError):
+    """A Parquet file is whole, and another program wrote it."""
+
+
 def check_compression(compression: str) -> None:
     """Raise UsageError for a word that is no compression."""
     if compression not in COMPRESSIONS:
@@ -146,7 +150,7 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
     try:
         return untrusted.parse_object(stored or b"") | {"rows": rows}
     except ValueError:
-        raise DatasetError(f"{folder}/{name} was not written by mgraph") from None
+        raise ForeignFileError(f"{folder}/{name} was not written by mgraph") from None
 
 
 class Description(NamedTuple):
