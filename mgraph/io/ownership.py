@@ -56,8 +56,8 @@ class OwnerGuard:
                     return
                 break
         raise StorageError(
-            f"{folder} is no longer written by this operation: it has ended, or another has taken "
-            "the folder over; nothing was changed since"
+            f"{folder} is no longer written by this operation: it has ended, another has taken the "
+            "folder over, or this machine has another folder of that name; nothing was changed"
         )
 
 

@@ -231,7 +231,7 @@ def test_bad_data_leaves_nothing(tmp_path, cluster):
             span(tmp_path / name, tmp_path / "f", cluster)
         with pytest.raises(DatasetError, match=f"{name}: .*{name}|{name}: .*NaN"):
             span(tmp_path / name, tmp_path / "f", cluster, symmetrise=True)
-        assert list((tmp_path / "f").iterdir()) == []
+        assert not (tmp_path / "f").exists()
     with pytest.raises(DatasetError, match="does not exist"):
         span(tmp_path / "nothing", tmp_path / "f", cluster)
     with pytest.raises(StorageError, match="is not a folder"):
