@@ -28,7 +28,7 @@ CONCURRENCY = 16  # requests to a store at once
 ATTEMPTS = 5  # of a request; one that is not answered takes about 3 seconds
 BYTES_PER_SECOND = 1 << 20  # what a store must take or give at least, beyond the limit of time
 POLL_SECONDS = 0.1
-CLEAN_UP_SECONDS = 5.0  # for what is done after a failure or an interrupt
+CLEAN_UP_SECONDS = 2.0  # for what is done after a failure or an interrupt
 
 _abandoned: list[threading.Thread] = []
 
