@@ -177,7 +177,7 @@ def test_threads_of_a_read_end_with_it():
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         stopping.map_in_threads(wait, range(9), 3)
-    assert ended.is_set()
+    assert ended.wait(60)
 
 
 CONFIG = """
