@@ -168,6 +168,7 @@ def __getattr__(name: str) -> Any:
     """Import a public name from where it lives."""
     if name not in _HOME:
         raise AttributeError(f"module 'mgraph' has no attribute {name!r}")
+    importlib.import_module("mgraph.distributed")  # light; has settings used where none is read
     return getattr(importlib.import_module(_HOME[name]), name)
 
 

@@ -11,6 +11,7 @@ import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
 from mgraph.core.wording import counted
 from mgraph.io.figure import check_figure
+from mgraph.io.untrusted import shown
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
@@ -38,6 +39,10 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
+    if dataset.others:
+        names = ", ".join(map(shown, dataset.others[:5])) + ", …" * (len(dataset.others) > 5)
+        count = counted(len(dataset.others), "other file or folder", "other files or folders")
+        lines["not read"] = f"{count}: {names}"
     return lines | {"made by": manifest.created_by}
 
 

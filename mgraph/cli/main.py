@@ -65,6 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = _run(arguments)
     if status == 130 and signals:
         status = 128 + signals[0]
+    if store := sys.modules.get("mgraph.io.store"):
+        store.exit_without_waiting(status)
     # The process ends: freeing a hundred thousand objects one by one would take a quarter second.
     gc.freeze()
     return status

@@ -19,6 +19,7 @@ from mgraph.cli.options import (
 )
 from mgraph.core.wording import counted
 from mgraph.errors import UsageError
+from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.clusters import check_question
 from mgraph.spanning_trees.minimum_spanning_forest import METHODS, check_method
@@ -94,7 +95,7 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
             out,
             overwrite=options["overwrite"],
             compression=options["compression"],
-            forest={"of": os.path.abspath(graph), "total_weight": forest.total_weight},
+            forest={"of": parse(graph).text, "total_weight": forest.total_weight},
         )
         click.echo(f"{counted(len(forest), 'edge')} in {out}")
 

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from mgraph.errors import MgraphError, UsageError
+from mgraph.io.address import local_path
 
 
 def parse_number(text: str) -> int:
@@ -192,8 +193,9 @@ def read_lines(file: str, what: str) -> list[list[int]]:
 
     # begins a comment. Raises UsageError for a file that cannot be read as ``what``.
     """
+    path = local_path(file)
     try:
-        lines = Path(file).read_text().splitlines()
+        lines = Path(path).read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
     words = [line.partition("#")[0].replace(",", " ").split() for line in lines]

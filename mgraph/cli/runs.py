@@ -341,6 +341,8 @@ def list_runs(
         if remove_ended is not None:
             click.echo(f"{counted(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
+        for sentence in runs.unreadable():
+            click.echo(f"mgraph: not shown: {sentence}", err=True)
     records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))

@@ -9,8 +9,8 @@ read one of the device (``stopping_gpu``). A thread that begins others hands on 
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ _told: list[np.ndarray] = []  # words that are set stay so: a kernel may still b
 
 P = ParamSpec("P")
 R = TypeVar("R")
+T = TypeVar("T")
 
 
 class Stopped(Exception):
@@ -136,6 +137,24 @@ def handed_on(function: Callable[P, R], work: Work | None = None) -> Callable[P,
             return function(*args, **kwargs)
 
     return begun
+
+
+def map_in_threads(function: Callable[[T], R], items: Iterable[T], threads: int) -> list[R]:
+    """``function(item)`` for each item in so many threads, which stop when this thread does.
+
+    That is at their next ``check`` when an item fails or this thread is interrupted, too.
+    """
+    outer, is_over = current(), threading.Event()
+    work = Work(lambda: is_over.is_set() or outer())
+    try:
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                return list(pool.map(handed_on(function, work), items))
+            except BaseException:
+                is_over.set()
+                raise
+    finally:
+        work.end()
 
 
 @contextlib.contextmanager

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from mgraph.errors import MgraphError
-from mgraph.io import untrusted
+from mgraph.io import ownership, untrusted
+from mgraph.io.folder import Folder
 from mgraph.io.run_folder import FILES, RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
@@ -31,6 +32,11 @@ def current_run() -> str | None:
     """The ID of the submitted workflow that this process is, or None."""
     folder = _folder()
     return folder.id if folder else None
+
+
+def _attempt() -> int:
+    """Which attempt of its run this process is."""
+    return int(os.environ.get(ATTEMPT, "1"))
 
 
 def tell(event: str, **more: Any) -> None:
@@ -59,20 +65,41 @@ class Intent:
     anew: what it asks for is not what was begun there last.
     """
 
-    def __init__(self, out: Any, asked: dict[str, Any], resume: bool, overwrite: bool) -> None:
+    def __init__(
+        self, out: Folder | None, asked: dict[str, Any], resume: bool, overwrite: bool
+    ) -> None:
         """out: the folder of results, or None; asked: what they depend on, as JSON takes it."""
         self.resume, self.overwrite = resume, overwrite
+        self._out: Folder | None = out
         self._folder = _folder() if out is not None else None
         if self._folder is None:
             return
         text = json.dumps(asked, sort_keys=True, default=str)
         self._place, self._what = str(out), hashlib.sha256(text.encode()).hexdigest()
         before = begun_in(self._folder).get(self._place)
-        if int(os.environ.get(ATTEMPT, "1")) > 1 and before is not None:
+        if _attempt() > 1 and before is not None:
             if before == self._what:
                 self.resume, self.overwrite = True, False
             elif not resume:
                 self.overwrite = True
+
+    def check_unowned(self) -> None:
+        """Raise UsageError where another operation writes the folder of results."""
+        if self._out is not None:
+            ownership.check_unowned(self._out, self._run())
+
+    def owning(self, operation: str) -> contextlib.AbstractContextManager[None]:
+        """Own the folder of results, if there is one, for the length of a block.
+
+        Raises UsageError where another operation writes it, but for an earlier attempt of this run.
+        """
+        if self._out is None:
+            return contextlib.nullcontext()
+        return ownership.owning(self._out, operation, self._run())
+
+    def _run(self) -> tuple[str, int] | None:
+        """The run's ID, and which of its attempts this is."""
+        return (self._folder.id, _attempt()) if self._folder else None
 
     def record(self) -> None:
         """Remember it: all is checked, and from here on the folder of results changes."""

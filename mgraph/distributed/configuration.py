@@ -83,6 +83,7 @@ SETTINGS = {
     "cluster": _FOLDER,
     "cancel-grace": _seconds(0, 3600),
     "dashboard": Setting("an address HOST:PORT, as 127.0.0.1:8787", _address),
+    "store-timeout": _seconds(1, 24 * 3600),
     "monitor.interval": _seconds(0.1, 3600),
     "monitor.history": _seconds(1, 7 * 24 * 3600),
 }

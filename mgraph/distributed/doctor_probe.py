@@ -3,12 +3,15 @@
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from mgraph.core.wording import counted
 from mgraph.distributed import examination
 from mgraph.distributed.doctor_check import FAIL, OK, Check, everyone
+from mgraph.errors import StorageError
+from mgraph.io import store
+from mgraph.io.address import parse
 
 REMOVE_SECONDS = 5.0
 ADVICE = (
@@ -21,7 +24,8 @@ class Probe:
 
     def __init__(self, folder: str) -> None:
         """Write nothing yet."""
-        self.folder = folder if "://" in folder else os.path.abspath(folder)
+        self._address = parse(folder)
+        self.folder, self._is_local = self._address.text, self._address.is_local
         self.name = f".mgraph-doctor-{secrets.token_hex(6)}"
         self.token = secrets.token_hex(16)
         self.refused = ""
@@ -31,18 +35,19 @@ class Probe:
     def __enter__(self) -> "Probe":
         """Write the file; ``refused`` tells why that did not work."""
         try:
-            if "://" not in self.folder:
+            if self._is_local:
                 self._make_folder()
                 self.free = examination.free_disk(self.folder)
-            examination.write(self.folder, self.name, self.token)
+            self._do(examination.write, self.name, self.token)
         except Exception as error:
             self.refused = str(error)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Remove the file, and the folder if it is ours."""
-        examination.remove(self.folder, self.name)
-        if "://" not in self.folder and not self.refused:
+        with store.cleaning_up(), contextlib.suppress(StorageError):
+            self._do(examination.remove, self.name)
+        if self._is_local and not self.refused:
             with contextlib.suppress(OSError):  # it may be written to, and not listed
                 for name in os.listdir(self.folder):
                     if name.startswith(self.name):
@@ -52,6 +57,12 @@ class Probe:
                 os.rmdir(folder)
             except OSError:
                 break
+
+    def _do(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """What a function does with a file of the folder, here; a store has to answer in time."""
+        if self._is_local:
+            return function(self.folder, *arguments)
+        return store.call(lambda: function(self.folder, *arguments), self._address)
 
     def _make_folder(self) -> None:
         missing, folder = [], self.folder
@@ -93,8 +104,6 @@ class Probe:
 
     def _unseen(self, name: str) -> str:
         try:
-            return (
-                "" if examination.read(self.folder, name) == self.token else "it holds other text"
-            )
+            return "" if self._do(examination.read, name) == self.token else "it holds other text"
         except Exception as error:
             return str(error)

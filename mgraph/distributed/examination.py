@@ -133,12 +133,22 @@ def exchanged(out: str, probe: str, token: str) -> dict[str, Any]:
     return found
 
 
+def opened(folder: str) -> tuple[Any, str]:
+    """The file system of an address in a store, and the path in it: as mgraph opens it, if here."""
+    try:
+        address = importlib.import_module("mgraph.io.address").parse(folder)
+        return importlib.import_module("mgraph.io.store").open_store(address), address.path
+    except ImportError:
+        found: tuple[Any, str] = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
+        return found
+
+
 def read(folder: str, name: str) -> str:
     """A small file of a folder, or of a URI that PyArrow knows."""
     if "://" not in folder:
         with open(os.path.join(folder, name)) as stream:
             return stream.read(1000)
-    store, path = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
+    store, path = opened(folder)
     with store.open_input_stream(f"{path}/{name}") as stream:
         return str(stream.read(1000).decode())
 
@@ -149,7 +159,7 @@ def write(folder: str, name: str, content: str) -> None:
         with open(os.path.join(folder, name), "x") as stream:
             stream.write(content)
         return
-    store, path = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
+    store, path = opened(folder)
     with store.open_output_stream(f"{path}/{name}") as stream:
         stream.write(content.encode())
 
@@ -158,7 +168,7 @@ def remove(folder: str, name: str) -> str:
     """Remove a file; returns why that did not work, or nothing."""
     try:
         if "://" in folder:
-            store, path = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
+            store, path = opened(folder)
             store.delete_file(f"{path}/{name}")
         else:
             os.unlink(os.path.join(folder, name))

@@ -4,8 +4,9 @@ What a run writes is a part a batch, whose footer says whose it is, so that ``re
 a folder without a manifest.
 """
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
@@ -17,6 +18,7 @@ from mgraph.distributed.plan import existing_parts, footers, matching
 from mgraph.distributed.tasks import follow_parts, run_parts, submit_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
+from mgraph.io.address import parse
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.formats import Identity, identify
@@ -97,40 +99,44 @@ def told_by(
 
 def named(location: str | os.PathLike[str]) -> tuple[str, Identity]:
     """A graph's address as workers know it, and its identity. Raises DatasetError."""
-    graph = os.fspath(location)
-    if "://" not in graph:
-        graph = os.path.abspath(graph)
+    graph = parse(location).text
     return graph, identify(graph)
 
 
+@contextlib.contextmanager
 def standing(
     folder: Folder | None,
+    operation: str,
     graph: str,
     identity: str,
     kind: str,
     intent: Intent,
     also: tuple[str, ...] = (),
-) -> tuple[list[str], dict[str, dict[str, Any]]]:
+) -> Iterator[tuple[list[str], dict[str, dict[str, Any]]]]:
     """The parts in the folder, and of those to keep what they say of themselves.
 
-    The intent is recorded then. kind: what the folder's manifest would say it holds; also: files
-    that belong to it. Raises UsageError, StorageError where they must not be touched, or are of
-    another graph.
+    The folder is this operation's for the length of the block, and the intent is recorded. kind:
+    what the folder's manifest would say it holds; also: files that belong to it. Raises UsageError,
+    StorageError where they must not be touched, are of another graph, or are being written.
     """
     if folder is None:
-        return [], {}
+        yield [], {}
+        return
     if folder.same_as(Folder(graph)):
         raise UsageError(f"{folder} is the graph; write the results to another folder")
     folder.check_writable()
-    names = existing_parts(folder, intent.resume, intent.overwrite, kind, also)
-    found = footers(folder, names) if intent.resume else {}
-    if {footer.get("graph_identity") for footer in found.values()} - {identity}:
-        raise UsageError(
-            f"{folder} holds parts of another dataset, or {graph} was changed, touched or moved "
-            "since: --overwrite begins anew"
-        )
-    intent.record()
-    return names, found
+    intent.check_unowned()
+    existing_parts(folder, intent.resume, intent.overwrite, kind, also)
+    with intent.owning(operation):
+        names = existing_parts(folder, intent.resume, intent.overwrite, kind, also)
+        found = footers(folder, names) if intent.resume else {}
+        if {footer.get("graph_identity") for footer in found.values()} - {identity}:
+            raise UsageError(
+                f"{folder} holds parts of another dataset, or {graph} was changed, touched or "
+                "moved since: --overwrite begins anew"
+            )
+        intent.record()
+        yield names, found
 
 
 def load_everywhere(
@@ -173,25 +179,19 @@ def run_batches(
     folder = plan.folder
     if folder is not None:
         results = matching(folder, found, plan.footer, len(batches))
-        folder.create()
-        folder.remove_temporaries()
         if len(results) < len(batches):
             folder.remove(manifests.NAME)
         folder.remove(*set(names) - set(found))  # to be replaced, or cut short
     kept = len(results)
     missing = {index: (index, batch) for index, batch in enumerate(batches) if index not in results}
-    try:
-        results |= run_parts(
-            cluster,
-            task,
-            missing,
-            {index: sizes[index] for index in missing},
-            verb=verb,
-            unit=unit,
-            progress=progress,
-            plan=plan,
-        )
-    finally:
-        if folder is not None:
-            folder.remove_temporaries()
+    results |= run_parts(
+        cluster,
+        task,
+        missing,
+        {index: sizes[index] for index in missing},
+        verb=verb,
+        unit=unit,
+        progress=progress,
+        plan=plan,
+    )
     return [results[index] for index in range(len(batches))], kept

@@ -143,13 +143,15 @@ def generate(
     folder.check_writable()
     asked = {"generate": model.to_json(), "compression": compression, "parts": parts}
     intent = Intent(folder, asked, resume, overwrite)
-    names = existing_parts(folder, intent.resume, intent.overwrite)
-    intent.record()
-    found = footers(folder, names) if intent.resume else {}
-    if parts is None and found:
-        parts = told_before(found, "parts", model.n)
-
+    intent.check_unowned()
+    existing_parts(folder, intent.resume, intent.overwrite)
     with contextlib.ExitStack() as stack:
+        stack.enter_context(intent.owning("mgraph generate"))
+        names = existing_parts(folder, intent.resume, intent.overwrite)  # what came meanwhile
+        intent.record()
+        found = footers(folder, names) if intent.resume else {}
+        if parts is None and found:
+            parts = told_before(found, "parts", model.n)
         cluster = stack.enter_context(entered(cluster, **where_of(model)))
         backend = backend_on(cluster, model)
         plan = Plan(
@@ -166,36 +168,29 @@ def generate(
         if missing:
             holder = stack.enter_context(holding(model, cluster, backend))
             plan = dataclasses.replace(plan, holder=holder)
-        folder.create()
-        folder.remove_temporaries()
         if missing:
             folder.remove(manifests.NAME)
         if intent.overwrite:
             folder.remove(*names)
-        try:
-            records.update(
-                run_parts(
-                    cluster,
-                    make_part,
-                    {index: index for index in missing},
-                    missing,
-                    verb="generate",
-                    progress=progress,
-                    plan=plan,
-                )
-            )
-        finally:
-            folder.remove_temporaries()
-    manifest = Manifest(
-        model=model.to_json(),
-        n=model.n,
-        m=model.m,
-        dtype=str(model.dtype),
-        compression=compression,
-        parts=tuple(records[index] for index in range(plan.parts)),
-        created_by=f"mgraph {mgraph.__version__}",
-        weight_dtype=str(model.weight_dtype) if model.weights else None,
-    )
-    manifest.write(folder)
+        records |= run_parts(
+            cluster,
+            make_part,
+            {index: index for index in missing},
+            missing,
+            verb="generate",
+            progress=progress,
+            plan=plan,
+        )
+        manifest = Manifest(
+            model=model.to_json(),
+            n=model.n,
+            m=model.m,
+            dtype=str(model.dtype),
+            compression=compression,
+            parts=tuple(records[index] for index in range(plan.parts)),
+            created_by=f"mgraph {mgraph.__version__}",
+            weight_dtype=str(model.weight_dtype) if model.weights else None,
+        )
+        manifest.write(folder)
     seconds = time.monotonic() - began
     return Result(str(folder), manifest, sum(missing.values()), len(missing), kept, seconds)

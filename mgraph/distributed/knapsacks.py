@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
@@ -29,6 +29,7 @@ from mgraph.distributed.fan_out import BatchPlan
 from mgraph.distributed.plan import existing_parts, footers
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.io import manifest as manifests
+from mgraph.io.address import given
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
@@ -138,7 +139,7 @@ def knapsack_many(
     check_options(method, backend, key, time_limit)
     if not len(files):
         raise UsageError("there must be an instance at least")
-    names = [os.fspath(file) for file in files]
+    names = [given(file) for file in files]
     instances = [read_knapsack(name) for name in names]
     folder = None if out is None else Folder(out)
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}
@@ -147,13 +148,18 @@ def knapsack_many(
     intent = Intent(folder, asked_for, resume, overwrite)
     if folder is not None:
         folder.check_writable()
-        parts = existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
-        intent.record()
-        solved = footers(folder, parts) if intent.resume else {}
-        there = parts, {name: its for name, its in solved.items() if not _failed(its)}
+        intent.check_unowned()
+        existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
     if method != "branch_and_bound" and backend == "auto":
         backend = "cpu"
-    with entered(cluster, backend=backend) as cluster:
+    with ExitStack() as stack:
+        stack.enter_context(intent.owning("mgraph knapsack"))
+        if folder is not None:
+            parts = existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
+            intent.record()
+            solved = footers(folder, parts) if intent.resume else {}
+            there = parts, {name: its for name, its in solved.items() if not _failed(its)}
+        cluster = stack.enter_context(entered(cluster, backend=backend))
         asked = {
             "instances": len(instances),
             "instances_hash": _hash_of(instances),
@@ -174,19 +180,19 @@ def knapsack_many(
             unit="instances",
             progress=progress,
         )
-    packed = fan_out.told_by(results, "packed", Packed, folder, several=False)
-    if folder is not None:
-        _write_table(folder, names, instances, packed)
-        content = {
-            "format": FORMAT,
-            "version": VERSION,
-            **asked,
-            "checksum": f"{fan_out.total_checksum(results):016x}",
-            "parts": [plan.record(index, footer) for index, footer in enumerate(results)],
-            "table": TABLE,
-            "created_by": f"mgraph {mgraph.__version__}",
-        }
-        folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
+        packed = fan_out.told_by(results, "packed", Packed, folder, several=False)
+        if folder is not None:
+            _write_table(folder, names, instances, packed)
+            content = {
+                "format": FORMAT,
+                "version": VERSION,
+                **asked,
+                "checksum": f"{fan_out.total_checksum(results):016x}",
+                "parts": [plan.record(index, footer) for index, footer in enumerate(results)],
+                "table": TABLE,
+                "created_by": f"mgraph {mgraph.__version__}",
+            }
+            folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
     now = time.monotonic()
     return KnapsackRun(
         location=None if folder is None else str(folder),

@@ -2,7 +2,6 @@
 
 import contextlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name, standing
-from mgraph.io.folder import AT_ONCE, Folder
+from mgraph.io.folder import Folder
 from mgraph.io.manifest import PartRecord
 
 # A block is a row group. A GPU's is larger, since its threads share one Python interpreter.
@@ -91,18 +90,25 @@ def existing_parts(
 
 
 def footers(folder: Folder, names: list[str]) -> dict[str, dict[str, Any]]:
-    """What the parts say of themselves; one that is cut short or foreign is left out."""
-    from mgraph.io.parquet import read_metadata
+    """What the parts say of themselves; one that is damaged is left out, to be made again.
+
+    Raises UsageError for a part that another program wrote, StorageError for one that cannot be
+    read.
+    """
+    from mgraph.io.parquet import ForeignFileError, read_metadata
 
     def footer(name: str) -> dict[str, Any] | None:
         try:
             return read_metadata(folder, name)
+        except ForeignFileError as error:
+            raise UsageError(
+                f"{error}, and would be replaced: move it out, give another folder, or --overwrite"
+            ) from None
         except DatasetError:
             return None
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = zip(names, pool.map(footer, names), strict=True)
-        return {name: told for name, told in found if told is not None}
+    found = zip(names, folder.call_each(footer, names), strict=True)
+    return {name: told for name, told in found if told is not None}
 
 
 def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRecord]:

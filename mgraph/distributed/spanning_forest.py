@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from numbers import Integral
@@ -219,13 +219,16 @@ def spanning_forest_dataset(
         "batch": None if batch is None else int(batch),
     }
     intent = Intent(folder, {"msf": graph, **asked}, resume, overwrite)
-    standing = Standing(folder, graph, asked, intent.resume, intent.overwrite)
-    intent.record()
-    if standing.finished:
-        clear(folder)  # a run may have been killed while it did so
-        return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
-
-    with entered(cluster) as cluster:
+    intent.check_unowned()
+    Standing(folder, graph, asked, intent.resume, intent.overwrite)
+    with ExitStack() as stack:
+        stack.enter_context(intent.owning("mgraph msf"))
+        standing = Standing(folder, graph, asked, intent.resume, intent.overwrite)
+        intent.record()
+        if standing.finished:
+            clear(folder)  # a run may have been killed while it did so
+            return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
+        cluster = stack.enter_context(entered(cluster))
         batches = standing.batches or batches_for(cluster, dataset.n, dataset.m, batch)
         there = standing.begin(batches)
         dtypes = tuple(dataset.dtypes)
@@ -235,21 +238,19 @@ def spanning_forest_dataset(
         except DatasetError:
             clear_unless_begun(folder)
             raise
-        finally:
-            folder.remove_temporaries()
-    told: dict[str, Any] = {"of": graph, "graph_identity": asked["graph_identity"]}
-    manifest = Manifest(
-        model={},
-        n=dataset.n,
-        m=sum(record.rows for record in found.records),
-        dtype=dataset.manifest.dtype,
-        compression=compression,
-        parts=found.records,
-        created_by=f"mgraph {mgraph.__version__}",
-        weight_dtype=dataset.manifest.weight_dtype,
-        forest=told | {"total_weight": rounded(found.total_weight)},
-    )
-    remove_others(folder, found.records)
-    manifest.write(folder)
-    clear(folder)
+        told: dict[str, Any] = {"of": graph, "graph_identity": asked["graph_identity"]}
+        manifest = Manifest(
+            model={},
+            n=dataset.n,
+            m=sum(record.rows for record in found.records),
+            dtype=dataset.manifest.dtype,
+            compression=compression,
+            parts=found.records,
+            created_by=f"mgraph {mgraph.__version__}",
+            weight_dtype=dataset.manifest.weight_dtype,
+            forest=told | {"total_weight": rounded(found.total_weight)},
+        )
+        remove_others(folder, found.records)
+        manifest.write(folder)
+        clear(folder)
     return ForestRun(str(folder), manifest, made, kept, time.monotonic() - began)

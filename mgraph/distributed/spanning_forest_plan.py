@@ -103,7 +103,7 @@ class Standing:
         self, folder: Folder, graph: str, asked: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
         """Look. graph: its address; asked: what tells one run from another."""
-        self.folder, self._graph, self._asked, self._overwrite = folder, graph, asked, overwrite
+        self.folder, self._graph, self._asked = folder, graph, asked
         self._ours = _of_a_run(folder)
         self._parts = existing_parts(folder, resume, overwrite, also=tuple(self._ours))
         self.finished: Manifest | None = None
@@ -158,10 +158,6 @@ class Standing:
 
     def begin(self, batches: Batches) -> set[str]:
         """Make the folder ready; returns the names of what is kept of an earlier run."""
-        self.folder.create()
-        if not self._overwrite and not self.began and _RUN in _of_a_run(self.folder):
-            raise UsageError(f"another run has just begun in {self.folder}; give another folder")
-        self.folder.remove_temporaries()
         self.folder.remove(manifests.NAME)  # first: what is half removed must not look whole
         self.folder.remove(*self._parts)
         if self.began:

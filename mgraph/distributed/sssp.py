@@ -11,6 +11,7 @@ A part has a row for each vertex reached: source, vertex, distance and, unless l
 without a manifest.
 """
 
+import contextlib
 import functools
 import os
 import sys
@@ -197,11 +198,14 @@ def sssp_many(
     asked_for = {"sssp": identity.name, "sources": sources, "random": [random, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
     intent = Intent(folder, asked_for, resume, overwrite)
-    there = fan_out.standing(folder, graph, identity.name, FORMAT, intent)
-    if batch is None and there[1]:
-        batch = told_before(there[1], "batch", MAX_N)
     where = "cpu" if method == "dijkstra" else "auto"
-    with entered(cluster, threaded=True, backend=where) as cluster:
+    with contextlib.ExitStack() as stack:
+        there = stack.enter_context(
+            fan_out.standing(folder, "mgraph sssp", graph, identity.name, FORMAT, intent)
+        )
+        if batch is None and there[1]:
+            batch = told_before(there[1], "batch", MAX_N)
+        cluster = stack.enter_context(entered(cluster, threaded=True, backend=where))
         check_backend(cluster.backend, method, power_limit)
         read = functools.partial(read_graph, graph, symmetrise=symmetrise, backend=cluster.backend)
         with held_by_workers(cluster, read) as name:
@@ -239,9 +243,9 @@ def sssp_many(
                 unit="arcs",
                 progress=progress,
             )
-    if folder is not None:
-        content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
-        folder.write(manifests.NAME, content)
+        if folder is not None:
+            content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
+            folder.write(manifests.NAME, content)
     now = time.monotonic()
     return SearchRun(
         location=None if folder is None else str(folder),

@@ -13,7 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -181,11 +181,16 @@ def steiner_many(
     asked_for = {"steiner": identity.name, "queries": queries, "sample": [sample, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
     intent = Intent(folder, asked_for, resume, overwrite)
-    there = fan_out.standing(folder, graph, identity.name, FORMAT, intent, (TABLE,))
-    if batch is None and there[1]:
-        batch = told_before(there[1], "batch", MAX_N)
     where = "cpu" if runs_on_cpu(method, search) else backend
-    with entered(cluster, threaded=True, backend=where) as cluster:
+    with ExitStack() as stack:
+        there = stack.enter_context(
+            fan_out.standing(
+                folder, "mgraph steiner", graph, identity.name, FORMAT, intent, (TABLE,)
+            )
+        )
+        if batch is None and there[1]:
+            batch = told_before(there[1], "batch", MAX_N)
+        cluster = stack.enter_context(entered(cluster, threaded=True, backend=where))
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":
             backend = "cpu"
@@ -230,12 +235,12 @@ def steiner_many(
                 unit="queries",
                 progress=progress,
             )
-    told = fan_out.told_by(results, "answers", Answer, folder)
-    answers = sorted(told, key=lambda answer: answer.query)
-    if folder is not None:
-        write_table(folder, answers, wanted, facts.lengths)
-        content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
-        folder.write(manifests.NAME, content)
+        told = fan_out.told_by(results, "answers", Answer, folder)
+        answers = sorted(told, key=lambda answer: answer.query)
+        if folder is not None:
+            write_table(folder, answers, wanted, facts.lengths)
+            content = plan.manifest(graph, results, f"mgraph {mgraph.__version__}")
+            folder.write(manifests.NAME, content)
     now = time.monotonic()
     return SteinerRun(
         location=None if folder is None else str(folder),

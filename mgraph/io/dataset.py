@@ -5,6 +5,7 @@ Spark) has none: then the Parquet files in it, or a single file, are surveyed, a
 footers do not tell is read once.
 """
 
+import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -16,9 +17,9 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
 from mgraph.core.wording import counted
-from mgraph.errors import DatasetError, UsageError
-from mgraph.io import manifest
-from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
+from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.io import manifest, ownership
+from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
 from mgraph.io.manifest import Manifest, PartRecord
 from mgraph.io.untrusted import shown
 
@@ -138,16 +139,23 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
     """
     from mgraph.io.parquet import describe
 
-    found = [describe(folder, name) for name in files]
-    kinds = {part.weight_dtype for part in found}
+    found = folder.call_each(lambda name: describe(folder, name), files)
+    named = list(zip(files, found, strict=True))
+    kinds = {part.weight_dtype: name for name, part in reversed(named)}
     if len(kinds) > 1:
-        types = ", ".join(sorted(kind or "none" for kind in kinds))
+        types = ", ".join(f"{kind or 'none'} in {name}" for kind, name in list(kinds.items())[::-1])
         raise DatasetError(f"{folder} must have weights of one type in all files, and has {types}")
+    for name, part in named:
+        if part.least < 0:
+            raise DatasetError(
+                f"{folder}/{name}: vertices are numbered from 0, and an id is negative: "
+                f"{part.least:,}"
+            )
+        if part.largest >= MAX_N:
+            raise DatasetError(
+                f"{folder}/{name}: a graph has at most 2^40 vertices, and an id is {part.largest:,}"
+            )
     n = max((part.largest for part in found), default=-1) + 1
-    if n > MAX_N:
-        raise DatasetError(f"{folder}: a graph has at most 2^40 vertices, and an id is {n - 1:,}")
-    if min((part.least for part in found), default=0) < 0:
-        raise DatasetError(f"{folder}: vertices are numbered from 0, and an id is negative")
     return Manifest(
         model={},
         n=n,
@@ -159,7 +167,7 @@ def survey(folder: Folder, files: list[str]) -> Manifest:
             for name, part in zip(files, found, strict=True)
         ),
         created_by=shown(", ".join(sorted({part.created_by for part in found}))),
-        weight_dtype=kinds.pop() if kinds else None,
+        weight_dtype=next(iter(kinds), None),
         directed=True,
     )
 
@@ -172,7 +180,11 @@ def standing(
     kind: what the manifest would say it holds; also: files that belong to it. Raises UsageError
     where anything else stands there.
     """
-    names = [name for name in folder.names() or [] if not name.endswith(TEMPORARY_SUFFIX)]
+    names = [
+        name
+        for name in folder.names() or []
+        if not name.endswith(TEMPORARY_SUFFIX) and not ownership.is_owner_file(name)
+    ]
     parts = [name for name in names if PART_NAME.fullmatch(name)]
     others = [name for name in names if name not in (*parts, manifest.NAME, *also)]
     if others:
@@ -186,48 +198,108 @@ def standing(
     return parts, complete
 
 
-def _described(folder: Folder) -> tuple[bool, Manifest]:
-    """Whether the folder has a manifest, and it, or what its files tell."""
-    names = folder.names()
-    if names is None or manifest.NAME in names:
-        return True, manifest.read(folder)
-    files = [name for name in names if name.endswith(".parquet") and name[0] not in "._"]
-    ours = [name for name in files if PART_NAME.fullmatch(name)]
-    if ours:
-        from mgraph.io.parquet import read_metadata
+def _described(folder: Folder) -> tuple[bool, Manifest, list[str]]:
+    """Whether the folder has a manifest, it or what its files tell, and what is not read.
 
-        try:
-            read_metadata(folder, ours[0])
-        except DatasetError:
-            ours = []
-    if ours:
-        raise DatasetError(
-            f"{folder} holds {counted(len(ours), 'part')} of an unfinished dataset and no "
-            f"{manifest.NAME}; "
-            "finish it with the command that began it, and --resume"
-        )
-    return (False, survey(folder, files)) if files else (True, manifest.read(folder))
+    Raises DatasetError where Parquet files in the folder would be left out.
+    """
+    entries = folder.entries()
+    if entries is None:
+        return True, manifest.read(folder), []
+    seen = {name: is_folder for name, is_folder in entries.items() if name[0] not in "._"}
+    files = [name for name, is_folder in seen.items() if not is_folder and is_parquet(name)]
+    others = [name for name in seen if name not in files]
+    if manifest.NAME in entries:
+        found = manifest.read(folder)
+        if unlisted := sorted(set(files) - {part.file for part in found.parts}):
+            more = f" and {counted(len(unlisted) - 1, 'other')}" * (len(unlisted) > 1)
+            raise DatasetError(
+                f"{folder} holds Parquet files that its {manifest.NAME} does not list: "
+                f"{unlisted[0]}{more}; move them out, or remove {manifest.NAME} to have all read"
+            )
+        return True, found, others
+    for name in others:
+        if seen[name]:
+            _check_no_parquet_below(folder, name)
+        elif _begins_as_parquet(folder, name):
+            raise DatasetError(
+                f"{folder}/{name} is a Parquet file by its content and not by its name: let it end "
+                "in .parquet to have it read, or move it out"
+            )
+    _check_finished(folder, files)
+    if not files:
+        return True, manifest.read(folder), others
+    return False, survey(folder, files), others
+
+
+def is_parquet(name: str) -> bool:
+    """Whether a file's name says that it is a Parquet file."""
+    return name.lower().endswith((".parquet", ".parq", ".pq"))
+
+
+def _check_no_parquet_below(folder: Folder, name: str) -> None:
+    """Raise DatasetError where a folder in a dataset's holds Parquet files, but for a dataset."""
+    found = {} if name == "lost+found" else folder.entries(name) or {}
+    if manifest.NAME in found:
+        return
+    for path, is_folder in found.items():
+        hidden = any(part[0] in "._" for part in path.split("/"))
+        if not is_folder and not hidden and is_parquet(path):
+            raise DatasetError(
+                f"{folder} holds Parquet files in the folder {name} ({name}/{path}), and folders "
+                "in a dataset are not read: put all files into one folder, or give "
+                f"{folder}/{name} alone"
+            )
+
+
+def _begins_as_parquet(folder: Folder, name: str) -> bool:
+    """Whether a file begins with the mark of Parquet; not of what is no regular file."""
+    try:
+        return folder.read(name, 4) == b"PAR1"
+    except StorageError as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno == errno.EINVAL:
+            return False
+        raise
+
+
+def _check_finished(folder: Folder, files: list[str]) -> None:
+    """Raise DatasetError where files are parts of ours that no manifest vouches for."""
+    ours = [name for name in files if PART_NAME.fullmatch(name)]
+    if not ours:
+        return
+    from mgraph.io.parquet import read_metadata
+
+    try:
+        read_metadata(folder, ours[0])
+    except DatasetError:
+        return
+    writer = ownership.writer_of(folder)
+    raise DatasetError(
+        f"{folder} holds {counted(len(ours), 'part')} of an unfinished dataset and no "
+        f"{manifest.NAME}; "
+        + (f"{writer}" if writer else "finish it with the command that began it, and --resume")
+    )
 
 
 class EdgeDataset(Sequence[Part]):
     """A dataset on disk: a sequence of parts, with its manifest; or a Parquet file of another.
 
     ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
-    location: the folder or the file. folder: where the files are.
+    location: the folder or the file. folder: where the files are. others: names in the folder that
+    are no Parquet files, and are not read.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
-        text = os.fspath(location)
-        if text.endswith(".parquet") and os.path.isfile(text):
-            self.location = os.path.abspath(text)
-            self.folder = Folder(os.path.dirname(self.location))
-            self.manifest = survey(self.folder, [os.path.basename(text)])
+        self.folder = Folder(location)
+        self.location = str(self.folder)
+        self.others: list[str] = []
+        if is_parquet(self.folder.address.name) and self.folder.is_file():
+            self.folder, name = folder_and_name(location)
+            self.manifest = survey(self.folder, [name])
             self.has_manifest = False
         else:
-            self.folder = Folder(text)
-            self.location = str(self.folder)
-            self.has_manifest, self.manifest = _described(self.folder)
+            self.has_manifest, self.manifest, self.others = _described(self.folder)
 
     @property
     def n(self) -> int:

@@ -19,9 +19,10 @@ from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.room import room_for
 from mgraph.errors import DatasetError, StorageError, UsageError
-from mgraph.io import graph_dataset
+from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
-from mgraph.io.dataset import EdgeDataset, standing
+from mgraph.io.address import given, local_path, missing, parse
+from mgraph.io.dataset import EdgeDataset, is_parquet, standing
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
 
@@ -48,17 +49,20 @@ FORMATS = {
     ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf", True),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
 }
+_ON_DISK = "be on this machine, as every graph file that is not Parquet"
 COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def format_of(location: str) -> tuple[Format | None, Any]:
     """The format of a file by its name, None for a dataset; and what opens it."""
-    suffixes = PurePath(location).suffixes
+    address = parse(location)
+    suffixes = PurePath(address.name).suffixes
     opener = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     if opener:
         suffixes.pop()
     found = FORMATS.get(suffixes[-1].lower()) if suffixes else None
-    if found is None and (opener or os.path.isfile(location)) and suffixes[-1:] != [".parquet"]:
+    is_file = address.is_local and os.path.isfile(address.path)
+    if found is None and (opener or (is_file and not is_parquet(address.name))):
         known = ", ".join(FORMATS)
         raise UsageError(
             f"{location}: the end of a file's name tells its format, one of {known}, .parquet or a "
@@ -82,8 +86,8 @@ def identify(location: str) -> Identity:
     """The identity of a graph. Raises DatasetError where there is none."""
     if format_of(location)[0] is None:
         return identify_dataset(EdgeDataset(location))
-    if not os.path.exists(location):
-        raise DatasetError(f"{location} does not exist")
+    if not os.path.exists(local_path(location, _ON_DISK)):
+        raise missing(parse(location))
     folder, name = folder_and_name(location)
     return Identity(_digest(location, [folder.stamp(name)]), 0)
 
@@ -108,13 +112,14 @@ def room(location: str) -> AbstractContextManager[None]:
 def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
     """What ``read`` makes of a file. Raises DatasetError where it is damaged, cut short or none."""
     _, opener = format_of(text)
+    path = local_path(text, _ON_DISK)
     try:
-        with opener(text, "rb") as stream:
+        with opener(path, "rb") as stream:
             found = read(stream)
         if found.n > MAX_N:
             raise ValueError(f"a graph has at most 2^40 vertices, and it says {found.n:,}")
     except FileNotFoundError:
-        raise DatasetError(f"{text} does not exist") from None
+        raise missing(parse(text)) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{text} is cut short or damaged: {error}") from error
     except (ValueError, OverflowError) as error:
@@ -137,7 +142,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     """A ``Summary`` of a file or dataset; a dataset's parts are read one by one, and not kept."""
     from mgraph.core.summary_cpu import Summarizer
 
-    text = os.fspath(location)
+    text = given(location)
     with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
@@ -183,7 +188,7 @@ def read_graph(
     cpu, gpu, or auto: a GPU where there is one with room. Raises DatasetError for a file that is
     damaged.
     """
-    text = os.fspath(location)
+    text = given(location)
     backends.resolve(backend)
     with room(text):
         if format_of(text)[0] is None:
@@ -205,26 +210,29 @@ def read_graph(
             raise DatasetError(f"{text}: {error}") from error
 
 
-def check_target(location: str, overwrite: bool, compression: str = "lz4") -> list[str]:
-    """The parts of a dataset that must go where a graph is to be written.
-
-    Raises UsageError or StorageError where ``write_graph`` would, whatever the graph.
-    """
+def check_target(location: str, overwrite: bool, compression: str = "lz4") -> None:
+    """Raise UsageError or StorageError where ``write_graph`` would, whatever the graph."""
     kind, _ = format_of(location)
     if kind is not None:
         check_file(location, overwrite)
-        return []
+        return
     from mgraph.io.parquet import check_compression
 
-    ending = PurePath(location).suffix
-    if ending[1:].isalpha() and "://" not in location:
+    folder = Folder(location)
+    ending = PurePath(folder.address.name).suffix
+    if ending[1:].isalpha() and not folder.is_remote:
         raise UsageError(
             f"{location}: a graph file ends in one of {', '.join(FORMATS)}, perhaps compressed; a "
             f"folder of Parquet files should be given without {ending}"
         )
     check_compression(compression)
-    folder = Folder(location)
     folder.check_writable()
+    ownership.check_unowned(folder)
+    _replaced_parts(folder, overwrite)
+
+
+def _replaced_parts(folder: Folder, overwrite: bool) -> list[str]:
+    """The parts of a dataset that must go. Raises UsageError where they must not."""
     parts, complete = standing(folder)
     if (parts or complete) and not overwrite:
         raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
@@ -247,17 +255,19 @@ def write_graph(
     what a dataset's manifest tells of a spanning forest. A file appears whole or not at all.
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
-    text = os.fspath(location)
-    parts = check_target(text, overwrite, compression)
+    text = given(location)
+    check_target(text, overwrite, compression)
     kind, opener = format_of(text)
     if kind is None:
         folder = Folder(text)
-        folder.remove(manifests.NAME)  # first: what is half removed must not look whole
-        folder.remove(*parts)
-        made_by = f"mgraph {mgraph.__version__}"
-        graph_dataset.write(
-            graph, folder, compression=compression, created_by=made_by, forest=forest
-        )
+        with ownership.owning(folder, "write_graph"):
+            parts = _replaced_parts(folder, overwrite)
+            folder.remove(manifests.NAME)  # first: what is half removed must not look whole
+            folder.remove(*parts)
+            made_by = f"mgraph {mgraph.__version__}"
+            graph_dataset.write(
+                graph, folder, compression=compression, created_by=made_by, forest=forest
+            )
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
     compress = nullcontext if opener is open else partial(opener, mode="wb")

@@ -6,7 +6,6 @@ device where the graph will be.
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -43,8 +42,8 @@ def read_parts(
     location: for messages. threads: by default one a core.
     """
     threads = threads or len(os.sched_getaffinity(0))
-    with ThreadPoolExecutor(threads) as pool:  # first: a record may say anything
-        group_rows = list(pool.map(Part.group_rows, parts))
+    # First: a record may say anything.
+    group_rows = stopping.map_in_threads(Part.group_rows, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     store: Callable[[list[Any], list[Any]], None] = _copy
@@ -64,12 +63,11 @@ def read_parts(
             store([array[row:stop] for array in arrays], list(block))
             row = stop
 
-    with ThreadPoolExecutor(threads) as pool:
-        jobs = []
-        for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
-            firsts = np.cumsum([start, *rows]).tolist()
-            jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
-        list(pool.map(stopping.handed_on(fill), jobs))
+    jobs = []
+    for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
+        firsts = np.cumsum([start, *rows]).tolist()
+        jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
+    stopping.map_in_threads(fill, jobs, threads)
     return EdgeList(*arrays)
 
 
@@ -159,5 +157,4 @@ def write_parts(
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(stopping.handed_on(write_one), range(len(bounds) - 1)))
+    return stopping.map_in_threads(write_one, range(len(bounds) - 1), threads)

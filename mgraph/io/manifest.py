@@ -11,6 +11,7 @@ from typing import Any
 from mgraph.core.graph import MAX_N, WEIGHT_DTYPES
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import untrusted
+from mgraph.io.address import missing
 from mgraph.io.folder import Folder
 
 NAME = "_manifest.json"
@@ -115,7 +116,7 @@ def read(folder: Folder) -> Manifest:
     """Read and check a folder's manifest. Raises DatasetError where it is none or is damaged."""
     names = folder.names()
     if names is None:
-        raise DatasetError(f"{folder} does not exist; mgraph generate makes a dataset")
+        raise missing(folder.address, "; mgraph generate makes a dataset")
     if NAME not in names:
         raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:

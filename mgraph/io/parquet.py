@@ -30,9 +30,9 @@ import pyarrow.parquet as pq
 from mgraph.core import gauges, stopping
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import untrusted
-from mgraph.io.folder import Folder
+from mgraph.io.folder import Folder, explain
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 METADATA_KEY = b"mgraph"
@@ -40,6 +40,10 @@ _BLOCK_ROWS = 1 << 20  # read at a time: memory that Arrow uses again, instead o
 
 # Narrow types that others write, and what they are read as.
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
+
+
+class ForeignFileError(DatasetError):
+    """A Parquet file is whole, and another program wrote it."""
 
 
 def check_compression(compression: str) -> None:
@@ -126,9 +130,14 @@ def writing_part(
 
 def _open(folder: Folder, name: str) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(folder.open(name))
+        stream = folder.open(name)
+        return folder.call(lambda: pq.ParquetFile(stream))
     except FileNotFoundError:
         raise DatasetError(f"{name} is missing from {folder}") from None
+    except PermissionError as error:
+        raise explain(error, f"{folder}/{name}", "read") from error
+    except StorageError:
+        raise
     except (pa.ArrowException, OSError) as error:
         raise DatasetError(f"{folder}/{name} is not a whole Parquet file: {error}") from error
 
@@ -141,7 +150,7 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
     try:
         return untrusted.parse_object(stored or b"") | {"rows": rows}
     except ValueError:
-        raise DatasetError(f"{folder}/{name} was not written by mgraph") from None
+        raise ForeignFileError(f"{folder}/{name} was not written by mgraph") from None
 
 
 class Description(NamedTuple):
@@ -202,9 +211,9 @@ def _array(column: Any, name: str, where: str) -> Any:
         array = array.astype(_WEIGHTS.get(array.dtype.str[1:], array.dtype), copy=False)
         if str(array.dtype) in WEIGHT_DTYPES:
             return array
-        raise DatasetError(f"{where}: weight must be a number of 32 or 64 bits, not {array.dtype}")
+        raise DatasetError(f"{where}: weight must be a number of 32 or 64 bits, not {column.type}")
     if array.dtype.kind not in "iu":
-        raise DatasetError(f"{where}: {name} must be integers, and is {array.dtype}")
+        raise DatasetError(f"{where}: {name} must be integers, and is {column.type}")
     if array.dtype in (np.int32, np.int64):
         return array
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
@@ -235,12 +244,13 @@ def read_blocks(
             raise DatasetError(f"{where} must have columns src, dst, and has {found}")
         wanted = [column for column in columns if column in there]
         chosen = range(file.num_row_groups)[groups]
+        sizes = [file.metadata.row_group(i).total_byte_size for i in chosen]
         batches = file.iter_batches(_BLOCK_ROWS, chosen, wanted, use_threads=False)
         while True:
             stopping.check()
             try:
-                batch = next(batches, None)
-            except MemoryError:  # Arrow's is an ArrowException, too
+                batch = folder.call(lambda: next(batches, None), max(sizes, default=0))
+            except (MemoryError, StorageError):  # Arrow's MemoryError is an ArrowException, too
                 raise
             except (pa.ArrowException, OSError) as error:
                 raise DatasetError(f"{where} is damaged: {error}") from error

@@ -306,6 +306,25 @@ def records(runs: str | os.PathLike[str], run_id: str = "") -> list[RunRecord]:
     return found
 
 
+def unreadable(runs: str | os.PathLike[str]) -> list[str]:
+    """A sentence for each run whose record cannot be read, and for ``runs`` if that cannot be."""
+    path = Path(runs).expanduser()
+    try:
+        names = sorted(os.listdir(path))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        return [f"the folder of runs {path} cannot be read: {error.strerror}"]
+    told = []
+    for name in filter(_ID.fullmatch, names):
+        try:
+            RunFolder(runs, name).record()
+        except StorageError as error:
+            if not isinstance(error.__cause__, FileNotFoundError):  # it is being made, or removed
+                told.append(str(error))
+    return told
+
+
 def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
     """The runs that have a folder in ``runs``, oldest first."""
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.errors import StorageError, UsageError
+from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
 
 MOST_ITEMS = 1 << 20
@@ -65,8 +66,9 @@ def read_knapsack(file: str | os.PathLike[str]) -> KnapsackInstance:
 
     Raises UsageError for anything else in the file, StorageError where it cannot be read.
     """
+    path = local_path(file)
     try:
-        with open(file, encoding="ascii") as stream:
+        with open(path, encoding="ascii") as stream:
             words = stream.read().split()
     except OSError as error:
         raise StorageError(f"{file} cannot be read: {error}") from error

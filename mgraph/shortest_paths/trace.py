@@ -15,6 +15,7 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.errors import DatasetError
+from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
 
 # The paper's X1 to X4; delta: the threshold; d and alpha: the models' slopes (0 for near-far).
@@ -56,8 +57,9 @@ def read_trace(file: str | os.PathLike[str]) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    path = local_path(file)
     try:
-        table = pq.read_table(os.fspath(file), columns=FIELDS)
+        table = pq.read_table(path, columns=FIELDS)
         return as_records(np.column_stack([table[name].to_numpy() for name in FIELDS]))
     except FileNotFoundError:
         raise DatasetError(f"{file} does not exist") from None

@@ -95,6 +95,25 @@ def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
     assert not other.path.exists()
 
 
+def test_runs_that_cannot_be_read_are_told(tmp_path, monkeypatch):
+    runs = tmp_path / "runs"
+    assert Runs(runs).unreadable() == []
+    good, bad = _record(state="finished"), _record()
+    for record in (good, bad):
+        RunFolder(runs, record.id).create(record, {"s.py": b"pass"})
+    RunFolder(runs, new_id()).path.mkdir()  # one that is being made
+    (runs / bad.id / "run.json").write_text("{")
+    (told,) = Runs(runs).unreadable()
+    assert f"{bad.id}/run.json is not the record of a run" in told
+
+    def refuse(path):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(run_folder.os, "listdir", refuse)
+    (told,) = Runs(runs).unreadable()
+    assert told == f"the folder of runs {runs} cannot be read: Permission denied"
+
+
 def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

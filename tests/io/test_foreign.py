@@ -1,6 +1,8 @@
 """Folders that other programs wrote read as well as our own."""
 
+import errno
 import importlib.util
+import os
 import subprocess
 import sys
 
@@ -10,7 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import mgraph
-from mgraph import CopyModel, DatasetError, EdgeList
+from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
+from mgraph.io.folder import Folder
 
 EDGES = EdgeList(
     np.array([3, 0, 7, 2, 2], np.int64),
@@ -83,10 +86,15 @@ def test_they_can_be_counted_and_viewed(tmp_path, cluster):
     ("table", "words"),
     [
         ({"src": [1]}, "must have columns src, dst, and has src"),
-        ({"src": [-1], "dst": [2]}, "an id is negative"),
+        ({"src": [0, -1], "dst": [1, 2]}, r"x\.parquet: vertices .* an id is negative: -1"),
+        ({"src": [0], "dst": [1 << 41]}, r"x\.parquet: .* an id is 2,199,023,255,552"),
         ({"src": [1, None], "dst": [2, 3]}, "must hold no nulls"),
-        ({"src": [1.5], "dst": [2]}, "must be integers"),
-        ({"src": [1], "dst": [2], "weight": ["x"]}, "weight must be a number"),
+        ({"src": [1.5], "dst": [2]}, "src must be integers, and is double"),
+        ({"src": [1], "dst": ["a"]}, "dst must be integers, and is string"),
+        ({"src": [[1]], "dst": [2]}, "src must be integers, and is list<"),
+        ({"src": [b"a"], "dst": [2]}, "src must be integers, and is binary"),
+        ({"src": pa.array(["a"]).dictionary_encode(), "dst": [2]}, "and is dictionary<values=str"),
+        ({"src": [1], "dst": [2], "weight": ["x"]}, "weight must be a number .*, not string"),
     ],
 )
 def test_what_cannot_be_edges(tmp_path, table, words):
@@ -100,3 +108,136 @@ def test_a_run_that_was_cut_short_is_not_taken_for_a_foreign_folder(tmp_path, cl
     (tmp_path / "g" / "_manifest.json").unlink()
     with pytest.raises(DatasetError, match="3 parts of an unfinished dataset"):
         mgraph.open_dataset(tmp_path / "g")
+
+
+def write(file, **columns):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), file)
+
+
+def test_a_single_file_with_a_bad_id_is_named(tmp_path):
+    write(tmp_path / "f.parquet", src=[0, -1], dst=[1, 2])
+    for location in (tmp_path, tmp_path / "f.parquet"):
+        with pytest.raises(DatasetError, match=rf"^{tmp_path}/f\.parquet: .*: -1$"):
+            mgraph.read_graph(location, backend="cpu")
+
+
+def test_files_of_several_kinds_are_named_one_each(tmp_path):
+    write(tmp_path / "a.parquet", src=[0], dst=[1])
+    write(tmp_path / "b.parquet", src=[0], dst=[1], weight=np.array([1], np.int32))
+    write(tmp_path / "c.parquet", src=[0], dst=[1], weight=np.array([1], np.int32))
+    write(tmp_path / "d.parquet", src=[0], dst=[1], weight=[0.5])
+    words = r"has none in a\.parquet, int32 in b\.parquet, float64 in d\.parquet$"
+    with pytest.raises(DatasetError, match=words):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_ids_of_two_widths_are_read(tmp_path):
+    write(tmp_path / "a.parquet", src=np.array([0], np.int32), dst=np.array([1], np.int32))
+    write(tmp_path / "b.parquet", src=np.array([1], np.int64), dst=np.array([2], np.uint64))
+    assert mgraph.read_graph(tmp_path, backend="cpu").m == 2
+
+
+@pytest.mark.parametrize(
+    "below", ["x/a.parquet", "y=1/a.parquet", "y=1/z=2/a.parquet", "deep/er/still/a.PARQUET"]
+)
+@pytest.mark.parametrize("beside", [True, False])
+def test_files_in_folders_of_the_folder_are_told(tmp_path, below, beside):
+    if beside:
+        write(tmp_path / "b.parquet", src=[0], dst=[1])
+    write(tmp_path / below, src=[1], dst=[2])
+    first = below.split("/")[0]
+    with pytest.raises(DatasetError, match=rf"in the folder {first} \({below}\)"):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_what_is_passed_over_is_told(tmp_path):
+    write(tmp_path / "b.parquet", src=[0], dst=[1])
+    for name in ("README.txt", "edges.csv", "_SUCCESS", ".b.parquet.crc", "_metadata"):
+        (tmp_path / name).write_text("x")
+    (tmp_path / "notes").mkdir()
+    write(tmp_path / "_temporary" / "a.parquet", src=[0], dst=[1])
+    write(tmp_path / "lost+found" / "a.parquet", src=[0], dst=[1])
+    graph = mgraph.from_edges(EdgeList([0], [1]), directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "another")
+    dataset = mgraph.open_dataset(tmp_path)
+    assert dataset.m == 1
+    assert dataset.others == ["README.txt", "another", "edges.csv", "lost+found", "notes"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mgraph.cli.main", "info", tmp_path],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "not read   5 other files or folders: README.txt, another" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["a.PARQUET", "a.pq", "a.parq", "a.snappy.parquet"])
+def test_other_names_of_parquet_files_are_read(tmp_path, name):
+    write(tmp_path / "b.parquet", src=[0], dst=[1])
+    write(tmp_path / name, src=[1], dst=[2])
+    assert mgraph.read_graph(tmp_path, backend="cpu").m == 2
+    assert mgraph.read_graph(tmp_path / name, backend="cpu").m == 1
+
+
+@pytest.mark.parametrize("name", ["000000_0", "a.parquet.bak", "b.gz"])
+def test_a_parquet_file_by_content_alone_is_told(tmp_path, name):
+    write(tmp_path / "b.parquet", src=[0], dst=[1])
+    write(tmp_path / name, src=[1], dst=[2])
+    with pytest.raises(DatasetError, match=rf"{name} is a Parquet file by its content"):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_files_that_a_manifest_does_not_list_are_told(tmp_path):
+    graph = mgraph.from_edges(EdgeList([0], [1]), directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g")
+    mgraph.write_graph(graph, tmp_path / "g" / "results")
+    assert mgraph.open_dataset(tmp_path / "g").m == 1
+    for name in ("z.parquet", "part-00001.parquet"):
+        write(tmp_path / "g" / name, src=[1], dst=[2])
+    with pytest.raises(DatasetError, match=r"does not list: part-00001\.parquet and 1 other;"):
+        mgraph.open_dataset(tmp_path / "g")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
+def test_a_part_without_permission_is_told(tmp_path):
+    write(tmp_path / "a.parquet", src=[0], dst=[1])
+    write(tmp_path / "b.parquet", src=[0], dst=[1])
+    (tmp_path / "b.parquet").chmod(0)
+    with pytest.raises(StorageError, match=r"no permission to read .*/b\.parquet"):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_a_part_that_is_refused_is_told(tmp_path, monkeypatch):
+    write(tmp_path / "a.parquet", src=[0], dst=[1])
+    write(tmp_path / "b.parquet", src=[0], dst=[1])
+    plain = Folder.open
+
+    def refuse(folder, name):
+        if name == "b.parquet":
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return plain(folder, name)
+
+    monkeypatch.setattr(Folder, "open", refuse)
+    with pytest.raises(StorageError, match=r"no permission to read .*/b\.parquet"):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_a_name_in_the_folder_that_is_not_utf_8(tmp_path):
+    write(tmp_path / "a.parquet", src=[0], dst=[1])
+    with open(os.fsencode(tmp_path) + b"/caf\xe9.parquet", "wb"):
+        pass
+    with pytest.raises(StorageError, match=r"name is not UTF-8, 'caf.*xe9"):
+        mgraph.open_dataset(tmp_path)
+
+
+def test_resuming_replaces_no_file_of_another_program(tmp_path, cluster):
+    out = tmp_path / "g"
+    mgraph.generate(out, CopyModel(500, 3), cluster=cluster, parts=3, progress=None)
+    (out / "_manifest.json").unlink()
+    write(out / "part-00001.parquet", src=[0], dst=[1])
+    before = (out / "part-00001.parquet").read_bytes()
+    how = {"cluster": cluster, "progress": None}
+    with pytest.raises(UsageError, match=r"part-00001\.parquet was not written by mgraph, and"):
+        mgraph.generate(out, CopyModel(500, 3), parts=3, resume=True, **how)
+    assert (out / "part-00001.parquet").read_bytes() == before
+    (out / "part-00001.parquet").write_bytes(before[:50])  # a damaged one is made again
+    assert mgraph.generate(out, CopyModel(500, 3), parts=3, resume=True, **how).made_parts == 1

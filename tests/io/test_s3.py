@@ -1,5 +1,6 @@
 """A dataset in an S3 bucket, against a moto server on this machine."""
 
+import os
 import subprocess
 import sys
 
@@ -7,40 +8,22 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph import CopyModel, StorageError, UsageError
+from mgraph import CopyModel, DatasetError, StorageError, UsageError
+from mgraph.io.folder import Folder
+from tests.io import moto_store
+from tests.io.moto_store import moto_bucket
 
 MODEL = CopyModel(20_000, 4)
 
 
 @pytest.fixture(scope="module")
 def bucket():
-    """The address of an empty bucket; workers started while it lives inherit how to reach it."""
-    boto3 = pytest.importorskip("boto3")
-    server_module = pytest.importorskip("moto.server")
-    server = server_module.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    environment = {
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_DEFAULT_REGION": "us-east-1",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in environment.items():
-            patch.setenv(name, value)
-        boto3.client("s3").create_bucket(Bucket="graphs")
-        yield "s3://graphs"
-    server.stop()
+    with moto_bucket("graphs") as address:
+        yield address
 
 
 def keys(prefix):
-    import boto3
-
-    listed = boto3.client("s3").list_objects_v2(Bucket="graphs", Prefix=prefix)
-    found = (entry["Key"] for entry in listed.get("Contents", []))
-    return sorted(key for key in found if not key.endswith("/"))  # a mark for an empty folder
+    return moto_store.keys("graphs", prefix)
 
 
 def run(*arguments):
@@ -114,3 +97,45 @@ def test_forests(bucket):
     weight = mgraph.minimum_spanning_forest(graph, backend="cpu").total_weight
     assert f"total weight {weight:,}" in done.stdout
     assert keys("f/") == ["f/_manifest.json", "f/part-00000.parquet"]
+
+
+@pytest.mark.parametrize("name", ["sp ace", "ü", "100%", "a#b", "y=1", "a+b"])
+def test_keys_of_any_letters(bucket, name):
+    graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
+    out = f"{bucket}/keys/{name}"
+    mgraph.write_graph(graph, out)
+    assert mgraph.read_graph(out, backend="cpu").m == 4
+    assert keys(f"keys/{name}/") == [
+        f"keys/{name}/_manifest.json", f"keys/{name}/part-00000.parquet",
+    ]  # fmt: skip
+    part = mgraph.open_dataset(f"{out}/part-00000.parquet")
+    assert (part.m, part.has_manifest) == (2, False)
+    told = run("info", out)
+    assert told.returncode == 0, told.stderr
+
+
+def test_the_endpoint_of_the_configuration_file(bucket, tmp_path, monkeypatch):
+    graph = mgraph.from_edges(mgraph.EdgeList([0], [1]), directed=False, backend="cpu")
+    mgraph.write_graph(graph, f"{bucket}/configured")
+    (tmp_path / "config").write_text(
+        f"[default]\nendpoint_url = {os.environ['AWS_ENDPOINT_URL']}\n"
+    )
+    monkeypatch.delenv("AWS_ENDPOINT_URL")
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
+    assert mgraph.open_dataset(f"{bucket}/configured").m == 1
+
+
+def test_a_pattern_and_a_missing_folder(bucket):
+    with pytest.raises(DatasetError, match=f"give the folder, {bucket}/g$"):
+        mgraph.open_dataset(f"{bucket}/g/part-*.parquet")
+    with pytest.raises(DatasetError, match="does not exist; mgraph generate"):
+        mgraph.open_dataset(f"{bucket}/none")
+
+
+def test_parquet_in_folders_of_a_folder(bucket):
+    graph = mgraph.from_edges(mgraph.EdgeList([0], [1]), directed=False, backend="cpu")
+    for name in ("y=1", "y=2"):
+        mgraph.write_graph(graph, f"{bucket}/hive/{name}")
+        Folder(f"{bucket}/hive/{name}").remove("_manifest.json")
+    with pytest.raises(DatasetError, match=r"in the folder y=1 \(y=1/part-00000.parquet\)"):
+        mgraph.open_dataset(f"{bucket}/hive")

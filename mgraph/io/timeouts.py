@@ -1,0 +1,10 @@
+"""Limits of time that a setting changes; ``mgraph.distributed``, which reads it, puts it here."""
+
+from collections.abc import Callable
+
+
+def _default() -> float:
+    return 60.0
+
+
+store_seconds: Callable[[], float] = _default

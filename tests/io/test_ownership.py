@@ -1,0 +1,341 @@
+"""A folder that is written has one owner; a dead one is replaced, on disks and in object stores."""
+
+import dataclasses
+import json
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import mgraph
+from mgraph import DatasetError, StorageError, UsageError
+from mgraph.io import owner as owners
+from mgraph.io import ownership
+from mgraph.io.folder import Folder
+from mgraph.io.owner import Owner, owner_json, parse_owner, this_process
+from mgraph.io.ownership import OwnerGuard, check_unowned, owning, writer_of
+from tests.io.moto_store import moto_bucket
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    with moto_bucket("owned") as address:
+        yield address
+
+
+@pytest.fixture(params=["disk", "store"])
+def place(request, tmp_path):
+    """The address of a folder that is not there."""
+    if request.param == "disk":
+        return str(tmp_path / "new" / "g")
+    return f"{request.getfixturevalue('bucket')}/{tmp_path.name}/g"
+
+
+def visible(place):
+    """The names in a folder that are not an owner's."""
+    return [name for name in Folder(place).names() or [] if not ownership.is_owner_file(name)]
+
+
+def files_of_owners(place):
+    return [name for name in Folder(place).names() or [] if ownership.is_owner_file(name)]
+
+
+def leave(place, owner):
+    """Put the file of an owner that ended without removing it."""
+    folder = Folder(place)
+    name = ownership.NAME
+    if folder.is_remote:
+        name = f"_owner-{owner.token}.json"
+    else:
+        os.makedirs(place, exist_ok=True)
+    folder.write(name, owner_json(owner))
+    return name
+
+
+def elsewhere(**more):
+    """An owner on another machine."""
+    return dataclasses.replace(
+        this_process("mgraph generate", None, claims=False), host="far", boot="another", **more
+    )
+
+
+def gone():
+    """A process of this machine that has ended, as an owner."""
+    code = (
+        "from mgraph.io.owner import *; import sys;"
+        "sys.stdout.buffer.write(owner_json(this_process('mgraph generate', None, False)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    return parse_owner(done.stdout)
+
+
+def test_the_folder_is_owned_for_the_block_and_then_clean(place):
+    folder = Folder(place)
+    with owning(folder, "mgraph generate"):
+        (name,) = files_of_owners(place)
+        found = parse_owner(folder.read(name))
+        assert (found.pid, found.operation) == (os.getpid(), "mgraph generate")
+        folder.write("a", b"1")
+        assert visible(place) == ["a"]
+        assert "being written by mgraph generate (process" in writer_of(Folder(place))
+    assert Folder(place).names() == ["a"]
+    assert writer_of(Folder(place)) is None
+    check_unowned(Folder(place))
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+def test_a_block_that_fails_leaves_nothing(place, error):
+    folder = Folder(place)
+
+    def fail():
+        with owning(folder, "x"):
+            raise error
+
+    with pytest.raises(error):
+        fail()
+    assert not Folder(place).names()
+    if not folder.is_remote:
+        assert not os.path.exists(os.path.dirname(place))
+    assert folder.guard is None
+
+
+def test_a_second_is_refused_with_the_owner_s_name(place):
+    with owning(Folder(place), "mgraph generate"):
+        for _ in range(2):
+            with (
+                pytest.raises(UsageError, match=rf"mgraph generate \(process {os.getpid()} on \S+"),
+                owning(Folder(place), "mgraph sssp"),
+            ):
+                pass
+            with pytest.raises(UsageError, match=r"since 20\d\d-"):
+                check_unowned(Folder(place))
+        assert len(files_of_owners(place)) == 1
+    with owning(Folder(place), "mgraph sssp"):
+        pass
+
+
+def test_one_whose_process_is_gone_is_replaced_at_once(place):
+    leave(place, gone())
+    check_unowned(Folder(place))
+    with owning(Folder(place), "mgraph sssp"):
+        assert len(files_of_owners(place)) == 1
+    assert not files_of_owners(place)
+
+
+def test_a_number_that_another_process_has_by_now(place):
+    leave(place, dataclasses.replace(gone(), pid=os.getppid()))
+    with owning(Folder(place), "mgraph sssp"):
+        pass
+
+
+def test_what_this_process_left_is_replaced(place):
+    leave(place, this_process("mgraph generate", None, claims=False))
+    with owning(Folder(place), "mgraph sssp"):
+        pass
+
+
+def test_one_on_another_machine_lives_while_it_gives_signs_of_life(place, monkeypatch):
+    leave(place, elsewhere())
+    with pytest.raises(UsageError, match=r"on far, .* last sign of life \d+ s ago .* after 60 s"):
+        check_unowned(Folder(place))
+    with pytest.raises(UsageError, match="on far"), owning(Folder(place), "x"):
+        pass
+    monkeypatch.setattr(owners, "DEAD_SECONDS", -5)  # so long ago is the last one by now
+    with owning(Folder(place), "x"):
+        assert len(files_of_owners(place)) == 1
+
+
+def test_signs_of_life_keep_it(place, monkeypatch):
+    monkeypatch.setattr(ownership, "HEARTBEAT_SECONDS", 0.05)
+    folder = Folder(place)
+    with owning(folder, "x"):
+        (name,) = files_of_owners(place)
+        before = folder.stamp(name)[1]
+        wait_until(lambda: folder.stamp(name)[1] > before)
+    time.sleep(0.2)
+    assert not files_of_owners(place)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"token": 7}', b'{"token": "../x"}'])
+def test_a_spoilt_file_counts_as_one_elsewhere(place, content, monkeypatch):
+    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    name = leave(place, elsewhere())
+    folder = Folder(place)
+    folder.write(name, content)
+    with pytest.raises(UsageError, match="is being written by an operation"), owning(folder, "x"):
+        pass
+    monkeypatch.setattr(owners, "DEAD_SECONDS", -5)
+    with owning(folder, "x"):
+        pass
+    assert not files_of_owners(place)
+
+
+def test_a_later_attempt_of_the_same_run_goes_on(place):
+    leave(place, elsewhere(run="20260101-000000-aaaa", attempt=1))
+    for run in (None, ("20260101-000000-aaaa", 1), ("20260101-000000-bbbb", 2)):
+        with pytest.raises(UsageError, match="on far"):
+            check_unowned(Folder(place), run)
+        with pytest.raises(UsageError, match="on far"), owning(Folder(place), "x", run):
+            pass
+    run = ("20260101-000000-aaaa", 2)
+    check_unowned(Folder(place), run)
+    with owning(Folder(place), "x", run):
+        assert len(files_of_owners(place)) == 1
+
+
+def test_what_an_owner_s_tasks_write_appears_only_while_it_owns(place, monkeypatch):
+    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    folder = Folder(place)
+    with owning(folder, "x"):
+        task = pickle.loads(pickle.dumps(folder))
+        task.write("a", b"1")
+    with pytest.raises(StorageError, match="no longer written by this operation"):
+        task.write("a", b"2")
+    other = Folder(place)
+    with owning(other, "y"), pytest.raises(StorageError, match="another has taken the folder over"):
+        task.write("a", b"2")
+    assert Folder(place).read("a") == b"1"
+    assert Folder(place).names() == ["a"]
+
+
+def test_an_owner_that_was_replaced_removes_nothing_of_the_next(place, monkeypatch):
+    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    first = Folder(place)
+    with owning(first, "x"):
+        for name in files_of_owners(place):
+            first.remove(name)
+        second = owning(Folder(place), "y")
+        with second:
+            with pytest.raises(StorageError, match="no longer written"):
+                first.write("a", b"1")
+            assert len(files_of_owners(place)) == 1
+            OwnerGuard(next(iter(owners.held - {first.guard.token}))).check(Folder(place))
+
+
+def test_temporaries_of_killed_writers_go(place):
+    folder = Folder(place)
+    leave(place, gone())
+    folder.write("mine", b"")
+    stream = folder.filesystem.open_output_stream(folder.path(".part-00000.parquet.1.tmp"))
+    stream.close()
+    with owning(folder, "x"):
+        assert visible(place) == ["mine"]
+
+
+def contend(place, index, begin, results, seconds):
+    """Try to own a folder; tell whether that worked, and whether anyone else did meanwhile."""
+    begin.wait()
+    try:
+        with owning(Folder(place), f"contender {index}"):
+            results.put(("in", index))
+            time.sleep(seconds)
+            results.put(("out", index))
+    except UsageError as error:
+        results.put(("refused", str(error)))
+    except BaseException as error:
+        results.put(("failed", repr(error)))
+
+
+@pytest.mark.parametrize("dead", [False, True], ids=["new", "left by a dead one"])
+@pytest.mark.parametrize("round_", range(3))
+def test_of_many_at_once_one_owns_it(place, dead, round_):
+    if dead:
+        leave(place, gone())
+    context = multiprocessing.get_context("spawn")
+    begin, results, count = context.Event(), context.Queue(), 5
+    processes = [
+        context.Process(target=contend, args=(place, index, begin, results, 0.5))
+        for index in range(count)
+    ]
+    for process in processes:
+        process.start()
+    begin.set()
+    told = [results.get(timeout=120)]
+    while sum(what != "in" for what, _ in told) < count:
+        told.append(results.get(timeout=120))
+    for process in processes:
+        process.join()
+    inside = 0
+    for what, which in told:
+        assert what != "failed", which
+        inside += (what == "in") - (what == "out")
+        assert inside <= 1, told
+    assert any(what == "in" for what, _ in told)
+    assert all("is being written by contender" in why for what, why in told if what == "refused")
+    assert not files_of_owners(place)
+
+
+def test_threads_of_one_process_are_rivals_too(place):
+    entered, failed = [], []
+
+    def enter():
+        try:
+            with owning(Folder(place), "x"):
+                entered.append(1)
+                time.sleep(0.5)
+        except UsageError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=enter) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert entered
+    assert len(entered) + len(failed) == 4
+
+
+def test_readers_pass_over_an_owner(place):
+    graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
+    mgraph.write_graph(graph, place)
+    leave(place, elsewhere())
+    dataset = mgraph.open_dataset(place)
+    assert (dataset.m, dataset.to_arrow().count_rows(), dataset.others) == (2, 2, [])
+    Folder(place).remove("_manifest.json")
+    with pytest.raises(DatasetError, match=r"1 part of an unfinished dataset .* on far"):
+        mgraph.open_dataset(place)
+
+
+def test_write_graph_owns_its_folder(place):
+    graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
+    leave(place, elsewhere())
+    for overwrite in (False, True):
+        with pytest.raises(UsageError, match="on far"):
+            mgraph.write_graph(graph, place, overwrite=overwrite)
+    with owning(Folder(f"{place}2"), "x"), pytest.raises(UsageError, match="being written by x"):
+        mgraph.write_graph(graph, f"{place}2")
+
+
+def test_other_programs_pass_over_an_owner(tmp_path):
+    polars = pytest.importorskip("polars")
+    graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
+    mgraph.write_graph(graph, tmp_path / "g")
+    leave(str(tmp_path / "g"), elsewhere())
+    assert polars.read_parquet(tmp_path / "g" / "*.parquet").height == 2
+    import pyarrow.dataset
+
+    assert pyarrow.dataset.dataset(tmp_path / "g").count_rows() == 2
+
+
+def test_what_an_owner_tells_comes_back_and_nothing_else_does():
+    told = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
+    assert parse_owner(owner_json(told)) == told
+    more = json.loads(owner_json(told)) | {"surprise": 1}
+    assert parse_owner(json.dumps(more).encode()) == told
+    for name, value in {"pid": "7", "claims": 1, "host": None, "token": "x"}.items():
+        with pytest.raises(ValueError, match=f"{name} is of another type|no token"):
+            parse_owner(json.dumps(more | {name: value}).encode())
+    assert "\x1b" not in parse_owner(json.dumps(more | {"host": "a\x1b[2J"}).encode()).host
+
+
+def test_a_machine_that_cannot_tell_goes_by_signs_of_life():
+    unknown = Owner(token="0" * 32)
+    assert not unknown.is_dead(59, None)
+    assert unknown.is_dead(61, None)
+    assert not dataclasses.replace(unknown, pid=1).is_of_this_machine
