@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.host import available_cores
 from mgraph.distributed import (
     background_processes,
     certificates,
@@ -24,6 +25,7 @@ from mgraph.distributed import (
     joining,
     scheduler_address,
     settings,
+    worker_shares,
 )
 from mgraph.distributed.attempts import RUN_KEY
 from mgraph.distributed.background_processes import Background
@@ -95,6 +97,9 @@ def start(
         with where.locked():
             _refuse_second(where)
             plan = _plan(where, backend, workers, threads, dashboard)
+            if announce is not None and plan.backend == "cpu":  # before what may take long
+                for warning in worker_shares.warnings(plan.count, plan.threads):
+                    print(warning, file=announce, flush=True)
             return _start(where, plan, tls, host, port, announce)
     except OSError as error:
         if isinstance(error, StorageError):
@@ -196,7 +201,7 @@ def _end(record: Record) -> None:
 def _plan(
     where: Place, backend: str, workers: int | None, threads: int | None, dashboard: str
 ) -> Record:
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     count = workers or cores
     if backend == "gpu":
         if importlib.util.find_spec("dask_cuda") is None:
@@ -223,9 +228,12 @@ def _plan(
 
 def _worker_command(plan: Record, listening: list[str], where: Place) -> list[str]:
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", str(plan.count)]
+    memory = worker_shares.memory_by_threads(plan.count, plan.threads)
     if plan.backend == "gpu":
+        memory = worker_shares.memory_of_each(plan.count)
         command = [sys.executable, "-m", "dask", "cuda", "worker"]
     command += [*listening, "--scheduler-file", where.file, "--nthreads", str(plan.threads)]
+    command += ["--memory-limit", str(memory)]
     return [*command, "--dashboard-address", "127.0.0.1:0"]
 
 
