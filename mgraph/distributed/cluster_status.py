@@ -107,10 +107,9 @@ def _asked(where: Place, record: Record, known: Status) -> Status:
         return dataclasses.replace(known, state="broken", why=str(error))
     workers = list(found["workers"].values())
     missing = record.count - len(workers)
-    host, port = scheduler_address.host_and_port(record.dashboard)
-    if host in ("", "0.0.0.0", "::"):
-        host = scheduler_address.host_and_port(found["address"])[0]
-    host = f"[{host}]" if ":" in host else host
+    listening = scheduler_address.host_and_port(record.dashboard)[0] or "0.0.0.0"
+    at = scheduler_address.host_and_port(found["address"])[0]
+    host = scheduler_address.dashboard_host([listening], at)
     port = found["services"].get("dashboard")
     ends = None
     if found["address"].startswith("tls://") and (own := certificates.found_in(where.tls)):

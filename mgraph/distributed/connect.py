@@ -26,7 +26,7 @@ from mgraph.distributed import (
     worker_shares,
 )
 from mgraph.distributed.broadcast import on_workers
-from mgraph.distributed.dashboard import LazyDashboard
+from mgraph.distributed.dashboard import LazyDashboard, link_of
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
@@ -67,7 +67,7 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """The dashboard's address, or None where it does not run."""
-        return self.client.dashboard_link or None
+        return link_of(self.client)
 
     def __str__(self) -> str:
         """The line that is printed on connecting."""
