@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 import click
 
 from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
 CANCEL_SECONDS = 10.0  # beyond the grace
+MOST_TOLD = 5  # runs that cannot be read, each by name
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
@@ -72,9 +72,20 @@ def _one(runs: Any, run_id: str | None) -> Any:
     if run_id is not None:
         return runs.find(run_id)
     known = runs.all()
+    _tell_unreadable(runs)
     if not known:
         raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
     return known[-1]
+
+
+def _tell_unreadable(runs: Any) -> bool:
+    """Name the runs whose records cannot be read; whether there are any."""
+    problems = runs.unreadable()
+    for problem in problems[:MOST_TOLD]:
+        click.echo(f"mgraph: left out: {escaped(problem)}", err=True)
+    if len(problems) > MOST_TOLD:
+        click.echo(f"mgraph: and {len(problems) - MOST_TOLD:,} more", err=True)
+    return bool(problems)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -198,7 +209,7 @@ def _told(record: Any, quiet: bool) -> int:
         if not quiet:
             click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
         return 0
-    error = f": {record.error}" if record.error else ""
+    error = f": {escaped(record.error)}" if record.error else ""
     click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
     return _status_of(record)
 
@@ -228,8 +239,8 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     told = {
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
-        "script": shlex.join([record.script, *record.arguments]),
-        "submitted": f"{_local(record.submitted)} by {record.by}, in {record.cwd}",
+        "script": shell_command([record.script, *record.arguments]),
+        "submitted": f"{local_time(record.submitted)} by {record.by}, in {record.cwd}",
         "cluster": record.scheduler,
     }
     if record.began:
@@ -240,9 +251,9 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     if record.status is not None:
         told["status"] = str(record.status)
     for name, value in told.items():
-        click.echo(f"{name:10s} {value}")
+        click.echo(f"{name:10s} {escaped(value)}")
     for operation in _operations(events, done):
-        click.echo(f"{'':10s} {operation}")
+        click.echo(f"{'':10s} {escaped(operation)}")
     return _status_of(record) if wait else 0
 
 
@@ -321,7 +332,7 @@ def cancel(run_id: str, **where: Any) -> int:
             return 0
         record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
-    click.echo(f"run {record.id} {end}; what is finished is kept")
+    click.echo(f"run {record.id} {escaped(end)}; what is finished is kept")
     return 0
 
 
@@ -335,24 +346,21 @@ def cancel(run_id: str, **where: Any) -> int:
 @_where
 def list_runs(
     as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
-) -> None:
-    """Show the runs, newest last."""
+) -> int:
+    """Show the runs, newest last; the exit status is 1 where one cannot be read."""
     with _opened(**where) as runs:
         if remove_ended is not None:
             click.echo(f"{counted(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
+        status = int(_tell_unreadable(runs))
     records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))
-        return
+        return status
     if not records:
         click.echo(f"no {f'{state} ' if state else ''}runs in {runs.path}", err=True)
     for record in records if every else records[-20:]:
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
-        script = shlex.join([record.script, *record.arguments])
+        script = shell_command([record.script, *record.arguments])
         click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])
-
-
-def _local(time: str) -> str:
-    """A record's time as people here read it."""
-    return f"{datetime.datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}"
+    return status

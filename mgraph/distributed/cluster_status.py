@@ -5,6 +5,7 @@ import dataclasses
 import os
 from dataclasses import dataclass
 
+from mgraph.core.wording import local_time
 from mgraph.distributed import background_cluster, certificates, scheduler_address
 from mgraph.distributed.cluster_folder import Place, Record
 from mgraph.errors import ClusterError
@@ -46,7 +47,7 @@ class Status:
         head = f"{self.state}, {self.why}" if self.why else self.state
         told = {"cluster": f"{head}; {self.folder}"}
         if self.since:
-            told["since"] = self.since
+            told["since"] = local_time(self.since)
         if self.scheduler_pid:
             told["scheduler"] = f"process {self.scheduler_pid}" + (
                 f", {self.address}" if self.address else ""

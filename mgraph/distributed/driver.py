@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+from mgraph.core.wording import local_time
 from mgraph.distributed import attempts, broadcast
 from mgraph.distributed.run_script import DRIVER
 from mgraph.distributed.tasks import TOPIC, running
@@ -158,7 +159,10 @@ class _Attempt:
         self.tell("running", None)
         with open(self.folder.path / run_folder.OUTPUT, "ab", buffering=0) as output:
             if self.record.attempt > 1:
-                line = f"--- attempt {self.record.attempt}, {now()}: begun again, and resumed ---\n"
+                moment = local_time(now())
+                line = (
+                    f"--- attempt {self.record.attempt}, {moment}: begun again, and resumed ---\n"
+                )
                 output.write(line.encode())
             process = self._start(output)
             try:

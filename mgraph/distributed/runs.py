@@ -111,6 +111,10 @@ class Runs:
         """Every run, oldest first, each as lost that has not ended and that nobody works on."""
         return [self._judged(run) for run in self._known("")]
 
+    def unreadable(self) -> list[str]:
+        """What is wrong with each run here whose record cannot be read, a sentence each."""
+        return run_folder.unreadable(self.path)
+
     def find(self, run_id: str) -> Run:
         """The run whose ID begins or ends so.
 
