@@ -97,7 +97,7 @@ def _tell_unreadable(runs: Any) -> bool:
     "companions",
     multiple=True,
     metavar="FILE",
-    help="Ship this, too; modules for its tasks.",
+    help="Ship this file or folder, too: a module or package that it and its tasks import.",
 )
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")
 @_where
@@ -124,11 +124,12 @@ def submit(
     """
     from mgraph.distributed import configuration, connect
     from mgraph.distributed.runs import Runs
-    from mgraph.distributed.shipping import shipped
+    from mgraph.distributed.shipping import left_behind, shipped
 
     files, environment = shipped(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
     grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
+    order = files, arguments, grace, environment, left_behind(script, files)
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
         if not wait:
@@ -136,12 +137,12 @@ def submit(
                 "--detach needs a cluster that stays, and one started here would end with this "
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
-        return _submit_here(path, (files, arguments, grace, environment), quiet)
+        return _submit_here(path, order, quiet)
     with connect.client_of(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
-        run, future = there.submit(files, arguments, grace, environment)
+        run, future = there.submit(*order)
         name = run.record.id
         if not wait:
             click.echo(name)
@@ -170,11 +171,13 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
+    from mgraph.distributed.broadcast import print_nothing
     from mgraph.distributed.runs import Runs
 
     with open_cluster(
         scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
     ) as cluster:
+        print_nothing(cluster.client)
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)
         try:
@@ -294,7 +297,11 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
 @click.option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="The last lines alone.")
 @_where
 def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> int:
-    """Show what a run has printed. By default the newest."""
+    """Show what a run has printed. By default the newest.
+
+    Lines that its tasks print, or log to the standard error, begin with their worker's name; of a
+    worker that prints very much, the rest is in its own output, as the cluster's cluster.log.
+    """
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         start = 0

@@ -25,7 +25,7 @@ from mgraph.distributed import (
     settings,
     worker_shares,
 )
-from mgraph.distributed.broadcast import on_workers
+from mgraph.distributed.broadcast import on_workers, print_nothing
 from mgraph.distributed.dashboard import LazyDashboard, link_of
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
@@ -179,8 +179,8 @@ def connect(
         from mgraph.distributed.counters import WorkerFigures
 
         client.register_plugin(WorkerFigures())
-        for module in attempts.modules():
-            client.upload_file(module)
+        if attempts.current_run():  # whose tasks' output comes with the workers' names
+            print_nothing(client)
         _warn(announce, monitor.add_to(client))
         cluster = Cluster(client, kind, backend, found)
         if announce is not None:
@@ -225,6 +225,7 @@ def client_of(
     with joining.joined(
         address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
     ) as client:
+        print_nothing(client)
         _warn(announce, scheduler_address.warning_of_scheduler(client.scheduler.address))
         if workers_needed:
             _check_workers(client)

@@ -167,7 +167,9 @@ class RunFolder:
             try:
                 self.path.chmod(0o700)
                 for name, content in files.items():
-                    (self.path / FILES / name).write_bytes(content)
+                    file = self.path / FILES / name
+                    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    file.write_bytes(content)
                 self._write(record)
             except OSError:
                 shutil.rmtree(self.path, ignore_errors=True)
