@@ -96,7 +96,7 @@ def _tell_unreadable(runs: Any) -> bool:
     "--with",
     "companions",
     multiple=True,
-    metavar="FILE",
+    metavar="PATH",
     help="Ship this file or folder, too: a module or package that it and its tasks import.",
 )
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")

@@ -36,6 +36,7 @@ HOST = "127.0.0.1"
 MOST = 1024  # workers, and threads of each
 START_SECONDS = {"cpu": 60, "gpu": 120}
 WORKERS_END_SECONDS, SCHEDULER_ENDS_SECONDS = 15.0, 5.0
+UNUSED_END_SECONDS = 1.0  # of what has only begun to start, and has nothing to lose
 ANSWER_SECONDS = 3.0
 PRELOAD = "mgraph.distributed.scheduler_preload"
 
@@ -151,7 +152,7 @@ def _start(
         _wait(record, deadline, "the workers", lambda: _count(address, security) >= plan.count)
         where.write(dataclasses.replace(record, state="running"))
     except BaseException as error:
-        _end(record)
+        _end(record, UNUSED_END_SECONDS)
         log = where.tail()
         where.forget()
         if isinstance(error, ClusterError):
@@ -182,8 +183,8 @@ def stop(folder: str | os.PathLike[str] | None = None) -> list[str]:
     return runs
 
 
-def _end(record: Record) -> None:
-    """Nothing of the cluster runs when this returns."""
+def _end(record: Record, most: float = WORKERS_END_SECONDS) -> None:
+    """Nothing of the cluster runs when this returns. most: seconds before processes are killed."""
     everyone = {process: process.family() for process in record.processes()}
     for process, seconds in (
         (record.workers, WORKERS_END_SECONDS),
@@ -191,7 +192,7 @@ def _end(record: Record) -> None:
     ):
         if process in everyone:
             leaders = [one for one in everyone[process] if one.pid == process.pid]
-            background_processes.end(leaders, seconds)
+            background_processes.end(leaders, min(seconds, most))
     left = {one for family in everyone.values() for one in family}
     for process in everyone:
         left |= set(process.family())
