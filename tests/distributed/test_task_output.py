@@ -17,7 +17,7 @@ from mgraph.distributed.shipping import shipped
 PRINTING = """
 import logging, sys, time, warnings
 import mgraph
-from distributed import Client, get_client, get_worker, print as print_everywhere
+from distributed import print as print_everywhere, worker_client
 
 WHO = sys.argv[1]
 
@@ -30,7 +30,8 @@ def task(number):
     return number
 
 def outer(number):
-    return get_client().submit(task, number + 100, pure=False).result()
+    with worker_client() as inner:  # which leaves its thread to others
+        return inner.submit(task, number + 100, pure=False).result()
 
 async def coroutine(number):
     print(WHO, "awaited", number)
