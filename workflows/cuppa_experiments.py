@@ -17,7 +17,6 @@ of degree distributions a line a graph. Figure 16 comes first, since its cluster
 """
 
 import argparse
-import os
 import statistics
 import sys
 from collections.abc import Callable, Iterable
@@ -29,6 +28,7 @@ import pandas as pd
 import mgraph
 from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
+from mgraph.core.host import available_cores
 from mgraph.io.figure import check_figure
 from mgraph.io.markdown import TableReport
 
@@ -175,7 +175,7 @@ class Experiments:
         table = self.times(self.model(self.edges // 4, 4, method=m) for m in OF_ALL)
         where = {m: "one core" if m in SEQUENTIAL else "gpu" for m in OF_ALL}
         if self.backend == "cpu":
-            cores = len(os.sched_getaffinity(0))
+            cores = available_cores()
             where |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
         dots = {f"{m} ({where[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
         title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5, endpoints in memory"

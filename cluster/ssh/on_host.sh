@@ -59,6 +59,10 @@ for name, value in environment().items():
   eval "$settings"
 }
 
+cores() { # PYTHON: those that this host's or container's limits leave
+  "$1" -c 'from mgraph.core.host import available_cores; print(available_cores())'
+}
+
 case $verb in
 receive) # a tar archive with ca.pem, cert.pem, key.pem on standard input
   umask 077
@@ -86,11 +90,11 @@ worker) # PYTHON WORKERS SCHEDULER: prints how many workers were started
   there=(--host "$(address)" --dashboard-address 127.0.0.1:0)
   if [ "$workers" = auto ] && command -v nvidia-smi >/dev/null && "$python" -c 'import dask_cuda' 2>/dev/null; then
     workers=$(nvidia-smi --list-gpus | wc -l)
-    threads=$(($(nproc) / workers))
+    threads=$(($(cores "$python") / workers))
     begin worker "$python" -m dask cuda worker "$scheduler" "${there[@]}" \
       --nthreads $((threads ? threads : 1)) --death-timeout 60
   else
-    [ "$workers" = auto ] && workers=$(nproc)
+    [ "$workers" = auto ] && workers=$(cores "$python")
     begin worker "$python" -m dask worker "$scheduler" "${there[@]}" \
       --nworkers "$workers" --nthreads 1 --death-timeout 60
   fi

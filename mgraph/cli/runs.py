@@ -3,7 +3,6 @@
 import contextlib
 import datetime
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,11 +10,12 @@ from typing import Any
 import click
 
 from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
 CANCEL_SECONDS = 10.0  # beyond the grace
+MOST_TOLD = 5  # runs that cannot be read, each by name
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
@@ -72,9 +72,20 @@ def _one(runs: Any, run_id: str | None) -> Any:
     if run_id is not None:
         return runs.find(run_id)
     known = runs.all()
+    _tell_unreadable(runs)
     if not known:
         raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
     return known[-1]
+
+
+def _tell_unreadable(runs: Any) -> bool:
+    """Name the runs whose records cannot be read; whether there are any."""
+    problems = runs.unreadable()
+    for problem in problems[:MOST_TOLD]:
+        click.echo(f"mgraph: left out: {escaped(problem)}", err=True)
+    if len(problems) > MOST_TOLD:
+        click.echo(f"mgraph: and {len(problems) - MOST_TOLD:,} more", err=True)
+    return bool(problems)
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -85,8 +96,8 @@ def _one(runs: Any, run_id: str | None) -> Any:
     "--with",
     "companions",
     multiple=True,
-    metavar="FILE",
-    help="Ship this, too; modules for its tasks.",
+    metavar="PATH",
+    help="Ship this file or folder, too: a module or package that it and its tasks import.",
 )
 @click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")
 @_where
@@ -113,11 +124,12 @@ def submit(
     """
     from mgraph.distributed import configuration, connect
     from mgraph.distributed.runs import Runs
-    from mgraph.distributed.shipping import shipped
+    from mgraph.distributed.shipping import left_behind, shipped
 
     files, environment = shipped(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
     grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
+    order = files, arguments, grace, environment, left_behind(script, files)
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
         if not wait:
@@ -125,12 +137,12 @@ def submit(
                 "--detach needs a cluster that stays, and one started here would end with this "
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
-        return _submit_here(path, (files, arguments, grace, environment), quiet)
+        return _submit_here(path, order, quiet)
     with connect.client_of(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
-        run, future = there.submit(files, arguments, grace, environment)
+        run, future = there.submit(*order)
         name = run.record.id
         if not wait:
             click.echo(name)
@@ -159,11 +171,13 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
+    from mgraph.distributed.broadcast import print_nothing
     from mgraph.distributed.runs import Runs
 
     with open_cluster(
         scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
     ) as cluster:
+        print_nothing(cluster.client)
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)
         try:
@@ -198,7 +212,7 @@ def _told(record: Any, quiet: bool) -> int:
         if not quiet:
             click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
         return 0
-    error = f": {record.error}" if record.error else ""
+    error = f": {escaped(record.error)}" if record.error else ""
     click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
     return _status_of(record)
 
@@ -228,8 +242,8 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     told = {
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
-        "script": shlex.join([record.script, *record.arguments]),
-        "submitted": f"{_local(record.submitted)} by {record.by}, in {record.cwd}",
+        "script": shell_command([record.script, *record.arguments]),
+        "submitted": f"{local_time(record.submitted)} by {record.by}, in {record.cwd}",
         "cluster": record.scheduler,
     }
     if record.began:
@@ -240,9 +254,9 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     if record.status is not None:
         told["status"] = str(record.status)
     for name, value in told.items():
-        click.echo(f"{name:10s} {value}")
+        click.echo(f"{name:10s} {escaped(value)}")
     for operation in _operations(events, done):
-        click.echo(f"{'':10s} {operation}")
+        click.echo(f"{'':10s} {escaped(operation)}")
     return _status_of(record) if wait else 0
 
 
@@ -283,7 +297,11 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
 @click.option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="The last lines alone.")
 @_where
 def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> int:
-    """Show what a run has printed. By default the newest."""
+    """Show what a run has printed. By default the newest.
+
+    Lines that its tasks print, or log to the standard error, begin with their worker's name; of a
+    worker that prints very much, the rest is in its own output, as the cluster's cluster.log.
+    """
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         start = 0
@@ -321,7 +339,7 @@ def cancel(run_id: str, **where: Any) -> int:
             return 0
         record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
-    click.echo(f"run {record.id} {end}; what is finished is kept")
+    click.echo(f"run {record.id} {escaped(end)}; what is finished is kept")
     return 0
 
 
@@ -335,26 +353,21 @@ def cancel(run_id: str, **where: Any) -> int:
 @_where
 def list_runs(
     as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
-) -> None:
-    """Show the runs, newest last."""
+) -> int:
+    """Show the runs, newest last; the exit status is 1 where one cannot be read."""
     with _opened(**where) as runs:
         if remove_ended is not None:
             click.echo(f"{counted(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
-        for sentence in runs.unreadable():
-            click.echo(f"mgraph: not shown: {sentence}", err=True)
+        status = int(_tell_unreadable(runs))
     records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))
-        return
+        return status
     if not records:
         click.echo(f"no {f'{state} ' if state else ''}runs in {runs.path}", err=True)
     for record in records if every else records[-20:]:
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
-        script = shlex.join([record.script, *record.arguments])
+        script = shell_command([record.script, *record.arguments])
         click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])
-
-
-def _local(time: str) -> str:
-    """A record's time as people here read it."""
-    return f"{datetime.datetime.fromisoformat(time).astimezone():%Y-%m-%d %H:%M:%S}"
+    return status

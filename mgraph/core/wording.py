@@ -1,4 +1,10 @@
-"""How messages say how many there are."""
+"""How messages say how many there are, when it was, and what others have named."""
+
+import datetime
+import shlex
+from collections.abc import Iterable
+
+_ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e"}
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
@@ -9,3 +15,41 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 def counted_parts(parts: int, kept: int) -> str:
     """The parts of a dataset, of which a resumed run has kept some: "8 parts, 3 of them kept"."""
     return counted(parts, "part") + (f", {kept:,} of them kept" if kept else "")
+
+
+def local_time(time: str) -> str:
+    """A time of a record, ISO 8601 with its zone, as commands show it: 2026-01-31 23:59:59+09:00.
+
+    What is no such time is shown escaped, as it is.
+    """
+    try:
+        moment = datetime.datetime.fromisoformat(time).astimezone()
+    except (ValueError, OverflowError, OSError):
+        return escaped(time)
+    return moment.isoformat(sep=" ", timespec="seconds")
+
+
+def escaped(text: str) -> str:
+    """The text in one line, without what would move a cursor or hide: ``\\n`` for a new line."""
+    return "".join(one if one.isprintable() else _escape(one) for one in text)
+
+
+def shell_command(words: Iterable[str]) -> str:
+    """A command line as a shell would take it, in one line of printable characters."""
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    inside = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{escaped(inside)}'"
+
+
+def _escape(character: str) -> str:
+    """As Bash writes it between $' and '."""
+    number = ord(character)
+    if 0xDC80 <= number <= 0xDCFF:  # how Python keeps a byte that is no UTF-8
+        return f"\\x{number - 0xDC00:02x}"
+    short = f"\\x{number:02x}" if number < 0x80 else f"\\u{number:04x}"
+    return _ESCAPES.get(character, short if number < 1 << 16 else f"\\U{number:08x}")

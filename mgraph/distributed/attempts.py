@@ -15,10 +15,11 @@ from typing import Any
 from mgraph.errors import MgraphError
 from mgraph.io import ownership, untrusted
 from mgraph.io.folder import Folder
-from mgraph.io.run_folder import FILES, RunFolder
+from mgraph.io.run_folder import RunFolder
 
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
 BEGUN = "begun.json"
+RUN_ANNOTATION = "mgraph_run"  # of each task of a run
 RUN_KEY = "mgraph-run-"  # what the keys of drivers' tasks begin with, before the run's ID
 
 
@@ -39,21 +40,18 @@ def _attempt() -> int:
     return int(os.environ.get(ATTEMPT, "1"))
 
 
+def annotation() -> dict[str, str]:
+    """What the tasks of this process's run are annotated with: which run it is; else nothing."""
+    run = current_run()
+    return {RUN_ANNOTATION: run} if run else {}
+
+
 def tell(event: str, **more: Any) -> None:
     """Append to the events of this process's run, if it is one; what cannot be told is not."""
     folder = _folder()
     if folder is not None:
         with contextlib.suppress(MgraphError):
             folder.tell(event, **more)
-
-
-def modules() -> list[str]:
-    """The modules that were shipped with this process's script, for its own tasks to import."""
-    folder = _folder()
-    if folder is None:
-        return []
-    script = folder.record().script
-    return sorted(str(file) for file in (folder.path / FILES).glob("*.py") if file.name != script)
 
 
 class Intent:

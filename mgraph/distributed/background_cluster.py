@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.host import available_cores
 from mgraph.distributed import (
     background_processes,
     certificates,
@@ -24,6 +25,7 @@ from mgraph.distributed import (
     joining,
     scheduler_address,
     settings,
+    worker_shares,
 )
 from mgraph.distributed.attempts import RUN_KEY
 from mgraph.distributed.background_processes import Background
@@ -34,6 +36,7 @@ HOST = "127.0.0.1"
 MOST = 1024  # workers, and threads of each
 START_SECONDS = {"cpu": 60, "gpu": 120}
 WORKERS_END_SECONDS, SCHEDULER_ENDS_SECONDS = 15.0, 5.0
+UNUSED_END_SECONDS = 1.0  # of what has only begun to start, and has nothing to lose
 ANSWER_SECONDS = 3.0
 PRELOAD = "mgraph.distributed.scheduler_preload"
 
@@ -95,6 +98,9 @@ def start(
         with where.locked():
             _refuse_second(where)
             plan = _plan(where, backend, workers, threads, dashboard)
+            if announce is not None and plan.backend == "cpu":  # before what may take long
+                for warning in worker_shares.warnings(plan.count, plan.threads):
+                    print(warning, file=announce, flush=True)
             return _start(where, plan, tls, host, port, announce)
     except OSError as error:
         if isinstance(error, StorageError):
@@ -146,7 +152,7 @@ def _start(
         _wait(record, deadline, "the workers", lambda: _count(address, security) >= plan.count)
         where.write(dataclasses.replace(record, state="running"))
     except BaseException as error:
-        _end(record)
+        _end(record, UNUSED_END_SECONDS)
         log = where.tail()
         where.forget()
         if isinstance(error, ClusterError):
@@ -177,8 +183,8 @@ def stop(folder: str | os.PathLike[str] | None = None) -> list[str]:
     return runs
 
 
-def _end(record: Record) -> None:
-    """Nothing of the cluster runs when this returns."""
+def _end(record: Record, most: float = WORKERS_END_SECONDS) -> None:
+    """Nothing of the cluster runs when this returns. most: seconds before processes are killed."""
     everyone = {process: process.family() for process in record.processes()}
     for process, seconds in (
         (record.workers, WORKERS_END_SECONDS),
@@ -186,7 +192,7 @@ def _end(record: Record) -> None:
     ):
         if process in everyone:
             leaders = [one for one in everyone[process] if one.pid == process.pid]
-            background_processes.end(leaders, seconds)
+            background_processes.end(leaders, min(seconds, most))
     left = {one for family in everyone.values() for one in family}
     for process in everyone:
         left |= set(process.family())
@@ -196,7 +202,7 @@ def _end(record: Record) -> None:
 def _plan(
     where: Place, backend: str, workers: int | None, threads: int | None, dashboard: str
 ) -> Record:
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     count = workers or cores
     if backend == "gpu":
         if importlib.util.find_spec("dask_cuda") is None:
@@ -223,9 +229,12 @@ def _plan(
 
 def _worker_command(plan: Record, listening: list[str], where: Place) -> list[str]:
     command = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", str(plan.count)]
+    memory = worker_shares.memory_by_threads(plan.count, plan.threads)
     if plan.backend == "gpu":
+        memory = worker_shares.memory_of_each(plan.count)
         command = [sys.executable, "-m", "dask", "cuda", "worker"]
     command += [*listening, "--scheduler-file", where.file, "--nthreads", str(plan.threads)]
+    command += ["--memory-limit", str(memory)]
     return [*command, "--dashboard-address", "127.0.0.1:0"]
 
 

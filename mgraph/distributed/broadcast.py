@@ -1,6 +1,7 @@
 """Ask every worker, or the scheduler, something small, and wait for none that is stuck."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -34,6 +35,13 @@ def on_workers(
     answers = client.sync(ask_all, addresses)
     told = zip(addresses, answers, strict=True)
     return {address: answer for address, answer in told if not _is_silence(answer)}
+
+
+def print_nothing(client: Any) -> None:
+    """Have a client not print what tasks, anybody's, give to ``distributed.print`` and ``warn``."""
+    for topic in ("print", "warn"):
+        with contextlib.suppress(ValueError):  # it does not do so
+            client.unsubscribe_topic(topic)
 
 
 def _is_silence(answer: Any) -> bool:

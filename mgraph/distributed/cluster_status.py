@@ -5,6 +5,7 @@ import dataclasses
 import os
 from dataclasses import dataclass
 
+from mgraph.core.wording import local_time
 from mgraph.distributed import background_cluster, certificates, scheduler_address
 from mgraph.distributed.cluster_folder import Place, Record
 from mgraph.errors import ClusterError
@@ -46,7 +47,7 @@ class Status:
         head = f"{self.state}, {self.why}" if self.why else self.state
         told = {"cluster": f"{head}; {self.folder}"}
         if self.since:
-            told["since"] = self.since
+            told["since"] = local_time(self.since)
         if self.scheduler_pid:
             told["scheduler"] = f"process {self.scheduler_pid}" + (
                 f", {self.address}" if self.address else ""
@@ -107,10 +108,9 @@ def _asked(where: Place, record: Record, known: Status) -> Status:
         return dataclasses.replace(known, state="broken", why=str(error))
     workers = list(found["workers"].values())
     missing = record.count - len(workers)
-    host, port = scheduler_address.host_and_port(record.dashboard)
-    if host in ("", "0.0.0.0", "::"):
-        host = scheduler_address.host_and_port(found["address"])[0]
-    host = f"[{host}]" if ":" in host else host
+    listening = scheduler_address.host_and_port(record.dashboard)[0] or "0.0.0.0"
+    at = scheduler_address.host_and_port(found["address"])[0]
+    host = scheduler_address.dashboard_host([listening], at)
     port = found["services"].get("dashboard")
     ends = None
     if found["address"].startswith("tls://") and (own := certificates.found_in(where.tls)):

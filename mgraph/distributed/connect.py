@@ -14,11 +14,19 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import interrupted_later
 from mgraph.core.wording import counted
-from mgraph.distributed import attempts, configuration, joining, scheduler_address, settings
-from mgraph.distributed.broadcast import on_workers
-from mgraph.distributed.dashboard import LazyDashboard
+from mgraph.distributed import (
+    attempts,
+    configuration,
+    joining,
+    scheduler_address,
+    settings,
+    worker_shares,
+)
+from mgraph.distributed.broadcast import on_workers, print_nothing
+from mgraph.distributed.dashboard import LazyDashboard, link_of
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
 
@@ -59,7 +67,7 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """The dashboard's address, or None where it does not run."""
-        return self.client.dashboard_link or None
+        return link_of(self.client)
 
     def __str__(self) -> str:
         """The line that is printed on connecting."""
@@ -70,18 +78,15 @@ class Cluster:
 
 def survey(dask_worker: Any) -> Survey:
     """Runs on each worker: see ``Survey``."""
-    import psutil
-
     gpus = backends.gpu_count()
     device_bytes = 0
     if gpus:
         from mgraph.cuda.memory import free_bytes
 
         device_bytes = free_bytes()
-    limit = dask_worker.memory_manager.memory_limit or psutil.virtual_memory().total
     return Survey(
         threads=dask_worker.state.nthreads,
-        host_bytes=min(int(limit), psutil.virtual_memory().available),
+        host_bytes=available_memory(dask_worker.memory_manager.memory_limit),
         device_bytes=device_bytes,
         gpus=gpus,
         version=mgraph.__version__,
@@ -153,6 +158,10 @@ def connect(
         else:
             backend = backends.resolve(backend)
             _warn(announce, scheduler_address.warning_of_dashboard(dashboard))
+            if backend == "cpu" and announce is not None:
+                count = workers or (1 if threaded else available_cores())
+                for warning in worker_shares.warnings(count):
+                    _warn(announce, warning)
             with interrupted_later():
                 if backend == "gpu":
                     client, kind = _local_gpu(stack, workers, dashboard)
@@ -170,8 +179,8 @@ def connect(
         from mgraph.distributed.counters import WorkerFigures
 
         client.register_plugin(WorkerFigures())
-        for module in attempts.modules():
-            client.upload_file(module)
+        if attempts.current_run():  # whose tasks' output comes with the workers' names
+            print_nothing(client)
         _warn(announce, monitor.add_to(client))
         cluster = Cluster(client, kind, backend, found)
         if announce is not None:
@@ -216,6 +225,7 @@ def client_of(
     with joining.joined(
         address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
     ) as client:
+        print_nothing(client)
         _warn(announce, scheduler_address.warning_of_scheduler(client.scheduler.address))
         if workers_needed:
             _check_workers(client)
@@ -241,11 +251,11 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
             "use --backend cpu"
         ) from error
     count = workers or backends.gpu_count()
-    threads = max(1, len(os.sched_getaffinity(0)) // count)
+    threads = max(1, available_cores() // count)
     name = "GPUs of this machine"
-    started = _start(
-        stack, LocalCUDACluster, name, dashboard, n_workers=count, threads_per_worker=threads
-    )
+    shares = {"n_workers": count, "threads_per_worker": threads}
+    shares["memory_limit"] = worker_shares.memory_of_each(count)
+    started = _start(stack, LocalCUDACluster, name, dashboard, **shares)
     started[0].run(ignore_interrupts)
     return started
 
@@ -261,7 +271,7 @@ def _local_cpu(
     # Dask would import pandas and others here, to have its own fork server preload them.
     if hasattr(distributed.utils, "_forkserver_preload_set"):
         distributed.utils._forkserver_preload_set = True
-    cores = len(os.sched_getaffinity(0))
+    cores = available_cores()
     count = workers or (1 if threaded else cores)
     stack.enter_context(
         dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
@@ -273,6 +283,7 @@ def _local_cpu(
         dashboard,
         n_workers=count,
         threads_per_worker=-(-cores // count) if threaded else 1,
+        memory_limit=worker_shares.memory_of_each(count),
         env=dict(os.environ),  # the fork server has that of its own start
     )
 

@@ -24,6 +24,7 @@ from mgraph.distributed import (
 )
 from mgraph.distributed.doctor_check import FAIL, OK, WARN, Check, by_value, everyone
 from mgraph.distributed.doctor_probe import Probe
+from mgraph.distributed.worker_shares import WORKER_BYTES
 from mgraph.errors import ClusterError, MgraphError
 
 ANSWER_SECONDS = 5.0  # to be asked for versions takes a worker milliseconds
@@ -71,8 +72,10 @@ def this_machine(here: dict[str, Any]) -> Iterator[Check]:
         state = OK if found and found[:1].isdigit() else FAIL
         todo = "" if state == OK else "pip install mgraph brings all it needs"
         yield Check(name, state, found or "not installed", todo)
-    yield Check("cores", OK, f"{here['cores']}")
-    yield _low("memory", {"here": here["memory"]}, LOW_MEMORY, 0, "use fewer --workers")
+    yield Check("cores", OK, f"{here['cores']}, {here['cores_reason']}")
+    low = max(LOW_MEMORY, here["cores"] * WORKER_BYTES)
+    reason = {"here": here["memory_reason"]}
+    yield _low("memory", {"here": here["memory"]}, low, 0, "use fewer --workers", reason)
     folder = tempfile.gettempdir()
     free = {"here": examination.free_disk(folder)}
     yield _low("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
@@ -133,7 +136,8 @@ def of_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[C
         yield from _packages(here, master, answers)
         yield _clocks(answers, began, ended)
         yield _low("memory", _of(found, lambda answer: answer["memory"]), LOW_MEMORY, 0,
-                   "use fewer workers a machine")  # fmt: skip
+                   "use fewer workers a machine",
+                   _of(found, lambda answer: answer["memory_reason"]))  # fmt: skip
         yield _low("disk", _of(found, lambda answer: answer["disk"]), LOW_DISK, NO_DISK,
                    "free some space there, or give workers another --local-directory")  # fmt: skip
         if probe:
@@ -262,8 +266,15 @@ def _clocks(answers: Mapping[str, Any], began: float, ended: float) -> Check:
     return Check("clocks", OK, f"within {CLOCK_SECONDS:g} s, as far as can be told")
 
 
-def _low(name: str, free: Mapping[str, int | None], low: int, none: int, todo: str) -> Check:
-    """The least that is free anywhere."""
+def _low(
+    name: str,
+    free: Mapping[str, int | None],
+    low: int,
+    none: int,
+    todo: str,
+    reasons: Mapping[str, str] | None = None,
+) -> Check:
+    """The least that is free anywhere. reasons: why it is as much, by place."""
     known = {one: count for one, count in free.items() if count is not None}
     if not known:
         return Check(name, WARN, "not known")
@@ -271,6 +282,8 @@ def _low(name: str, free: Mapping[str, int | None], low: int, none: int, todo: s
     told = f"{least / 2**30:.1f} GiB free"
     if "here" not in known:
         told = f"{least / 2**30:.1f} to {most / 2**30:.1f} GiB free on each worker"
+    if reason := (reasons or {}).get(min(known, key=lambda one: known[one])):
+        told += f" {reason}" if "here" in known else f", the least {reason}"
     short = [one for one, count in known.items() if count < low]
     if not short:
         return Check(name, OK, told)

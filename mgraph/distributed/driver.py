@@ -15,12 +15,14 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from mgraph.core.wording import local_time
 from mgraph.distributed import attempts, broadcast
-from mgraph.distributed.run_script import DRIVER
+from mgraph.distributed.run_script import BEHIND, DRIVER
 from mgraph.distributed.tasks import TOPIC, running
 from mgraph.errors import ConnectionLostError, MgraphError, StorageError
 from mgraph.io import run_folder
@@ -39,7 +41,8 @@ class Order:
     """What a submitted workflow is, as it travels to its driver.
 
     runs: the folder of runs. files: the script and its companions by name. grace: seconds for the
-    script to end by itself when it is cancelled. environment: variables for the script.
+    script to end by itself when it is cancelled. environment: variables for the script. behind:
+    what lies beside the script and was not shipped, as ``shipping.hint`` takes it.
     """
 
     runs: str
@@ -47,6 +50,7 @@ class Order:
     files: dict[str, bytes]
     grace: float
     environment: dict[str, str]
+    behind: dict[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> RunFolder:
@@ -70,6 +74,9 @@ def drive(order: Order) -> str:
             folder.create(order.record, order.files)
         if folder.record().attempt < earlier:  # so was the last attempt
             folder.write(attempts.BEGUN, begun)
+        if order.behind:
+            with contextlib.suppress(StorageError):
+                folder.write(BEHIND, order.behind)
         again = True
         while again:
             record = folder.begin_attempt(earlier, host=socket.gethostname(), pid=os.getpid())
@@ -156,15 +163,45 @@ class _Attempt:
         if self.folder.cancelling:
             return None
         self.tell("running", None)
-        with open(self.folder.path / run_folder.OUTPUT, "ab", buffering=0) as output:
+        from mgraph.distributed.task_output import Receiver
+
+        with (
+            open(self.folder.path / run_folder.OUTPUT, "a+b", buffering=0) as output,
+            self._companions(output),
+            Receiver(self.client, self.record.id, output, self.record.attempt > 1) as received,
+        ):
             if self.record.attempt > 1:
-                line = f"--- attempt {self.record.attempt}, {now()}: begun again, and resumed ---\n"
+                moment = local_time(now())
+                line = (
+                    f"--- attempt {self.record.attempt}, {moment}: begun again, and resumed ---\n"
+                )
                 output.write(line.encode())
             process = self._start(output)
             try:
-                return self._watch(process)
+                return self._watch(process, received)
             finally:
                 _kill(process)
+
+    @contextlib.contextmanager
+    def _companions(self, output: IO[bytes]) -> Iterator[None]:
+        """What was shipped with the script is where its tasks can import it, in this block."""
+        from mgraph.distributed import companions
+
+        script = self.record.script
+        files = {name: code for name, code in self.order.files.items() if name != script}
+        if not files:
+            yield
+            return
+        try:
+            companions.install(self.client, self.record.id, files)
+        except Exception as error:  # of a worker that hangs, or whose disk is full
+            told = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            line = f"mgraph: not every worker has what was shipped with the script ({told})\n"
+            output.write(line.encode(errors="replace"))
+        try:
+            yield
+        finally:
+            companions.remove(self.client, self.record.id)
 
     def _start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         record = self.record
@@ -205,10 +242,11 @@ class _Attempt:
             }
         )
 
-    def _watch(self, process: subprocess.Popen[bytes]) -> int | None:
+    def _watch(self, process: subprocess.Popen[bytes], received: Any) -> int | None:
         """The process's exit status; None where it was ended since it is wanted no more."""
         told = interrupted = 0.0
         while (status := process.poll()) is None:
+            received.write()
             self.memory.keep(self.record.attempt, attempts.begun_in(self.folder))
             if time.monotonic() - told > ALIVE_SECONDS:
                 told = time.monotonic()

@@ -40,9 +40,9 @@ def examined(
     found = {
         "python": ".".join(map(str, sys.version_info[:3])),
         "packages": {name: version_of(name) for name in PACKAGES},
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0,
+        **cores(),
+        **memory(worker),
         "gpus": gpus(),
-        "memory": memory(worker),
     }
     if worker is not None:
         found["disk"] = free_disk(worker.local_directory)
@@ -87,12 +87,32 @@ def gpus() -> list[str]:
     return names
 
 
-def memory(worker: Any) -> int | None:
-    """Bytes that a worker, or this process, may still take."""
+def cores() -> dict[str, Any]:
+    """The cores that this process may use, and why so many."""
+    try:
+        found = importlib.import_module("mgraph.core.host").measure_cores()
+        return {"cores": int(found.amount), "cores_reason": str(found.reason)}
+    except Exception:  # there is no mgraph, or another
+        known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+        return {"cores": known, "cores_reason": ""}
+
+
+def memory(worker: Any) -> dict[str, Any]:
+    """Bytes that a worker, or this process, may still take, and why so many; None: not known."""
+    limit = getattr(getattr(worker, "memory_manager", None), "memory_limit", None)
+    try:
+        host = importlib.import_module("mgraph.core.host")
+        found, left = host.measure_memory(), host.available_memory(limit)
+        reason = found.reason if left >= found.amount else "of the worker's own limit"
+        return {"memory": int(min(left, found.amount)), "memory_reason": str(reason)}
+    except Exception:  # there is no mgraph, or another
+        return {"memory": _free_of_machine(limit), "memory_reason": ""}
+
+
+def _free_of_machine(limit: int | None) -> int | None:
     try:
         psutil = importlib.import_module("psutil")
         free = int(psutil.virtual_memory().available)
-        limit = getattr(getattr(worker, "memory_manager", None), "memory_limit", None)
         if limit:
             free = min(free, max(0, int(limit) - int(psutil.Process().memory_info().rss)))
         return free

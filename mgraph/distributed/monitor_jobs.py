@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from mgraph.core.wording import escaped
 from mgraph.distributed.attempts import RUN_KEY
 
 KEPT = 200
@@ -32,7 +33,7 @@ def _whole(value: Any) -> int:
 
 
 def _text(value: Any, most: int = TEXT) -> str | None:
-    return None if value is None else str(value)[:most]
+    return None if value is None else escaped(str(value)[:most])[:most]
 
 
 @dataclass

@@ -4,6 +4,7 @@ It runs the script as ``python SCRIPT ARGS`` would, prints a sentence for what `
 tells, and ends, with all it has started, when the worker that started it has died.
 """
 
+import contextlib
 import os
 import runpy
 import signal
@@ -11,10 +12,14 @@ import sys
 import threading
 import time
 import traceback
+from pathlib import Path
 
+from mgraph.distributed import attempts
 from mgraph.errors import MgraphError
+from mgraph.io import untrusted
 
 LOOK_SECONDS = 0.5
+BEHIND = "behind.json"  # in the run's folder: what lies beside the script and was not shipped
 DRIVER = "MGRAPH_RUN_DRIVER"  # the pid of the process that began this one
 
 
@@ -34,9 +39,14 @@ def run(script: str, arguments: list[str]) -> int:
     sys.argv = [script, *arguments]
     sys.path.insert(0, os.path.dirname(script))
     try:
-        runpy.run_path(script, run_name="__main__")
+        from dask import annotate
+
+        # What this thread submits is the run's, and so is what its tasks submit (``task_output``).
+        with annotate(**attempts.annotation()):
+            runpy.run_path(script, run_name="__main__")
     except MgraphError as error:
         print(f"mgraph: {error}", file=sys.stderr)
+        _print_hint(error)
         return error.exit_status
     except KeyboardInterrupt:
         print("mgraph: interrupted; what is finished is kept", file=sys.stderr)
@@ -52,8 +62,21 @@ def run(script: str, arguments: list[str]) -> int:
         while last is not None and last.tb_frame.f_code.co_filename != script:
             last = last.tb_next
         traceback.print_exception(type(error), error, last)
+        _print_hint(error)
         return 1
     return 0
+
+
+def _print_hint(error: BaseException) -> None:
+    """Say what to ship where an import failed of what lies beside the script."""
+    from mgraph.distributed.shipping import hint
+
+    folder = os.environ.get(attempts.FOLDER)
+    if folder is not None:
+        with contextlib.suppress(OSError, ValueError):
+            behind = untrusted.parse((Path(folder) / BEHIND).read_bytes())
+            if told := hint(error, behind):
+                print(f"mgraph: {told}", file=sys.stderr)
 
 
 if __name__ == "__main__":

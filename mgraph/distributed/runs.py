@@ -21,6 +21,7 @@ from mgraph.distributed.broadcast import ANSWER_SECONDS, in_time
 from mgraph.distributed.driver import ALIVE_SECONDS, Order, drive, run_key
 from mgraph.distributed.run_place import Place, elsewhere
 from mgraph.distributed.scheduler_address import host_and_port
+from mgraph.distributed.shipping import LeftBehind
 from mgraph.errors import ClusterError, StorageError, UsageError
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
@@ -75,12 +76,14 @@ class Runs:
         arguments: Sequence[str] = (),
         grace: float = 3.0,
         environment: dict[str, str] | None = None,
+        behind: LeftBehind | None = None,
     ) -> tuple[Run, Any]:
         """Ship a script to the cluster; returns the run and the future of its driver.
 
         files: the script and what is to stand beside it, as ``shipping.shipped`` reads them. grace:
         seconds for the script to end by itself when it is cancelled. environment: variables for it,
-        beside those that its worker has. The run goes on when the client is gone. Raises
+        beside those that its worker has. behind: what lies beside the script and is not shipped,
+        for a hint. The run goes on when the client is gone. Raises
         StorageError, and UsageError where the current folder, in which it would run, is gone.
         """
         from distributed import fire_and_forget
@@ -100,7 +103,8 @@ class Runs:
             scheduler_id=self.client.scheduler_info(n_workers=0)["id"],
             mgraph=mgraph.__version__,
         )
-        order = Order(self.path, record, files, grace, environment or {})
+        left = behind.to_json() if behind else {}
+        order = Order(self.path, record, files, grace, environment or {}, left)
         record = order.folder.create(record, files)
         order.folder.tell("submitted", by=record.by, scheduler=record.scheduler)
         future = self.client.submit(drive, order, key=run_key(record.id), pure=False, priority=1)
@@ -112,7 +116,7 @@ class Runs:
         return [self._judged(run) for run in self._known("")]
 
     def unreadable(self) -> list[str]:
-        """A sentence for each run of this machine that cannot be read, and so is not in ``all``."""
+        """What is wrong with each run here whose record cannot be read, a sentence each."""
         return run_folder.unreadable(self.path)
 
     def find(self, run_id: str) -> Run:

@@ -6,6 +6,7 @@ import re
 import socket
 import ssl
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from mgraph.errors import ClusterError, UsageError
@@ -83,6 +84,11 @@ def check_dashboard(dashboard: str) -> str:
         raise UsageError(
             f"a dashboard's address is HOST:PORT, as {DASHBOARD_EXAMPLE}, not {dashboard!r}"
         )
+    if dashboard.startswith("["):
+        raise UsageError(
+            f"Dask has no dashboard at an IPv6 address such as {dashboard}; give one of IPv4, as "
+            f"{DASHBOARD_EXAMPLE}, or a host's name"
+        )
     return dashboard
 
 
@@ -99,6 +105,21 @@ def host_and_port(address: str) -> tuple[str, int]:
     """The two parts of ``scheme://host:port`` or ``host:port``; an empty host is every one."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     return host.strip("[]"), int(port)
+
+
+def dashboard_host(listening: Sequence[str], scheduler: str) -> str:
+    """The host of a dashboard's link, an IPv6 address in brackets.
+
+    listening: the addresses at which it listens, as far as is known. scheduler: the host at which
+    the scheduler is reached, which answers where the dashboard listens on every interface.
+    """
+    host = scheduler
+    if listening and scheduler not in listening and not {"", "::"}.intersection(listening):
+        host = listening[0]
+        if host == "0.0.0.0":  # every interface, by IPv4
+            is_six = ":" in scheduler
+            host = "127.0.0.1" if is_six and is_loopback(scheduler) else scheduler
+    return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:

@@ -77,10 +77,12 @@ def submit_parts(
 @contextlib.contextmanager
 def spans(verb: str) -> Iterator[None]:
     """What is submitted in it stands in the operation's span, and in its workflow's, if any."""
+    from dask import annotate
     from distributed import span
 
     run = attempts.current_run()
     with (
+        annotate(**attempts.annotation()),  # here, too: another thread of the script may have begun
         span(f"{attempts.RUN_KEY}{run}") if run else contextlib.nullcontext(),
         span(f"mgraph-{verb}"),
     ):

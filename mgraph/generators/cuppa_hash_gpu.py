@@ -102,19 +102,17 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     draws = (np.int64(core_stop), np.int64(part.stop), np.uint64(model.threshold))
     rest = (core, np.int64(model.core_vertices), *_columns(src, dst, row), checksum)
     if model.d <= SHORT:
-        arguments = (*draws, white0, white1, key, white1 ^ key, *rest)
         kernel = KERNELS.kernel("cuppa_hash_fill_short", **macros)
         threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
-        kernel((blocks,), (threads,), arguments)
+        kernel((blocks,), (threads,), (*draws, white0, white1, key, white1 ^ key, *rest))
     else:
-        arguments = (*draws, white0, white1, key, *rest)
         kernel = KERNELS.kernel("cuppa_hash_fill_long", **macros)
         shared = 8 * model.table_size + 4 * model.d
         kernel.max_dynamic_shared_size_bytes = shared
         threads = min(512, -(-model.d // 32) * 32)
         blocks = min(len(part), multiprocessors() * 64)
-        kernel((blocks,), (threads,), arguments, shared_mem=shared)
+        kernel((blocks,), (threads,), (*draws, white0, white1, key, *rest), shared_mem=shared)
 
 
 def _columns(src: Any, dst: Any, row: int) -> tuple[Any, Any]:

@@ -1,7 +1,6 @@
 """The front door of the preferential-attachment generators: validate, choose a backend, call."""
 
 import dataclasses
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
+from mgraph.core.host import available_cores, available_memory
 from mgraph.errors import UsageError
 from mgraph.generators.copy_model import ON_GPU, WHOLE, CopyModel
 
@@ -72,11 +72,9 @@ def endpoints(
         from mgraph.generators import preferential_attachment_gpu
 
         return preferential_attachment_gpu.endpoints(model, stop, beside)
-    import psutil
-
     from mgraph.generators import ba_cpu, copy_cpu, copy_model_cpu
 
-    model.check_room(stop, psutil.virtual_memory().available, "this machine", beside)
+    model.check_room(stop, available_memory(), "this machine", beside)
     dst = np.empty(model.edges_before(stop), model.dtype)
     copy_model_cpu.fill_clique(range(min(model.d, stop)), dst)
     (ba_cpu if model.method == "ba" else copy_cpu).endpoints(model, dst)
@@ -131,7 +129,7 @@ def edges(
     made = _empty(model, rows)
     if ends is not None:
         made = dataclasses.replace(made, dst=ends[model.edges_before(part.start) :])
-    threads = min(threads or len(os.sched_getaffinity(0)), max(1, rows >> 16))
+    threads = min(threads or available_cores(), max(1, rows >> 16))
     share = min(-(-rows // threads), _PIECE_EDGES) if rows else 1
 
     def fill(block: range) -> int:

@@ -4,7 +4,6 @@ Cost of reading: each file once, by as many threads as there are cores; memory: 
 device where the graph will be.
 """
 
-import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -14,6 +13,7 @@ from mgraph.core import backend as backends
 from mgraph.core import stopping
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.host import available_cores
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
@@ -41,7 +41,7 @@ def read_parts(
 
     location: for messages. threads: by default one a core.
     """
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or available_cores()
     # First: a record may say anything.
     group_rows = stopping.map_in_threads(Part.group_rows, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
@@ -127,7 +127,7 @@ def write_parts(
     thread if that is enough. name: of a part. threads: by default one a core. Parts begin where a
     vertex's edges do.
     """
-    threads = threads or len(os.sched_getaffinity(0))
+    threads = threads or available_cores()
     part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // threads)))
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.cuda.transfer import on_host

@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
 )  # fmt: skip
 ENDED = ("finished", "failed", "cancelled", "lost")
 STATES = ("submitted", "running", *ENDED)
+_MADE_SECONDS = 60.0  # in which a folder has its record, which comes last
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 
@@ -165,7 +167,9 @@ class RunFolder:
             try:
                 self.path.chmod(0o700)
                 for name, content in files.items():
-                    (self.path / FILES / name).write_bytes(content)
+                    file = self.path / FILES / name
+                    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    file.write_bytes(content)
                 self._write(record)
             except OSError:
                 shutil.rmtree(self.path, ignore_errors=True)
@@ -307,29 +311,41 @@ def records(runs: str | os.PathLike[str], run_id: str = "") -> list[RunRecord]:
 
 
 def unreadable(runs: str | os.PathLike[str]) -> list[str]:
-    """A sentence for each run whose record cannot be read, and for ``runs`` if that cannot be."""
+    """What is wrong with each run in ``runs`` whose record cannot be read, a sentence each."""
+    problems = []
+    for folder in folders(runs):
+        try:
+            folder.record()
+        except StorageError as error:
+            problems.append(str(error))
+    return problems
+
+
+def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
+    """The runs that have a folder in ``runs``, oldest first.
+
+    Raises StorageError where ``runs`` is there and cannot be read.
+    """
     path = Path(runs).expanduser()
     try:
         names = sorted(os.listdir(path))
     except FileNotFoundError:
         return []
     except OSError as error:
-        return [f"the folder of runs {path} cannot be read: {error.strerror}"]
-    told = []
-    for name in filter(_ID.fullmatch, names):
-        try:
-            RunFolder(runs, name).record()
-        except StorageError as error:
-            if not isinstance(error.__cause__, FileNotFoundError):  # it is being made, or removed
-                told.append(str(error))
-    return told
+        raise StorageError(f"the folder of runs {path} cannot be read: {error.strerror}") from error
+    return [RunFolder(runs, name) for name in names if _ID.fullmatch(name) and _is_run(path / name)]
 
 
-def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
-    """The runs that have a folder in ``runs``, oldest first."""
+def _is_run(path: Path) -> bool:
+    """Whether this is the folder of a run: not a file, and not one that is just being made."""
     try:
-        names = sorted(os.listdir(Path(runs).expanduser()))
-    except OSError:
-        return []
-    found = [RunFolder(runs, name) for name in names if _ID.fullmatch(name)]
-    return [folder for folder in found if folder.exists]
+        (path / RECORD).stat()
+    except FileNotFoundError:
+        with contextlib.suppress(OSError):
+            return time.time() - path.stat().st_mtime > _MADE_SECONDS
+        return False
+    except NotADirectoryError:
+        return False
+    except OSError:  # it cannot be looked into
+        return True
+    return True

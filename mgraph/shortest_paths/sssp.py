@@ -1,6 +1,5 @@
 """The front door of the shortest-path methods: check, choose, call."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core import stopping
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.host import available_cores
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
@@ -221,7 +221,7 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
             )  # fmt: skip
 
     searches = range(len(asked.sources))
-    threads = min(len(searches), how.together or len(os.sched_getaffinity(0)))
+    threads = min(len(searches), how.together or available_cores())
     if threads == 1:
         for i in searches:
             stopping.check()

@@ -11,7 +11,6 @@ for each pass over the arcs, of which there are a handful, and O(k log k) for th
 about n to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sorted at a time.
 """
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.csr import row_pieces
+from mgraph.core.host import available_cores
 from mgraph.core.union_find_cpu import root
 
 _SAMPLES = 4096
@@ -51,7 +51,7 @@ def run(
     random = np.random.default_rng(1)
     collect, flatten = stopping.handed_on(_collect), stopping.handed_on(_flatten)
     low, most = -1, int(np.iinfo(keys.dtype).max)
-    with ThreadPoolExecutor(threads or len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(threads or available_cores()) as pool:
         while low < most:
             left = m // 2 if edges is None else edges
             high = _bound(indptr, indices, keys, parent, low, left, met - found, random)

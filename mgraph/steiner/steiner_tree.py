@@ -1,7 +1,6 @@
 """The front door of the Steiner-tree methods: check, choose, call."""
 
 import math
-import os
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -15,6 +14,7 @@ from mgraph.core import backend as backends
 from mgraph.core import stopping
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
+from mgraph.core.host import available_cores
 from mgraph.core.interrupts import interrupted_later
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
@@ -246,7 +246,7 @@ def _answers(
     inside = [ready.inside(terminals) for terminals in wanted]
     if how.backend == "cpu":
         jobs = ((i, None) for i in range(len(wanted)))
-        threads = min(len(wanted), together or _cores())
+        threads = min(len(wanted), together or available_cores())
         yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
         return
     name = _searcher_name(how.backend, how.search)
@@ -259,12 +259,8 @@ def _answers(
             until=how.until,
             together=together or TOGETHER,
         )
-        threads = min(len(wanted), _cores()) if how.improve or how.bound else 1
+        threads = min(len(wanted), available_cores()) if how.improve or how.bound else 1
         yield from _side_by_side(ready, wanted, inside, found, how, threads)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _side_by_side(

@@ -13,6 +13,8 @@ import pytest
 import mgraph
 from mgraph.cli.main import main
 from mgraph.cli.runs import _operations as operations
+from mgraph.io import run_folder
+from mgraph.io.run_folder import RunFolder, RunRecord
 
 HELLO = "import sys\nprint('hello', *sys.argv[1:])\n"
 
@@ -75,6 +77,73 @@ def test_submit_and_wait(here, scheduler):
     assert run("list", "--remove-ended", "1")[2] == "0 runs removed\n"
     assert "1 run removed" in run("list", "--remove-ended", "0")[2]
     assert not list((here / "runs").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("argument", "shown"),
+    [
+        ("new\nline", r"$'new\nline'"),
+        ("\x1b[2Jgone", r"$'\e[2Jgone'"),
+        ("\u202etxt.py", r"$'\u202etxt.py'"),
+        ("two words", "'two words'"),
+    ],
+)
+def test_arguments_are_shown_in_one_line_and_move_no_cursor(here, argument, shown):
+    folder = RunFolder(here / "runs", run_folder.new_id())
+    where = {"by": "me\n@here", "cwd": "/a\nb", "scheduler": "tcp://a:1", "scheduler_id": "S"}
+    ended = {"state": "failed", "ended": run_folder.now(), "error": "a\nb\x1b[2J"}
+    folder.create(
+        RunRecord(folder.id, "s.py", [argument], run_folder.now(), **where, mgraph="0", **ended), {}
+    )
+    for asked in ("list", "status"):
+        status, out, _ = run(asked)
+        assert status == 0
+        assert f"s.py {shown}\n" in out
+        assert out.replace("\n", "").isprintable()
+    assert len(run("list")[1].splitlines()) == 1
+
+
+def test_times_are_local_and_have_their_offset(here, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    folder = RunFolder(here / "runs", run_folder.new_id())
+    where = {"by": "me", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "S", "mgraph": "0"}
+    ended = {"state": "finished", "ended": "2026-01-31T15:00:00+00:00", "status": 0}
+    record = RunRecord(folder.id, "s.py", [], "2026-01-31T14:59:59.123+00:00", **where, **ended)
+    folder.create(record, {})
+    assert "submitted  2026-01-31 23:59:59+09:00 by me" in run("status")[1]
+    assert json.loads(run("status", "--json")[1])["submitted"] == record.submitted
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"id": "x"}', None])
+def test_a_run_that_cannot_be_read_is_named(here, text):
+    where = {"by": "me", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "S", "mgraph": "0"}
+    ended = {"state": "finished", "ended": run_folder.now(), "status": 0}
+    good, bad = (RunFolder(here / "runs", run_folder.new_id()) for _ in range(2))
+    for folder in (good, bad):
+        record = RunRecord(folder.id, "s.py", [], run_folder.now(), **where, **ended)
+        folder.create(record, {})
+    if text is None:
+        (bad.path / "run.json").unlink()
+        os.utime(bad.path, (0, 0))
+    else:
+        (bad.path / "run.json").write_text(text)
+    for asked in (["list"], ["list", "--json"]):
+        status, out, err = run(*asked)
+        assert status == 1
+        assert good.id in out
+        assert bad.id not in out
+        assert err.startswith("mgraph: left out: ")
+        assert bad.id in err
+        assert err.count("\n") == 1
+    status, out, err = run("status")  # of the newest that can be read
+    assert good.id in out
+    assert bad.id in err
+
+
+def test_a_folder_that_is_just_being_made_is_no_error(here):
+    (here / "runs" / run_folder.new_id()).mkdir(parents=True)
+    (here / "runs" / "20260101-000000-0000").write_text("a file")
+    assert run("list") == (0, "", f"no runs in {here / 'runs'}\n")
 
 
 def test_the_script_s_status_is_the_command_s(here, scheduler):

@@ -283,8 +283,9 @@ def test_a_start_that_takes_too_long_leaves_nothing(tmp_path, monkeypatch):
     assert not of_folder(tmp_path / "c")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("when", ["scheduler", "workers"])
-def test_an_interrupted_start_leaves_nothing(tmp_path, when):
+def test_an_interrupted_start_leaves_nothing(tmp_path, when, number):
     folder = tmp_path / "c"
     command = [sys.executable, "-m", "mgraph.cli.main", "cluster", "start", "--folder", str(folder),
                "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]  # fmt: skip
@@ -296,9 +297,9 @@ def test_an_interrupted_start_leaves_nothing(tmp_path, when):
             return json.loads((folder / "cluster.json").read_text())[when]
 
     wait_until(begun)
-    starting.send_signal(signal.SIGINT)
+    starting.send_signal(number)
     assert "mgraph: interrupted" in starting.communicate(timeout=60)[1]
-    assert starting.returncode == 130
+    assert starting.returncode == 128 + number
     assert not of_folder(folder)
     assert background.running_scheduler_file(folder) is None
 

@@ -87,7 +87,7 @@ def test_what_is_no_dashboard(host):
         scheduler_address.check_dashboard(f"{host}:0")
 
 
-@pytest.mark.parametrize("host", ["", "localhost", "[::1]", "[::ffff:10.0.0.1]", "a.b."])
+@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "a.b."])
 def test_what_is_a_dashboard(host):
     assert scheduler_address.check_dashboard(f"{host}:0") == f"{host}:0"
 

@@ -174,8 +174,9 @@ def test_an_interrupted_client_says_so_and_resumes(tmp_path):
     assert 4 <= len(parts_in(out)) < PARTS
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("seconds", [0, 0.3, 0.6, 0.9, 1.2])
-def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds):
+def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds, number):
     client = subprocess.Popen(
         generate_command(tmp_path / "g", "-q", n=20 * MODEL.n),
         stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -184,10 +185,24 @@ def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds):
         assert client.poll() is None
         time.sleep(0.01)
     time.sleep(seconds)
-    os.killpg(client.pid, signal.SIGINT)
+    if number == signal.SIGINT:
+        os.killpg(client.pid, number)
+    else:  # what ends a process is sent to it alone
+        client.send_signal(number)
     _, said = client.communicate(timeout=60)
     assert said.strip() == "mgraph: interrupted; what is finished is kept"
-    assert client.returncode == 130
+    assert client.returncode == 128 + number
+    wait_until(lambda: not in_session(client.pid))
+
+
+def in_session(leader):
+    """The processes of a session that still run."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.Error):
+            if os.getsid(process.pid) == leader and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process.pid)
+    return found
 
 
 @pytest.fixture

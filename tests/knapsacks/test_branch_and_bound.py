@@ -2,10 +2,8 @@
 
 import csv
 import time
-import types
 
 import numpy as np
-import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -145,8 +143,7 @@ def test_more_nodes_than_it_may_keep_are_refused():
 
 
 def test_more_than_the_machine_has_room_for_is_refused(monkeypatch):
-    little = types.SimpleNamespace(available=1 << 20)
-    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    monkeypatch.setattr(branch_and_bound_cpu, "available_memory", lambda: 1 << 20)
     with pytest.raises(OutOfMemoryError, match="this machine has no more room; use method dyn"):
         branch_and_bound_cpu.solve(problem.KnapsackProblem(hard()), np.inf)
 

@@ -1,0 +1,62 @@
+"""What is shown of names and times that others chose: one line, and read back as it was."""
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mgraph.core.wording import escaped, local_time, shell_command
+
+CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
+# What Python makes of bytes that are no UTF-8, which it gives back as those bytes.
+BYTES = st.binary(max_size=8).map(
+    lambda text: text.replace(b"\0", b"").decode(errors="surrogateescape")
+)
+
+
+@given(st.lists(st.text(CHARACTERS) | BYTES, min_size=1, max_size=4))
+@example(["new\nline"])
+@example(["it's", "a\tb'c\\d", "", "\u202e\x1b[2J", "caf\udce9", "\U000e0001"])
+@settings(max_examples=60, deadline=None)
+def test_a_command_is_one_printable_line_that_a_shell_reads_back(words):
+    line = shell_command(words)
+    assert line.isprintable()
+    assert escaped(line) == line
+    if (bash := shutil.which("bash")) is not None:
+        printed = subprocess.run(
+            [bash, "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True,
+            env={"LC_ALL": "C.UTF-8"},
+        ).stdout  # fmt: skip
+        assert printed == b"".join(w.encode(errors="surrogateescape") + b"\0" for w in words)
+
+
+def test_how_a_new_line_is_shown():
+    assert (
+        shell_command(["args.py", "new\nline", "two words"]) == r"args.py $'new\nline' 'two words'"
+    )
+    assert escaped("a\r\nb\x1b[2Jc\x85\u2028") == r"a\r\nb\e[2Jc\u0085\u2028"
+
+
+@pytest.mark.parametrize(
+    ("zone", "time", "shown"),
+    [
+        ("Asia/Tokyo", "2026-01-31T14:59:59.123+00:00", "2026-01-31 23:59:59+09:00"),
+        ("UTC", "2026-01-31T14:59:59.123+00:00", "2026-01-31 14:59:59+00:00"),
+        ("America/St_Johns", "2026-07-31T23:59:59+02:00", "2026-07-31 19:29:59-02:30"),
+        ("Asia/Tokyo", "noon\n", r"noon\n"),
+        ("Asia/Tokyo", "9999-12-31T23:59:59+00:00", None),
+    ],
+)
+def test_times_have_the_local_offset(monkeypatch, zone, time, shown):
+    import time as clock
+
+    monkeypatch.setenv("TZ", zone)
+    clock.tzset()
+    try:
+        found = local_time(time)
+    finally:
+        monkeypatch.undo()
+        clock.tzset()
+    assert found == shown or (shown is None and found)

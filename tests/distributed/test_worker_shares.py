@@ -1,0 +1,70 @@
+"""How cores and memory are divided among workers of this machine, and what is said of too many."""
+
+import io
+
+import pytest
+
+import mgraph
+from mgraph.core.host import Measured
+from mgraph.distributed import background_cluster, worker_shares
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    def set_up(cores, gib):
+        monkeypatch.setattr(worker_shares, "measure_cores", lambda: Measured(cores, "all"))
+        monkeypatch.setattr(worker_shares, "available_cores", lambda: cores)
+        amount = int(gib * 2**30)
+        monkeypatch.setattr(worker_shares, "measure_memory", lambda: Measured(amount, "of this"))
+        monkeypatch.setattr(worker_shares, "memory_limit", lambda: amount)
+
+    return set_up
+
+
+@pytest.mark.parametrize(
+    ("cores", "gib", "workers", "threads", "words"),
+    [
+        (2, 8, 2, 1, []),
+        (2, 8, 1, 8, []),
+        (2, 16, 3, 1, ["3 workers are more than the 2 cores here (all)", "--workers 2 is enough"]),
+        (1, 16, 2, 1, ["2 workers are more than the 1 core here", "--workers 1 is enough"]),
+        (8, 16, 4, 4, ["4 workers of 4 threads are more than the 8 cores", "--workers 2 is"]),
+        (64, 8, 64, 1, ["64 workers with 128 MiB of memory each", "use --workers 32"]),
+        (1, 0.125, 1, 1, ["1 worker with 128 MiB of memory each", "more memory"]),
+        (2, 8, 64, 1, ["more than the 2 cores", "64 workers with 128 MiB"]),
+    ],
+)
+def test_too_many_workers_are_told(machine, cores, gib, workers, threads, words):
+    machine(cores, gib)
+    told = list(worker_shares.warnings(workers, threads))
+    assert all(line.startswith("warning: ") and "\n" not in line for line in told)
+    for word in words:
+        assert word in " ".join(told)
+    assert bool(told) == bool(words)
+
+
+def test_memory_is_shared(machine):
+    machine(4, 8)
+    assert worker_shares.memory_of_each(4) == 2 << 30
+    assert worker_shares.memory_by_threads(4, 1) == 2 << 30
+    assert worker_shares.memory_by_threads(1, 1) == 2 << 30  # the other cores are others'
+    assert worker_shares.memory_by_threads(1, 4) == 8 << 30
+    assert worker_shares.memory_by_threads(8, 1) == 1 << 30
+
+
+def test_a_cluster_says_it_before_it_starts(monkeypatch, tmp_path):
+    def stop(*args, **how):
+        raise mgraph.ClusterError("not in this test")
+
+    monkeypatch.setattr("mgraph.distributed.connect._local_cpu", stop)
+    monkeypatch.setattr(background_cluster, "_start", stop)
+    for start in (
+        lambda said: mgraph.connect(workers=999, backend="cpu", announce=said).__enter__(),
+        lambda said: background_cluster.start(
+            workers=999, backend="cpu", folder=tmp_path, dashboard="127.0.0.1:0", announce=said
+        ),
+    ):
+        said = io.StringIO()
+        with pytest.raises(mgraph.ClusterError, match="not in this test"):
+            start(said)
+        assert "warning: 999 workers are more than the " in said.getvalue()
