@@ -1,7 +1,8 @@
 """The entry point: finds the verb's module, and turns errors into a sentence and a status.
 
-Exit status: 0 done; 1 failed, or a check does not hold; 2 wrong use; 75 the scheduler was lost;
-130 interrupted, 143 by SIGTERM, 129 by SIGHUP.
+Exit status: 0 done; 1 failed, a check does not hold, or the output cannot be written; 2 wrong use;
+75 the scheduler was lost; 130 interrupted, 143 by SIGTERM, 129 by SIGHUP. A reader of the output
+that goes away changes no status.
 """
 
 import gc
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 import mgraph
+from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
 from mgraph.errors import MgraphError
 
@@ -61,8 +63,9 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    streams.take_over()
     with ended_as_by_ctrl_c() as signals:
-        status = _run(arguments)
+        status = streams.status_of(_run(arguments))
     if status == 130 and signals:
         status = 128 + signals[0]
     # The process ends: freeing a hundred thousand objects one by one would take a quarter second.
@@ -89,7 +92,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
         click.echo(f"mgraph: {shown(str(error))}", err=True)
         return error.exit_status
-    except OSError as error:  # of printing, mostly: those of graphs are MgraphErrors by now
+    except OSError as error:  # those of graphs are MgraphErrors by now
         click.echo(f"mgraph: something cannot be written or read: {error}", err=True)
         return 1
     except (click.Abort, KeyboardInterrupt):
