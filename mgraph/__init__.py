@@ -7,7 +7,10 @@ CuPy nor Dask nor Numba.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mgraph import installation as _installation
+
 __version__ = "0.1.0"
+_installation.warn_of_other_project()
 
 _HOME = {
     "BatchHeap": "mgraph.heap.batch_heap",

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import click
 
 import mgraph
+from mgraph import installation
 from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
 from mgraph.errors import MgraphError
@@ -56,7 +57,7 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(mgraph.__version__, prog_name="mgraph")
+@click.version_option(getattr(mgraph, "__version__", "unknown"), prog_name="mgraph")
 def cli() -> None:
     """Very large graphs on many GPUs, or on this machine's cores, with Dask."""
 
@@ -74,6 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if installation.is_replaced():
+        other = installation.other_project() or f"the one of {mgraph.__file__}"
+        click.echo(f"mgraph: {installation.mixed(other)}", err=True)
+        return 1
     try:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
     except click.exceptions.Exit as stop:

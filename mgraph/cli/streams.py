@@ -21,7 +21,7 @@ class _Descriptor(io.FileIO):
 
     error: OSError | None = None
 
-    def write(self, data: Any) -> int | None:
+    def write(self, data: Any) -> int:
         """Write, or drop what cannot be written; None where the descriptor would block."""
         if self.error is None:
             try:
@@ -57,7 +57,6 @@ def take_over() -> None:
             line_buffering=name == "stderr" or raw.isatty(),
             write_through=getattr(stream, "write_through", False),
         )
-        text.mode = "w"  # type: ignore[attr-defined]
         setattr(sys, name, text)
         setattr(sys, f"__{name}__", text)
 

@@ -21,6 +21,7 @@ from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.dashboard import LazyDashboard
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
+from mgraph.installation import install_command
 
 CONNECT_SECONDS = 10
 SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
@@ -237,8 +238,8 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         from dask_cuda import LocalCUDACluster
     except ImportError as error:
         raise ClusterError(
-            f"a GPU is here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', or "
-            "use --backend cpu"
+            f"a GPU is here but dask-cuda is not usable ({error}); {install_command('gpu')}, or "
+            "use backend cpu"
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, len(os.sched_getaffinity(0)) // count)
@@ -333,7 +334,8 @@ def _check_workers(client: Any) -> None:
 def _cannot_load(error: Exception) -> ClusterError:
     return ClusterError(
         f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
-        "same version on every worker"
+        f"same version on every worker: {install_command()}. (The mgraph of PyPI is another "
+        "project.)"
     )
 
 
