@@ -35,6 +35,8 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     if manifest.forest:
         lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
         lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
+    if dataset.unread:
+        lines["not read"] = f"columns {', '.join(sorted(dataset.unread))}"
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
     return lines | {"made by": manifest.created_by}

@@ -8,7 +8,9 @@ that goes away changes no status.
 import gc
 import importlib
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
@@ -16,7 +18,7 @@ import mgraph
 from mgraph import installation
 from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
-from mgraph.errors import MgraphError
+from mgraph.errors import MgraphError, MgraphWarning
 
 VERBS = {
     "cancel": "mgraph.cli.runs",
@@ -65,6 +67,29 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     streams.take_over()
+    with warnings.catch_warnings():
+        warnings.showwarning = _Shown(warnings.showwarning)
+        return _ended(arguments)
+
+
+class _Shown:
+    """Shows each of our warnings once, as a line, and others as Python does."""
+
+    def __init__(self, others: Callable[..., None]) -> None:
+        self._others, self._shown = others, set[str]()
+
+    def __call__(self, message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        text = str(message)
+        if not issubclass(category, MgraphWarning):
+            self._others(message, category, *where, **more)
+        elif text not in self._shown:
+            from mgraph.io.untrusted import shown
+
+            self._shown.add(text)
+            click.echo(f"mgraph: {shown(text)}", err=True)
+
+
+def _ended(arguments: Sequence[str] | None) -> int:
     with ended_as_by_ctrl_c() as signals:
         status = streams.status_of(_run(arguments))
     if status == 130 and signals:

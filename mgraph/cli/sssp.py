@@ -20,6 +20,7 @@ from mgraph.core.wording import counted, counted_parts
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
+from mgraph.io.untrusted import shown
 from mgraph.shortest_paths.problem import length_dtype
 
 
@@ -118,19 +119,26 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     seconds = time.perf_counter() - began
     reached = found.reached
     click.echo(
-        f"source {source:,}: {int(reached.sum()):,} of {read.n:,} vertices reached, the farthest "
-        f"at {found.distance[reached].max().item():,}; {found.method} on the {found.backend}, "
+        f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
+        f"the farthest at {found.distance[reached].max().item():,}; {found.method} on the {found.backend}, "
         f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
     )
     for target in options["targets"]:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
-        click.echo(f"target {target:,}: {length}")
+        click.echo(f"target {_named(read, target)}: {length}")
     if options["trace"]:
         mgraph.write_trace(found.trace, options["trace"])
         click.echo(f"{counted(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
+
+
+def _named(graph: "mgraph.Graph", vertex: int) -> str:
+    """A vertex, with what its file calls it."""
+    return f"{vertex:,}" + (
+        "" if graph.labels is None else f" ({shown(str(graph.labels[vertex]))})"
+    )
 
 
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:

@@ -153,7 +153,7 @@ def _gap(gap: float | None, lower_bound: Any) -> str:
 
 def _write(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
     edges = mgraph.EdgeList(tree.src, tree.dst, tree.weight)
-    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
+    graph = mgraph.from_edges(edges, n, directed=False, backend="cpu").with_labels(tree.labels)
     mgraph.write_graph(graph, out, overwrite=overwrite, terminals=tree.terminals)
 
 

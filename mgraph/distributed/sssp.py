@@ -46,7 +46,7 @@ from mgraph.distributed.search_plan import (
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
-from mgraph.io.formats import read_graph
+from mgraph.io.formats import read_quietly
 from mgraph.shortest_paths.problem import checked_vertices
 
 
@@ -203,7 +203,7 @@ def sssp_many(
     where = "cpu" if method == "dijkstra" else "auto"
     with entered(cluster, threaded=True, backend=where) as cluster:
         check_backend(cluster.backend, method, power_limit)
-        read = functools.partial(read_graph, graph, symmetrise=symmetrise, backend=cluster.backend)
+        read = functools.partial(read_quietly, graph, symmetrise, backend=cluster.backend)
         with held_by_workers(cluster, read) as name:
             facts = fan_out.load_everywhere(cluster, load_graph, name, identity.edges, progress)
             if random is not None:

@@ -43,7 +43,7 @@ from mgraph.distributed.steiner_plan import (
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
-from mgraph.io.formats import read_graph
+from mgraph.io.formats import read_quietly
 from mgraph.shortest_paths.problem import checked_vertices
 
 
@@ -189,7 +189,7 @@ def steiner_many(
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":
             backend = "cpu"
-        read = functools.partial(read_graph, graph, symmetrise=symmetrise, backend=cluster.backend)
+        read = functools.partial(read_quietly, graph, symmetrise, backend=cluster.backend)
         load = functools.partial(load_graph, method=method, search=search, backend=backend)
         with held_by_workers(cluster, read) as name:
             facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)

@@ -7,6 +7,7 @@ footers do not tell is read once.
 
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
 from mgraph.core.wording import counted
-from mgraph.errors import DatasetError, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, UsageError
 from mgraph.io import manifest
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.manifest import Manifest, PartRecord
@@ -131,14 +132,16 @@ class Part:
         )
 
 
-def survey(folder: Folder, files: list[str]) -> Manifest:
+def survey(folder: Folder, files: list[str], unread: set[str]) -> Manifest:
     """A manifest for Parquet files of others: arcs as they are listed, vertices up to the largest.
 
-    Reads footers, and the ids where those do not tell the largest.
+    Reads footers, and the ids where those do not tell the largest. unread: to which the columns are
+    added that are not read.
     """
     from mgraph.io.parquet import describe
 
     found = [describe(folder, name) for name in files]
+    unread.update(*(part.others for part in found))
     kinds = {part.weight_dtype for part in found}
     if len(kinds) > 1:
         types = ", ".join(sorted(kind or "none" for kind in kinds))
@@ -186,7 +189,7 @@ def standing(
     return parts, complete
 
 
-def _described(folder: Folder) -> tuple[bool, Manifest]:
+def _described(folder: Folder, unread: set[str]) -> tuple[bool, Manifest]:
     """Whether the folder has a manifest, and it, or what its files tell."""
     names = folder.names()
     if names is None or manifest.NAME in names:
@@ -206,28 +209,30 @@ def _described(folder: Folder) -> tuple[bool, Manifest]:
             f"{manifest.NAME}; "
             "finish it with the command that began it, and --resume"
         )
-    return (False, survey(folder, files)) if files else (True, manifest.read(folder))
+    return (False, survey(folder, files, unread)) if files else (True, manifest.read(folder))
 
 
 class EdgeDataset(Sequence[Part]):
     """A dataset on disk: a sequence of parts, with its manifest; or a Parquet file of another.
 
     ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
-    location: the folder or the file. folder: where the files are.
+    location: the folder or the file. folder: where the files are. unread: columns of the files that
+    are passed over.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
         """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
         text = os.fspath(location)
+        self.unread: set[str] = set()
         if text.endswith(".parquet") and os.path.isfile(text):
             self.location = os.path.abspath(text)
             self.folder = Folder(os.path.dirname(self.location))
-            self.manifest = survey(self.folder, [os.path.basename(text)])
+            self.manifest = survey(self.folder, [os.path.basename(text)], self.unread)
             self.has_manifest = False
         else:
             self.folder = Folder(text)
             self.location = str(self.folder)
-            self.has_manifest, self.manifest = _described(self.folder)
+            self.has_manifest, self.manifest = _described(self.folder, self.unread)
 
     @property
     def n(self) -> int:
@@ -264,6 +269,20 @@ class EdgeDataset(Sequence[Part]):
         """The folder or file, n, m and the number of parts."""
         name = type(self).__name__
         return f"{name}({self.location!r}, n={self.n}, m={self.m}, parts={len(self)})"
+
+    def warn_of_unread(self) -> None:
+        """Warn where files have columns that are passed over, as weights of another name are."""
+        if not self.unread:
+            return
+        names = sorted(self.unread)
+        columns = f"column{'s' * (len(names) > 1)} {', '.join(names)}"
+        told = f"{self.location}: {columns} not read"
+        if self.manifest.weight_dtype is None:
+            told += (
+                "; weights are read from a column called weight: if this is what holds them, "
+                f"rename it (in PyArrow table.rename_columns({{{names[0]!r}: 'weight'}}))"
+            )
+        warnings.warn(told, MgraphWarning, stacklevel=3)
 
     def to_arrow(self) -> Any:
         """A lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""
