@@ -8,7 +8,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, in_all, time_taken
 from mgraph.io.figure import check_figure
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
@@ -20,8 +20,10 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
 
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
+    least, most = min(rows, default=0), max(rows, default=0)
+    sizes = f"{least:,} to " * (least < most) + counted(most, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
-    size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):.2f} B an edge"
+    size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):,.3g} B per edge"
     lines = {
         "dataset": dataset.location,
         "model": parameters or "none: not generated here",
@@ -29,7 +31,7 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",
         "ids": f"{manifest.dtype}, {manifest.compression} compression",
         "weights": manifest.weight_dtype or "none",
-        "parts": f"{len(rows)}, of {min(rows, default=0):,} to {max(rows, default=0):,} edges",
+        "parts": f"{len(rows)}, of {sizes}",
         "size": size,
     }
     if manifest.forest:
@@ -121,11 +123,13 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
             err=True,
         )
         return 1
+    parts = "the part" if verdict.parts == 1 else f"all {verdict.parts:,} parts"
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
-        f"{verdict.location} holds: {counted(verdict.parts, 'part')}, "
-        f"{counted(verdict.edges, 'edge')}{again}; "
-        f"{verdict.seconds:.1f} s, {quantity(verdict.edges / verdict.seconds)} edges/s"
+        f"OK: {verdict.location}: {parts} verified, {counted(verdict.edges, 'edge')}{again}; "
+        f"{time_taken(verdict.work_seconds)}, "
+        f"{quantity(verdict.edges / verdict.work_seconds)} edges/s; "
+        f"{in_all(verdict.seconds, verdict.compile_seconds)}"
     )
     return 0
 

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph import installation
+from mgraph import compilation, installation
 from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
 from mgraph.errors import MgraphError, MgraphWarning
@@ -67,6 +67,7 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     streams.take_over()
+    compilation.tell_with(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
     with warnings.catch_warnings():
         warnings.showwarning = _Shown(warnings.showwarning)
         return _ended(arguments)

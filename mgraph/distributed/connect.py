@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
+from mgraph import compilation
 from mgraph.core import backend as backends
 from mgraph.core.interrupts import interrupted_later
 from mgraph.core.wording import counted
@@ -97,15 +98,23 @@ def configured_scheduler() -> str | None:
     return None if found is None else str(found)
 
 
-def warm_up() -> None:
-    """Start the fork server that local workers come from, in the background; cheap, repeatable."""
+def warm_up(quiet: bool = True) -> None:
+    """Start the fork server that local workers come from, in the background; cheap, repeatable.
+
+    It compiles what they share; it says so on standard error unless it is to be quiet.
+    """
     import multiprocessing
     from multiprocessing import forkserver, resource_tracker
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
     resource_tracker.ensure_running()  # here, since it unblocks interrupts
     with interrupts_blocked():
-        forkserver.ensure_running()
+        if not quiet:
+            os.environ[compilation.TOLD_BY_FORK_SERVER] = "1"
+        try:
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop(compilation.TOLD_BY_FORK_SERVER, None)
 
 
 @contextlib.contextmanager
