@@ -106,8 +106,8 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     click.echo(
         f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
         f"the farthest at {found.distance[reached].max().item():,}; "
-        f"{found.method} on the {found.backend}, {time_taken(seconds)}, {quantity(read.m / seconds)} arcs/s; "
-        f"{in_all(whole.total, whole.compiling)}"
+        f"{found.method} on the {found.backend}, {time_taken(seconds)}, "
+        f"{quantity(read.m / seconds)} arcs/s; {in_all(whole.total, whole.compiling)}"
     )
     for target in options["targets"]:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
