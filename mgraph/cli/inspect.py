@@ -8,7 +8,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
-from mgraph.core.wording import counted, in_all, time_taken
+from mgraph.core.wording import counted, in_all, rounded, time_taken
 from mgraph.io.figure import check_figure
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
@@ -23,7 +23,9 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     least, most = min(rows, default=0), max(rows, default=0)
     sizes = f"{least:,} to " * (least < most) + counted(most, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
-    size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):,.3g} B per edge"
+    size = (
+        f"{quantity(manifest.bytes)}B, {rounded(manifest.bytes / max(manifest.m, 1), 3)} B per edge"
+    )
     lines = {
         "dataset": dataset.location,
         "model": parameters or "none: not generated here",
@@ -53,7 +55,7 @@ def _of_summary(told: Any) -> dict[str, str]:
         "degrees": "{:,} to {:,}".format(*told.degree),
     }
     ends = told.edges if told.directed else 2 * told.edges
-    lines["degrees"] += f", mean {ends / max(told.n, 1):.4g}"
+    lines["degrees"] += f", mean {rounded(ends / max(told.n, 1))}"
     if told.in_degree:
         lines["degrees"] += " out, {:,} to {:,} in".format(*told.in_degree)
     if told.weight:
@@ -156,7 +158,7 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
     law = found.power_law
     click.echo(
         f"{found.n:,} vertices; degree {found.degree[0]:,} to {found.degree[-1]:,}, "
-        f"mean {2 * found.m / found.n:.4g}"
+        f"mean {rounded(2 * found.m / found.n)}"
     )
     if law:
         click.echo(

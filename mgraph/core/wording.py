@@ -6,6 +6,12 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def rounded(value: float, digits: int = 4) -> str:
+    """A number with so many digits that mean something, and no power of ten: "17,270", "0.25"."""
+    whole = 10 ** (digits - 1) <= abs(value) < 1e15
+    return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
+
+
 def time_taken(seconds: float) -> str:
     """A time with three digits, as people read it: "0.42 ms", "31.2 s", "2,150 s"."""
     if seconds < 0.9995e-3:

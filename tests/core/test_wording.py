@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgraph.core.wording import counted, in_all, time_taken
+from mgraph.core.wording import counted, in_all, rounded, time_taken
 from mgraph.distributed.progress import quantity
 
 
@@ -26,6 +26,15 @@ def test_no_time_is_told_as_a_power_of_ten(seconds):
 def test_no_quantity_is_told_as_a_power_of_ten(value):
     assert "e" not in quantity(value)
     assert len(quantity(value).split()[0]) <= 8
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(17270.4, "17,270"), (1324.5, "1,324"), (999.96, "1000"), (16, "16"), (0.00012, "0.00012"),
+     (float("nan"), "nan"), (-5e4, "-50,000")],
+)  # fmt: skip
+def test_numbers_with_the_digits_that_mean_something(value, told):
+    assert rounded(value) == told
 
 
 def test_what_a_command_took():
