@@ -49,6 +49,7 @@ from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_quietly
 from mgraph.shortest_paths.problem import checked_vertices
+from mgraph.shortest_paths.rehearsal import rehearse
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,6 @@ def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
     And that compiles what the searches need, before any is timed. options: of ``mgraph.sssp``.
     """
     from mgraph.shortest_paths.problem import length_dtype
-    from mgraph.shortest_paths.rehearsal import rehearse
 
     held = holder(name)
     graph = held.graph()
