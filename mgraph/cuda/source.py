@@ -80,7 +80,9 @@ def _watch_nvrtc() -> None:
     """Have CuPy's compiler counted when it runs, which it does not for kernels that are on disk."""
     from cupy.cuda import compiler
 
-    compile_using_nvrtc = compiler.compile_using_nvrtc
+    compile_using_nvrtc = getattr(compiler, "compile_using_nvrtc", None)
+    if compile_using_nvrtc is None:  # of a CuPy that calls it otherwise: then it is not counted
+        return
 
     @functools.wraps(compile_using_nvrtc)
     def counted(*args: Any, **kwargs: Any) -> Any:
