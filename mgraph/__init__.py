@@ -7,7 +7,10 @@ CuPy nor Dask nor Numba.
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from mgraph import installation as _installation
+
 __version__ = "0.1.0"
+_installation.warn_of_other_project()
 
 _HOME = {
     "BatchHeap": "mgraph.heap.batch_heap",
@@ -30,6 +33,7 @@ _HOME = {
     "KnapsackRun": "mgraph.distributed.knapsacks",
     "Measured": "mgraph.shortest_paths.energy_plots",
     "MgraphError": "mgraph.errors",
+    "MgraphWarning": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
     "SpanningForest": "mgraph.spanning_trees.minimum_spanning_forest",
@@ -113,6 +117,7 @@ if TYPE_CHECKING:
         DeviceError,
         DisconnectedError,
         MgraphError,
+        MgraphWarning,
         OutOfMemoryError,
         StorageError,
         UsageError,

@@ -5,6 +5,13 @@ line prints the message alone, and exits with the class's ``exit_status``.
 """
 
 
+class MgraphWarning(UserWarning):
+    """Something that was asked for works, and perhaps not as the user thinks.
+
+    The command line prints it as one line on standard error.
+    """
+
+
 class MgraphError(Exception):
     """The root of the tree: something failed that the user can read and act on."""
 

@@ -36,7 +36,8 @@ def main(argv: list[str] | None = None) -> int:
             scheduler=options.scheduler, workers=options.workers, announce=sys.stderr
         ) as cluster:
             made = mgraph.generate(graph, model, cluster=cluster, resume=options.resume)
-            print(f"{made.manifest.m:,} edges in {len(made.manifest.parts)} parts")
+            parts = len(made.manifest.parts)
+            print(f"{made.manifest.m:,} edges in {parts} part{'s' * (parts != 1)}")
             verdict = mgraph.verify(graph, regenerate=options.regenerate, cluster=cluster)
             found = mgraph.degrees(graph, cluster=cluster)
         (options.out / "degrees.json").write_text(json.dumps(found.to_json()))

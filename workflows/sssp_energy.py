@@ -87,7 +87,7 @@ def main(argv: list[str] | None = None) -> int:
             found = measure(*where, method, **setting)
             measured.append(found)
             energy = f", {found.joules:.4g} J, {found.watts:.0f} W" if meter else ""
-            print(f"{method} {found.setting:,.4g}: {found.milliseconds:.4g} ms a query{energy}")
+            print(f"{method} {found.setting:,.6g}: {found.milliseconds:.4g} ms a query{energy}")
         rows = [found._asdict() for found in measured]
         table = {"graph": options.graph, "idle_watts": idle, "rows": rows}
         (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")

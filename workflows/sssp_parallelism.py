@@ -43,7 +43,7 @@ def main(argv: list[str] | None = None) -> int:
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
         unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
-        asked = {f"delta {d * unit:,.4g}": {"delta": d * unit} for d in options.deltas}
+        asked = {f"delta {d * unit:,.6g}": {"delta": d * unit} for d in options.deltas}
         asked |= {f"P = {p:,.6g}": {"set_point": p} for p in options.set_points}
         traces = {}
         for name, setting in asked.items():
@@ -66,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     shown = {name: traces[name] for name, s in asked.items() if "set_point" in s}
     mgraph.plot_distributions(
-        shown | {f"near_far\ndelta {fastest:,.4g}": by_delta[fastest]},
+        shown | {f"near_far\ndelta {fastest:,.6g}": by_delta[fastest]},
         options.out / "distributions.png",
         set_points=options.set_points,
         title=title,

@@ -143,7 +143,7 @@ def measure(where: dict[str, mgraph.Graph], queries: list[Any], what: str) -> li
                     f"{REFERENCE} found {first:,} and {search} {cost:,}"
                 )
     mean = pd.DataFrame(rows).groupby("search", sort=False)["milliseconds"].mean()
-    print(f"{what}:", ", ".join(f"{s} {ms:,.4g} ms" for s, ms in mean.items()), flush=True)
+    print(f"{what}:", ", ".join(f"{s} {ms:,.6g} ms" for s, ms in mean.items()), flush=True)
     return rows
 
 
@@ -170,7 +170,7 @@ def write(text: str, file: Path) -> None:
 
 def shown(title: str, table: pd.DataFrame) -> str:
     """A table to read."""
-    return f"{title}\n{table.to_string(float_format=lambda x: f'{x:,.4g}', na_rep='-')}\n"
+    return f"{title}\n{table.to_string(float_format=lambda x: f'{x:,.6g}', na_rep='-')}\n"
 
 
 def show_runs(runs: pd.DataFrame, out: Path) -> str:

@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
         print("steiner_queries: interrupted; --resume goes on from here", file=sys.stderr)
         return 130
     told = summary(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
-    text = told.to_string(float_format=lambda value: f"{value:,.4g}")
+    text = told.to_string(float_format=lambda value: f"{value:,.6g}")
     with writing_file(options.out / "summary.txt") as file:
         file.write(f"{text}\n".encode())
     print(text)

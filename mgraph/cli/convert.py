@@ -36,6 +36,7 @@ def convert(
         source, symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, backend="cpu"
     )
     mgraph.write_graph(graph, out, overwrite=overwrite, compression=compression)
-    kind = "directed" if graph.directed else "undirected"
-    vertices = counted(graph.n, "vertex", "vertices")
-    click.echo(f"{vertices} and {counted(graph.m, 'arc')}, {kind}, in {out}")
+    size = f"{counted(graph.m, 'arc')}, directed"
+    if not graph.directed:
+        size = f"{counted(len(graph.to_edges()), 'edge')}, undirected"
+    click.echo(f"{counted(graph.n, 'vertex', 'vertices')} and {size}, in {out}")

@@ -14,7 +14,7 @@ from mgraph.cli.options import (
     compression_option,
     open_cluster,
 )
-from mgraph.core.wording import counted, counted_parts
+from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.generators.copy_model import METHODS, STARTS
 
 
@@ -95,9 +95,14 @@ def generate(
         progress=None if quiet else sys.stderr,
     )
     manifest = result.manifest
+    work = "all parts were there already"
+    if result.made_parts:
+        rate = quantity(result.made_edges / result.work_seconds)
+        made = f"{counted(result.made_edges, 'edge')} made in {time_taken(result.work_seconds)}"
+        work = f"{made}, {rate} edges/s"
     click.echo(
         f"{manifest.n:,} vertices and {counted(manifest.m, 'edge')} in "
         f"{counted_parts(len(manifest.parts), result.kept_parts)}, "
-        f"{quantity(manifest.bytes)}B, in {result.location}; {result.made_edges:,} edges made in "
-        f"{result.seconds:.1f} s, {quantity(result.made_edges / result.seconds)} edges/s"
+        f"{quantity(manifest.bytes)}B, in {result.location}; {work}; "
+        f"{in_all(result.seconds, result.compile_seconds)}"
     )

@@ -9,7 +9,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
-from mgraph.core.wording import counted
+from mgraph.core.wording import counted, in_all, rounded, time_taken
 from mgraph.io.figure import check_figure
 from mgraph.io.untrusted import shown
 
@@ -22,8 +22,12 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
 
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
+    least, most = min(rows, default=0), max(rows, default=0)
+    sizes = f"{least:,} to " * (least < most) + counted(most, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
-    size = f"{quantity(manifest.bytes)}B, {manifest.bytes / max(manifest.m, 1):.2f} B an edge"
+    size = (
+        f"{quantity(manifest.bytes)}B, {rounded(manifest.bytes / max(manifest.m, 1), 3)} B per edge"
+    )
     lines = {
         "dataset": dataset.location,
         "model": parameters or "none: not generated here",
@@ -31,18 +35,23 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",
         "ids": f"{manifest.dtype}, {manifest.compression} compression",
         "weights": manifest.weight_dtype or "none",
-        "parts": f"{len(rows)}, of {min(rows, default=0):,} to {max(rows, default=0):,} edges",
+        "parts": f"{len(rows)}, of {sizes}",
         "size": size,
     }
     if manifest.forest:
         lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
         lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
+    not_read = []
+    if dataset.unread:
+        not_read.append(f"columns {', '.join(sorted(dataset.unread))}")
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
     if dataset.others:
         names = ", ".join(map(shown, dataset.others[:5])) + ", …" * (len(dataset.others) > 5)
         count = counted(len(dataset.others), "other file or folder", "other files or folders")
-        lines["not read"] = f"{count}: {names}"
+        not_read.append(f"{count}: {names}")
+    if not_read:
+        lines["not read"] = "; ".join(not_read)
     return lines | {"made by": manifest.created_by}
 
 
@@ -55,7 +64,7 @@ def _of_summary(told: Any) -> dict[str, str]:
         "degrees": "{:,} to {:,}".format(*told.degree),
     }
     ends = told.edges if told.directed else 2 * told.edges
-    lines["degrees"] += f", mean {ends / max(told.n, 1):.4g}"
+    lines["degrees"] += f", mean {rounded(ends / max(told.n, 1))}"
     if told.in_degree:
         lines["degrees"] += " out, {:,} to {:,} in".format(*told.in_degree)
     if told.weight:
@@ -125,11 +134,13 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
             err=True,
         )
         return 1
+    parts = "the part" if verdict.parts == 1 else f"all {verdict.parts:,} parts"
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
-        f"{verdict.location} holds: {counted(verdict.parts, 'part')}, "
-        f"{counted(verdict.edges, 'edge')}{again}; "
-        f"{verdict.seconds:.1f} s, {quantity(verdict.edges / verdict.seconds)} edges/s"
+        f"OK: {verdict.location}: {parts} verified, {counted(verdict.edges, 'edge')}{again}; "
+        f"{time_taken(verdict.work_seconds)}, "
+        f"{quantity(verdict.edges / verdict.work_seconds)} edges/s; "
+        f"{in_all(verdict.seconds, verdict.compile_seconds)}"
     )
     return 0
 
@@ -156,7 +167,7 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
     law = found.power_law
     click.echo(
         f"{found.n:,} vertices; degree {found.degree[0]:,} to {found.degree[-1]:,}, "
-        f"mean {2 * found.m / found.n:.4g}"
+        f"mean {rounded(2 * found.m / found.n)}"
     )
     if law:
         click.echo(

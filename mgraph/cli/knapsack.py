@@ -13,7 +13,8 @@ from mgraph.cli.options import (
     open_cluster,
     refuse,
 )
-from mgraph.core.wording import counted, counted_parts
+from mgraph.compilation import Stopwatch
+from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.knapsacks.knapsack import METHODS, check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
@@ -53,6 +54,7 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
 def _one(file: str, options: dict[str, Any]) -> int:
     refuse(("scheduler", "scheduler_file", "workers", "dashboard"), "is for many instances")
     instance = mgraph.read_knapsack(file)
+    watch = Stopwatch()
     found = mgraph.knapsack(
         instance.profits,
         instance.weights,
@@ -63,7 +65,8 @@ def _one(file: str, options: dict[str, Any]) -> int:
     click.echo(
         f"{_sentence(found)} {found.items.size:,} of {instance.items:,} items, weight "
         f"{found.weight:,} of {instance.capacity:,}; {found.method} on the {found.backend}, "
-        f"{found.nodes:,} nodes, {found.seconds:.3f} s"
+        f"{counted(found.nodes, 'node')}, {time_taken(watch.work)}; "
+        f"{in_all(watch.total, watch.compiling)}"
     )
     return 0
 

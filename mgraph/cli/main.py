@@ -1,19 +1,24 @@
 """The entry point: finds the verb's module, and turns errors into a sentence and a status.
 
-Exit status: 0 done; 1 failed, or a check does not hold; 2 wrong use; 75 the scheduler was lost;
-130 interrupted, 143 by SIGTERM, 129 by SIGHUP.
+Exit status: 0 done; 1 failed, a check does not hold, or the output cannot be written; 2 wrong use;
+75 the scheduler was lost; 130 interrupted, 143 by SIGTERM, 129 by SIGHUP. A reader of the output
+that goes away changes no status.
 """
 
 import gc
 import importlib
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 import mgraph
+from mgraph import compilation, installation
+from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
-from mgraph.errors import MgraphError
+from mgraph.errors import MgraphError, MgraphWarning
 
 VERBS = {
     "cancel": "mgraph.cli.runs",
@@ -54,15 +59,40 @@ class _LazyGroup(click.Group):
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(mgraph.__version__, prog_name="mgraph")
+@click.version_option(getattr(mgraph, "__version__", "unknown"), prog_name="mgraph")
 def cli() -> None:
     """Very large graphs on many GPUs, or on this machine's cores, with Dask."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    streams.take_over()
+    compilation.tell_with(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
+    with warnings.catch_warnings():
+        warnings.showwarning = _Shown(warnings.showwarning)
+        return _ended(arguments)
+
+
+class _Shown:
+    """Shows each of our warnings once, as a line, and others as Python does."""
+
+    def __init__(self, others: Callable[..., None]) -> None:
+        self._others, self._shown = others, set[str]()
+
+    def __call__(self, message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+        text = str(message)
+        if not issubclass(category, MgraphWarning):
+            self._others(message, category, *where, **more)
+        elif text not in self._shown:
+            from mgraph.io.untrusted import shown
+
+            self._shown.add(text)
+            click.echo(f"mgraph: {shown(text)}", err=True)
+
+
+def _ended(arguments: Sequence[str] | None) -> int:
     with ended_as_by_ctrl_c() as signals:
-        status = _run(arguments)
+        status = streams.status_of(_run(arguments))
     if status == 130 and signals:
         status = 128 + signals[0]
     if store := sys.modules.get("mgraph.io.store"):
@@ -73,6 +103,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if installation.is_replaced():
+        other = installation.other_project() or f"the one of {mgraph.__file__}"
+        click.echo(f"mgraph: {installation.mixed(other)}", err=True)
+        return 1
     try:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
     except click.exceptions.Exit as stop:
@@ -91,7 +125,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
         click.echo(f"mgraph: {shown(str(error))}", err=True)
         return error.exit_status
-    except OSError as error:  # of printing, mostly: those of graphs are MgraphErrors by now
+    except OSError as error:  # those of graphs are MgraphErrors by now
         click.echo(f"mgraph: something cannot be written or read: {error}", err=True)
         return 1
     except (click.Abort, KeyboardInterrupt):

@@ -2,7 +2,6 @@
 
 import os
 import sys
-import time
 from typing import Any
 
 import click
@@ -15,9 +14,11 @@ from mgraph.cli.options import (
     cluster_options,
     compression_option,
     open_cluster,
+    quiet_option,
     refuse,
 )
-from mgraph.core.wording import counted
+from mgraph.compilation import Stopwatch
+from mgraph.core.wording import counted, in_all, time_taken
 from mgraph.errors import UsageError
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
@@ -118,17 +119,19 @@ def _an_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
 def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
     from mgraph.distributed.progress import quantity
 
+    whole = Stopwatch()
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
         how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
     mgraph.minimum_spanning_forest(_an_edge(read), **how)  # compiles what will be timed
-    began = time.perf_counter()
+    watch = Stopwatch()
     forest = mgraph.minimum_spanning_forest(read, **how)
-    seconds = time.perf_counter() - began
+    seconds = watch.work
     click.echo(
         f"{counted(len(forest), 'edge')}, {counted(forest.components, 'component')}, total weight "
         f"{forest.total_weight:,}; {forest.method} on the {forest.backend}, "
-        f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
+        f"{time_taken(seconds)}, {quantity(read.m / seconds)} arcs/s; "
+        f"{in_all(whole.total, whole.compiling)}"
     )
     for step, milliseconds in (forest.step_times or {}).items():
         click.echo(f"{step:9s} {milliseconds:8.2f} ms")
@@ -167,7 +170,7 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
 @backend_option
 @symmetrise_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
-@click.option("--quiet", "-q", is_flag=True, help="No note on the graph.")
+@quiet_option("No note on the graph or on compiling.")
 def clusters(
     graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
 ) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from mgraph import compilation
 from mgraph.errors import MgraphError, UsageError
 from mgraph.io.address import local_path
 
@@ -100,6 +101,18 @@ compression_option = click.option(
     help="Of Parquet files.",
 )
 
+
+def quiet_option(text: str) -> Any:
+    """``--quiet``, with this help."""
+
+    def silence(context: Any, parameter: Any, value: bool) -> bool:
+        if value:
+            compilation.tell_with(None)
+        return value
+
+    return click.option("--quiet", "-q", is_flag=True, callback=silence, help=text)
+
+
 _SCHEDULER_OPTIONS = (
     click.option(
         "--scheduler", type=GIVEN, metavar="ADDRESS", help="Address of a running Dask scheduler."
@@ -121,7 +134,7 @@ _CLUSTER_OPTIONS = (
         metavar="HOST:PORT",
         help="Where a scheduler started here shows its dashboard [127.0.0.1:8787].",
     ),
-    click.option("--quiet", "-q", is_flag=True, help="No progress line, no note on the cluster."),
+    quiet_option("No progress line, no note on the cluster or on compiling."),
 )
 
 
@@ -159,7 +172,7 @@ def open_cluster(
     if not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS")) and (
         backend == "cpu" or not gpu_count()
     ):
-        connect.warm_up()
+        connect.warm_up(quiet)
     return connect.connect(
         scheduler=scheduler,
         scheduler_file=scheduler_file,

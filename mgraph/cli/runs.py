@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from mgraph.cli import streams
 from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
 from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
@@ -181,29 +182,44 @@ def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)
         try:
-            return _follow(runs, run, future, quiet)
+            return _follow(runs, run, future, quiet, stays=False)
         except KeyboardInterrupt:
             runs.cancel(run, CANCEL_SECONDS)
             raise
 
 
-def _follow(runs: Any, run: Any, future: Any, quiet: bool) -> int:
-    """Show what a run prints until it ends; returns its exit status."""
-    _show(runs.follow(run))
-    run = runs.find(run.record.id)
+def _follow(runs: Any, run: Any, future: Any, quiet: bool, stays: bool = True) -> int:
+    """Show what a run prints until it ends; returns its exit status.
+
+    Where the reader of standard output goes away, the run goes on and 0 is returned; one whose
+    cluster does not stay after this command is awaited all the same.
+    """
+    name = run.record.id
+    if not _show(runs.follow(run)):
+        gone = "the reader of the output went away"
+        rest = f"mgraph logs -f {name} shows its output, mgraph cancel {name} ends it"
+        if stays:
+            click.echo(f"mgraph: {gone}; run {name} goes on; {rest}", err=True)
+            return 0
+        click.echo(f"mgraph: {gone}; this command waits until run {name} has ended", err=True)
+        runs.wait(run)
+    run = runs.find(name)
     if future is not None and future.status == "error" and run.record.state == "lost":
         run = runs.failed(run, future)
     return _told(run.record, quiet)
 
 
-def _show(chunks: Iterator[bytes]) -> None:
-    """Write what a run prints, and a line's end after it."""
+def _show(chunks: Iterator[bytes]) -> bool:
+    """Write what a run prints, and a line's end after it; False once its reader is gone."""
     chunk = b"\n"
     for chunk in chunks:
         sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
+        if streams.reader_is_gone():
+            return False
     if not chunk.endswith(b"\n"):
         click.echo(err=True)
+    return True
 
 
 def _told(record: Any, quiet: bool) -> int:
@@ -314,12 +330,13 @@ def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> in
             )
         if follow:
             try:
-                _show(runs.follow(run, start))
+                if not _show(runs.follow(run, start)):
+                    return 0
             except KeyboardInterrupt:
                 return 130
             return _told(runs.find(run.record.id).record, quiet=False)
         if tail is None:
-            while chunk := runs.output(run, start):
+            while (chunk := runs.output(run, start)) and not streams.reader_is_gone():
                 sys.stdout.buffer.write(chunk)
                 start += len(chunk)
     return 0

@@ -1,7 +1,6 @@
 """``mgraph sssp``: shortest paths from one source, here, or from many, over a cluster."""
 
 import sys
-import time
 from typing import Any
 
 import click
@@ -16,11 +15,12 @@ from mgraph.cli.options import (
     read_lines,
     refuse,
 )
-from mgraph.core.wording import counted, counted_parts
+from mgraph.compilation import Stopwatch
+from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.errors import UsageError
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
-from mgraph.shortest_paths.problem import length_dtype
+from mgraph.io.untrusted import shown
 
 
 def read_sources(file: str) -> list[int]:
@@ -72,26 +72,11 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
         _many(graph, source, options)
 
 
-def _small(graph: "mgraph.Graph") -> "mgraph.Graph":
-    """Two vertices with as many arcs each as the graph's have on average, of its types.
-
-    Its weights are 0, or so large that lengths take 64 bits where the graph's do.
-    """
-    arcs = -(-graph.m // max(graph.n, 1))
-    ends = graph.indices[:1].repeat(2 * arcs) * 0
-    weight = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs)
-    if weight is not None:
-        wide = length_dtype(graph) != weight.dtype
-        weight[:] = (1 << 31) - 1 if wide else 0
-    indptr = graph.indptr[:1].repeat(3)
-    indptr[1:] = arcs
-    indptr[2:] = 2 * arcs
-    return mgraph.Graph.unchecked(indptr, ends, weight, graph.directed)
-
-
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.distributed.progress import quantity
+    from mgraph.shortest_paths.rehearsal import rehearse
 
+    whole = Stopwatch()
     refuse(("seed",), "is of --random")
     refuse(
         (
@@ -111,26 +96,35 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         click.echo(f"{read}", err=True)
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
     asked = {name: options[name] for name in names}
-    asked |= {"trace": bool(options["trace"] or options["plot"]), "backend": read.backend}
-    mgraph.sssp(_small(read), 0, **asked)  # compiles what will be timed
-    began = time.perf_counter()
-    found = mgraph.sssp(read, source, targets=list(options["targets"]) or None, **asked).to_cpu()
-    seconds = time.perf_counter() - began
+    asked["trace"] = bool(options["trace"] or options["plot"])
+    rehearse(read, **asked)  # compiles what will be timed
+    watch = Stopwatch()
+    targets = list(options["targets"]) or None
+    found = mgraph.sssp(read, source, targets=targets, backend=read.backend, **asked).to_cpu()
+    seconds = watch.work
     reached = found.reached
     click.echo(
-        f"source {source:,}: {int(reached.sum()):,} of {read.n:,} vertices reached, the farthest "
-        f"at {found.distance[reached].max().item():,}; {found.method} on the {found.backend}, "
-        f"{seconds * 1000:.3g} ms, {quantity(read.m / seconds)} arcs/s"
+        f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
+        f"the farthest at {found.distance[reached].max().item():,}; "
+        f"{found.method} on the {found.backend}, {time_taken(seconds)}, "
+        f"{quantity(read.m / seconds)} arcs/s; {in_all(whole.total, whole.compiling)}"
     )
     for target in options["targets"]:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
-        click.echo(f"target {target:,}: {length}")
+        click.echo(f"target {_named(read, target)}: {length}")
     if options["trace"]:
         mgraph.write_trace(found.trace, options["trace"])
         click.echo(f"{counted(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
+
+
+def _named(graph: "mgraph.Graph", vertex: int) -> str:
+    """A vertex, with what its file calls it."""
+    return f"{vertex:,}" + (
+        "" if graph.labels is None else f" ({shown(str(graph.labels[vertex]))})"
+    )
 
 
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
@@ -166,5 +160,6 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     click.echo(
         f"{counted(len(run.searched), 'source')}, "
         f"{counted(reached, 'vertex', 'vertices')} reached{out}; "
-        f"{run.seconds:.1f} s, of which {run.search_seconds:.1f} searching{speed}"
+        f"searched in {time_taken(run.search_seconds)}{speed}; "
+        f"{in_all(run.seconds, run.compile_seconds)}"
     )

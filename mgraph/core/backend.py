@@ -4,6 +4,7 @@ import ctypes
 import importlib.util
 
 from mgraph.errors import DeviceError, UsageError
+from mgraph.installation import install_command
 
 BACKENDS = ("auto", "cpu", "gpu")
 
@@ -38,7 +39,8 @@ def resolve(backend: str) -> str:
         return "gpu"
     if backend == "gpu":
         raise DeviceError(
-            "backend gpu was asked for, and no CUDA device with CuPy is visible here; install "
-            "mgraph[gpu] on a machine with an NVIDIA GPU, or use --backend cpu"
+            "backend gpu was asked for, and no CUDA device with CuPy is visible here; on a machine "
+            f"with an NVIDIA GPU {install_command('gpu')} (or gpu13) brings CuPy; else use backend "
+            "cpu"
         )
     return "cpu"

@@ -15,10 +15,27 @@ from typing import Any
 import numba
 import numpy as np
 from numba import config
+from numba.core import event
 
+from mgraph import compilation
 from mgraph.core import stopping
 
 _digests: dict[str, str] = {}  # by file
+
+
+class _Listener(event.Listener):
+    """Hears of Numba's compiler when it runs, which it does not for code that is on disk."""
+
+    def on_start(self, event: Any) -> None:
+        """Numba's hook."""
+        compilation.COMPILING.enter()
+
+    def on_end(self, event: Any) -> None:
+        """Numba's hook."""
+        compilation.COMPILING.leave()
+
+
+event.register("numba:compile", _Listener())
 
 
 def compiled(function: Callable[..., Any]) -> Any:
@@ -34,7 +51,12 @@ def compiled(function: Callable[..., Any]) -> Any:
     finally:
         config.CACHE_DIR = before
     compile = made.compile
-    made.compile = lambda types: stopping.left_behind(lambda: compile(types))
+
+    def ready(types: Any) -> Any:
+        with compilation.PREPARING.span():
+            return compile(types)
+
+    made.compile = lambda types: stopping.left_behind(lambda: ready(types))
     return made
 
 

@@ -1,7 +1,9 @@
 """The graph that every question is asked of: compressed sparse rows, frozen."""
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,18 +40,30 @@ class Graph:
     indptr: ``(n + 1,)`` int64, from 0 to m, never falling. indices: ``(m,)`` int32 or int64, in
     [0, n). weights: ``(m,)`` int32, int64, float32 or float64, or None; any value, since a
     spanning forest takes negative ones. directed: whether an arc stands for itself alone.
+    labels: what the vertices were called where they come from, n different values, or None.
     Raises UsageError where one of these does not hold (O(n + m) to check).
+
+    Vertices are the numbers 0 to n - 1 in all questions and answers. Where the graph has labels,
+    ``graph.labels[v]`` is that of vertex v, and ``graph.vertex(label)`` is the vertex:
+
+    >>> graph = mgraph.from_networkx(networkx.Graph([("Bonn", "Ulm"), ("Ulm", "Jena")]))
+    >>> found = mgraph.sssp(graph, graph.vertex("Ulm"))
+    >>> found.by_label()
+    {'Bonn': 1, 'Ulm': 0, 'Jena': 1}
     """
 
     indptr: Any
     indices: Any
     weights: Any = None
     directed: bool = True
+    labels: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
         """Check everything but the symmetry of an undirected graph."""
         check_shapes(self)
         check_content(self)
+        if self.labels is not None:
+            object.__setattr__(self, "labels", checked_labels(self.labels, self.n))
 
     @classmethod
     def unchecked(
@@ -71,8 +85,29 @@ class Graph:
 
     @property
     def known(self) -> dict[str, Any]:
-        """The properties that have been computed: they hold for the same graph elsewhere."""
-        return {name: vars(self)[name] for name in _COMPUTED if name in vars(self)}
+        """The labels, and the properties that have been computed: they hold elsewhere, too."""
+        return {name: vars(self)[name] for name in (*_COMPUTED, "labels") if name in vars(self)}
+
+    def with_labels(self, labels: Iterable[Hashable] | None) -> "Graph":
+        """The same graph with these labels, one a vertex, or with none. Copies no array."""
+        arrays = self.indptr, self.indices, self.weights, self.directed
+        checked = None if labels is None else checked_labels(labels, self.n)
+        return Graph.unchecked(*arrays, **self.known | {"labels": checked})
+
+    @cached_property
+    def _vertices(self) -> dict[Hashable, int]:
+        return {label: vertex for vertex, label in enumerate(self.labels or ())}
+
+    def vertex(self, label: Hashable) -> int:
+        """The number of the vertex with this label; without labels a vertex is its own.
+
+        Raises UsageError where there is none.
+        """
+        if self.labels is not None and isinstance(label, Hashable) and label in self._vertices:
+            return self._vertices[label]
+        if self.labels is None and isinstance(label, Integral) and 0 <= label < self.n:
+            return int(label)
+        raise UsageError(f"the graph has no vertex {label!r}")
 
     @property
     def n(self) -> int:
@@ -159,10 +194,26 @@ class Graph:
         return csr.symmetric(self)
 
     def __repr__(self) -> str:
-        """N, m, the weights' type and where the graph lies."""
+        """N, arcs, the weights' type and where the graph lies."""
         kind = "directed" if self.directed else "undirected"
         weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
-        return f"Graph(n={self.n}, m={self.m}, {kind}, {weights}, {self.backend})"
+        labels = "" if self.labels is None else "labels, "
+        return f"Graph(n={self.n}, arcs={self.m}, {kind}, {weights}, {labels}{self.backend})"
+
+
+def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
+    """The labels of n vertices as a tuple. Raises UsageError unless they are n different values."""
+    given = tuple(labels)
+    try:
+        different = len(set(given))
+    except TypeError as error:
+        raise UsageError(f"labels must be hashable: {error}") from None
+    if len(given) != n or different != n:
+        raise UsageError(
+            f"a graph of {n:,} vertices has {n:,} different labels, and given are {len(given):,}, "
+            f"{different:,} of them different"
+        )
+    return given
 
 
 def check_shapes(graph: Graph) -> None:

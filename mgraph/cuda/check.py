@@ -1,7 +1,7 @@
 """Compile every kernel for several architectures, without a GPU: ``python -m mgraph.cuda.check``.
 
-Needs ``pip install 'mgraph[check]'`` (NVRTC and the CUDA headers as wheels, 0.6 GB). Where CuPy is
-installed its own CCCL headers are used, since those are what it compiles against.
+Needs the extra ``check`` of this project (NVRTC and the CUDA headers as wheels, 0.6 GB). Where CuPy
+is installed its own CCCL headers are used, since those are what it compiles against.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import mgraph
 from mgraph.cuda.source import INCLUDE, Source
+from mgraph.installation import install_command
 
 
 def sources() -> Iterator[Source]:
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90", "sm_100"])
     architectures = parser.parse_args(argv).arch
     if importlib.util.find_spec("cuda") is None:
-        print("mgraph.cuda.check needs NVRTC: pip install 'mgraph[check]'", file=sys.stderr)
+        print(f"mgraph.cuda.check needs NVRTC: {install_command('check')}", file=sys.stderr)
         return 2
     jobs = [
         (source, dict(variant), arch)

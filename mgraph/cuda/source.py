@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+from mgraph import compilation
 from mgraph.errors import DeviceError
 
 INCLUDE = resources.files("mgraph.cuda") / "include"
 C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
+_ready: set[Any] = set()  # kernels that this process has used, by device
 
 
 def multiprocessors() -> int:
@@ -74,9 +76,27 @@ def include_digest() -> str:
 
 
 @functools.cache
+def _watch_nvrtc() -> None:
+    """Have CuPy's compiler counted when it runs, which it does not for kernels that are on disk."""
+    from cupy.cuda import compiler
+
+    compile_using_nvrtc = getattr(compiler, "compile_using_nvrtc", None)
+    if compile_using_nvrtc is None:  # of a CuPy that calls it otherwise: then it is not counted
+        return
+
+    @functools.wraps(compile_using_nvrtc)
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        with compilation.COMPILING.span():
+            return compile_using_nvrtc(*args, **kwargs)
+
+    compiler.compile_using_nvrtc = counted
+
+
+@functools.cache
 def _compiled(source: "Source", defines: tuple[tuple[str, str], ...]) -> Any:
     import cupy
 
+    _watch_nvrtc()
     return cupy.RawModule(
         code=source.text(dict(defines)), options=(*source.options(), f"-I{INCLUDE}")
     )
@@ -104,8 +124,16 @@ class Source:
 
     def kernel(self, name: str, **defines: object) -> Any:
         """The kernel ``name`` on the current device (a ``cupy.RawKernel``), compiled once."""
+        import cupy
+
         pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
-        return _compiled(self, pairs).get_function(name)
+        key = cupy.cuda.runtime.getDevice(), self, name, pairs
+        if key in _ready:
+            return _compiled(self, pairs).get_function(name)
+        with compilation.PREPARING.span():
+            kernel = _compiled(self, pairs).get_function(name)
+        _ready.add(key)
+        return kernel
 
     def launch(self, name: str, arguments: Sequence[Any], **defines: object) -> None:
         """Run a kernel that strides over its items, with threads enough to fill the device."""

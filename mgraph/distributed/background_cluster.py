@@ -31,6 +31,7 @@ from mgraph.distributed.attempts import RUN_KEY
 from mgraph.distributed.background_processes import Background
 from mgraph.distributed.cluster_folder import Place, Record, place
 from mgraph.errors import ClusterError, StorageError, UsageError
+from mgraph.installation import install_command
 
 HOST = "127.0.0.1"
 MOST = 1024  # workers, and threads of each
@@ -207,7 +208,7 @@ def _plan(
     if backend == "gpu":
         if importlib.util.find_spec("dask_cuda") is None:
             raise ClusterError(
-                "a GPU is here but dask-cuda is not; pip install 'mgraph[gpu]', or use "
+                f"a GPU is here but dask-cuda is not; {install_command('gpu')}, or use "
                 "--backend cpu"
             )
         gpus = backends.gpu_count()

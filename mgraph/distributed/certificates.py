@@ -18,6 +18,7 @@ from typing import Any
 
 from mgraph.distributed import settings
 from mgraph.errors import ClusterError, StorageError, UsageError
+from mgraph.installation import install_command
 from mgraph.io.whole_file import write_whole
 
 DAYS = 365
@@ -201,7 +202,7 @@ def _signed(hosts: Sequence[str], days: int) -> dict[str, bytes]:
     except ImportError as error:
         raise ClusterError(
             f"certificates are made by the package cryptography, which is not usable here ({error})"
-            "; pip install 'mgraph[cluster]'"
+            f"; {install_command('cluster')}"
         ) from error
 
     now = datetime.datetime.now(datetime.UTC)

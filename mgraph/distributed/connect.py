@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
+from mgraph import compilation
 from mgraph.core import backend as backends
 from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import interrupted_later
@@ -29,6 +30,7 @@ from mgraph.distributed.broadcast import on_workers, print_nothing
 from mgraph.distributed.dashboard import LazyDashboard, link_of
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
+from mgraph.installation import install_command
 
 CONNECT_SECONDS = 10
 SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
@@ -101,15 +103,23 @@ def configured_scheduler() -> str | None:
     return None if found is None else str(found)
 
 
-def warm_up() -> None:
-    """Start the fork server that local workers come from, in the background; cheap, repeatable."""
+def warm_up(quiet: bool = True) -> None:
+    """Start the fork server that local workers come from, in the background; cheap, repeatable.
+
+    It compiles what they share; it says so on standard error unless it is to be quiet.
+    """
     import multiprocessing
     from multiprocessing import forkserver, resource_tracker
 
     multiprocessing.get_context("forkserver").set_forkserver_preload(["mgraph.distributed.preload"])
     resource_tracker.ensure_running()  # here, since it unblocks interrupts
     with interrupts_blocked():
-        forkserver.ensure_running()
+        if not quiet:
+            os.environ[compilation.TOLD_BY_FORK_SERVER] = "1"
+        try:
+            forkserver.ensure_running()
+        finally:
+            os.environ.pop(compilation.TOLD_BY_FORK_SERVER, None)
 
 
 @contextlib.contextmanager
@@ -247,8 +257,8 @@ def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str)
         from dask_cuda import LocalCUDACluster
     except ImportError as error:
         raise ClusterError(
-            f"a GPU is here but dask-cuda is not usable ({error}); pip install 'mgraph[gpu]', or "
-            "use --backend cpu"
+            f"a GPU is here but dask-cuda is not usable ({error}); {install_command('gpu')}, or "
+            "use backend cpu"
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, available_cores() // count)
@@ -344,7 +354,8 @@ def _check_workers(client: Any) -> None:
 def _cannot_load(error: Exception) -> ClusterError:
     return ClusterError(
         f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
-        "same version on every worker"
+        f"same version on every worker: {install_command()}. (The mgraph of PyPI is another "
+        "project.)"
     )
 
 

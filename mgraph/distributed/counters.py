@@ -14,11 +14,12 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
+from mgraph import compilation
 from mgraph.core import gauges
 from mgraph.distributed.broadcast import in_time
 from mgraph.distributed.monitor_pruning import prune_keys
 
-METRIC, UNDER_WAY = "mgraph_edges", "mgraph_under_way"
+METRIC, UNDER_WAY, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
 ASK_SECONDS = 1.0  # for how far all have come
 PRUNE_SECONDS = 60.0
 _lock = threading.Lock()
@@ -48,6 +49,8 @@ class WorkerFigures(WorkerPlugin):
         for name in gauges.LEVELS:
             worker.metrics[f"mgraph_{name}"] = _level(name)
         worker.metrics[UNDER_WAY] = _tasks_under_way
+        worker.metrics[COMPILING] = _compiling
+        compilation.tell_with(None)  # the client's progress line tells it
         gpu = gpu_reader()
         if gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: gpu()
@@ -91,6 +94,11 @@ def _level(name: str) -> Callable[[Any], float | None]:
         return gauges.read().get(name) if first else None
 
     return told
+
+
+def _compiling(worker: Any) -> bool:
+    """The metric: whether a compiler runs in this process now."""
+    return compilation.COMPILING.running
 
 
 def _tasks_under_way(worker: Any) -> list[tuple[str, int, int]]:
@@ -189,11 +197,11 @@ def count_edges(edges: int) -> None:
             _under_way[key] += edges
 
 
-def edges_under_way(client: Any, operation: str, finished: Container[int]) -> int:
+def under_way(client: Any, operation: str, finished: Container[int]) -> tuple[int, bool]:
     """What running tasks of an operation have counted, but for parts that are known to be finished.
 
-    As the scheduler was told it with the last heartbeats: half a second old, or so. Raises
-    TimeoutError, OSError where the scheduler does not answer.
+    And whether a worker compiles. As the scheduler was told it with the last heartbeats: half a
+    second old, or so. Raises TimeoutError, OSError where the scheduler does not answer.
     """
     identity = in_time(client, client.scheduler.identity, seconds=ASK_SECONDS)
     tasks = (
@@ -201,4 +209,6 @@ def edges_under_way(client: Any, operation: str, finished: Container[int]) -> in
         for worker in identity["workers"].values()
         for task in worker["metrics"].get(UNDER_WAY, ())
     )
-    return sum(edges for of, part, edges in tasks if of == operation and part not in finished)
+    edges = sum(edges for of, part, edges in tasks if of == operation and part not in finished)
+    metrics = [worker["metrics"] for worker in identity["workers"].values()]
+    return edges, any(told.get(COMPILING) for told in metrics)

@@ -26,6 +26,7 @@ from mgraph.distributed.doctor_check import FAIL, OK, WARN, Check, by_value, eve
 from mgraph.distributed.doctor_probe import Probe
 from mgraph.distributed.worker_shares import WORKER_BYTES
 from mgraph.errors import ClusterError, MgraphError
+from mgraph.installation import install_command
 
 ANSWER_SECONDS = 5.0  # to be asked for versions takes a worker milliseconds
 EXAMINE_SECONDS = 15.0
@@ -70,7 +71,7 @@ def this_machine(here: dict[str, Any]) -> Iterator[Check]:
     for name in ("mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
         found = packages[name]
         state = OK if found and found[:1].isdigit() else FAIL
-        todo = "" if state == OK else "pip install mgraph brings all it needs"
+        todo = "" if state == OK else f"{install_command()} brings all it needs"
         yield Check(name, state, found or "not installed", todo)
     yield Check("cores", OK, f"{here['cores']}, {here['cores_reason']}")
     low = max(LOW_MEMORY, here["cores"] * WORKER_BYTES)
@@ -92,7 +93,7 @@ def this_machine(here: dict[str, Any]) -> Iterator[Check]:
     names = ", ".join(sorted(set(here["gpus"])))
     told = f"{len(here['gpus'])} ({names}), driver {_driver()}, cupy {packages['cupy'] or 'none'}"
     if packages["cupy"] is None:
-        yield Check("gpu", WARN, told, "pip install 'mgraph[gpu]' (or gpu13) to use it")
+        yield Check("gpu", WARN, told, f"{install_command('gpu')} (or gpu13) to use it")
         return
     yield Check("gpu", OK, told)
     yield _kernels({"here": examination.tried_kernel()}, 1)
@@ -315,7 +316,7 @@ def _kernels(found: Mapping[str, Any], count: int) -> Check:
     if wrong:
         return Check(
             "kernels", FAIL, f"{next(iter(wrong.values()))}: {_named(list(wrong))}",
-            "see that the driver and CuPy belong together: pip install 'mgraph[gpu]' or gpu13",
+            f"see that the driver and CuPy belong together: {install_command('gpu')} or gpu13",
         )  # fmt: skip
     free = min(answer["free"] for answer in found.values()) / 2**30
     slowest = max(answer["seconds"] for answer in found.values())

@@ -57,7 +57,8 @@ def version_of(name: str) -> str | None:
     names = ("cupy", "cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x") if name == "cupy" else (name,)
     if name == "mgraph":  # perhaps not installed, but found all the same
         try:
-            return str(importlib.import_module(name).__version__)
+            module = importlib.import_module(name)
+            return str(getattr(module, "__version__", None) or f"another project's {module}")
         except ModuleNotFoundError:
             return None
         except Exception as error:

@@ -34,6 +34,7 @@ from mgraph.distributed.plan import (
     told_before,
 )
 from mgraph.distributed.tasks import run_parts
+from mgraph.distributed.work_time import work_time
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import ON_GPU, CopyModel
 from mgraph.io import manifest as manifests
@@ -46,7 +47,8 @@ from mgraph.io.manifest import Manifest, PartRecord
 class Result:
     """What a run did: the dataset and its manifest, the edges and parts made, the parts kept.
 
-    seconds: from the call to the manifest, starting a cluster included.
+    seconds: from the call to the manifest, starting a cluster included; work_seconds: of making
+    parts, without the time in which workers compiled; compile_seconds: that time.
     """
 
     location: str
@@ -55,6 +57,8 @@ class Result:
     made_parts: int
     kept_parts: int
     seconds: float
+    work_seconds: float
+    compile_seconds: float
 
 
 def where_of(model: CopyModel, backend: str = "auto") -> dict[str, Any]:
@@ -172,15 +176,17 @@ def generate(
             folder.remove(manifests.NAME)
         if intent.overwrite:
             folder.remove(*names)
-        records |= run_parts(
-            cluster,
-            make_part,
-            {index: index for index in missing},
-            missing,
-            verb="generate",
-            progress=progress,
-            plan=plan,
-        )
+        with work_time(cluster.client) as work:
+            made = run_parts(
+                cluster,
+                make_part,
+                {index: index for index in missing},
+                missing,
+                verb="generate",
+                progress=progress,
+                plan=plan,
+            )
+        records |= made
         manifest = Manifest(
             model=model.to_json(),
             n=model.n,
@@ -193,4 +199,13 @@ def generate(
         )
         manifest.write(folder)
     seconds = time.monotonic() - began
-    return Result(str(folder), manifest, sum(missing.values()), len(missing), kept, seconds)
+    return Result(
+        str(folder),
+        manifest,
+        sum(missing.values()),
+        len(missing),
+        kept,
+        seconds,
+        work.seconds,
+        work.compiling,
+    )

@@ -7,13 +7,22 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from mgraph.core.wording import counted
+
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 10.0
 
 
 def quantity(value: float) -> str:
     """A number with three digits and an SI prefix: 1.23 G."""
-    for factor, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+    for factor, prefix in (
+        (1e18, "E"),
+        (1e15, "P"),
+        (1e12, "T"),
+        (1e9, "G"),
+        (1e6, "M"),
+        (1e3, "k"),
+    ):
         if value >= 0.9995 * factor:  # with three digits that is 1
             return f"{value / factor:.3g} {prefix}"
     return f"{value:.3g}"
@@ -41,15 +50,17 @@ class Progress:
         stream: TextIO | None = sys.stderr,
         unit: str = "edges",
         under_way: Callable[[], int] = lambda: 0,
+        note: Callable[[], str] = lambda: "",
     ) -> None:
         """Nothing is drawn before the context is entered.
 
         under_way: asked each time the line is drawn, what is done of parts that are not finished.
+        note: asked after that, what stands at the line's end.
         """
         self._verb, self._size, self._parts = verb, size, parts
         self._stream, self._unit = None if stream is None or stream.closed else stream, unit
         self._done_size = self._done_parts = 0
-        self._under_way, self._shown = under_way, 0
+        self._under_way, self._note, self._shown = under_way, note, 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
 
@@ -73,13 +84,14 @@ class Progress:
 
     def line(self) -> str:
         """The line as it stands now."""
-        parts = f"{self._done_parts}/{self._parts} parts"
-        if not self._size:
-            return f"{self._verb} {parts}"
-        seconds = max(time.monotonic() - self._begun, 1e-9)
+        parts = f"{self._done_parts}/{counted(self._parts, 'part')}"
         part_done = 0
         with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
             part_done = self._under_way()
+        note = self._note()
+        if not self._size:
+            return f"{self._verb} {parts}{note}"
+        seconds = max(time.monotonic() - self._begun, 1e-9)
         done = max(self._shown, min(self._done_size + part_done, self._size))
         self._shown = done  # what is told late, or is lost with a worker, does not move it back
         rate = done / seconds
@@ -88,7 +100,7 @@ class Progress:
         return (
             f"{self._verb} {share:4.0%}  {quantity(done)} of "
             f"{quantity(self._size)} {self._unit}, {parts}, "
-            f"{quantity(rate)} {self._unit}/s, {left}"
+            f"{quantity(rate)} {self._unit}/s, {left}{note}"
         )
 
     def _draw(self) -> None:

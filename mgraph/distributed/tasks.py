@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, TextIO
 
+from mgraph import compilation
 from mgraph.core import stopping
 from mgraph.distributed import attempts
 from mgraph.distributed.broadcast import on_workers
@@ -150,7 +151,7 @@ def _batches(
     """Yield finished futures until the caller has taken all away; those it left come again."""
     from distributed import as_completed
 
-    from mgraph.distributed.counters import edges_under_way
+    from mgraph.distributed import counters
 
     if not futures:
         return
@@ -159,12 +160,19 @@ def _batches(
     waiting = as_completed(list(futures.values()))
     total, counted = sum(sizes.values()), set[int]()
 
+    compiling = False
+
     def under_way() -> int:
-        return edges_under_way(cluster.client, operation, counted) if unit in COUNTED else 0
+        nonlocal compiling
+        edges, compiling = counters.under_way(cluster.client, operation, counted)
+        return edges if unit in COUNTED else 0
+
+    def note() -> str:
+        return f", {compilation.NOTICE}" if compiling else ""
 
     with _telling(cluster, futures, verb, total, unit):
         try:
-            with Progress(verb, total, len(sizes), progress, unit, under_way) as line:
+            with Progress(verb, total, len(sizes), progress, unit, under_way, note) as line:
                 began = time.monotonic()
                 while futures:
                     ready: dict[int, Any] = {}

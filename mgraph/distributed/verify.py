@@ -15,6 +15,7 @@ from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.generate import held_ends, holding, where_of
 from mgraph.distributed.plan import backend_on, block_edges
 from mgraph.distributed.tasks import run_parts
+from mgraph.distributed.work_time import work_time
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import CopyModel
@@ -25,13 +26,19 @@ from mgraph.io.manifest import Manifest, PartRecord
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ``verify`` found: the parts read and made again, and a sentence a fault."""
+    """What ``verify`` found: the parts read and made again, and a sentence a fault.
+
+    seconds: from the call to the end; work_seconds: of checking, without the time in which workers
+    compiled; compile_seconds: that time.
+    """
 
     location: str
     parts: int
     regenerated: int
     edges: int
     seconds: float
+    work_seconds: float
+    compile_seconds: float
     faults: tuple[str, ...]
 
     @property
@@ -192,20 +199,22 @@ def verify(
         if again and model:
             backend = backend_on(cluster, model)
             holder = stack.enter_context(holding(model, cluster, backend))
-        found = run_parts(
-            cluster,
-            check_part,
-            jobs,
-            {index: record.rows for index, (record, _) in jobs.items()},
-            verb="verify",
-            progress=progress,
-            folder=dataset.folder,
-            n=manifest.n,
-            model=model,
-            backend=backend,
-            block=block_edges(cluster, model),
-            holder=holder,
-        )
+        with work_time(cluster.client) as work:
+            found = run_parts(
+                cluster,
+                check_part,
+                jobs,
+                {index: record.rows for index, (record, _) in jobs.items()},
+                verb="verify",
+                progress=progress,
+                folder=dataset.folder,
+                n=manifest.n,
+                model=model,
+                backend=backend,
+                block=block_edges(cluster, model),
+                holder=holder,
+            )
     faults += [found[index] for index in sorted(found) if found[index]]
     seconds = time.monotonic() - began
-    return Verdict(dataset.location, len(dataset), len(again), manifest.m, seconds, tuple(faults))
+    times = seconds, work.seconds, work.compiling
+    return Verdict(dataset.location, len(dataset), len(again), manifest.m, *times, tuple(faults))

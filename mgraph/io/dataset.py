@@ -8,6 +8,7 @@ footers do not tell is read once.
 import errno
 import os
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
 from mgraph.core.wording import counted
-from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import manifest, ownership
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
 from mgraph.io.manifest import Manifest, PartRecord
@@ -132,14 +133,16 @@ class Part:
         )
 
 
-def survey(folder: Folder, files: list[str]) -> Manifest:
+def survey(folder: Folder, files: list[str], unread: set[str]) -> Manifest:
     """A manifest for Parquet files of others: arcs as they are listed, vertices up to the largest.
 
-    Reads footers, and the ids where those do not tell the largest.
+    Reads footers, and the ids where those do not tell the largest. unread: to which the columns are
+    added that are not read.
     """
     from mgraph.io.parquet import describe
 
     found = folder.call_each(lambda name: describe(folder, name), files)
+    unread.update(*(part.others for part in found))
     named = list(zip(files, found, strict=True))
     kinds = {part.weight_dtype: name for name, part in reversed(named)}
     if len(kinds) > 1:
@@ -198,10 +201,11 @@ def standing(
     return parts, complete
 
 
-def _described(folder: Folder) -> tuple[bool, Manifest, list[str]]:
-    """Whether the folder has a manifest, it or what its files tell, and what is not read.
+def _described(folder: Folder, unread: set[str]) -> tuple[bool, Manifest, list[str]]:
+    """Whether the folder has a manifest, it or what its files tell, and names that are not read.
 
-    Raises DatasetError where Parquet files in the folder would be left out.
+    unread: to which columns are added that are not read. Raises DatasetError where Parquet files in
+    the folder would be left out.
     """
     entries = folder.entries()
     if entries is None:
@@ -229,7 +233,7 @@ def _described(folder: Folder) -> tuple[bool, Manifest, list[str]]:
     _check_finished(folder, files)
     if not files:
         return True, manifest.read(folder), others
-    return False, survey(folder, files), others
+    return False, survey(folder, files, unread), others
 
 
 def is_parquet(name: str) -> bool:
@@ -286,7 +290,7 @@ class EdgeDataset(Sequence[Part]):
 
     ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
     location: the folder or the file. folder: where the files are. others: names in the folder that
-    are no Parquet files, and are not read.
+    are no Parquet files, and are not read. unread: columns of the files that are not read.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
@@ -294,12 +298,13 @@ class EdgeDataset(Sequence[Part]):
         self.folder = Folder(location)
         self.location = str(self.folder)
         self.others: list[str] = []
+        self.unread: set[str] = set()
         if is_parquet(self.folder.address.name) and self.folder.is_file():
             self.folder, name = folder_and_name(location)
-            self.manifest = survey(self.folder, [name])
+            self.manifest = survey(self.folder, [name], self.unread)
             self.has_manifest = False
         else:
-            self.has_manifest, self.manifest, self.others = _described(self.folder)
+            self.has_manifest, self.manifest, self.others = _described(self.folder, self.unread)
 
     @property
     def n(self) -> int:
@@ -336,6 +341,20 @@ class EdgeDataset(Sequence[Part]):
         """The folder or file, n, m and the number of parts."""
         name = type(self).__name__
         return f"{name}({self.location!r}, n={self.n}, m={self.m}, parts={len(self)})"
+
+    def warn_of_unread(self) -> None:
+        """Warn where files have columns that are passed over, as weights of another name are."""
+        if not self.unread:
+            return
+        names = sorted(self.unread)
+        columns = f"column{'s' * (len(names) > 1)} {', '.join(names)}"
+        told = f"{self.location}: {columns} not read"
+        if self.manifest.weight_dtype is None:
+            told += (
+                "; weights are read from a column called weight: if this is what holds them, "
+                f"rename it (in PyArrow table.rename_columns({{{names[0]!r}: 'weight'}}))"
+            )
+        warnings.warn(told, MgraphWarning, stacklevel=3)
 
     def to_arrow(self) -> Any:
         """A lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""

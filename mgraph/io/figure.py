@@ -4,6 +4,7 @@ import os
 from typing import Any
 
 from mgraph.errors import UsageError
+from mgraph.installation import install_command
 from mgraph.io.folder import check_file, writing_file
 
 KINDS = (".png", ".svg", ".pdf")
@@ -13,7 +14,7 @@ def _matplotlib() -> Any:
     try:
         from matplotlib import figure
     except ImportError as error:
-        raise UsageError("plots need matplotlib: pip install 'mgraph[plot]'") from error
+        raise UsageError(f"plots need matplotlib: {install_command('plot')}") from error
     return figure
 
 

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import lzma
 import os
+import warnings
 import zlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -18,13 +19,14 @@ from mgraph.core import backend as backends
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.room import room_for
-from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
 from mgraph.io.address import given, local_path, missing, parse
 from mgraph.io.dataset import EdgeDataset, is_parquet, standing
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
+from mgraph.io.networkx_graph import NUMBERED_ANEW, integer
 
 
 class Format(NamedTuple):
@@ -93,7 +95,8 @@ def identify(location: str) -> Identity:
 
 
 def identify_dataset(dataset: EdgeDataset) -> Identity:
-    """The identity of a graph whose dataset is open."""
+    """The identity of a graph whose dataset is open; warns of columns that are not read."""
+    dataset.warn_of_unread()
     if dataset.has_manifest:
         return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
     stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
@@ -146,12 +149,13 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
+            dataset.warn_of_unread()
             told = Summarizer(dataset.n, dataset.manifest.directed)
             for part in dataset:
                 for block in part.blocks():
                     told.add(block)
         else:
-            edges, n, directed = _listing(text)
+            edges, n, directed, _ = _listing(text)
             told = Summarizer(n, directed)
             told.add(edges)
         return told.summary()
@@ -183,22 +187,42 @@ def read_graph(
     location: a folder or ``s3://`` address of Parquet files with ``src``, ``dst[, weight]``, ours
     or of another program, one such file, or a file in one of ``FORMATS`` by its name, perhaps
     compressed. Files say whether a graph is directed: Parquet files of other programs and DIMACS
-    list arcs; what ``mgraph generate`` wrote is undirected.
+    list arcs; what ``mgraph generate`` wrote is undirected. GraphML and GEXF files name their
+    nodes: the names are ``graph.labels``, unless they are 0 to n - 1, which are the vertices.
     symmetrise: take each arc for both directions. drop_loops, merge: as ``from_edges``. backend:
     cpu, gpu, or auto: a GPU where there is one with room. Raises DatasetError for a file that is
-    damaged.
+    damaged. Warns (MgraphWarning) of columns of Parquet files that are not read, such as weights
+    under another name, and of names of nodes that are easily taken for vertices.
     """
     text = given(location)
+    graph = read_quietly(text, symmetrise, drop_loops, merge, backend, warn=True)
+    names = graph.labels or ()
+    if names and all(integer(name, textual=True) is not None for name in names):
+        warnings.warn(f"{text}: {NUMBERED_ANEW}", MgraphWarning, stacklevel=2)
+    return graph
+
+
+def read_quietly(
+    text: str,
+    symmetrise: bool = False,
+    drop_loops: bool = False,
+    merge: bool = False,
+    backend: str = "auto",
+    warn: bool = False,
+) -> Graph:
+    """``read_graph`` for processes whose warnings the user does not see, or sees several times."""
     backends.resolve(backend)
     with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
+            if warn:
+                dataset.warn_of_unread()
             backend = _backend_for(dataset, backend, symmetrise)
-            edges, n, directed = graph_dataset.read(dataset, backend)
+            edges, n, directed, labels = graph_dataset.read(dataset, backend)
         else:
-            edges, n, directed = _listing(text)
+            edges, n, directed, labels = _listing(text)
         try:
-            return from_edges(
+            graph = from_edges(
                 edges,
                 n,
                 directed=directed and not symmetrise,
@@ -206,6 +230,7 @@ def read_graph(
                 merge=merge,
                 backend=backend,
             )
+            return graph if labels is None else graph.with_labels(labels)
         except UsageError as error:  # of what the file holds
             raise DatasetError(f"{text}: {error}") from error
 

@@ -8,15 +8,16 @@ import numpy as np
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing
-from mgraph.io.networkx_graph import from_networkx, to_networkx
+from mgraph.io.networkx_graph import converted, numbered, to_networkx
 
 _BLOCK_BYTES = 1 << 16
 
 
 def _listing(made: Any) -> Listing:
     """What NetworkX read. GEXF's weights are floats: whole ones become int32."""
+    number, labels = numbered(made.nodes, textual=True)
     try:
-        graph = from_networkx(made)
+        graph = converted(made, number)
     except UsageError as error:
         raise ValueError(str(error)) from error
     edges = graph.to_edges()
@@ -26,7 +27,7 @@ def _listing(made: Any) -> Listing:
         weight = weight.astype(np.int32) if whole else weight
     elif weight is not None and weight.dtype == np.int64:
         weight = weight.astype(np.int32) if np.abs(weight).max(initial=0) < 1 << 31 else weight
-    return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed)
+    return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed, labels)
 
 
 def _refuse_entities(stream: BinaryIO) -> None:
@@ -67,14 +68,14 @@ def _read(read: Any, stream: BinaryIO) -> Listing:
 
 
 def read_graphml(stream: BinaryIO) -> Listing:
-    """The edges of a GraphML file; nodes are numbered in the file's order."""
+    """The edges of a GraphML file; nodes are numbered as ``numbered`` does."""
     from networkx import read_graphml
 
     return _read(read_graphml, stream)
 
 
 def read_gexf(stream: BinaryIO) -> Listing:
-    """The edges of a GEXF file; nodes are numbered in the file's order."""
+    """The edges of a GEXF file; nodes are numbered as ``numbered`` does."""
     from networkx import read_gexf
 
     return _read(read_gexf, stream)
@@ -82,13 +83,16 @@ def read_gexf(stream: BinaryIO) -> Listing:
 
 def _made(graph: Graph, terminals: Any) -> Any:
     """What NetworkX writes: all vertices, or those with an edge and the terminals, marked."""
+    if len(set(map(str, graph.labels or ()))) < len(graph.labels or ()):
+        raise UsageError("two labels of the graph are the same text, and the file holds text alone")
     if terminals is None:
         return to_networkx(graph)
     from networkx import set_node_attributes
 
     used = np.union1d(np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals))
     made = to_networkx(graph, vertices=used)
-    marks = zip(used.tolist(), np.isin(used, terminals).tolist(), strict=True)
+    names = used.tolist() if graph.labels is None else [graph.labels[v] for v in used]
+    marks = zip(names, np.isin(used, terminals).tolist(), strict=True)
     set_node_attributes(made, dict(marks), "terminal")
     return made
 

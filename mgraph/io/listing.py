@@ -1,5 +1,6 @@
 """What a graph file lists, before it becomes a graph."""
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,11 +9,15 @@ from mgraph.core.edges import EdgeList
 
 
 class Listing(NamedTuple):
-    """Edges of n vertices: arcs where ``directed``, else each edge once for both directions."""
+    """Edges of n vertices: arcs where ``directed``, else each edge once for both directions.
+
+    labels: what the file calls the vertices, where it does not number them.
+    """
 
     edges: EdgeList
     n: int
     directed: bool
+    labels: tuple[Hashable, ...] | None = None
 
 
 def narrow(weights: Any) -> Any:

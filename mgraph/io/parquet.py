@@ -154,7 +154,10 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
 
 
 class Description(NamedTuple):
-    """What a file holds: rows, the least and largest id (0 and -1 without rows), types, maker."""
+    """What a file holds: rows, the least and largest id (0 and -1 without rows), types, maker.
+
+    others: the columns that are not read.
+    """
 
     rows: int
     least: int
@@ -162,6 +165,7 @@ class Description(NamedTuple):
     weight_dtype: str | None
     compression: str
     created_by: str
+    others: tuple[str, ...]
 
 
 def describe(folder: Folder, name: str) -> Description:
@@ -194,7 +198,8 @@ def describe(folder: Folder, name: str) -> Description:
     largest = max((high for _, high in ranges), default=-1)
     if weight is not None:
         weight = str(_array(pa.array([], weight), "weight", f"{folder}/{name}").dtype)
-    return Description(footer.num_rows, least, largest, weight, compression, created_by)
+    others = tuple(x for x in names if x not in COLUMNS and not x.startswith("__"))  # pandas' index
+    return Description(footer.num_rows, least, largest, weight, compression, created_by, others)
 
 
 def _array(column: Any, name: str, where: str) -> Any:

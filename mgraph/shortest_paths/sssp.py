@@ -31,6 +31,7 @@ class ShortestPaths:
     ``(k, n)`` for several, of ``dtype``; unreached vertices have infinity, or the integer type's
     largest value. predecessor: as distance, of the graph's ids, -1 for sources and unreached
     vertices; None unless asked. trace: a NumPy record array, a row an iteration, None unless asked.
+    labels: the graph's.
     """
 
     source: Any
@@ -39,6 +40,19 @@ class ShortestPaths:
     trace: Any
     method: str
     backend: str
+    labels: Any = None
+
+    def by_label(self) -> dict[Any, Any]:
+        """The distance of each vertex reached from one source, by its label, or else its number.
+
+        As NetworkX gives it. Raises UsageError for several sources.
+        """
+        if self.distance.ndim != 1:
+            raise UsageError("by_label is of one search, and these are several; search for each")
+        found = self.to_cpu()
+        vertices = np.flatnonzero(found.reached).tolist()
+        names = vertices if self.labels is None else [self.labels[vertex] for vertex in vertices]
+        return dict(zip(names, found.distance[vertices].tolist(), strict=True))
 
     @property
     def reached(self) -> Any:
@@ -240,7 +254,8 @@ def finished(
     if len(asked.sources) == 1:
         distance = distance[0]
         predecessor = None if predecessor is None else predecessor[0]
-    return ShortestPaths(sources, distance, predecessor, trace, method, backend)
+    labels = asked.graph.labels
+    return ShortestPaths(sources, distance, predecessor, trace, method, backend, labels)
 
 
 def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any, bool], Any]:

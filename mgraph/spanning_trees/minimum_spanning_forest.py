@@ -29,7 +29,7 @@ class SpanningForest:
     n: the graph's vertices. src, dst: ``(k,)``, of the graph's ids, src above dst. weight: ``(k,)``
     of the graph's type; int32 ones where it has none. edge_id: ``(k,)`` int64, where the arc from
     src to dst stands in ``graph.indices``. method, backend: what found it. step_times: milliseconds
-    by step, of boruvka if asked.
+    by step, of boruvka if asked. labels: the graph's, which ``mgraph.to_networkx`` has as nodes.
     """
 
     n: int
@@ -40,6 +40,7 @@ class SpanningForest:
     method: str
     backend: str
     step_times: dict[str, float] | None = None
+    labels: Any = None
 
     def __len__(self) -> int:
         """The number of edges."""
@@ -66,7 +67,8 @@ class SpanningForest:
     def to_graph(self, weighted: bool = True) -> Graph:
         """The forest as an undirected graph of the same vertices, on the same backend."""
         weight = self.weight if weighted else None
-        return from_edges(EdgeList(self.src, self.dst, weight), self.n, directed=False)
+        graph = from_edges(EdgeList(self.src, self.dst, weight), self.n, directed=False)
+        return graph.with_labels(self.labels)
 
     def to_cpu(self) -> "SpanningForest":
         """The same with NumPy arrays; itself where it has them."""
@@ -129,7 +131,7 @@ def minimum_spanning_forest(
         order = ids.argsort()
         columns = {name: getattr(found, name)[order] for name in ("src", "dst", "weight")}
         found = replace(found, edge_id=ids[order], **columns)
-    return found
+    return replace(found, labels=graph.labels)
 
 
 def check_method(method: str, steps: bool) -> None:

@@ -31,7 +31,7 @@ class Prepared:
                 "symmetrise (--symmetrise), or give from_edges directed=False"
             )
         length_dtype(graph)  # raises for weights that are negative, not finite or too large
-        self.n = graph.n
+        self.n, self.labels = graph.n, graph.labels
         self.contraction: Contraction | None = None
         if graph.m and graph.weights is not None and not graph.weight_range.least > 0:
             self.contraction = contraction.contract(graph.to_cpu())

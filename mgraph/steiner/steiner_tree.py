@@ -58,6 +58,7 @@ class SteinerTree:
     backend: str
     complete: bool
     lower_bound: Any = None
+    labels: Any = None  # the graph's: mgraph.to_networkx(tree) has them as nodes
 
     @property
     def gap(self) -> float | None:
@@ -351,6 +352,7 @@ def _answer(
         backend=how.backend,
         complete=complete and not deadline.over,
         lower_bound=lower_bound,
+        labels=ready.labels,
     )
 
 

@@ -4,11 +4,10 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 import pytest
 
-from mgraph.cli.main import main
+from mgraph.cli.main import VERBS, main
 from mgraph.cli.options import parse_number
 
 GENERATE = ["generate", "OUT", "-n", "2000", "-d", "3"]
@@ -139,32 +138,16 @@ def test_the_cluster_and_the_dashboard_are_named(tmp_path):
     )
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [["--version"], ["generate", "--help"]])
-def test_what_cannot_be_printed(arguments):
-    with open("/dev/full", "w") as full:
-        line = [sys.executable, "-m", "mgraph.cli.main", *arguments]
-        found = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert found.returncode == 1
-    told = "mgraph: something cannot be written or read: [Errno 28] No space left on device\n"
-    assert found.stderr == told
-
-
-def test_help_comes_at_once():
-    run("--help")
-    began = time.monotonic()
-    shown = run("--help")
-    seconds = time.monotonic() - began
-    assert shown.returncode == 0
-    assert "generate" in shown.stdout
-    assert seconds < 1.0, "the target is 0.3 s on an idle machine; a busy one gets a second"
-
-
-def test_help_imports_no_compiler():
-    code = "import sys, mgraph.cli.main as m; m.main(['--help']); print(*sys.modules)"
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "generate" in shown.stdout
-    assert not {"numba", "scipy", "pyarrow", "distributed"} & set(shown.stdout.split())
+@pytest.mark.parametrize("arguments", [[], *([verb] for verb in VERBS)], ids=" ".join)
+def test_help_comes_at_once_since_it_loads_little(arguments):
+    """What takes its time is not imported: 0.3 s on an idle machine, 1.3 s with a compiler."""
+    code = "import sys, mgraph.cli.main as m; m.main(sys.argv[1:]); print(*sys.modules)"
+    line = [sys.executable, "-c", code, *arguments, "--help"]
+    shown = subprocess.run(line, capture_output=True, text=True, check=True)
+    assert "Usage: mgraph" in shown.stdout
+    loaded = set(shown.stdout.splitlines()[-1].split())
+    assert not {"numba", "scipy", "pyarrow", "distributed", "pandas"} & loaded
+    assert len(loaded) < 400
 
 
 def test_version():

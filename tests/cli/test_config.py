@@ -57,7 +57,7 @@ def shell(tmp_path):
     os.close(far)
 
     def until_ready():
-        said, deadline = "", time.monotonic() + 30
+        said, deadline = "", time.monotonic() + 120
         while READY not in said:
             assert time.monotonic() < deadline, said
             if select.select([terminal], [], [], 0.1)[0]:

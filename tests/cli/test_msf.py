@@ -47,7 +47,7 @@ def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
     assert f"a weight of {forest.total_weight:,}" in told
     manifest = json.loads(said(capsys, "info", "--json", tmp_path / "f"))
     assert manifest["forest"]["total_weight"] == forest.total_weight
-    assert "holds: 1 part, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
+    assert ": the part verified, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
 
 
 @pytest.mark.parametrize("out", ["f", "f.gexf", "f.gr.gz"])

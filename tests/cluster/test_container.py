@@ -12,7 +12,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import time
 import tomllib
 
 import dask
@@ -21,6 +20,7 @@ import yaml
 
 from mgraph.distributed import certificates
 from mgraph.distributed.settings import SETTINGS
+from tests.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).parents[2]
 RECIPE = ROOT / "cluster" / "container"
@@ -145,12 +145,14 @@ def test_what_runs_inside(tmp_path, commands):
     ports = ["--port", "0", "--dashboard-address", "127.0.0.1:0", "--scheduler-file", file]
     started = [start(scheduler, *ports)]
     try:
-        deadline = time.monotonic() + 60
-        while not file.exists():
+
+        def address():
+            """What the scheduler's file says, once it is whole: it is made first, then filled."""
             assert started[0].poll() is None, (tmp_path / "scheduler.log").read_text()
-            assert time.monotonic() < deadline
-            time.sleep(0.1)
-        environment["DASK_SCHEDULER_ADDRESS"] = json.loads(file.read_text())["address"]
+            with contextlib.suppress(OSError, ValueError):
+                return json.loads(file.read_text())["address"]
+
+        environment["DASK_SCHEDULER_ADDRESS"] = wait_until(address)
         started.append(start(worker))
         wait = "from distributed import Client; Client(timeout=60).wait_for_workers(1, timeout=60)"
         subprocess.run([sys.executable, "-c", wait], env=environment, check=True)

@@ -1,7 +1,6 @@
 """Who asks whether work is wanted, and who is told that it is not."""
 
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.stopping import Stopped
 from mgraph.core.summary_cpu import Summarizer
 from tests import stopped
+from tests.waiting import wait_until
 
 
 def watchers():
@@ -38,9 +38,7 @@ def test_a_word_is_set_from_outside_and_stays_so():
         assert stopping.word() is word
         assert len(watchers()) == 1
         unwanted.set()
-        until = time.monotonic() + 5
-        while not word[0] and time.monotonic() < until:
-            time.sleep(0.01)
+        wait_until(lambda: word[0])
         assert word[0] == beside[0] == 1
         unwanted.clear()
         late = np.zeros(1, np.uint32)

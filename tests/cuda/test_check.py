@@ -9,7 +9,7 @@ from mgraph.cuda import check
 from mgraph.cuda.source import include_digest
 
 needs_nvrtc = pytest.mark.skipif(
-    importlib.util.find_spec("cuda") is None, reason="needs NVRTC: pip install 'mgraph[check]'"
+    importlib.util.find_spec("cuda") is None, reason="needs NVRTC: the extra check"
 )
 
 

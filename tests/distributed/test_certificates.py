@@ -159,7 +159,7 @@ def test_the_end_is_told(tmp_path, monkeypatch):
 
 def test_without_the_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
-    with pytest.raises(MgraphError, match=r"pip install 'mgraph\[cluster\]'"):
+    with pytest.raises(MgraphError, match=r"pip install .*\[cluster\]'"):
         certificates.make(tmp_path / "t", ["a"])
     assert not (tmp_path / "t").exists()
     assert certificates.expiry("anything") is None

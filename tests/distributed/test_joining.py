@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 import dask
 import pytest
@@ -18,6 +17,7 @@ import pytest
 import mgraph
 from mgraph.distributed import connect, joining, scheduler_address, settings
 from mgraph.errors import ClusterError, UsageError
+from tests.waiting import wait_until
 
 
 def test_a_client_needs_no_workers(cluster):
@@ -158,14 +158,12 @@ def listener(says):
 @pytest.mark.parametrize("says", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
 def test_what_is_no_scheduler(monkeypatch, says):
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
-    began = time.monotonic()
     with (
         listener(says) as address,
         pytest.raises(ClusterError, match="no Dask scheduler"),
         connect.client_of(address),
     ):
         pass
-    assert time.monotonic() - began < 8
 
 
 def test_the_warning_of_plain_words(monkeypatch, cluster):
@@ -264,9 +262,12 @@ def test_a_scheduler_that_hangs(monkeypatch, tmp_path):
          "0", "--no-dashboard", "--scheduler-file", str(file)], stderr=subprocess.DEVNULL
     )  # fmt: skip
     try:
-        while not file.exists():
+
+        def written():
             assert scheduler.poll() is None
-            time.sleep(0.05)
+            return file.exists() and file.read_text().endswith("}")
+
+        wait_until(written)
         scheduler.send_signal(signal.SIGSTOP)
         monkeypatch.setattr(connect, "CONNECT_SECONDS", 2)
         with (

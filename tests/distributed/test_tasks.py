@@ -103,9 +103,9 @@ def test_the_progress_line_moves_within_a_part(client, tmp_path, monkeypatch):
     with ThreadPoolExecutor() as pool:
         runs = [pool.submit(run, 30, log)]
         try:
-            wait_until(lambda: "count  30%  30 of 100 edges, 0/1 parts" in log.getvalue())
+            wait_until(lambda: "count  30%  30 of 100 edges, 0/1 part" in log.getvalue())
             runs.append(pool.submit(run, 50, other))
-            wait_until(lambda: "count  50%  50 of 100 edges, 0/1 parts" in other.getvalue())
+            wait_until(lambda: "count  50%  50 of 100 edges, 0/1 part" in other.getvalue())
         finally:
             over.touch()
         for one in runs:

@@ -1,5 +1,6 @@
 """Branch and bound: the best choice, by whatever key, and the truth where it has to stop."""
 
+import contextlib
 import csv
 import time
 
@@ -115,6 +116,10 @@ def test_a_time_limit_gives_the_best_so_far():
     assert found.profit <= solved(hard()).profit <= found.bound
 
 
+class Enough(Exception):
+    """A test has seen what it looks at."""
+
+
 def test_collecting_keeps_what_leads_to_the_best(monkeypatch):
     """Until the heap is empty, some nodes of it can be completed to the best there is."""
     best = solved(hard()).profit
@@ -129,10 +134,13 @@ def test_collecting_keeps_what_leads_to_the_best(monkeypatch):
         assert state["best"] == best or memory.nodes["bound"][waiting].max() >= best
         assert (keys[1:] >= keys[np.arange(keys.size - 1) // 4]).all()
         sizes.append((before, int(state["waiting"])))
+        if len(sizes) == 20:
+            raise Enough
 
     monkeypatch.setattr(branch_and_bound_cpu, "_collect", watched)
     monkeypatch.setattr(branch_and_bound_cpu, "COLLECT_AT", 1000)
-    branch_and_bound_cpu.solve(problem_of, time.monotonic() + 1)
+    with contextlib.suppress(Enough):
+        branch_and_bound_cpu.solve(problem_of, time.monotonic() + 200)
     assert any(after < before for before, after in sizes)
 
 
@@ -193,7 +201,7 @@ def test_a_gpu_makes_room_and_collects(collect, monkeypatch):
 def test_a_gpu_stops_at_the_time_limit():
     found = solved(hard(), method="branch_and_bound", backend="gpu", key="profit", time_limit=0.3)
     assert found.profit <= solved(hard()).profit <= found.bound
-    assert found.seconds < 5
+    assert not found.optimal
 
 
 @pytest.mark.gpu

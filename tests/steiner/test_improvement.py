@@ -11,6 +11,7 @@ from mgraph.steiner.star_cpu import Searcher
 from tests.steiner import oracles
 from tests.steiner.checks import check, cost_of, csr_of, edges_of, needs_steinlib, steinlib
 from tests.steiner.strategies import problems, trees
+from tests.stopped import PATIENCE
 
 
 def searcher(graph):
@@ -69,9 +70,9 @@ def test_a_deadline_holds():
     for _, graph, terminals, _, search, tree in five:  # Compiles what is timed below.
         improvement.bounded(search, csr_of(graph), tree, terminals, NEVER)
     for _, graph, terminals, optimum, search, tree in five:
-        began = time.perf_counter()
+        began = time.process_time()
         found = improvement.bounded(search, csr_of(graph), tree, terminals, Deadline(0.05))
-        assert time.perf_counter() - began < 1
+        assert time.process_time() - began < PATIENCE
         assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
 
 

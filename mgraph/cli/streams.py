@@ -1,0 +1,101 @@
+"""Standard output and error of the command: what cannot be written does not break the work off.
+
+A full disk, a reader that went away (``| head -1``) and a closed descriptor (``>&-``) are met where
+bytes are handed to the operating system, so no verb needs to know of them. The first failure is
+kept, what comes later is dropped, and the work goes on: results are still written to files. When
+the command has ended, ``status_of`` turns the failure into a sentence and a status. Nothing is left
+in a buffer that the interpreter would fail to write once more while it shuts down (status 120).
+"""
+
+import contextlib
+import io
+import os
+import sys
+from typing import Any
+
+_NAMES = ("stdin", "stdout", "stderr")
+
+
+class _Descriptor(io.FileIO):
+    """A file descriptor that takes everything, and keeps the first error of writing to it."""
+
+    error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Write, or drop what cannot be written; None where the descriptor would block."""
+        if self.error is None:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self.error = error
+        return memoryview(data).nbytes
+
+
+_descriptors: dict[str, _Descriptor] = {}  # by the stream's name
+
+
+def take_over() -> None:
+    """Have standard output and error drop what cannot be written; may be called again.
+
+    A descriptor that is closed becomes /dev/null, so that no file that is opened later, or by a
+    process that is started, gets its number. A stream that another program has put in the place
+    of the interpreter's own, such as a notebook's, stays.
+    """
+    for number, name in enumerate(_NAMES):
+        closed = _open_if_closed(number)
+        stream = getattr(sys, name)
+        if name == "stdin" or not (closed or stream is getattr(sys, f"__{name}__")):
+            continue
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.flush()
+        raw = _descriptors[name] = _Descriptor(number, "w", closefd=False)
+        text = io.TextIOWrapper(
+            io.BufferedWriter(raw),
+            encoding=getattr(stream, "encoding", None),
+            errors=getattr(stream, "errors", "backslashreplace"),
+            line_buffering=name == "stderr" or raw.isatty(),
+            write_through=getattr(stream, "write_through", False),
+        )
+        setattr(sys, name, text)
+        setattr(sys, f"__{name}__", text)
+
+
+def _open_if_closed(number: int) -> bool:
+    """Open /dev/null under a standard descriptor's number where that is closed."""
+    try:
+        os.fstat(number)
+    except OSError:
+        opened = os.open(os.devnull, os.O_RDWR)  # the smallest free number, which is this one
+        if opened != number:
+            os.dup2(opened, number)
+            os.close(opened)
+        os.set_inheritable(number, True)
+        return True
+    return False
+
+
+def reader_is_gone() -> bool:
+    """Whether whoever read standard output went away."""
+    return isinstance(_error("stdout"), BrokenPipeError)
+
+
+def status_of(status: int) -> int:
+    """The exit status of a command that ended with ``status``, once all is written.
+
+    1 with a sentence on standard error where standard output could not be written. A reader that
+    went away has all that it wanted, and changes no status.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    error = _error("stdout")
+    if error is None or reader_is_gone():
+        return status
+    print(f"mgraph: the output could not be written: {error.strerror}", file=sys.stderr, flush=True)
+    return status or 1
+
+
+def _error(name: str) -> OSError | None:
+    found = _descriptors.get(name)
+    return None if found is None else found.error

@@ -1,0 +1,225 @@
+"""What is compiled is counted and told, once, and kept apart from work."""
+
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import threading
+import types
+
+import numpy as np
+import pytest
+
+import mgraph
+from mgraph import compilation
+from mgraph.cli.main import main
+from mgraph.compilation import Span, Stopwatch
+from mgraph.cuda.source import Source
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes when it is told: ``clock.now``."""
+    found = types.SimpleNamespace(now=0.0)
+    monkeypatch.setattr(compilation.time, "perf_counter", lambda: found.now)
+    return found
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """How often the user was told."""
+    found = []
+    monkeypatch.setattr(compilation, "_tell", None)
+    compilation.tell_with(lambda: found.append(True))
+    return found
+
+
+def test_time_counts_once_however_many_threads_are_inside(clock):
+    span = Span()
+    span.enter()
+    clock.now = 2
+    thread = threading.Thread(target=span.enter)  # a function that the first one calls, say
+    thread.start()
+    thread.join()
+    clock.now = 5
+    assert (span.running, span.seconds) == (True, 5)
+    span.leave()
+    clock.now = 6
+    span.leave()
+    clock.now = 100
+    assert (span.running, span.seconds) == (False, 6)
+    with contextlib.suppress(KeyError), span.span():
+        clock.now = 101
+        raise KeyError
+    assert (span.running, span.seconds) == (False, 7)
+
+
+def test_a_stopwatch_leaves_out_what_makes_code_ready(clock, told):
+    watch = Stopwatch()
+    clock.now += 1
+    with compilation.PREPARING.span():
+        clock.now += 3
+        with compilation.COMPILING.span():
+            clock.now += 20
+    clock.now += 4
+    assert (watch.total, watch.work, watch.compiling) == (28, 5, 20)
+    assert told == [True]
+    with compilation.COMPILING.span():
+        pass
+    assert told == [True]
+
+
+def function_of(folder, name):
+    """A new function of a new module, as a package's would be."""
+    (folder / f"{name}.py").write_text(
+        "from mgraph.core.compiled import compiled\n\n"
+        "@compiled\ndef inner(x):\n    return x + 1\n\n"
+        "@compiled\ndef outer(x):\n    return inner(x) * 2\n"
+    )
+    code = (
+        f"import {name}\nfrom mgraph import compilation\n"
+        f"assert {name}.outer(20) == 42\n"
+        "print(compilation.COMPILING.seconds > 0, compilation.PREPARING.seconds > 0)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": str(folder), "NUMBA_CACHE_DIR": str(folder / "cache")}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+
+
+def test_a_library_tells_by_its_logger_and_only_when_a_compiler_runs(tmp_path):
+    first, again = function_of(tmp_path, "some"), function_of(tmp_path, "some")
+    assert (first.stdout, first.stderr) == ("True True\n", f"{compilation.NOTICE}\n")
+    assert (again.stdout, again.stderr) == ("False True\n", "")
+
+
+def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
+    model = mgraph.CopyModel(500, 3, 0.5, 1, weights=(1, 9))
+    made = mgraph.edges(model, backend="cpu").edges
+    mgraph.write_graph(mgraph.from_edges(made, directed=False, backend="cpu"), tmp_path / "g")
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    line = [sys.executable, "-m", "mgraph", "sssp", "g", "--source", "0", "--backend", "cpu"]
+
+    def run(*more):
+        return subprocess.run(
+            [*line, *more], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+
+    first, again = run(), run()
+    assert first.returncode == again.returncode == 0, first.stderr
+    assert first.stderr.count("compiling") == 1
+    assert "mgraph: compiling (once per machine" in first.stderr
+    assert re.search(r" in all, of which [0-9.]+ m?s compiling\n", first.stdout)
+    assert "compiling" not in again.stderr + again.stdout
+    assert again.stdout.endswith(" in all\n")
+
+
+@pytest.mark.parametrize("verb", ["sssp", "steiner", "msf", "clusters", "knapsack", "generate"])
+def test_a_quiet_command_tells_nobody(verb, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([verb, "-q", "none"]) in (1, 2)
+    assert compilation._tell is None
+
+
+def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
+    """With CuPy played: a kernel is compiled when it is first asked for, unless it is on disk."""
+    compiled, asked = [], []
+
+    class RawModule:
+        def __init__(self, code, options):
+            self.on_disk = "disk" in code
+
+        def get_function(self, name):
+            asked.append(name)
+            if not self.on_disk and name not in compiled:
+                compiler.compile_using_nvrtc(name)
+            return name
+
+    def compile_using_nvrtc(name):
+        assert compilation.COMPILING.running
+        assert compilation.PREPARING.running
+        compiled.append(name)
+
+    compiler = types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc)
+    cuda = types.ModuleType("cupy.cuda")
+    cuda.compiler, cuda.runtime = compiler, types.SimpleNamespace(getDevice=lambda: 0)
+    cupy = types.ModuleType("cupy")
+    cupy.cuda, cupy.RawModule = cuda, RawModule
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
+    from mgraph.cuda import source
+
+    for cached in (source._watch_nvrtc, source._compiled):
+        cached.cache_clear()
+    monkeypatch.setattr(source, "_ready", set())
+    monkeypatch.setattr(Source, "text", lambda self, defines: self.file)
+    try:
+        assert Source("p", "disk").kernel("a") == "a"
+        assert told == compiled == []
+        for _ in range(3):
+            assert Source("p", "new").kernel("b", N=1) == "b"
+        assert (told, compiled, asked) == ([True], ["b"], ["a", "b", "b", "b"])
+    finally:
+        for cached in (source._watch_nvrtc, source._compiled):
+            cached.cache_clear()
+
+
+def test_workers_tell_their_client(cluster):
+    from mgraph.distributed import counters
+    from mgraph.distributed.work_time import work_time
+    from tests.waiting import wait_until
+
+    with work_time(cluster.client) as work:
+        cluster.client.run(_compile_for, 0.3)
+    assert 0.3 <= work.compiling < work.seconds + work.compiling
+    with work_time(cluster.client) as idle:
+        pass
+    assert idle.compiling == 0
+    cluster.client.run(_enter)
+    try:
+        wait_until(lambda: counters.under_way(cluster.client, "any", ())[1])
+    finally:
+        cluster.client.run(_leave)
+    wait_until(lambda: not counters.under_way(cluster.client, "any", ())[1])
+
+
+def _compile_for(seconds):
+    import time
+
+    with compilation.PREPARING.span(), compilation.COMPILING.span():
+        time.sleep(seconds)
+
+
+def _enter():
+    compilation.COMPILING.enter()
+
+
+def _leave():
+    compilation.COMPILING.leave()
+
+
+def test_start_up_is_not_work(cluster, tmp_path):
+    made = mgraph.generate(tmp_path / "g", mgraph.CopyModel(400, 2), cluster=cluster, progress=None)
+    assert 0 < made.work_seconds < made.seconds
+    kept = mgraph.generate(
+        tmp_path / "g", mgraph.CopyModel(400, 2), cluster=cluster, progress=None, resume=True
+    )
+    assert (kept.made_parts, kept.made_edges) == (0, 0)
+    checked = mgraph.verify(tmp_path / "g", cluster=cluster, progress=None)
+    assert 0 < checked.work_seconds < checked.seconds
+    run = mgraph.sssp_many(tmp_path / "g", [0, 5], cluster=cluster, progress=None)
+    assert 0 < run.search_seconds < run.seconds
+    trees = mgraph.steiner_many(tmp_path / "g", [[0, 9]], cluster=cluster, progress=None)
+    assert 0 < trees.solve_seconds < trees.seconds
+    np.testing.assert_array_equal([search.source for search in run.searched], [0, 5])
+
+
+def test_the_progress_line_tells_it():
+    from mgraph.distributed.progress import Progress
+
+    with Progress("load", 0, 1, None, note=lambda: f", {compilation.NOTICE}") as progress:
+        assert progress.line() == f"load 0/1 part, {compilation.NOTICE}"
+    with Progress("sssp", 10, 2, None, "arcs", note=lambda: ", x") as progress:
+        assert progress.line().startswith("sssp   0%  0 of 10 arcs, 0/2 parts, ")
+        assert progress.line().endswith(", starting, x")

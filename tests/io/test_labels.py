@@ -1,0 +1,247 @@
+"""Vertices that have names: they keep them, whatever they are, on the way in and out."""
+
+import pickle
+import random
+import warnings
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph.cli.main import main
+from mgraph.errors import MgraphWarning, UsageError
+
+NAMES = st.one_of(st.integers(-50, 50), st.text(max_size=3), st.tuples(st.integers(0, 3)))
+
+
+@st.composite
+def named_graphs(draw):
+    """NetworkX graphs, directed or not, whose nodes are anything, or 0 to n - 1 in any order."""
+    names = draw(
+        st.one_of(
+            st.integers(1, 9).flatmap(lambda n: st.permutations(range(n))),
+            st.lists(NAMES, min_size=1, max_size=9, unique=True),
+        )
+    )
+    made = draw(st.sampled_from([networkx.Graph, networkx.DiGraph]))()
+    made.add_nodes_from(names)
+    ends = st.tuples(st.sampled_from(names), st.sampled_from(names), st.integers(1, 9))
+    made.add_weighted_edges_from(draw(st.lists(ends, max_size=20)))
+    return made
+
+
+def quiet(made, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MgraphWarning)
+        return mgraph.from_networkx(made, **options)
+
+
+def edges_of(made):
+    ends = [(u, v) if made.is_directed() else frozenset((u, v)) for u, v in made.edges]
+    return dict(zip(ends, (w for *_, w in made.edges(data="weight")), strict=True))
+
+
+@settings(deadline=None, max_examples=200)
+@given(made=named_graphs())
+def test_names_come_back(made):
+    graph = quiet(made)
+    nodes = list(made.nodes)
+    assert {graph.vertex(node) for node in nodes} == set(range(len(nodes)))
+    if sorted(nodes, key=str) == sorted(range(len(nodes)), key=str):
+        assert graph.labels is None
+        assert all(graph.vertex(node) == node for node in nodes)
+    else:
+        assert all(graph.labels[graph.vertex(node)] == node for node in nodes)
+    back = mgraph.to_networkx(graph)
+    assert set(back.nodes) == set(nodes)
+    assert edges_of(back) == edges_of(made)
+
+
+@settings(deadline=None, max_examples=50)
+@given(made=named_graphs(), data=st.data())
+def test_distances_by_name_are_networkx_s(made, data):
+    source = data.draw(st.sampled_from(list(made.nodes)))
+    graph = quiet(made)
+    found = mgraph.sssp(graph, graph.vertex(source), backend="cpu")
+    assert found.by_label() == networkx.single_source_dijkstra_path_length(made, source)
+
+
+def test_the_example_that_was_silently_wrong():
+    made = networkx.Graph([(5, 3), (3, 1), (1, 0)])
+    with pytest.warns(MgraphWarning, match="integers other than 0 to n - 1") as told:
+        graph = mgraph.from_networkx(made)
+    assert told[0].filename == __file__
+    assert graph.labels == (0, 1, 3, 5)
+    lengths = networkx.single_source_shortest_path_length(made, 0)
+    assert mgraph.sssp(graph, 0, backend="cpu").by_label() == lengths
+    assert mgraph.sssp(graph, 0, backend="cpu").distance.tolist() == [0, 1, 2, 3]
+    assert edges_of(mgraph.to_networkx(graph)) == edges_of(made)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_integers_from_0_keep_their_numbers_and_tell_nothing(seed):
+    made = networkx.path_graph(20)
+    nodes = list(made.nodes)
+    random.Random(seed).shuffle(nodes)
+    shuffled = networkx.Graph()
+    shuffled.add_nodes_from(nodes)
+    shuffled.add_edges_from(made.edges)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        graph = mgraph.from_networkx(shuffled)
+    assert graph.labels is None
+    assert mgraph.sssp(graph, 0, backend="cpu").distance.tolist() == list(range(20))
+
+
+def test_names_stay_on_what_is_made_of_a_graph():
+    made = networkx.Graph()
+    made.add_weighted_edges_from([("a", "b", 3), ("b", "c", 4), ("a", "c", 9), ("c", "d", 1)])
+    graph = mgraph.from_networkx(made)
+    for same in (pickle.loads(pickle.dumps(graph)), graph.to_cpu(), graph.with_labels("abcd")):
+        assert same.labels == ("a", "b", "c", "d")
+    assert "labels" in repr(graph)
+    assert graph.with_labels(None).labels is None
+    tree = mgraph.steiner_tree(graph, [graph.vertex("a"), graph.vertex("c")], backend="cpu")
+    assert edges_of(mgraph.to_networkx(tree)) == {frozenset("ab"): 3, frozenset("bc"): 4}
+    forest = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    expected = {frozenset("ab"): 3, frozenset("bc"): 4, frozenset("cd"): 1}
+    assert edges_of(mgraph.to_networkx(forest)) == expected
+    assert edges_of(mgraph.to_networkx(forest.to_graph())) == expected
+    assert dict(zip(graph.labels, mgraph.clusters(graph, 2).tolist(), strict=True)) == {
+        "a": 0, "b": 0, "c": 1, "d": 1,
+    }  # fmt: skip
+    with pytest.raises(UsageError, match="takes a Graph, a SteinerTree or a SpanningForest"):
+        mgraph.to_networkx(made)
+
+
+def test_results_without_names_are_of_numbers():
+    graph = mgraph.from_sparse(
+        networkx.to_scipy_sparse_array(networkx.path_graph(6)), directed=False
+    )
+    assert graph.labels is None
+    tree = mgraph.to_networkx(mgraph.steiner_tree(graph, [2, 4], backend="cpu"))
+    assert sorted(tree.nodes) == [2, 3, 4]
+    assert sorted(mgraph.to_networkx(mgraph.minimum_spanning_forest(graph)).nodes) == [*range(6)]
+    assert mgraph.sssp(graph, 4, cutoff=1, backend="cpu").by_label() == {3: 1, 4: 0, 5: 1}
+    with pytest.raises(UsageError, match="is of one search"):
+        mgraph.sssp(graph, [1, 2], backend="cpu").by_label()
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [("ab", "given are 2"), ("aba", "2 of them different"), ([[], 1, 2], "must be hashable")],
+)
+def test_labels_that_do_not_fit(labels, words):
+    graph = mgraph.from_networkx(networkx.path_graph(3))
+    for give in (
+        graph.with_labels,
+        lambda some: mgraph.Graph(graph.indptr, graph.indices, None, False, some),
+    ):
+        with pytest.raises(UsageError, match=words):
+            give(labels)
+
+
+@pytest.mark.parametrize("label", [-1, 3, "a", 0.5, None, [], (0,)])
+def test_there_is_no_such_vertex(label):
+    graph = mgraph.from_networkx(networkx.path_graph(3))
+    for some in (graph, graph.with_labels("xyz")):
+        with pytest.raises(UsageError, match="the graph has no vertex"):
+            some.vertex(label)
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gexf"])
+def test_files_that_name_their_nodes(tmp_path, ending):
+    write = getattr(networkx, f"write_{ending}")
+    file = tmp_path / f"a.{ending}"
+    made = networkx.Graph()
+    made.add_weighted_edges_from([("Ulm", "Bonn", 2), ("Bonn", "Jena", 3)])
+    write(made, file)
+    graph = mgraph.read_graph(file, backend="cpu")
+    assert graph.labels == ("Ulm", "Bonn", "Jena")
+    mgraph.write_graph(graph, tmp_path / f"b.{ending}")
+    again = mgraph.read_graph(tmp_path / f"b.{ending}", backend="cpu")
+    assert edges_of(mgraph.to_networkx(again)) == edges_of(made)
+    shuffled = networkx.Graph()
+    shuffled.add_nodes_from([2, 0, 1])
+    shuffled.add_edges_from([(0, 1), (1, 2)])
+    write(shuffled, file)
+    graph = mgraph.read_graph(file, backend="cpu")
+    assert graph.labels is None
+    assert mgraph.sssp(graph, 0, backend="cpu").distance.tolist() == [0, 1, 2]
+    write(networkx.Graph([(10, 7), (7, 1)]), file)
+    with pytest.warns(MgraphWarning, match="integers other than 0 to n - 1"):
+        graph = mgraph.read_graph(file, backend="cpu")
+    assert graph.labels == ("1", "7", "10")
+    with pytest.raises(UsageError, match="two labels of the graph are the same text"):
+        mgraph.write_graph(graph.with_labels([1, "1", 2]), tmp_path / f"c.{ending}")
+    assert not (tmp_path / f"c.{ending}").exists()
+
+
+def test_the_command_names_vertices(tmp_path, capsys):
+    made = networkx.path_graph(["x", "y", "z", "other"])
+    networkx.write_graphml(made, tmp_path / "a.graphml")
+    graph, tree = str(tmp_path / "a.graphml"), str(tmp_path / "tree.graphml")
+    assert main(["sssp", graph, "--source", "0", "--target", "2", "--backend", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "source 0 (x): 3 of 4 vertices" in out
+    assert "target 2 (z): at 2" in out
+    assert main(["steiner", graph, "--terminals", "0,2", "--out", tree, "--backend", "cpu"]) == 0
+    assert set(networkx.read_graphml(tree).nodes) == {"x", "y", "z"}
+    networkx.write_graphml(networkx.path_graph([4, 2, 9]), tmp_path / "b.graphml")
+    capsys.readouterr()
+    assert main(["sssp", str(tmp_path / "b.graphml"), "--source", "0", "--backend", "cpu"]) == 0
+    out, err = capsys.readouterr()
+    assert err.count("mgraph: ") == 1
+    assert "b.graphml: the nodes are integers other than 0 to n - 1" in err
+    assert "source 0 (2): " in out
+
+
+@pytest.mark.parametrize("column", ["weights", "w", "cost", "Weight", "length"])
+def test_a_column_that_is_not_read_is_named(tmp_path, capsys, column):
+    folder = tmp_path / "others"
+    folder.mkdir()
+    table = {"src": [0, 1, 0], "dst": [1, 2, 2], column: [1, 1, 100]}
+    pd.DataFrame(table).to_parquet(folder / "a.parquet")
+    with pytest.warns(MgraphWarning, match=f"column {column} not read; weights are read from a"):
+        assert mgraph.read_graph(folder, backend="cpu").weights is None
+    for arguments in (
+        ["sssp", str(folder), "--source", "0"],
+        ["sssp", str(folder / "a.parquet"), "--source", "0"],
+        [
+            "sssp",
+            str(folder),
+            "--random",
+            "1",
+            "--workers",
+            "1",
+            "-q",
+            "--dashboard",
+            "127.0.0.1:0",
+        ],
+        ["msf", str(folder), "--symmetrise"],
+        ["info", str(folder)],
+        ["convert", str(folder), str(tmp_path / "converted.mtx"), "--overwrite"],
+    ):
+        capsys.readouterr()
+        assert main(arguments) == 0
+        told = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
+        assert len(told) == 1, arguments
+        assert f"column {column} not read" in told[0]
+        assert f"rename_columns({{'{column}': 'weight'}})" in told[0]
+
+
+def test_columns_beside_weights_and_indices(tmp_path):
+    table = {"src": [0, 1], "dst": [1, 2], "weight": [1, 1], "when": [5, 6], "who": ["a", "b"]}
+    pd.DataFrame(table).to_parquet(tmp_path / "a.parquet")
+    with pytest.warns(MgraphWarning, match="columns when, who not read$"):
+        graph = mgraph.read_graph(tmp_path, backend="cpu")
+    np.testing.assert_array_equal(graph.weights, [1, 1])
+    frame = pd.DataFrame({"src": [0, 1], "dst": [1, 2], "weight": [1, 1]}, index=[7, 9])
+    frame.to_parquet(tmp_path / "a.parquet")  # pandas' index is a column
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mgraph.read_graph(tmp_path, backend="cpu")
