@@ -25,6 +25,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import checked_vertices
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -47,7 +48,6 @@ from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_graph
-from mgraph.shortest_paths.problem import checked_vertices
 
 
 @dataclass(frozen=True)
@@ -191,6 +191,8 @@ def sssp_many(
         "power_limit": power_limit,
         "heap_threshold": heap_threshold,
     }
+    if sources is not None:  # before the graph is there to hold them against
+        sources = checked_vertices("sources", sources, MAX_N).tolist()
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)

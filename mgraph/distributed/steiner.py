@@ -21,6 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -44,7 +45,6 @@ from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_graph
-from mgraph.shortest_paths.problem import checked_vertices
 
 
 @dataclass(frozen=True)
@@ -168,6 +168,10 @@ def steiner_many(
     check_options(method, search, backend, epsilon, time_limit)
     if (queries is None) == (sample is None):
         raise UsageError("give queries, or how many to draw at random")
+    if queries is not None:  # before the graph is there to hold them against
+        given = as_list("queries", queries)
+        queries = [_checked(i, query, MAX_N) for i, query in enumerate(given)]
+    sizes = None if sample is None else [(int(k), int(count)) for k, count in sample]
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64), and is {seed}")
     if batch is not None and batch < 1:
@@ -178,7 +182,7 @@ def steiner_many(
     }  # fmt: skip
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)
-    asked_for = {"steiner": identity.name, "queries": queries, "sample": [sample, seed], **options}
+    asked_for = {"steiner": identity.name, "queries": queries, "sample": [sizes, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
     intent = Intent(folder, asked_for, resume, overwrite)
     there = fan_out.standing(folder, graph, identity.name, FORMAT, intent, (TABLE,))
@@ -193,9 +197,8 @@ def steiner_many(
         load = functools.partial(load_graph, method=method, search=search, backend=backend)
         with held_by_workers(cluster, read) as name:
             facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)
-            if sample is not None:
+            if sizes is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
-                sizes = [(int(k), int(count)) for k, count in sample]
                 drawing = cluster.client.submit(draw_queries, name, sizes, seed, key=key)
                 queries = drawing.result()
             wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]

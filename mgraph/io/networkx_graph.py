@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.arrays import as_weights
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
-from mgraph.io.sparse_matrix import as_weights
 
 
 def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
