@@ -2,10 +2,35 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 from mgraph.errors import OutOfMemoryError
 
 LARGER_GPU = "use a larger GPU or --backend cpu"
+_limits: list[int] = []  # of this process, in bytes, the latest last
+
+
+def limit_memory(limit: int | None) -> None:
+    """From here on this process is to take no more memory than so many bytes, as a worker is."""
+    _limits[:] = [] if not limit else [int(limit)]
+
+
+def free_memory() -> int:
+    """Bytes of the machine's memory that this process may still take."""
+    import psutil
+
+    free = int(psutil.virtual_memory().available)
+    if _limits:
+        free = min(free, max(0, _limits[0] - int(_process().memory_info().rss)))
+    return free
+
+
+@cache
+def _process() -> Any:
+    import psutil
+
+    return psutil.Process()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, TextIO
 
 from mgraph.core import stopping
+from mgraph.core.room import limit_memory
 from mgraph.distributed import attempts
 from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.connect import Cluster
@@ -42,6 +43,7 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
     from mgraph.distributed.counters import counting
 
     worker = get_worker()
+    limit_memory(worker.memory_manager.memory_limit)
     tasks, key = worker.state.tasks, worker.get_current_task()
 
     def unwanted() -> bool:

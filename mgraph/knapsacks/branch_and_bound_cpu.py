@@ -28,6 +28,7 @@ from numba import int64, uint64
 from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.room import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.found import Found
@@ -206,8 +207,6 @@ def larger(heap):
 
 def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     """Twice the room of what is full."""
-    import psutil
-
     made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
     more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > room(heap)
     largest = min(2 * nodes.size, most_nodes)
@@ -215,7 +214,7 @@ def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     why = ""
     if made + 2 > most_nodes:
         why = f"may keep {most_nodes:,}"
-    elif wanted > psutil.virtual_memory().available:
+    elif wanted > free_memory():
         why = "this machine has no more room"
     if why:
         raise OutOfMemoryError(
