@@ -18,6 +18,18 @@ def on_gpu(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__")
 
 
+def plain(*values: Any) -> tuple[Any, ...]:
+    """The values, NumPy's numbers among them as Python's, which JSON takes."""
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
+
+
+def check_whole(**values: Any) -> None:
+    """Raise UsageError for a parameter that is given and is no whole number."""
+    for name, value in values.items():
+        if value is not None and not _is_whole(value):
+            raise UsageError(f"{name} must be a whole number, and is {value!r}")
+
+
 def as_list(name: str, given: Any) -> list[Any]:
     """The elements of a list or whatever iterates in order; UsageError for text, sets, and others.
 

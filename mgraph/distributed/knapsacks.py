@@ -20,7 +20,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
-from mgraph.core.arrays import as_list
+from mgraph.core.arrays import as_list, plain
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed import fan_out
@@ -136,6 +136,7 @@ def knapsack_many(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
+    (time_limit,) = plain(time_limit)
     check_compression(compression)
     check_options(method, backend, key, time_limit)
     given: list[Any] = [files] if isinstance(files, (str, os.PathLike)) else as_list("files", files)

@@ -25,7 +25,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
-from mgraph.core.arrays import checked_vertices
+from mgraph.core.arrays import check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -180,6 +180,11 @@ def sssp_many(
     from mgraph.shortest_paths.sssp import check_backend
 
     began = time.monotonic()
+    random, seed, batch, cutoff = plain(random, seed, batch, cutoff)
+    delta, set_point, power_limit, heap_threshold = plain(
+        delta, set_point, power_limit, heap_threshold
+    )
+    check_whole(random=random, seed=seed, batch=batch)
     if cutoff == float("inf"):  # which JSON does not know
         cutoff = None
     options = {

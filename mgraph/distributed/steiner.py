@@ -21,7 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
-from mgraph.core.arrays import as_list, checked_vertices
+from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -164,6 +164,8 @@ def steiner_many(
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     began = time.monotonic()
+    seed, batch, epsilon, time_limit = plain(seed, batch, epsilon, time_limit)
+    check_whole(seed=seed, batch=batch)
     check_compression(compression)
     check_options(method, search, backend, epsilon, time_limit)
     if (queries is None) == (sample is None):
@@ -171,7 +173,7 @@ def steiner_many(
     if queries is not None:  # before the graph is there to hold them against
         given = as_list("queries", queries)
         queries = [_checked(i, query, MAX_N) for i, query in enumerate(given)]
-    sizes = None if sample is None else [(int(k), int(count)) for k, count in sample]
+    sizes = None if sample is None else _checked_sizes(sample)
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64), and is {seed}")
     if batch is not None and batch < 1:
@@ -250,6 +252,19 @@ def steiner_many(
         seconds=now - began,
         solve_seconds=now - loaded,
     )
+
+
+def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
+    """Pairs of a number of terminals and how many queries have it. Raises UsageError."""
+    sizes = []
+    for pair in as_list("sample", sample):
+        try:
+            k, count = plain(*pair)
+        except (TypeError, ValueError):
+            raise UsageError(f"sample must be pairs (k, count), and one is {pair!r}") from None
+        check_whole(k=k, count=count)
+        sizes.append((k, count))
+    return sizes
 
 
 def _checked(number: int, terminals: Any, n: int) -> Any:
