@@ -44,6 +44,7 @@ from mgraph.distributed.search_plan import (
     sources_hash,
     write_part,
 )
+from mgraph.distributed.tasks import result_of
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
@@ -216,7 +217,7 @@ def sssp_many(
             if random is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawn = cluster.client.submit(draw_sources, name, random, seed, key=key)
-                sources = drawn.result()
+                sources = result_of(drawn, "sssp")
             sources = checked_vertices("sources", sources, facts.n).tolist()
             loaded = time.monotonic()
             batch = batch or batch_size(facts, len(sources), cluster, folder is not None)

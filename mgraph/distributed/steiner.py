@@ -41,6 +41,7 @@ from mgraph.distributed.steiner_plan import (
     write_part,
     write_table,
 )
+from mgraph.distributed.tasks import result_of
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
@@ -202,7 +203,7 @@ def steiner_many(
             if sizes is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawing = cluster.client.submit(draw_queries, name, sizes, seed, key=key)
-                queries = drawing.result()
+                queries = result_of(drawing, "steiner")
             wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]
             if not wanted:
                 raise UsageError("there must be a query at least")
