@@ -7,7 +7,6 @@ error as its cause, and the command line prints it where ``MGRAPH_DEBUG`` is set
 
 import contextlib
 import os
-import pickle
 from collections.abc import Iterator
 
 from mgraph.errors import (
@@ -100,9 +99,9 @@ def cause_of(error: BaseException) -> str:
 
 
 def _is_of_sending(error: BaseException) -> bool:
-    if isinstance(error, pickle.PickleError):
-        return True
     text = cause_of(error).lower()
+    if "PickleError" in {kind.__name__ for kind in type(error).__mro__}:
+        return True
     return isinstance(error, (TypeError, AttributeError, ValueError)) and any(
         word in text for word in _NOT_SENT
     )
