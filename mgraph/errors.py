@@ -46,6 +46,10 @@ class ConnectionLostError(ClusterError):
     exit_status = 75  # "try again" of sysexits.h: a submitted workflow is started again
 
 
+class TaskError(MgraphError):
+    """Something failed that should not: a fault of mgraph or of a library, which is the cause."""
+
+
 class DeviceError(MgraphError):
     """A GPU was asked for and there is none, or it cannot do what was asked."""
 

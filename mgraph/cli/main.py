@@ -2,12 +2,14 @@
 
 Exit status: 0 done; 1 failed, a check does not hold, or the output cannot be written; 2 wrong use;
 75 the scheduler was lost; 130 interrupted, 143 by SIGTERM, 129 by SIGHUP. A reader of the output
-that goes away changes no status.
+that goes away changes no status. Whatever fails ends in one sentence; with MGRAPH_DEBUG=1 in the
+environment the traceback stands before it.
 """
 
 import gc
 import importlib
 import sys
+import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -121,17 +123,28 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(f"mgraph: {message}{hint}", err=True)
         return error.exit_code
     except MgraphError as error:
-        from mgraph.io.untrusted import shown  # names in files may hold control characters
-
-        click.echo(f"mgraph: {shown(str(error))}", err=True)
-        return error.exit_status
+        return _failed(error)
     except OSError as error:  # those of graphs are MgraphErrors by now
         click.echo(f"mgraph: something cannot be written or read: {error}", err=True)
         return 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("mgraph: interrupted; what is finished is kept", err=True)
         return 130
+    except Exception as error:  # of a library, or a fault of ours: a sentence, too
+        return _failed(error)
     return status if isinstance(status, int) else 0
+
+
+def _failed(error: Exception) -> int:
+    """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
+    from mgraph.distributed.failures import debugging, explained
+    from mgraph.io.untrusted import shown  # names in files may hold control characters
+
+    if debugging():
+        traceback.print_exception(error)
+    told = explained(error, "the command")
+    click.echo(f"mgraph: {shown(str(told))}", err=True)
+    return told.exit_status
 
 
 if __name__ == "__main__":

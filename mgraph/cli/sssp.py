@@ -40,7 +40,12 @@ def read_sources(file: str) -> list[int]:
 @click.option("--out", metavar="DIR", help="Write source, vertex, distance, predecessor to DIR.")
 @click.option("--method", default="auto", show_default=True, help="The algorithm.")
 @backend_option
-@click.option("--set-point", type=float, metavar="P", help="Arcs an iteration, of self_tuning.")
+@click.option(
+    "--set-point",
+    type=float,
+    metavar="P",
+    help="Arcs an iteration, of self_tuning; on a GPU those of all its hops, up to 128.",
+)
 @click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
 @click.option("--delta", type=float, help="The step of near_far.")
 @click.option("--heap-threshold", type=NUMBER, metavar="N", help="Above it, heap uses its heap.")

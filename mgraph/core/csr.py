@@ -6,8 +6,9 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import stopping
-from mgraph.core.edges import EdgeList
-from mgraph.core.graph import INDEX_DTYPES, MAX_N, WEIGHT_DTYPES, Graph, on_gpu
+from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights
+from mgraph.core.edges import COLUMNS, EdgeList
+from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import UsageError
 
@@ -26,7 +27,7 @@ def from_edges(
 ) -> Graph:
     """A graph in compressed sparse rows, each row in ascending order of destination, then weight.
 
-    edges: NumPy or CuPy arrays. n: vertices, by default one more than the largest id.
+    edges: of arrays or lists. n: vertices, by default one more than the largest id.
     directed=False symmetrises: each edge stands for both arcs (a self-loop for one). drop_loops:
     leave self-loops out. merge: of parallel arcs keep the one of least weight.
     backend: cpu, gpu, or auto: where the arrays are, else a GPU where there is one with room.
@@ -67,10 +68,10 @@ def _checked(edges: EdgeList) -> EdgeList:
     """The same as arrays of types that graphs have."""
     if not isinstance(edges, EdgeList):
         raise UsageError(f"edges must be a mgraph.EdgeList, and is {type(edges).__name__}")
-    arrays = [array if on_gpu(array) else np.asarray(array) for array in edges]
+    arrays = [as_array(name, array) for name, array in zip(COLUMNS, edges, strict=False)]
     if len({on_gpu(array) for array in arrays}) > 1:
         raise UsageError("edges must all be NumPy arrays or all CuPy arrays")
-    if any(array.shape != (len(arrays[0]),) for array in arrays):
+    if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise UsageError(f"src, dst and weight must be as long as one another, and are {shapes}")
     arrays = [array if array.flags.c_contiguous else array.copy() for array in arrays]
@@ -83,12 +84,13 @@ def _checked(edges: EdgeList) -> EdgeList:
     ]
     if len({array.dtype for array in ids}) > 1:
         ids = [array.astype(np.int64) for array in ids]
-    for weight in arrays[2:]:
+    weights = [as_weights(array) if array.dtype.kind in "iuf" else array for array in arrays[2:]]
+    for weight in weights:
         if str(weight.dtype) not in WEIGHT_DTYPES:
             raise UsageError(f"weight must be {' or '.join(WEIGHT_DTYPES)}, and is {weight.dtype}")
         if weight.dtype.kind == "f" and bool((weight != weight).any()):
             raise UsageError("weight must hold numbers, and holds a NaN")
-    return EdgeList(*ids, *arrays[2:])
+    return EdgeList(*ids, *weights)
 
 
 def _check_ids(edges: EdgeList) -> int:

@@ -4,12 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from mgraph.core.arrays import as_array
+
 COLUMNS = ("src", "dst", "weight")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class EdgeList:
     """Edges ``(src[i], dst[i])``; NumPy or CuPy arrays of shape ``(m,)``, int32 or int64.
+
+    Lists, ranges and the like become NumPy arrays.
 
     weight: None, or an array of the same shape: int32, int64, float32 or float64.
     Unpacks into the arrays there are: ``src, dst = edges``, or ``src, dst, weight = edges``.
@@ -18,6 +24,13 @@ class EdgeList:
     src: Any
     dst: Any
     weight: Any = None
+
+    def __post_init__(self) -> None:
+        """Make arrays of what is none."""
+        for name in COLUMNS:
+            given = getattr(self, name)
+            if not isinstance(given, np.ndarray) and not (name == "weight" and given is None):
+                object.__setattr__(self, name, as_array(name, given))
 
     def __iter__(self) -> Iterator[Any]:
         """Src, dst and, if there is one, weight."""

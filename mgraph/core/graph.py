@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
+from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
 INDEX_DTYPES = ("int32", "int64")
 _COMPUTED = "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
-WEIGHT_DTYPES = ("int32", "int64", "float32", "float64")
 
 
 class WeightRange(NamedTuple):
@@ -22,11 +23,6 @@ class WeightRange(NamedTuple):
 
     least: float
     largest: float
-
-
-def on_gpu(array: Any) -> bool:
-    """Whether the array lives in a device's memory (CuPy's does)."""
-    return hasattr(array, "__cuda_array_interface__")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

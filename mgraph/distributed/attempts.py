@@ -6,13 +6,12 @@ earlier attempt had begun is gone on with instead of begun anew, so that nothing
 
 import contextlib
 import functools
-import hashlib
-import json
 import os
 from pathlib import Path
 from typing import Any
 
-from mgraph.errors import MgraphError
+from mgraph.core import canonical
+from mgraph.errors import MgraphError, UsageError
 from mgraph.io import ownership, untrusted
 from mgraph.io.folder import Folder
 from mgraph.io.run_folder import RunFolder
@@ -66,14 +65,21 @@ class Intent:
     def __init__(
         self, out: Folder | None, asked: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
-        """out: the folder of results, or None; asked: what they depend on, as JSON takes it."""
+        """out: the folder of results, or None; asked: all that they depend on, as
+        ``canonical.digest`` takes it. Raises UsageError for what it does not.
+        """
         self.resume, self.overwrite = resume, overwrite
         self._out: Folder | None = out
         self._folder = _folder() if out is not None else None
         if self._folder is None:
             return
-        text = json.dumps(asked, sort_keys=True, default=str)
-        self._place, self._what = str(out), hashlib.sha256(text.encode()).hexdigest()
+        try:
+            self._place, self._what = str(out), canonical.digest(asked)
+        except TypeError as error:
+            raise UsageError(
+                f"a workflow that is started again goes on with what it had begun, and a value of "
+                f"type {error}; give numbers, text, lists or arrays"
+            ) from None
         before = begun_in(self._folder).get(self._place)
         if _attempt() > 1 and before is not None:
             if before == self._what:

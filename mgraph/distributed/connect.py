@@ -22,12 +22,14 @@ from mgraph.distributed import (
     attempts,
     configuration,
     joining,
+    main_module,
     scheduler_address,
     settings,
     worker_shares,
 )
 from mgraph.distributed.broadcast import on_workers, print_nothing
 from mgraph.distributed.dashboard import LazyDashboard, link_of
+from mgraph.distributed.failures import cause_of, explained
 from mgraph.distributed.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError, DeviceError, UsageError
 from mgraph.installation import install_command
@@ -304,6 +306,10 @@ def _start(
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
     from distributed import Client
 
+    certain = main_module.why_workers_fail(certain=True)
+    if certain:
+        raise ClusterError(certain)
+    stack.enter_context(main_module.readable_again())
     stack.enter_context(settings.in_force())
     with warnings.catch_warnings():
         # A taken port moves the dashboard; the address that we print says where to.
@@ -316,11 +322,26 @@ def _start(
                 silence_logs=logging.CRITICAL,
                 **options,
             )
-        except (RuntimeError, OSError) as error:
-            raise ClusterError(f"no cluster could be started on this machine: {error}") from error
+        except Exception as error:
+            raise ClusterError(_not_started(error)) from error
         stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
-    return stack.enter_context(Client(cluster)), name
+    client = stack.enter_context(Client(cluster))
+    try:
+        client.wait_for_workers(options["n_workers"], timeout=SURVEY_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(_not_started(error)) from error
+    return client, name
+
+
+def _not_started(error: Exception) -> str:
+    """Why no cluster could be started on this machine, as far as it can be told."""
+    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
+        error = error.__cause__
+    return main_module.why_workers_fail(certain=False) or (
+        f"no workers could be started on this machine ({cause_of(error)}); what they wrote stands "
+        "above, and mgraph doctor examines the machine"
+    )
 
 
 def _survey_all(client: Any) -> dict[str, Survey]:
@@ -333,6 +354,10 @@ def _survey_all(client: Any) -> dict[str, Survey]:
         ) from error
     except (ImportError, AttributeError) as error:
         raise _cannot_load(error) from error
+    except Exception as error:
+        raise explained(error, "looking at the workers") from error
+    if not found:
+        raise ClusterError("the cluster has lost its workers; see their logs, and start them again")
     _check_versions({worker.version for worker in found.values()})
     return found
 

@@ -4,7 +4,9 @@ Data flow: the vertices are cut into slices whose counters fit a worker's memory
 groups, one a thread. A task counts one slice's endpoints in one group of files; counters of a
 slice are summed pair by pair on the workers, and only their histogram comes back. Cost: every
 file is read once a slice (files whose ``src`` lies below a slice not at all), and 4 bytes a vertex
-and thread, times a few.
+and thread, times a few. Where the vertices are many more than the edges (ids near 2^35 of three
+edges, say) a task sorts the ends of its files instead, and what the workers merge are the vertices
+that have edges: 64 bytes an edge and thread, and every file is read once.
 """
 
 import functools
@@ -12,7 +14,7 @@ import itertools
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -20,14 +22,17 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core.power_law import PowerLaw, fit
+from mgraph.core.room import room_for
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.tasks import follow_parts, spans, submit_parts
+from mgraph.distributed.tasks import follow_parts, result_of, spans, submit_parts
 from mgraph.distributed.verify import model_of
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
 
 COUNTER_SHARE = 8  # a counter array takes at most this part of a thread's memory
+_BYTES_AN_EDGE = 64  # of vertices that have edges, while they are merged
+_LESS = "use fewer --workers, or a machine with more memory"
 
 
 @dataclass(frozen=True)
@@ -95,7 +100,8 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
     from mgraph.distributed.counters import count_edges
 
     vertices, parts = job
-    counts = np.zeros(len(vertices), dtype)
+    with room_for(f"counters of {len(vertices):,} vertices", _LESS):
+        counts = np.zeros(len(vertices), dtype)
     for part in parts:
         for block in part.blocks():
             count_endpoints(block.dst, vertices.start, counts)
@@ -109,11 +115,43 @@ def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The task: a slice's degrees and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
-    return histogram(counts)
+    with room_for(f"the degrees of {counts.size:,} vertices", _LESS):
+        return histogram(counts)
+
+
+def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The task: the vertices below n that have edges in a group of files, and how many ends."""
+    from mgraph.distributed.counters import count_edges
+
+    found = np.empty(0, np.int64), np.empty(0, np.int64)
+    with room_for("the vertices that have edges", _LESS):
+        for part in job:
+            for block in part.blocks():
+                ends = np.concatenate([block.src, block.dst])
+                ends = ends[(ends >= 0) & (ends < n)].astype(np.int64, copy=False)
+                found = merged([found, np.unique(ends, return_counts=True)])
+                count_edges(block.src.size)
+    return found
+
+
+def merged_ends(*counted: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The task: the vertices of two groups of files, and their ends."""
+    with room_for("the vertices that have edges", _LESS):
+        return merged(counted)
+
+
+def histogram_of_ends(
+    counted: tuple[np.ndarray, np.ndarray], n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The task: the degrees of n vertices, of which those that have edges are counted."""
+    vertices, ends = counted
+    isolated = np.zeros(1, np.int64), np.array([n - vertices.size])
+    with_edges = np.unique(ends, return_counts=True)
+    return merged([isolated, with_edges] if n > vertices.size else [with_edges])
 
 
 def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The sum of histograms of disjoint sets."""
+    """The sum of histograms: distinct values, ascending, and how often each occurs in all."""
     values, counts = (np.concatenate(column) for column in zip(*histograms, strict=True))
     distinct, inverse = np.unique(values, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
@@ -121,12 +159,22 @@ def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
     return distinct, total
 
 
+def _share(cluster: Cluster) -> int:
+    """The bytes that a task may take for what it counts."""
+    room = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
+    return room // COUNTER_SHARE
+
+
+def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: Any) -> bool:
+    """Whether the vertices that have edges take less memory than a counter for every vertex."""
+    return _BYTES_AN_EDGE * dataset.m <= min(_share(cluster), dataset.n * dtype.itemsize)
+
+
 def plan_jobs(
     dataset: EdgeDataset, cluster: Cluster, dtype: Any
 ) -> list[dict[int, tuple[range, list[Part]]]]:
     """For each slice of the vertices, its numbered jobs: the slice and the files to count."""
-    room = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
-    length = max(1, room // COUNTER_SHARE // dtype.itemsize)
+    length = max(1, _share(cluster) // dtype.itemsize)
     groups = min(cluster.threads, len(dataset))
     slices, number = [], 0
     for start in range(0, dataset.n, length):
@@ -139,7 +187,12 @@ def plan_jobs(
     return slices
 
 
-def _histograms(cluster: Cluster, layers: dict[int, list[Any]]) -> dict[int, Any]:
+def _histograms(
+    cluster: Cluster,
+    layers: dict[int, list[Any]],
+    add: Callable[..., Any],
+    summarize: Callable[..., Any],
+) -> dict[int, Any]:
     """Futures of each slice's histogram, of those of its counters, which are added up in pairs.
 
     By the part that it is of the operation. They go before what others have on the cluster, since
@@ -153,8 +206,8 @@ def _histograms(cluster: Cluster, layers: dict[int, list[Any]]) -> dict[int, Any
             pairs = zip(layer[::2], layer[1::2], strict=False)
             odd = layer[-1:] if len(layer) % 2 else []
             keys = ((operation, "sum", number) for number in sums)
-            layer = [submit(np.add, *pair, key=next(keys)) for pair in pairs] + odd
-        histograms[part] = submit(histogram_of, layer[0], key=(operation, part))
+            layer = [submit(add, *pair, key=next(keys)) for pair in pairs] + odd
+        histograms[part] = submit(summarize, layer[0], key=(operation, part))
     return histograms
 
 
@@ -172,18 +225,30 @@ def degrees(
     dataset = EdgeDataset(location)
     dtype = np.dtype(np.uint32 if dataset.n < 1 << 31 else np.int64)
     with entered(cluster) as cluster:
-        slices = plan_jobs(dataset, cluster, dtype)
-        jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
-        edges = {number: sum(map(len, parts)) for number, (_, parts) in jobs.items()}
-        futures = submit_parts(cluster, count_group, jobs, verb="degrees", dtype=dtype.str)
-        layers = [[futures[number] for number in slice_jobs] for slice_jobs in slices]
-        summaries = range(len(jobs), len(jobs) + len(slices))
+        add: Callable[..., Any] = np.add
+        summarize: Callable[..., Any] = histogram_of
+        if few_edges(dataset, cluster, dtype):
+            add, summarize = merged_ends, functools.partial(histogram_of_ends, n=dataset.n)
+            groups = max(1, min(cluster.threads, len(dataset)))
+            grouped = {number: dataset[number::groups] for number in range(groups)}
+            edges = {number: sum(map(len, parts)) for number, parts in grouped.items()}
+            futures = submit_parts(cluster, count_ends, grouped, verb="degrees", n=dataset.n)
+            layers = [list(futures.values())]
+        else:
+            slices = plan_jobs(dataset, cluster, dtype)
+            jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
+            edges = {number: sum(map(len, parts)) for number, (_, parts) in jobs.items()}
+            futures = submit_parts(cluster, count_group, jobs, verb="degrees", dtype=dtype.str)
+            layers = [[futures[number] for number in slice_jobs] for slice_jobs in slices]
+        summaries = range(len(edges), len(edges) + len(layers))
         with spans("degrees"):
-            futures |= _histograms(cluster, dict(zip(summaries, layers, strict=True)))
+            by_part = dict(zip(summaries, layers, strict=True))
+            futures |= _histograms(cluster, by_part, add, summarize)
+            del by_part
         sizes = edges | dict.fromkeys(summaries, 0)
         del layers  # counters go when they are added up
         following = follow_parts(cluster, futures, sizes, verb="degrees", progress=progress)
-        found = [future.result() for number, future in following if number in summaries]
+        found = [result_of(done, "degrees") for number, done in following if number in summaries]
     degree, count = merged(found)
     ends = int((degree * count).sum())
     if ends != 2 * dataset.m:

@@ -15,7 +15,7 @@ import numpy as np
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.plan import existing_parts, footers, matching
-from mgraph.distributed.tasks import follow_parts, run_parts, submit_parts
+from mgraph.distributed.tasks import follow_parts, result_of, run_parts, submit_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.address import parse
@@ -155,7 +155,7 @@ def load_everywhere(
     futures = submit_parts(cluster, load, each, verb="load")
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
-    return done[0][1].result()
+    return result_of(done[0][1], "load")
 
 
 def run_batches(

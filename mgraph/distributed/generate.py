@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
+from mgraph.core.arrays import plain
 from mgraph.distributed.attempts import Intent
 from mgraph.distributed.connect import Cluster, entered
 from mgraph.distributed.plan import (
@@ -140,6 +141,7 @@ def generate(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
+    (parts,) = plain(parts)
     folder = Folder(out)
     check_compression(compression)
     if parts is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from mgraph.distributed.connect import Cluster, entered
-from mgraph.distributed.tasks import follow_parts
+from mgraph.distributed.tasks import follow_parts, result_of
 from mgraph.errors import ClusterError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.generator_timing import generator_seconds
@@ -75,7 +75,7 @@ def generator_scaling(
                 for index in shares
             }
             following = follow_parts(cluster, futures, shares, verb="scaling", progress=progress)
-            on, times = zip(*(future.result() for _, future in following), strict=True)
+            on, times = zip(*(result_of(done, "scaling") for _, done in following), strict=True)
             if set(on) != set(addresses[:count]):
                 raise ClusterError("a worker was lost while it was timed; measure again")
             found.append(Scaling(count, max(times), model.m))

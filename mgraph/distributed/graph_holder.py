@@ -14,6 +14,7 @@ from distributed import WorkerPlugin, get_worker
 
 from mgraph.core import stopping
 from mgraph.distributed.connect import Cluster
+from mgraph.distributed.failures import explaining
 
 
 class GraphHolder(WorkerPlugin):
@@ -53,7 +54,8 @@ class GraphHolder(WorkerPlugin):
 def held_by_workers(cluster: Cluster, load: Callable[[], Any]) -> Iterator[str]:
     """The name of a holder that every worker has for the length of a ``with`` block."""
     plugin = GraphHolder(load)
-    cluster.client.register_plugin(plugin)
+    with explaining("reading the graph"):
+        cluster.client.register_plugin(plugin)
     try:
         yield plugin.name
     finally:

@@ -20,6 +20,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import as_list, plain
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed import fan_out
@@ -107,7 +108,7 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
 
 
 def knapsack_many(
-    files: Sequence[str | os.PathLike[str]],
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
     *,
     cluster: Cluster | AbstractContextManager[Cluster] | None = None,
@@ -123,9 +124,10 @@ def knapsack_many(
 ) -> KnapsackRun:
     """Solve the instances in files, over a cluster, and write Parquet to the folder ``out``.
 
-    files: what ``mgraph.read_knapsack`` reads. out: a path or ``s3://`` address; None writes
-    nothing. cluster: as for ``mgraph.generate``. resume: keep what was solved. overwrite:
-    replace what is there. See ``mgraph.knapsack`` for the rest; time_limit: seconds an instance.
+    files: what ``mgraph.read_knapsack`` reads, one or several. out: a path or ``s3://`` address;
+    None writes nothing. cluster: as for ``mgraph.generate``. resume: keep what was solved.
+    overwrite: replace what is there. See ``mgraph.knapsack`` for the rest; time_limit: seconds an
+    instance.
     An instance that takes too much memory is told in the table, and the others go on. Profits do
     not depend on the workers or, without a time limit, on method and backend. Raises UsageError,
     StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
@@ -135,11 +137,13 @@ def knapsack_many(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
+    (time_limit,) = plain(time_limit)
     check_compression(compression)
     check_options(method, backend, key, time_limit)
-    if not len(files):
+    is_one = isinstance(files, (str, os.PathLike))
+    names = [given(file) for file in ([files] if is_one else as_list("files", files))]
+    if not names:
         raise UsageError("there must be an instance at least")
-    names = [given(file) for file in files]
     instances = [read_knapsack(name) for name in names]
     folder = None if out is None else Folder(out)
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}

@@ -10,6 +10,9 @@ SETTINGS: dict[str, Any] = {
     "distributed.scheduler.worker-saturation": 4.0,
     # Parts that only waited on a worker that was killed count as suspects, too.
     "distributed.scheduler.allowed-failures": 10,
+    # A cluster on this machine gives up a worker that is not back within 15 s, for good; where the
+    # machine is busy a process takes longer to start, and the run would wait for ever.
+    "distributed.deploy.lost-worker-timeout": "1 hour",
     # The profiler holds the interpreter while it looks at every thread; each 10 ms is too often for
     # the many threads of a GPU's worker. Of each cycle it keeps 0.3 MB, and so many of them.
     "distributed.worker.profile.interval": "100ms",

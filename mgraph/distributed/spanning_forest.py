@@ -19,11 +19,11 @@ import time
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Integral
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import plain
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
@@ -200,7 +200,8 @@ def spanning_forest_dataset(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    if batch is not None and not (isinstance(batch, Integral) and batch >= 1):
+    (batch,) = plain(batch)
+    if batch is not None and not (isinstance(batch, int) and batch >= 1):
         raise UsageError(f"batch is a whole number of edges, at least 1, and is {batch}")
     check_compression(compression)
     dataset = EdgeDataset(location)
@@ -216,7 +217,7 @@ def spanning_forest_dataset(
     asked = {
         "graph_identity": identity_of(dataset),
         "compression": compression,
-        "batch": None if batch is None else int(batch),
+        "batch": batch,
     }
     intent = Intent(folder, {"msf": graph, **asked}, resume, overwrite)
     intent.check_unowned()

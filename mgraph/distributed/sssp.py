@@ -25,6 +25,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -43,12 +44,12 @@ from mgraph.distributed.search_plan import (
     sources_hash,
     write_part,
 )
+from mgraph.distributed.tasks import result_of
 from mgraph.distributed.work_time import work_time
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_quietly
-from mgraph.shortest_paths.problem import checked_vertices
 from mgraph.shortest_paths.rehearsal import rehearse
 
 
@@ -191,6 +192,11 @@ def sssp_many(
     from mgraph.shortest_paths.sssp import check_backend
 
     began = time.monotonic()
+    random, seed, batch, cutoff = plain(random, seed, batch, cutoff)
+    delta, set_point, power_limit, heap_threshold = plain(
+        delta, set_point, power_limit, heap_threshold
+    )
+    check_whole(random=random, seed=seed, batch=batch)
     if cutoff == float("inf"):  # which JSON does not know
         cutoff = None
     options = {
@@ -202,6 +208,8 @@ def sssp_many(
         "power_limit": power_limit,
         "heap_threshold": heap_threshold,
     }
+    if sources is not None:  # before the graph is there to hold them against
+        sources = checked_vertices("sources", sources, MAX_N).tolist()
     _check(sources, random, seed, batch, compression, options)
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)
@@ -225,7 +233,7 @@ def sssp_many(
             if random is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawn = cluster.client.submit(draw_sources, name, random, seed, key=key)
-                sources = drawn.result()
+                sources = result_of(drawn, "sssp")
             sources = checked_vertices("sources", sources, facts.n).tolist()
             work = stack.enter_context(work_time(cluster.client))
             batch = batch or batch_size(facts, len(sources), cluster, folder is not None)

@@ -21,6 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import stopping
+from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
 from mgraph.distributed import fan_out
@@ -40,12 +41,12 @@ from mgraph.distributed.steiner_plan import (
     write_part,
     write_table,
 )
+from mgraph.distributed.tasks import result_of
 from mgraph.distributed.work_time import work_time
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_quietly
-from mgraph.shortest_paths.problem import checked_vertices
 
 
 @dataclass(frozen=True)
@@ -174,10 +175,16 @@ def steiner_many(
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     began = time.monotonic()
+    seed, batch, epsilon, time_limit = plain(seed, batch, epsilon, time_limit)
+    check_whole(seed=seed, batch=batch)
     check_compression(compression)
     check_options(method, search, backend, epsilon, time_limit)
     if (queries is None) == (sample is None):
         raise UsageError("give queries, or how many to draw at random")
+    if queries is not None:  # before the graph is there to hold them against
+        given = as_list("queries", queries)
+        queries = [_checked(i, query, MAX_N) for i, query in enumerate(given)]
+    sizes = None if sample is None else _checked_sizes(sample)
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64), and is {seed}")
     if batch is not None and batch < 1:
@@ -188,7 +195,7 @@ def steiner_many(
     }  # fmt: skip
     folder = None if out is None else Folder(out)
     graph, identity = fan_out.named(location)
-    asked_for = {"steiner": identity.name, "queries": queries, "sample": [sample, seed], **options}
+    asked_for = {"steiner": identity.name, "queries": queries, "sample": [sizes, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
     intent = Intent(folder, asked_for, resume, overwrite)
     where = "cpu" if runs_on_cpu(method, search) else backend
@@ -209,11 +216,10 @@ def steiner_many(
         with held_by_workers(cluster, read) as name:
             compiled = stack.enter_context(work_time(cluster.client))
             facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)
-            if sample is not None:
+            if sizes is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
-                sizes = [(int(k), int(count)) for k, count in sample]
                 drawing = cluster.client.submit(draw_queries, name, sizes, seed, key=key)
-                queries = drawing.result()
+                queries = result_of(drawing, "steiner")
             wanted = [np.unique(_checked(i, some, facts.n)) for i, some in enumerate(queries or [])]
             if not wanted:
                 raise UsageError("there must be a query at least")
@@ -264,6 +270,19 @@ def steiner_many(
         solve_seconds=work.seconds,
         compile_seconds=compiled.compiling,
     )
+
+
+def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
+    """Pairs of a number of terminals and how many queries have it. Raises UsageError."""
+    sizes = []
+    for pair in as_list("sample", sample):
+        try:
+            k, count = plain(*pair)
+        except (TypeError, ValueError):
+            raise UsageError(f"sample must be pairs (k, count), and one is {pair!r}") from None
+        check_whole(k=k, count=count)
+        sizes.append((k, count))
+    return sizes
 
 
 def _checked(number: int, terminals: Any, n: int) -> Any:

@@ -15,25 +15,19 @@ from typing import Any, TextIO
 
 from mgraph import compilation
 from mgraph.core import stopping
+from mgraph.core.room import limit_memory
 from mgraph.distributed import attempts
 from mgraph.distributed.broadcast import on_workers
 from mgraph.distributed.connect import Cluster
+from mgraph.distributed.failures import SCHEDULER_LOST, explaining
 from mgraph.distributed.progress import Progress
-from mgraph.errors import ClusterError, ConnectionLostError
+from mgraph.errors import ConnectionLostError
 
 DRAIN_SECONDS = 30.0
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
 GATHER_SECONDS = 5.0  # for a request: results that died with a worker are made again first
 TOPIC = "mgraph"
 COUNTED = ("edges", "arcs")  # units of sizes that tasks count as they go
-SCHEDULER_LOST = (
-    "the connection to the scheduler was lost; what is finished is kept, and --resume goes on from "
-    "there"
-)
-WORKERS_KILLED = (
-    "workers died again and again while they worked on one part; mostly they ran out of memory: "
-    "use fewer workers, more --parts or a smaller --batch"
-)
 
 
 def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
@@ -43,6 +37,7 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
     from mgraph.distributed.counters import counting
 
     worker = get_worker()
+    limit_memory(worker.memory_manager.memory_limit)
     tasks, key = worker.state.tasks, worker.get_current_task()
 
     def unwanted() -> bool:
@@ -70,9 +65,20 @@ def submit_parts(
     operation = f"mgraph-{verb}-{time.time_ns()}"
     keys = [(operation, index) for index in arguments]
     performed = functools.partial(perform, task=task, **common)
-    with spans(verb):
+    with explaining(work_of(verb)), spans(verb):
         futures = cluster.client.map(performed, list(arguments.values()), key=keys)
     return dict(zip(arguments, futures, strict=True))
+
+
+def work_of(verb: str) -> str:
+    """What a task does, for a sentence."""
+    return "reading the graph" if verb == "load" else f"a task of mgraph {verb.partition('-')[0]}"
+
+
+def result_of(future: Any, verb: str) -> Any:
+    """What a task returned; raises its error as one of mgraph's."""
+    with explaining(work_of(verb)):
+        return future.result()
 
 
 @contextlib.contextmanager
@@ -106,7 +112,7 @@ def follow_parts(
     task fails, the rest is cancelled, what runs is awaited, its error raised.
     """
     batches = _batches(cluster, futures, sizes, verb, unit, progress)
-    with contextlib.closing(batches):
+    with explaining(work_of(verb)), contextlib.closing(batches):
         for batch in batches:
             for index, future in batch.items():
                 del futures[index]
@@ -131,7 +137,10 @@ def run_parts(
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
     results: dict[int, Any] = {}
     batches = _batches(cluster, futures, sizes, verb, unit, progress)
-    with contextlib.closing(batches):  # what fails here ends them, before anything else is done
+    with (
+        explaining(work_of(verb)),
+        contextlib.closing(batches),
+    ):  # what fails here ends them, before anything else is done
         for batch in batches:
             fetched = _fetch(cluster.client, batch)
             results |= fetched
@@ -182,7 +191,7 @@ def _batches(
                         elif future.status in ("pending", "lost"):  # with its worker, since then
                             waiting.add(future)
                         else:
-                            _raise_or_retry(future)
+                            _raise_or_retry(future, verb)
                             waiting.add(future)
                     for index in ready.keys() - counted:
                         counted.add(index)
@@ -219,22 +228,16 @@ def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
     return dict(zip(finished, gathered, strict=True))
 
 
-def _raise_or_retry(future: Any) -> None:
+def _raise_or_retry(future: Any, verb: str) -> None:
     """Raise the error of a future that failed, but for a task that was stopped by mistake."""
-    from distributed.comm import CommClosedError
-    from distributed.scheduler import KilledWorker
-
     if future.status == "cancelled":
         raise ConnectionLostError(SCHEDULER_LOST)
     error: BaseException = future.exception()
     if isinstance(error, stopping.Stopped):  # and wanted again before it had ended
         future.retry()
         return
-    if isinstance(error, KilledWorker):
-        raise ClusterError(WORKERS_KILLED) from error
-    if isinstance(error, CommClosedError):
-        raise ConnectionLostError(SCHEDULER_LOST) from error
-    raise error
+    with explaining(work_of(verb)):
+        raise error
 
 
 @contextlib.contextmanager

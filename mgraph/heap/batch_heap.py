@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.arrays import as_dtype
 from mgraph.core.room import room_for
 from mgraph.errors import UsageError
 from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
@@ -75,10 +76,12 @@ class BatchHeap:
         return int(self._heap.size())
 
     def push(self, keys: Any, values: Any = None) -> None:
-        """Put keys in, in any order. keys: shape (count,), of the heap's type; values: the same.
+        """Put keys in, in any order.
 
-        NumPy or CuPy arrays, or what NumPy makes one of. Raises UsageError for a NaN, another type
-        or shape, values where the heap has none or the other way round, and beyond the capacity;
+        keys: NumPy or CuPy arrays, lists or ranges of shape (count,). Numbers of another type are
+        converted where each can be kept exactly; the floats of a list are rounded to the heap's
+        type. values: the same. Raises UsageError for a number that cannot be kept, a NaN, another
+        shape, values where the heap has none or the other way round, and beyond the capacity;
         OutOfMemoryError where there is no room, and then the heap is what it was.
         """
         keys = self._array("keys", keys, self.dtype)
@@ -119,12 +122,10 @@ class BatchHeap:
         return to_keys(self._heap.first(), self.dtype, self.largest)[0]
 
     def _array(self, name: str, given: Any, dtype: Any) -> Any:
-        array = self._heap.array(given)
-        if array.dtype != dtype and array.size:
-            raise UsageError(f"{name} must be {dtype}, as the heap's are, and are {array.dtype}")
+        array = as_dtype(name, given, dtype, "as the heap's are")
         if array.ndim != 1:
             raise UsageError(f"{name} must have one dimension, and have {array.ndim}")
-        return array.astype(dtype, order="C", copy=False)
+        return self._heap.array(array).astype(dtype, order="C", copy=False)
 
 
 def _type(name: str, given: Any, known: tuple[str, ...]) -> Any:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.compiled import compiled
+from mgraph.core.graph import on_gpu
 
 BUFFER, ROOT = 0, 1
 _FIRST_PLACES = 15
@@ -162,9 +163,9 @@ class Heap:
         self._counts = np.zeros(2, np.int64)  # nodes, keys in the buffer
 
     @staticmethod
-    def array(given: Any) -> np.ndarray:
-        """A NumPy array of what is given."""
-        return np.asarray(given)
+    def array(given: Any) -> Any:
+        """A NumPy array of a NumPy or CuPy array."""
+        return np.asarray(given.get() if on_gpu(given) else given)
 
     def size(self) -> int:
         """How many keys there are."""

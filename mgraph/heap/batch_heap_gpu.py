@@ -122,7 +122,7 @@ class Heap:
 
     @staticmethod
     def array(given: Any) -> Any:
-        """A CuPy array of what is given."""
+        """A CuPy array of a NumPy or CuPy array."""
         import cupy
 
         return cupy.asarray(given)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.arrays import checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.room import room_for
@@ -296,6 +297,8 @@ def write_graph(
         return
     write = getattr(importlib.import_module(kind.module), kind.write)
     compress = nullcontext if opener is open else partial(opener, mode="wb")
-    marked = {"terminals": terminals} if kind.terminals and terminals is not None else {}
+    marked = {}
+    if kind.terminals and terminals is not None:
+        marked["terminals"] = checked_vertices("terminals", terminals, graph.n)
     with writing_file(text) as stream, compress(stream) as target:
         write(graph.to_cpu(), target, **marked)

@@ -8,10 +8,10 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mgraph.core.arrays import as_weights
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.io.listing import Listing, narrow
-from mgraph.io.sparse_matrix import as_weights
 
 
 def read(stream: BinaryIO) -> Listing:

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.arrays import as_weights
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import MgraphWarning, UsageError
-from mgraph.io.sparse_matrix import as_weights
 
 NUMBERED_ANEW = (
     "the nodes are integers other than 0 to n - 1, so they are numbered anew, in ascending order: "

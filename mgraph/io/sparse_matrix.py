@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.arrays import as_weights
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph import WEIGHT_DTYPES, Graph, on_gpu
+from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
 
 
@@ -31,19 +32,6 @@ def from_sparse(
         edges, matrix.shape[0], merge=merge, backend="gpu" if on_gpu(coo.row) else "cpu"
     )
     return graph if directed else undirected(graph)
-
-
-def as_weights(values: Any) -> Any:
-    """Numbers as one of a weight's types; UsageError for complex ones, say."""
-    if str(values.dtype) in WEIGHT_DTYPES:
-        return values
-    if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
-        raise UsageError(f"weights must be real numbers of 64 bits at most, not {values.dtype}")
-    if values.dtype.kind == "f":
-        return values.astype(np.float32)
-    if values.dtype == np.uint64 and values.size and int(values.max()) >= 1 << 63:
-        raise UsageError(f"weights must lie below 2^63, and one is {int(values.max()):,}")
-    return values.astype(np.int32 if values.dtype.itemsize < 4 else np.int64)
 
 
 def undirected(graph: Graph) -> Graph:

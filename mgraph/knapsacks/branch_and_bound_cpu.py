@@ -28,7 +28,7 @@ from numba import int64, uint64
 from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
-from mgraph.core.host import available_memory
+from mgraph.core.room import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.found import Found
@@ -214,7 +214,7 @@ def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     why = ""
     if made + 2 > most_nodes:
         why = f"may keep {most_nodes:,}"
-    elif wanted > available_memory():
+    elif wanted > free_memory():
         why = "this machine has no more room"
     if why:
         raise OutOfMemoryError(

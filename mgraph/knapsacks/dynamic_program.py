@@ -15,18 +15,23 @@ import time
 import numpy as np
 
 from mgraph.core import stopping
+from mgraph.core.room import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.problem import KnapsackProblem
 
 MOST_STATES = 1 << 29
+_BYTES_A_STATE = 128  # while states are completed and sorted
+_FEW_STATES = 1 << 16  # take no memory to speak of
 
 
-def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STATES) -> Found:
+def solve(problem: KnapsackProblem, deadline: float, most_states: int | None = None) -> Found:
     """Find the best solution, or what is the best at the deadline, of ``time.monotonic``.
 
-    Raises OutOfMemoryError where there are more than ``most_states`` states.
+    Raises OutOfMemoryError where there are more than ``most_states`` states (None: MOST_STATES),
+    and before they take more memory than there is.
     """
+    most_states = MOST_STATES if most_states is None else most_states
     levels = problem.levels
     profit = problem.profits_before[[problem.split]]
     weight = problem.weights_before[[problem.split]]
@@ -41,6 +46,12 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int = MOST_STA
         stopping.check()
         sign = -1 if item < problem.split else 1
         old = profit.size
+        needed = 2 * old * _BYTES_A_STATE
+        if old > _FEW_STATES and needed > free_memory():
+            raise OutOfMemoryError(
+                f"the dynamic program needs {needed / 2**30:.1f} GiB more for {2 * old:,} states, "
+                "and there is less; use method branch_and_bound"
+            )
         profit = np.concatenate([profit, profit + sign * problem.profit[item]])
         weight = np.concatenate([weight, weight + sign * problem.weight[item]])
         nodes += old

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.arrays import as_array, on_gpu
 from mgraph.errors import StorageError, UsageError
 from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
@@ -103,7 +104,8 @@ def write_knapsack(instance: KnapsackInstance, file: str | os.PathLike[str]) -> 
 
 
 def _whole_numbers(name: str, given: Any) -> np.ndarray:
-    array = np.asarray(given)
+    array = as_array(name, given)
+    array = array.get() if on_gpu(array) else array
     if array.ndim != 1:
         raise UsageError(f"{name} must have one dimension, and have {array.ndim}")
     if array.size and array.dtype.kind not in "iuO":

@@ -10,7 +10,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.room import room_for
-from mgraph.errors import UsageError
+from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.problem import KnapsackProblem
@@ -53,7 +53,7 @@ def knapsack(
 
     profits, weights: whole numbers, 0 or more, shape (items,). method: ``dynamic_program``, on one
     core, ``branch_and_bound``, or ``auto``: branch and bound if backend is gpu, else the dynamic
-    program; BENCHMARKS.md has both.
+    program, and branch and bound where that does not fit in memory; BENCHMARKS.md has both.
     backend: auto, cpu or gpu. key: what branch and bound looks at first, the nodes of the largest
     bound, or of the most profit. collect: whether nodes that lead to nothing better are taken out
     of its heap when that has grown. time_limit: seconds after which the best choice so far is
@@ -65,19 +65,36 @@ def knapsack(
     began = time.monotonic()
     instance = KnapsackInstance(profits, weights, capacity)
     check_options(method, backend, key, time_limit)
+    methods = [method]
     if method == "auto":
-        method = "branch_and_bound" if backend == "gpu" else "dynamic_program"
-    on = backends.resolve("cpu" if method == "dynamic_program" else backend)
+        methods = (
+            ["branch_and_bound"] if backend == "gpu" else ["dynamic_program", "branch_and_bound"]
+        )
     problem = KnapsackProblem(instance)
     chosen = problem.certain.copy()
     bound, nodes = problem.certain_profit, 0
-    if problem.size:
+    deadline = math.inf if time_limit is None else began + time_limit
+    for method in methods:
+        on = backends.resolve("cpu" if method == "dynamic_program" else backend)
+        if not problem.size:
+            break
         solve = _solver(method, on, key == "bound", collect)
         instead = "use another method, or fewer at a time"
-        with room_for(f"what {method} keeps of {problem.size:,} items", instead):
-            found = solve(problem, math.inf if time_limit is None else began + time_limit)
+        try:
+            with room_for(f"what {method} keeps of {problem.size:,} items", instead):
+                found = solve(problem, deadline)
+        except OutOfMemoryError:  # what the method kept goes with the exception
+            if len(methods) == 1:
+                raise
+            if method == methods[-1]:
+                raise OutOfMemoryError(
+                    f"neither the dynamic program nor branch and bound has room for these "
+                    f"{problem.size:,} items; use a machine with more memory, or a time limit"
+                ) from None
+            continue
         chosen[problem.item[found.chosen]] = True
         bound, nodes = bound + found.bound, found.nodes
+        break
     profit, weight = instance.check_solution(chosen)
     return Knapsack(
         profit=profit,

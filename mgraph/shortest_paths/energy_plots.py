@@ -74,7 +74,9 @@ def plot_power_against_set_point(
     if idle is not None:
         axes.axhline(idle, color="black", lw=0.8, ls="--", label=f"idle, {idle:.0f} W")
         axes.legend()
-    axes.set(xlabel="set-point P, arcs", ylabel="mean power, W", xscale="log", title=title)
+    axes.set(
+        xlabel="set-point P, arcs an iteration", ylabel="mean power, W", xscale="log", title=title
+    )
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
     save_figure(figure, file)
@@ -86,7 +88,7 @@ def plot_time(
     """Time a query against near_far's delta and self_tuning's set-point, side by side."""
     figure, panes = new_figure(columns=2)
     for axes, (method, points) in zip(panes, _each(measured).items(), strict=False):
-        name = "set-point P, arcs" if method == "self_tuning" else "delta"
+        name = "set-point P, arcs an iteration" if method == "self_tuning" else "delta"
         axes.plot([m.setting for m in points], [m.milliseconds for m in points], "o-", ms=5)
         axes.set(xlabel=name, ylabel="ms a query", xscale="log", title=f"{title} {method}".strip())
         axes.set_ylim(bottom=0)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.arrays import checked_vertices
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.power_governor import PowerGovernor
@@ -44,21 +45,6 @@ def length_dtype(graph: Graph) -> np.dtype:
 def infinity_of(dtype: np.dtype) -> Any:
     """The distance of an unreached vertex: infinity, or the integer type's largest value."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
-
-
-def checked_vertices(name: str, value: Any, n: int) -> np.ndarray:
-    """``value`` as an int64 array of vertices. Raises UsageError for any that is none."""
-    array = np.atleast_1d(np.asarray(value))
-    whole = array.dtype.kind in "iu" or all(isinstance(vertex, int) for vertex in array.flat)
-    if array.ndim != 1 or not whole:
-        raise UsageError(
-            f"{name} must be a vertex or a list of vertices, and is {type(value).__name__} of "
-            f"shape {array.shape} and type {array.dtype}"
-        )
-    bad = array[(array < 0) | (array >= n)]
-    if bad.size:
-        raise UsageError(f"{name} must lie in [0, {n:,}), and {int(bad[0]):,} does not")
-    return array.astype(np.int64)
 
 
 class Manner(NamedTuple):

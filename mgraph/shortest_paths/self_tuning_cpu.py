@@ -1,7 +1,14 @@
 """Self-tuning near-far: a controller moves the threshold so that parallelism stays at a set-point.
 
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
-(IPDPS 2018), section 4. ``cuda/include/mgraph/self_tuning.cuh`` is the same controller on a GPU.
+(IPDPS 2018), section 4.
+
+A GPU's controller (``cuda/include/mgraph/self_tuning.cuh``) is this one only where many arcs are
+under way, as on power-law graphs. Where few are, as on roads and grids, an iteration of a GPU is
+not one step of the frontier but a wave of up to 128 hops within each block, and equations 4 to 6 do
+not hold: most of the vertices that a wave expands waited in no queue when it was decided on. Its
+threshold follows another law, which is not the paper's (``follow_wave`` there), and X1 and X2 are
+sums over all its hops. Here an iteration always has one hop.
 
 X1 vertices make X2 arcs, of which X4 vertices come to wait within the threshold δ. Two slopes are
 learned while the search runs (algorithm 1): X2 = d·X1 (equations 1, 2), and the vertices that a

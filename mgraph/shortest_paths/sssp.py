@@ -97,7 +97,8 @@ def sssp(
     cutoff: pass over paths that are longer. Vertices farther away come back unreached, so that the
     answer does not depend on how far a method happened to look.
     delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
-    an iteration that self_tuning aims at; by default chosen for the device.
+    an iteration that self_tuning aims at; by default chosen for the device. On a GPU an iteration
+    may have up to 128 hops, where few arcs are under way (roads, grids), whose arcs count together.
     power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU, with
     pauses where that is not enough; or the governor that did so before. heap_threshold: the
     vertices beyond which the heap method puts those that wait into its heap, and takes about as

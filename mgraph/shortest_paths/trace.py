@@ -1,8 +1,9 @@
 """What an iteration of near-far or self-tuning tells: a row each, with the same columns everywhere.
 
 ``delta`` is the threshold that the iteration went by; ``d``, ``alpha`` and ``far_partitions`` are
-as the decision that followed it left them. On a GPU X1 and X2 count every expansion, those of later
-hops in the iteration too, and no vertices without arcs; X3 what was updated twice, twice; X4 what
+as the decision that followed it left them. On a GPU an iteration may be a wave of up to 128 hops,
+where few arcs are under way (roads, grids): X1 and X2 count every expansion of all its hops, and no
+vertices without arcs; X3 what was updated twice, twice; X4 what
 is left to all blocks; ``far_size`` entries that were replaced since.
 """
 

@@ -1,7 +1,9 @@
 """Plots of traces: the figures of the paper on self-tuning shortest paths, on any graph.
 
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
-(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2, the arcs of an iteration's frontier.
+(IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: in the paper, and on a CPU, the arcs of an
+iteration's frontier. On a GPU an iteration may be a wave of up to 128 hops (roads, grids), and X2
+is the arcs of all of them, more than are ever under way at a time; the labels say so.
 """
 
 import os
@@ -12,6 +14,9 @@ import numpy as np
 
 from mgraph.io.figure import new_figure, save_figure
 
+ARCS = "X2: arcs an iteration\n(on a GPU of up to 128 hops)"
+VERTICES = "X1: vertices an iteration\n(on a GPU of up to 128 hops)"
+
 
 def short(number: float) -> str:
     """A number as a label."""
@@ -19,7 +24,7 @@ def short(number: float) -> str:
 
 
 def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
-    """Figure 1: the parallelism of each iteration, and beside it how often each amount occurs."""
+    """Figure 1: the X2 of each iteration, and beside it how often each amount occurs."""
     figure, (left, right) = new_figure(2, sharey=True, width_ratios=[4, 1])
     figure.set_figwidth(8)
     work = np.maximum(trace["x2"], 1)
@@ -30,7 +35,7 @@ def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -
     for axes in (left, right):
         axes.axhline(median, color="black", lw=0.8, ls="--", label=f"median {median:,.0f}")
         axes.grid(alpha=0.3)
-    left.set(xlabel="iteration", ylabel="parallelism X2, arcs", yscale="log", title=title)
+    left.set(xlabel="iteration", ylabel=ARCS, yscale="log", title=title)
     left.legend()
     right.set(xlabel="iterations with it")
     save_figure(figure, file)
@@ -44,7 +49,7 @@ def plot_parallelism_against_delta(
     for name, traces in sweeps.items():
         deltas = sorted(traces)
         axes.plot(deltas, [traces[delta]["x2"].mean() for delta in deltas], "o-", ms=4, label=name)
-    axes.set(xlabel="delta", ylabel="mean parallelism X2, arcs", xscale="log", yscale="log")
+    axes.set(xlabel="delta", ylabel=f"mean of {ARCS}", xscale="log", yscale="log")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
     save_figure(figure, file)
@@ -58,7 +63,7 @@ def plot_frontier_against_delta(
     for delta in sorted(traces):
         frontier = np.maximum(traces[delta]["x1"], 1)
         axes.plot(np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {short(delta)}")
-    axes.set(xlabel="iteration", ylabel="frontier X1, vertices", title=title)
+    axes.set(xlabel="iteration", ylabel=VERTICES, title=title)
     axes.set(xscale="log", yscale="log")
     axes.grid(alpha=0.3)
     axes.legend()
@@ -90,6 +95,6 @@ def plot_distributions(
     low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
     powers = range(max(low, 0), high + 1)
     axes.set_yticks(powers, [f"$10^{power}$" for power in powers])
-    axes.set(ylabel="parallelism X2, arcs", title=title)
+    axes.set(ylabel=ARCS, title=title)
     axes.grid(alpha=0.3, axis="y")
     save_figure(figure, file)

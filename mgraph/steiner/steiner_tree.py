@@ -12,13 +12,13 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import stopping
+from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.interrupts import interrupted_later
 from mgraph.core.room import LARGER_GPU, room_for
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
-from mgraph.shortest_paths.problem import checked_vertices
 from mgraph.steiner import star, tree_cpu
 from mgraph.steiner.prepared import Prepared, prepared
 from mgraph.steiner.star import Apart, Query
@@ -161,6 +161,7 @@ def steiner_trees(
     check_options(method, search, backend, epsilon, time_limit)
     if together is not None and not (isinstance(together, int) and together > 0):
         raise UsageError(f"together is a number of queries, at least 1, and is {together!r}")
+    queries = as_list("queries", queries)
     ready = prepared(graph)
     wanted = []
     for i, query in enumerate(queries):

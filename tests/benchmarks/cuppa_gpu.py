@@ -16,6 +16,7 @@ import numpy as np
 from mgraph import CopyModel
 from mgraph.cuda.memory import free_bytes
 from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
+from tests.benchmarks.tiny import add_option, apply, small
 from tests.gpu import certificate
 
 REPEATS = 5
@@ -46,7 +47,7 @@ def report(model, time, *told):
 
 
 def exact(n, d, p=0.5):
-    return CopyModel(n, d, p, method="cuppa")
+    return CopyModel(small(n, 4 * d), d, p, method="cuppa")
 
 
 def bars():
@@ -61,7 +62,7 @@ def bars():
         model = exact(n, d, p)
         for segments in ("dynamic", "fixed"):
             told = []
-            preferential_attachment_gpu.endpoints(model, n, segments=segments, told=told)
+            preferential_attachment_gpu.endpoints(model, model.n, segments=segments, told=told)
             longest = max(round.longest for round in told)
             where = f"{segments}: {len(told)} rounds, at most {longest} wait in a queue"
             report(model, seconds(model, segments=segments), where)
@@ -82,8 +83,8 @@ def hard():
             n = n if n < 1 << 31 else free // (8 * d)
         model = exact(n, d, p)
         told = []
-        dst = preferential_attachment_gpu.endpoints(model, n, told=told)
-        vertices = certificate.sample(model, 1_000_000 // d)
+        dst = preferential_attachment_gpu.endpoints(model, model.n, told=told)
+        vertices = certificate.sample(model, small(1_000_000 // d, 10))
         wrong = certificate.wrong_endpoints(model, dst, vertices)
         share = model.m * model.dtype.itemsize / (free / NEARLY)
         time = seconds(model, 1 if model.m > 1e10 else 3, dst)
@@ -124,7 +125,8 @@ def linear():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["bars", "hard", "linear"])
-    globals()[parser.parse_args().what]()
+    add_option(parser)
+    globals()[apply(parser.parse_args()).what]()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ from mgraph.distributed.plan import block_edges, default_parts
 from mgraph.generators import preferential_attachment
 from mgraph.io.folder import Folder
 from mgraph.io.parquet import writing_part
+from tests.benchmarks.tiny import add_option, apply, small
 
 REPEATS = 7
 
@@ -33,10 +34,10 @@ def device_seconds(model, part, with_src=False):
     """The median time to fill a device array with a part's edges, and how many these are."""
     import cupy
 
-    from mgraph.generators import cuppa_hash_gpu
+    from mgraph.generators import cuppa_hash_gpu, preferential_attachment_gpu
 
-    dst = cuppa_hash_gpu.empty_ids(model, part)
-    src = cuppa_hash_gpu.empty_ids(model, part) if with_src else None
+    dst = preferential_attachment_gpu.empty_ids(model, part)
+    src = preferential_attachment_gpu.empty_ids(model, part) if with_src else None
     checksum = cupy.zeros(1, np.uint64)
     times = []
     for _ in range(REPEATS + 1):
@@ -50,15 +51,15 @@ def device_seconds(model, part, with_src=False):
 
 
 def memory():
-    half_billion = 500_000_000
+    half_billion = small(500_000_000)
     cases = [
         *((CopyModel(half_billion, 4, p), None) for p in (0.5, 0.01, 0.1, 0.9, 1.0)),
         (CopyModel(half_billion, 1), None),
         (CopyModel(half_billion // 2, 8), None),
         (CopyModel(half_billion // 8, 32), None),
-        (CopyModel(10_000_000, 33), None),
-        (CopyModel(1_000_000, 1000), None),
-        (CopyModel(10_000_000, 8, 0.0), None),
+        (CopyModel(small(10_000_000), 33), None),
+        (CopyModel(small(1_000_000, 3000), 1000), None),
+        (CopyModel(small(10_000_000), 8, 0.0), None),
         (CopyModel(1 << 33, 4), range(1 << 32, (1 << 32) + half_billion)),
     ]
     for model, part in cases:
@@ -130,7 +131,7 @@ def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
 
 
 def parquet(folder):
-    model = CopyModel(500_000_000, 4)
+    model = CopyModel(small(500_000_000), 4)
     threads = len(os.sched_getaffinity(0))
     out = os.path.join(folder, "g")
     rates = {"mgraph": [], "pyarrow": []}
@@ -172,7 +173,7 @@ def fill_share(index, model, shares):
 
 
 def scaling(most):
-    model = CopyModel(2_000_000_000, 8)
+    model = CopyModel(small(2_000_000_000), 8)
     alone = None
     gpus = 1
     while gpus <= most:
@@ -197,7 +198,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["memory", "parquet", "scaling"])
     parser.add_argument("argument", nargs="?")
-    arguments = parser.parse_args()
+    add_option(parser)
+    arguments = apply(parser.parse_args())
     if arguments.what == "memory":
         memory()
     elif arguments.what == "parquet":

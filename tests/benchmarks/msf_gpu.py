@@ -24,8 +24,10 @@ import mgraph
 from mgraph import CopyModel, EdgeList, Graph
 from mgraph.spanning_trees import filter_boruvka_gpu
 from tests.benchmarks.makers import made
+from tests.benchmarks.tiny import add_option, apply, small
 
 REPEATS = 7
+SHAPES = (("path", 10**7), ("shuffled path", 10**7), ("star", 10**7), ("clique", 8192))
 ANCHORS = {  # ECL-MST's milliseconds, the forest's weight and edges
     "grid-4096": (23.3, 4491633040, 16_777_215),
     "rmat-22": (21.1, 53806173, 2_395_374),
@@ -110,7 +112,8 @@ def hard(options):
         same = Graph.unchecked(graph.indptr, graph.indices, weights, False)
         return milliseconds(lambda: mgraph.minimum_spanning_forest(same))[0]
 
-    for kind, n in (("path", 10**7), ("shuffled path", 10**7), ("star", 10**7), ("clique", 8192)):
+    for kind, n in SHAPES:
+        n = small(n, 50)
         src, dst = shape(kind, n)
         ends = (cupy.asarray(end.astype(np.int32)) for end in (src, dst))
         place = cupy.arange(src.size, dtype=np.int32)
@@ -172,7 +175,7 @@ def wide(_):
     """A ring in which each vertex is joined to the 65 next: 2^25 vertices, 4.36·10^9 arcs."""
     import cupy
 
-    n, reach = 1 << 25, 65
+    n, reach = small(1 << 25), 65
     steps = cupy.concatenate([cupy.arange(-reach, 0), cupy.arange(1, reach + 1)])
     indptr = cupy.arange(n + 1, dtype=np.int64) * steps.size
     indices = cupy.empty(n * steps.size, np.int32)
@@ -203,7 +206,8 @@ def main():
         command.add_argument(number, type=int)
     command.set_defaults(run=dataset)
     verbs.add_parser("wide").set_defaults(run=wide)
-    options = parser.parse_args()
+    add_option(parser)
+    options = apply(parser.parse_args())
     options.run(options)
 
 

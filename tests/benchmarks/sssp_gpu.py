@@ -29,6 +29,7 @@ from mgraph import CopyModel
 from mgraph.core import stopping
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from tests.benchmarks.makers import made
+from tests.benchmarks.tiny import add_option, apply, small
 
 REPEATS = 7
 FACTORS = tuple(2.0**k for k in range(-6, 9))  # times 32·w/d
@@ -161,7 +162,7 @@ def controller(maker, names):
     """
     import cupy
 
-    layers, width, degree = 2048, 2048, 4
+    layers, width, degree = small(2048, 20), small(2048, 20), 4
     random = np.random.default_rng(1)
     head = np.arange(width, layers * width, dtype=np.int32)
     tail = random.integers(0, width, (degree, head.size)) + (head // width - 1) * width
@@ -265,7 +266,7 @@ def build(folder):
 
     from mgraph.io.parquet import read_blocks
 
-    model = CopyModel(62_500_000, 8)  # 10^9 arcs, both ways
+    model = CopyModel(small(62_500_000), 8)  # 10^9 arcs, both ways
     out = os.path.join(folder, "g")
     with mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster:
         mgraph.generate(out, model, cluster=cluster, progress=None, overwrite=os.path.exists(out))
@@ -339,7 +340,7 @@ def power(maker, name, limits):
     together = max(1, min(64, int(4e9) // (8 * graph.n)))
     for limit in (None, *limits):
         governor = PowerGovernor(limit) if limit else None
-        for seconds in (8, 12):  # to settle, and to be measured
+        for seconds in (small(8), small(12)):  # to settle, and to be measured
             count, began = 0, time.perf_counter()
             with EnergyMeter() as meter:
                 while time.perf_counter() - began < seconds:
@@ -366,7 +367,8 @@ def main():
     command.add_argument("maker")
     command.add_argument("name")
     command.add_argument("limits", nargs="+", type=float)
-    arguments = vars(parser.parse_args())
+    add_option(parser)
+    arguments = vars(apply(parser.parse_args()))
     globals()[arguments.pop("verb")](**arguments)
 
 

@@ -59,3 +59,10 @@ def test_a_file_that_is_none(tmp_path, capsys):
     assert main(["knapsack", str(tmp_path / "none")]) == 1
     assert "none cannot be read" in capsys.readouterr().err
     assert main(["knapsack"]) == 2
+
+
+def test_what_does_not_fit_one_method_is_answered_by_the_other(file, capsys, monkeypatch):
+    monkeypatch.setattr("mgraph.knapsacks.dynamic_program.MOST_STATES", 1)
+    assert main(["knapsack", file]) == 0
+    assert "optimal; " in (told := capsys.readouterr().out)
+    assert "branch_and_bound on the cpu" in told

@@ -1,9 +1,16 @@
 """The degree distribution against a plain count, in one slice and in many."""
 
+import collections
+import json
 import math
+import shutil
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel, UsageError
@@ -43,6 +50,50 @@ def test_all_its_tasks_are_named(dataset, cluster):
     found = cluster.client.run_on_scheduler(prefixes)
     assert "mgraph-degrees" in found
     assert not {"add", "count_group", "histogram_of"} & found
+
+
+@settings(deadline=None, max_examples=25,
+          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@given(st.data())
+def test_vertices_that_are_many_more_than_the_edges(cluster, tmp_path, data):
+    n = data.draw(st.sampled_from([50, 2**31, 2**35 + 1]))
+    ids = st.integers(0, 5) | st.integers(n - 6, n - 1) | st.integers(0, n - 1)
+    edges = data.draw(st.lists(st.tuples(ids, ids), min_size=1, max_size=12))
+    parts = data.draw(st.integers(1, 4))
+    folder = tmp_path / "few"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    for i in range(parts):
+        src, dst = (np.array([e[side] for e in edges[i::parts]], np.int64) for side in (0, 1))
+        pq.write_table(pa.table({"src": src, "dst": dst}), folder / f"{i}.parquet")
+    found = mgraph.degrees(folder, cluster=cluster, progress=None)
+    ends = collections.Counter(end for edge in edges for end in edge)
+    expected = collections.Counter(ends.values())
+    if found.n > len(ends):
+        expected[0] = found.n - len(ends)
+    assert dict(zip(found.degree.tolist(), found.count.tolist(), strict=True)) == expected
+    assert list(found.degree) == sorted(expected)
+    assert found.n == max(ends) + 1
+
+
+@pytest.mark.parametrize("few", [False, True])
+def test_both_plans_count_alike_and_find_foreign_ids(dataset, cluster, monkeypatch, tmp_path, few):
+    monkeypatch.setattr(counting, "few_edges", lambda *arguments: few)
+    monkeypatch.setattr(counting, "COUNTER_SHARE", 8 if few else 1 << 21)
+    found = mgraph.degrees(dataset, cluster=cluster, progress=None)
+    monkeypatch.undo()
+    whole = mgraph.degrees(dataset, cluster=cluster, progress=None)
+    np.testing.assert_array_equal(found.degree, whole.degree)
+    np.testing.assert_array_equal(found.count, whole.count)
+    monkeypatch.setattr(counting, "few_edges", lambda *arguments: few)
+    other = tmp_path / "g"
+    shutil.copytree(dataset, other)
+    manifest = json.loads((other / "_manifest.json").read_text())
+    manifest["n"] -= 1  # so that the last vertex is foreign
+    manifest["parts"][-1]["stop"] -= 1
+    (other / "_manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(mgraph.DatasetError, match="ends are such"):
+        mgraph.degrees(other, cluster=cluster, progress=None)
 
 
 def test_a_star_has_no_tail_to_fit(tmp_path, cluster):

@@ -70,14 +70,17 @@ def test_resume_solves_only_what_is_missing(tmp_path, cluster, files):
 def test_an_instance_that_takes_too_much_is_told(tmp_path, files):
     with mgraph.connect(workers=1, backend="cpu", threaded=True, dashboard="127.0.0.1:0") as one:
         one.client.run(_spoil)
-        run = solve(files, one, tmp_path / "r")
+        run = solve(files, one, tmp_path / "r", method="dynamic_program")
+        instead = solve(files, one, tmp_path / "auto")
         one.client.run(_mend)
-        again = solve(files, one, tmp_path / "r", resume=True)
+        again = solve(files, one, tmp_path / "r", method="dynamic_program", resume=True)
     errors = [packed.error for packed in run.packed]
     assert any("use method branch_and_bound" in (error or "") for error in errors)
     assert errors[-1] is None
     assert again.made_parts == sum(error is not None for error in errors)
     assert all(packed.optimal for packed in again.packed)
+    assert [x.profit for x in instead.packed] == [x.profit for x in again.packed]
+    assert {x.method for x in instead.packed} == {"branch_and_bound", "dynamic_program"}
 
 
 def _spoil():

@@ -6,6 +6,7 @@ import json
 import socket
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mgraph import ClusterError, StorageError, UsageError
@@ -150,6 +151,16 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         # What it was made of has been made anew: it is replaced, though nobody asked.
         assert intent(3, 3) == (False, True)
         assert intent(4, 3) == (True, False)
+        # Other sources are another question, though NumPy prints them alike.
+        sources = np.arange(2000)
+        others = np.where(sources == 1000, 5, sources)
+        assert str(sources) == str(others)
+        assert intent(4, sources) == (False, True)
+        assert intent(5, others, record=False) == (False, True)
+        assert intent(5, {"of": [sources]}, record=False) == (False, True)
+        assert intent(5, sources.copy()) == (True, False)
+        with pytest.raises(UsageError, match="object cannot be told from others"):
+            intent(6, object())
     finally:
         attempts._folder.cache_clear()
 

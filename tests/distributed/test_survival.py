@@ -8,8 +8,10 @@ import sys
 import threading
 import time
 
+import dask
 import psutil
 import pytest
+from dask.utils import parse_timedelta
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
@@ -119,6 +121,15 @@ def test_workers_killed_while_they_span_are_made_good(tmp_path, killed):
     assert run.manifest.checksum == whole.manifest.checksum
     assert run.total_weight == whole.total_weight
     assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
+
+
+def test_a_worker_that_takes_long_to_come_back_is_waited_for():
+    """With Dask's own 15 s a busy machine lost all its workers, and the run waited for ever."""
+    key = "distributed.deploy.lost-worker-timeout"
+    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0"):
+        assert parse_timedelta(dask.config.get(key)) >= 600
+    with dask.config.set({key: "7s"}), mgraph.connect(workers=1, backend="cpu"):
+        assert dask.config.get(key) == "7s"  # what the user has set counts
 
 
 def die(_):

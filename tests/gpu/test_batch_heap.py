@@ -132,3 +132,21 @@ def test_it_grows_and_refuses():
         heap.peek()
     with pytest.raises(UsageError, match="not a number"):
         BatchHeap("float32", backend="gpu").push(np.array([np.nan], np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint64", "float32"])
+def test_lists_and_arrays_of_other_types_are_kept_exactly_or_refused(dtype):
+    import cupy
+
+    heap = BatchHeap(dtype, values="int32", backend="gpu")
+    others = [3, 1, 2], range(4, 7), np.array([9, 7, 8], np.int16), cupy.array([11.0, 12, 10])
+    for keys in others:
+        heap.push(keys, keys)
+    for keys in ([2**70 + 1], cupy.array([2.1, 2**70]), np.array([-0.1]), [np.nan], "123", {1, 2}):
+        with pytest.raises(UsageError):
+            heap.push(keys, [0] * len(keys))
+    with pytest.raises(UsageError, match="values must be int32"):
+        heap.push([1, 2], cupy.array([2**40, 1]))
+    keys, values = heap.pop(99)
+    assert keys.dtype == dtype
+    assert keys.tolist() == values.tolist() == list(range(1, 13))

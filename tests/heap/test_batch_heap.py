@@ -142,7 +142,7 @@ def test_what_cannot_be_made(options, sentence):
 @pytest.mark.parametrize(
     ("keys", "values", "sentence"),
     [
-        (np.zeros(3), None, "keys must be float32, as the heap's are, and are float64"),
+        (np.full(3, 0.1), None, "keys must be float32, as the heap's are, and are float64"),
         (np.zeros((3, 1), np.float32), None, "keys must have one dimension, and have 2"),
         (np.array([1, np.nan], np.float32), None, r"not a number \(NaN\)"),
         (np.zeros(3, np.float32), np.zeros(3), "this heap has keys alone"),

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import UsageError
+from mgraph import OutOfMemoryError, UsageError
 from mgraph.knapsacks.instance import read_knapsack
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 from tests.knapsacks.test_instances import FOLDER, OPTIMA, needs_data
@@ -103,6 +103,36 @@ def test_a_time_limit_gives_the_best_so_far():
     whole = solved(instance)
     assert found.profit < whole.profit <= found.bound
     assert whole.optimal
+
+
+def no_memory(*arguments, **options):
+    raise MemoryError("Unable to allocate 8.00 GiB")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("dynamic_program.MOST_STATES", 1),
+        ("dynamic_program.free_memory", lambda: 0),
+        ("dynamic_program.solve", no_memory),
+    ],
+)
+def test_auto_goes_on_by_branch_and_bound_where_memory_is_short(monkeypatch, kind, place, value):
+    instance = pisinger_instance(kind, 60, 300, 400, seed=3)
+    expected = solved(instance)
+    monkeypatch.setattr("mgraph.knapsacks.dynamic_program._FEW_STATES", 0)
+    monkeypatch.setattr(f"mgraph.knapsacks.{place}", value)
+    found = solved(instance)
+    assert (found.profit, found.optimal) == (expected.profit, True)
+    if place != "dynamic_program.MOST_STATES":  # a few instances have one state alone
+        assert (found.method, found.backend) == ("branch_and_bound", "cpu")
+        with pytest.raises(OutOfMemoryError, match="use"):
+            solved(instance, method="dynamic_program")
+    monkeypatch.setattr("mgraph.knapsacks.branch_and_bound_cpu.solve", no_memory)
+    if found.method == "branch_and_bound":
+        with pytest.raises(OutOfMemoryError, match="neither the dynamic program nor branch and"):
+            solved(instance)
 
 
 @pytest.mark.parametrize(

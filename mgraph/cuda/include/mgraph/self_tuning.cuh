@@ -1,10 +1,17 @@
-// The controller of the self-tuning search: self_tuning_cpu.py explains it.
+// The controller of the self-tuning search: self_tuning_cpu.py explains the paper's laws, which hold
+// here for iterations of one hop (`follow_frontier`).
+//
+// Where few arcs are under way (near_far_rounds.cuh: no more than the search has threads), an
+// iteration is a wave: each block follows what it finds near for 16 to 128 hops before the next
+// barrier. Such an iteration has a law of its own, which the paper does not have (`follow_wave`):
+// the threshold lies above the nearest waiting vertex by the stretch that the last wave passed,
+// times (wanted / expanded)^(1/e), with the exponent e learned from waves by algorithm 1, on
+// logarithms, within 1 and 8, and that factor within 1/4 and 4. wanted is P/d (equation 3), or less
+// where more wait than fit into a hop. X1 and X2, and so P, count all hops of a wave together.
 //
 // One warp of each block runs it, on the same sums, so that all come to the same threshold without
 // asking each other. Lane i sees to the far queue's i-th partition. `decide` is waited for, and
 // `learn` now and then, so divisions are fast ones. What differs:
-//   hops         where blocks follow what they find for several hops in an iteration, vertices are
-//                met on the way that no queue holds yet: see `follow_wave`
 //   fresh_share  a block's far queue keeps entries that were replaced since; sizes are scaled by
 //                the share that was not, as it was seen last
 //   unit         lengths are measured in a power of two near the mean weight, if they are floats

@@ -1,0 +1,94 @@
+"""Every command that a page of figures names runs, tiny."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import mgraph
+from tests.benchmarks import commands
+from tests.benchmarks.commands import GPU, OTHERS, PAGES, ROOT
+
+STP = """33D32945 STP File, STP Format Version 1.0
+SECTION Graph
+Nodes 3
+Edges 3
+E 1 2 3
+E 2 3 3
+E 1 3 9
+END
+SECTION Terminals
+Terminals 2
+T 1
+T 3
+END
+EOF
+"""
+PROGRAMS = {
+    "python": [sys.executable],
+    "pytest": [sys.executable, "-m", "pytest"],
+    "mgraph": [sys.executable, "-m", "mgraph.cli.main"],
+}
+FORMS = [
+    pytest.param(tiny, id=name, marks=[pytest.mark.gpu] * tiny.on_gpu)
+    for name, tiny in {**PAGES, **OTHERS}.items()
+]
+
+
+def test_every_command_of_a_page_has_a_tiny_form():
+    named = commands.named()
+    missing = {name: pages for name, pages in named.items() if name not in PAGES}
+    assert not missing, "add a tiny form to tests/benchmarks/commands.py"
+    assert not set(PAGES) - set(named), "no page names these"
+    assert len(named) > 40
+
+
+def test_every_benchmark_has_a_tiny_form():
+    known = {commands.name_of(name) for name in PAGES if GPU in name} | set(OTHERS)
+    assert commands.in_first_lines() == known
+
+
+def test_commands_are_found_wherever_they_stand():
+    text = (
+        "Figures: `python -m tests.benchmarks.x\none  TWO`, and `x = 1`, `mgraph.sssp`, `pytest`.\n"
+        "\n    time mgraph generate g -n 9   # words\n    cd x && pytest -k y ; mgraph info g\n\n"
+        "```bash\n$ python workflows/a.py out\n```\n`--only x`, mgraph is, `mgraph/io`\n"
+    )
+    assert commands.commands_in(text) == [
+        "python -m tests.benchmarks.x one TWO", "pytest", "time mgraph generate g -n 9",
+        "pytest -k y", "mgraph info g", "python workflows/a.py out",
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """What stands for the words of commands in capitals."""
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "lib" / "X").mkdir(parents=True)
+    (folder / "lib" / "X" / "x1.stp").write_text(STP)
+    (folder / "lib" / "optima.csv").write_text("instance,optimum\nX/x1.stp,6\n")
+    items = mgraph.pisinger_instance("uncorrelated", 20, 100, 300)
+    mgraph.write_knapsack(items, folder / "a.data")
+    edges = mgraph.edges(mgraph.CopyModel(300, 3, weights=(1, 9)), backend="cpu").edges
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    mgraph.write_graph(graph, folder / "g.graph")
+    mgraph.write_graph(graph, folder / "g")
+    names = {"GRAPH": "g.graph", "DATASET": "g", "ITEMS": "a.data", "STEINLIB": "lib"}
+    return {word: str(folder / name) for word, name in names.items()}
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("tiny", FORMS)
+def test_a_tiny_form_runs(tiny, inputs, tmp_path):
+    if tiny.needs and not shutil.which(tiny.needs):
+        pytest.skip(f"needs {tiny.needs}")
+    words = inputs | {"OUT": str(tmp_path / "out"), "FOLDER": str(tmp_path)}
+    program, *rest = (words.get(word, word) for word in shlex.split(tiny.command))
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "MGRAPH_BENCH_SIDE": "10"}
+    done = subprocess.run([*PROGRAMS[program], *rest], cwd=ROOT, env=environment,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout
