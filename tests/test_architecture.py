@@ -2,6 +2,7 @@
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -60,3 +61,26 @@ def test_public_names_exist():
 def test_kernels_stand_beside_their_host_code():
     for kernel in ROOT.rglob("*.cu"):
         assert kernel.with_name(f"{kernel.stem}_gpu.py").exists()
+
+
+def test_kernels_with_a_grid_barrier_are_launched_cooperatively():
+    """Else two of them, on streams of their own, could wait for each other for ever."""
+    include = ROOT / "cuda" / "include"
+
+    def headers(path, seen):
+        for name in re.findall(r'#include [<"](mgraph/\w+\.cuh)[>"]', path.read_text()):
+            if name not in seen:
+                seen.add(name)
+                headers(include / name, seen)
+        return seen
+
+    barriers = {"mgraph/grid_barrier.cuh", "mgraph/group.cuh"}
+    waiting = [path for path in ROOT.rglob("*.cu") if headers(path, set()) & barriers]
+    assert len(waiting) >= 6
+    for path in waiting:
+        launches = [
+            host for host in path.parent.glob("*_gpu.py") if f'"{path.name}"' in host.read_text()
+        ]
+        assert launches, path
+        for host in launches:
+            assert "launch_resident(" in host.read_text(), host

@@ -59,6 +59,20 @@ def resident_blocks(kernel: Any, block_threads: int, shared: int, what: str, ins
     return int(resident) * multiprocessors()
 
 
+def launch_resident(
+    kernel: Any, blocks: int, block_threads: int, arguments: Sequence[Any], shared: int = 0
+) -> None:
+    """Launch a kernel whose blocks wait for each other: cooperatively, on the current stream.
+
+    So the device begins it only where all its blocks fit at once, whatever other streams run;
+    launched otherwise, two such kernels could each hold a part of the device and wait for ever.
+    kernel: as ``Source.kernel`` returns it. shared: bytes of dynamic shared memory per block.
+    """
+    kernel.kernel(
+        (blocks,), (block_threads,), tuple(arguments), shared, enable_cooperative_groups=True
+    )
+
+
 @functools.cache
 def _attributes_of(device: int) -> dict[str, int]:
     import cupy

@@ -37,7 +37,7 @@ from mgraph.core import stopping_gpu
 from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import C_TYPES, Source, resident_blocks
+from mgraph.cuda.source import C_TYPES, Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.generators.copy_model import CopyModel, whole_number
 
@@ -170,10 +170,9 @@ def fill(
         cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
     )
     macros = defines(model.d, model.dtype, launch.block_threads, model.start)
-    function = KERNELS.kernel("cuppa_generate", **macros).kernel
+    kernel = KERNELS.kernel("cuppa_generate", **macros)
     shared = _shared_bytes(model, launch.block_threads)
-    grid = (launch.blocks,), (launch.block_threads,)
-    function(*grid, arguments, shared, enable_cooperative_groups=True)
+    launch_resident(kernel, launch.blocks, launch.block_threads, arguments, shared)
     if told is not None:
         told += _rounds(log.get(), first)
 

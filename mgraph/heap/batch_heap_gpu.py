@@ -46,7 +46,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.cuda.source import Source, resident_blocks
+from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.heap.key_order import word_type
 
 _FIRST_PLACES = 15
@@ -249,10 +249,7 @@ class Heap:
             "make it with a smaller node, or with backend cpu",
         )  # fmt: skip
         blocks = min(most, self._blocks or most, -(-items // self._node))
-        kernel.kernel(
-            (blocks,), (self._threads,), (*self.memory, *arguments), self._shared,
-            enable_cooperative_groups=True,
-        )  # fmt: skip
+        launch_resident(kernel, blocks, self._threads, (*self.memory, *arguments), self._shared)
 
     def _arrays(self, places: int) -> tuple[Any, Any, Any]:
         """Keys, values and words of so many places."""

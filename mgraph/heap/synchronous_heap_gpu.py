@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.cuda.source import Source
+from mgraph.cuda.source import Source, launch_resident
 from mgraph.heap import batch_heap_gpu
 
 DEPTH = 32  # levels at most
@@ -55,4 +55,4 @@ def run(sizes: Any, keys: Any, node: int, block_threads: int = 512) -> None:
         cupy.zeros(3 * (DEPTH + 1), np.uint32), sizes,
         np.uint64(sizes.size), keys, np.uint32(DEPTH), cupy.zeros(1, np.uint64),
     )  # fmt: skip
-    kernel.kernel((BLOCKS,), (block_threads,), arguments, shared, enable_cooperative_groups=True)
+    launch_resident(kernel, BLOCKS, block_threads, arguments, shared)

@@ -18,7 +18,7 @@ import numpy as np
 
 from mgraph.core import stopping, stopping_gpu
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, resident_blocks
+from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
 from mgraph.knapsacks.dominance import undominated
@@ -117,8 +117,7 @@ class Search:
         self, name: str, blocks: int, threads: int, shared: int, arguments: tuple[Any, ...]
     ) -> None:
         """All blocks at a time, since they wait for each other."""
-        kernel = self._kernel(name).kernel
-        kernel((blocks,), (threads,), arguments, shared, enable_cooperative_groups=True)
+        launch_resident(self._kernel(name), blocks, threads, arguments, shared)
 
     def _make_room(self, nodes: int) -> None:
         """Let there be room for nodes, and as many again if they fit."""

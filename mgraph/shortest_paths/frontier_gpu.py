@@ -9,7 +9,7 @@ import numpy as np
 
 from mgraph.core import csr_gpu, stopping_gpu
 from mgraph.core.graph import Graph
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -63,9 +63,10 @@ class Searcher:
         kernel = KERNELS.kernel(
             "frontier_search", **length_defines(*types), MGRAPH_BY_ARC=int(self.by_arc)
         )
-        kernel(
-            (multiprocessors(),),
-            (_THREADS,),
+        launch_resident(
+            kernel,
+            multiprocessors(),
+            _THREADS,
             (
                 graph.indptr, self.indices, 0 if weights is None else weights,
                 0 if self.tails is None else self.tails, np.int64(graph.n), np.int64(graph.m),

@@ -14,7 +14,7 @@ import numpy as np
 from mgraph.core import stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
@@ -222,9 +222,10 @@ class Searcher:
         if not whole and delta == 0:
             unit = 2.0 ** min(max(math.frexp(mean_weight)[1], -1000), 1000)
         quantum = 1.0 if whole else mean_weight / unit / 1024
-        kernel(
-            (self.blocks * self.groups,),
-            (THREADS,),
+        launch_resident(
+            kernel,
+            self.blocks * self.groups,
+            THREADS,
             (
                 graph.indptr, self.indices, 0 if graph.weights is None else graph.weights,
                 np.int32(graph.n), np.int32(len(sources)), cupy.asarray(start), seeds,
@@ -237,7 +238,7 @@ class Searcher:
                 self.notes, *self.heap_memory, 0 if trace is None else trace,
                 np.int32(trace_rows), iterations, stopping_gpu.word(),
             ),
-            shared_mem=self.shared_bytes,
+            self.shared_bytes,
         )  # fmt: skip
         return Found(distance, iterations, trace)
 

@@ -24,7 +24,7 @@ import numpy as np
 from mgraph.core import csr_gpu, stopping
 from mgraph.core.csr import row_pieces
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, multiprocessors, threads_a_multiprocessor
+from mgraph.cuda.source import Source, launch_resident, multiprocessors, threads_a_multiprocessor
 from mgraph.errors import DeviceError
 
 THREADS = 1024  # a block
@@ -134,5 +134,5 @@ def _launch(
     )  # fmt: skip
     kind = "int32" if weights is None else str(weights.dtype)
     kernel = KERNELS.kernel("filter_boruvka_join", **defines(kind, blocks_each))
-    kernel((blocks,), (THREADS,), tuple(0 if x is None else x for x in arguments))
+    launch_resident(kernel, blocks, THREADS, [0 if x is None else x for x in arguments])
     return bits, progress

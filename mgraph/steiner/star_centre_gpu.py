@@ -12,7 +12,7 @@ import numpy as np
 from mgraph.core import stopping, stopping_gpu
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, multiprocessors
+from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre
 from mgraph.steiner.star_centre_cpu import hubs_of
@@ -162,9 +162,10 @@ class CentreFinder:
         begun.record()
         self.mailbox.send(4)
         kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
-        kernel(
-            (groups * blocks,),
-            (THREADS,),
+        launch_resident(
+            kernel,
+            groups * blocks,
+            THREADS,
             (
                 *self.graph.arguments, at(0), np.int32(len(terminals)),
                 at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,

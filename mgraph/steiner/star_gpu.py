@@ -13,7 +13,7 @@ import numpy as np
 from mgraph.core import stopping, stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.mailbox import Mailbox
-from mgraph.cuda.source import Source
+from mgraph.cuda.source import Source, launch_resident
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, Query, shrink
@@ -187,9 +187,10 @@ class Searcher:
         launch.mailbox.send(5)
         kernel = stopping_gpu.kernel(KERNELS, "star_exchange", **self.graph.defines(length))
         counters = at(3) + np.uint64(8 * (groups + shape.teams))
-        kernel(
-            (groups * shape.blocks,),
-            (THREADS,),
+        launch_resident(
+            kernel,
+            groups * shape.blocks,
+            THREADS,
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
                 self.graph.bucket(length, shape.blocks),

@@ -1,6 +1,6 @@
-// A barrier among all blocks of a launch, which must all be resident: no more than fit, and no
-// other launch that waits like this at the same time. CuPy's default stream, which all threads of
-// a process share, sees to that; on streams of their own two searches might wait for ever.
+// A barrier among all blocks of a launch, which must all be resident: launch it cooperatively
+// (source.py: launch_resident), so that it begins only where all its blocks fit beside whatever
+// other streams run.
 #pragma once
 
 #include "mgraph/ordered.cuh"

@@ -1,6 +1,6 @@
 // A group of blocks that work on one thing, and their barrier: as many neighbouring blocks as the launch
-// says, all of which must be resident, and no other launch that waits like this at the same time, see
-// grid_barrier.cuh. A group that is one block needs no memory for it.
+// says, all of which must be resident, as for grid_barrier.cuh. A group that is one block needs no memory
+// for it.
 #pragma once
 
 #include "mgraph/grid_barrier.cuh"
