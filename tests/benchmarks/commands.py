@@ -54,7 +54,7 @@ PAGES = {
     "python -m tests.benchmarks.cuppa_gpu hard": _on_gpu("cuppa_gpu hard --tiny"),
     "python -m tests.benchmarks.cuppa_gpu linear": _on_gpu("cuppa_gpu linear --tiny"),
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
-    "python -m tests.benchmarks.copy_degrees": Tiny(f"{GPU}copy_degrees --n 500"),
+    "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
     "time mgraph generate graph -n 12_500_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),
     "python -m tests.benchmarks.heap_gpu sort": _on_gpu("heap_gpu sort --keys 5000 --repeats 1"),
     "python -m tests.benchmarks.knapsack_gpu FILE …": _on_gpu("knapsack_gpu ITEMS --repeats 1"),
