@@ -56,7 +56,7 @@ PAGES = {
     "python -m tests.benchmarks.sequential_cpu": Tiny(f"{GPU}sequential_cpu --edges 16000"),
     "python -m tests.benchmarks.hubs": Tiny(f"{GPU}hubs --n 500 --seeds 2 --core 1000"),
     "time mgraph generate graph -n 12_500_000 -d 8": Tiny("mgraph generate OUT -n 1_250 -d 8"),
-    "python -m tests.benchmarks.heap_gpu sort": _on_gpu("heap_gpu sort --keys 5000 --repeats 1"),
+    "python -m tests.benchmarks.heap_gpu sort": _on_gpu("heap_gpu sort --keys 5120 --repeats 1"),
     "python -m tests.benchmarks.knapsack_gpu FILE …": _on_gpu("knapsack_gpu ITEMS --repeats 1"),
     "python -m tests.benchmarks.sssp_gpu single MAKER NAME …": _on_gpu(
         f"sssp_gpu single {MAKER} grid-12 rmat-22"

@@ -87,7 +87,8 @@ def test_a_tiny_form_runs(tiny, inputs, tmp_path):
         pytest.skip(f"needs {tiny.needs}")
     words = inputs | {"OUT": str(tmp_path / "out"), "FOLDER": str(tmp_path)}
     program, *rest = (words.get(word, word) for word in shlex.split(tiny.command))
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "MGRAPH_BENCH_SIDE": "10"}
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "MGRAPH_BENCH_SIDE": "10"}
     done = subprocess.run([*PROGRAMS[program], *rest], cwd=ROOT, env=environment,
                           capture_output=True, text=True, check=False)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

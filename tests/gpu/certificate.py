@@ -3,7 +3,8 @@
 import numpy as np
 
 from mgraph.core.hashing import stream_key
-from mgraph.cuda.source import C_TYPES, INCLUDE
+from mgraph.cuda.source import INCLUDE
+from mgraph.generators import cuppa_hash_gpu
 
 CODE = """
 #include <mgraph/copy_model.cuh>
@@ -40,7 +41,8 @@ def wrong_endpoints(model, dst, vertices):
     """How many endpoints of some vertices (each d at least) are not what the exact model draws."""
     import cupy
 
-    defines = f"#define MGRAPH_D {model.d}\n#define MGRAPH_VERTEX_T {C_TYPES[str(model.dtype)]}\n"
+    macros = cuppa_hash_gpu.defines(model.d, model.dtype, model.start)
+    defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", f"-I{INCLUDE}"))
     wrong = cupy.zeros(1, np.uint64)
     some = cupy.asarray(vertices, np.int64)

@@ -162,7 +162,9 @@ def test_what_is_refused_and_how(text):
             take(text)
 
 
-@pytest.mark.parametrize("thing", [None, 7, ["a.parquet"], {"a"}, object()], ids=repr)
+@pytest.mark.parametrize(
+    "thing", [None, 7, ["a.parquet"], {"a"}, object()], ids=lambda x: type(x).__name__
+)
 def test_what_is_no_text(thing):
     for take in (parse, Folder, mgraph.open_dataset, mgraph.read_graph):
         with pytest.raises(UsageError, match="must be a path or text"):
