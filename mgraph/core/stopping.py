@@ -158,9 +158,9 @@ def map_in_threads(function: Callable[[T], R], items: Iterable[T], threads: int)
 
 
 @contextlib.contextmanager
-def holding(lock: threading.Lock) -> Iterator[None]:
-    """Hold a lock for the length of a block; only wanted work waits for it."""
-    while not lock.acquire(timeout=LOOK_SECONDS if current().stoppable else -1):
+def holding(lock: "threading.Lock | threading.Semaphore") -> Iterator[None]:
+    """Hold a lock, or one place of a semaphore, for a block; cancelled work does not wait for it."""
+    while not lock.acquire(timeout=LOOK_SECONDS):
         check()
     try:
         check()

@@ -25,11 +25,15 @@ from mgraph.io.formats import Identity, identify
 
 
 class GraphFacts(NamedTuple):
-    """What the client knows of a graph that the workers hold. lengths: the type of its paths'."""
+    """What the client knows of a graph that the workers hold.
+
+    lengths: the type of its paths'. notes: what the user should know of each worker.
+    """
 
     n: int
     m: int
     lengths: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,12 +145,14 @@ def standing(
 
 def load_everywhere(
     cluster: Cluster,
-    load: Callable[..., Any],
+    load: Callable[..., GraphFacts],
     name: str,
     edges: int,
     progress: TextIO | None,
-) -> Any:
-    """Have each worker read the graph, all at once; returns what ``load(name)`` tells of it.
+) -> GraphFacts:
+    """Have each worker read the graph, all at once; returns what ``load(name)`` returns of it.
+
+    The notes are those of all workers.
 
     As many tasks as workers, which Dask gives each to another: one that is tied to a worker would
     wait for ever where that dies and is the last.
@@ -155,7 +161,9 @@ def load_everywhere(
     futures = submit_parts(cluster, load, each, verb="load")
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
-    return result_of(done[0][1], "load")
+    loaded = [result_of(future, "load") for _, future in done]
+    notes = dict.fromkeys(note for facts in loaded for note in facts.notes)
+    return loaded[0]._replace(notes=tuple(notes))
 
 
 def run_batches(

@@ -12,6 +12,7 @@ import functools
 import os
 import sys
 import time
+import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
@@ -43,7 +44,7 @@ from mgraph.distributed.steiner_plan import (
 )
 from mgraph.distributed.tasks import result_of
 from mgraph.distributed.work_time import work_time
-from mgraph.errors import DisconnectedError, UsageError
+from mgraph.errors import DisconnectedError, MgraphWarning, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 from mgraph.io.formats import read_quietly
@@ -83,7 +84,8 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     ready = make_ready(graph, *(options[name] for name in ("method", "search", "backend")))
     with stopping.holding(held.device):
         rehearse(graph, **options)
-    return GraphFacts(graph.n, graph.m, ready.kind)
+    on_cpu = vars(ready).get("reason_for_cpu")  # if it was looked at
+    return GraphFacts(graph.n, graph.m, ready.kind, (on_cpu,) if on_cpu else ())
 
 
 def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
@@ -216,6 +218,8 @@ def steiner_many(
         with held_by_workers(cluster, read) as name:
             compiled = stack.enter_context(work_time(cluster.client))
             facts = fan_out.load_everywhere(cluster, load, name, identity.edges, progress)
+            for note in facts.notes:
+                warnings.warn(note, MgraphWarning, stacklevel=2)
             if sizes is not None:
                 key = (f"mgraph-draw-{time.time_ns()}", 0)
                 drawing = cluster.client.submit(draw_queries, name, sizes, seed, key=key)

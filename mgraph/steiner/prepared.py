@@ -1,6 +1,7 @@
 """A graph made ready for Steiner trees, once for all queries."""
 
 import threading
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -11,11 +12,16 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.graph import Graph
-from mgraph.errors import DisconnectedError, UsageError
+from mgraph.core.room import free_memory
+from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.steiner import contraction
 from mgraph.steiner.contraction import Contraction
 from mgraph.steiner.star import Apart, Search
+
+CPU_BYTES = 72  # per vertex, of a search on a CPU
+_MEMORY_SHARE = 0.6  # of what is free, for the searches of all threads
+_GIB = 1 << 30
 
 
 class Prepared:
@@ -44,8 +50,31 @@ class Prepared:
         self._idle: dict[str, list[Search]] = {}
 
     @cached_property
+    def reason_for_cpu(self) -> str:
+        """Why the current GPU cannot take STAR's searches on this graph; empty where it can.
+
+        Looked at once, with a warning: later these searches themselves hold the memory.
+        """
+        from mgraph.steiner import star_memory_gpu
+
+        reason = star_memory_gpu.shortage(self.graph)
+        if reason:
+            warnings.warn(reason, MgraphWarning, stacklevel=2)
+        return reason
+
+    @cached_property
     def csr(self) -> tuple[Any, Any, Any]:
-        """NumPy's indptr, indices and weights; the weights 1 where there are none."""
+        """NumPy's indptr, indices and weights; the weights 1 where there are none.
+
+        Raises OutOfMemoryError where a graph of a GPU does not fit beside one search on a CPU.
+        """
+        needed, free = self.graph.nbytes + CPU_BYTES * self.graph.n, free_memory()
+        if self.on_gpu and needed > free:
+            raise OutOfMemoryError(
+                f"Steiner queries on the CPU need {needed / _GIB:,.1f} GiB for this graph of a GPU "
+                f"and one search, and {free / _GIB:,.1f} GiB are free; use --backend gpu, or a "
+                "machine with more memory"
+            )
         graph = self.graph.to_cpu()
         weights = graph.weights
         if weights is None:
@@ -67,9 +96,20 @@ class Prepared:
     @cached_property
     def _component(self) -> Any:
         """Of each vertex of the contracted graph."""
+        if self.on_gpu and self.graph.n < 1 << 31:
+            from mgraph.steiner import components_gpu
+
+            return components_gpu.components(self.graph.indptr, self.graph.indices)
         from mgraph.steiner.components_cpu import components
 
         return components(*self.csr[:2])
+
+    @cached_property
+    def _cpu_slots(self) -> threading.Semaphore:
+        """How many searches on a CPU there is memory for, at least one."""
+        _ = self.csr
+        most = int(_MEMORY_SHARE * free_memory() / (CPU_BYTES * max(self.graph.n, 1)))
+        return threading.Semaphore(max(1, most))
 
     @property
     def component(self) -> Any:
@@ -94,17 +134,28 @@ class Prepared:
 
     @contextmanager
     def searcher(self, name: str) -> Iterator[Search]:
-        """STAR's searches: cpu, gpu, node or edge. One at a time on a GPU, whose blocks wait."""
+        """STAR's searches: cpu, gpu, node or edge.
+
+        One at a time on a GPU, whose blocks wait for each other; on a CPU as many as fit in memory.
+        """
+        if name == "cpu":
+            with self._lock:
+                slots = self._cpu_slots
+            with stopping.holding(slots), self._taken(name) as search:
+                yield search
+        else:
+            with self._taken(name) as search, stopping.holding(self._device):
+                yield search
+
+    @contextmanager
+    def _taken(self, name: str) -> Iterator[Search]:
+        """A search that no other thread has, until the block ends."""
         with self._lock:
             idle = self._idle.setdefault(name, [])
             search = idle.pop() if idle else None
         search = search or self._new(name)
         try:
-            if name == "cpu":
-                yield search
-            else:
-                with stopping.holding(self._device):
-                    yield search
+            yield search
         finally:
             with self._lock:
                 idle.append(search)

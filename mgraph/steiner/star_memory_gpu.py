@@ -23,6 +23,8 @@ BOARD_BYTES = 640  # at most, on which the blocks of a group tell each other wha
 _STATE_BYTES = 64  # of a team
 _TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of what is free, at most
+_FEWEST_GROUPS = 2
+_GIB = 1 << 30
 _FEW_ARCS = 8  # a vertex: then rows need not be sorted
 _BYTES_SORTED = 40  # an arc
 # Mean weights in the first bucket, on a graph of few arcs a vertex: of one block, and of more.
@@ -40,12 +42,26 @@ def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
     return n * (4 * key.itemsize + 24) + 2 * pieces * (12 + key.itemsize) + 4096
 
 
-def fits(graph: Graph) -> bool:
-    """Whether the current device has room for the graph and a few groups."""
+def shortage(graph: Graph) -> str:
+    """Why the current device cannot hold the graph and some groups; empty where it can.
+
+    To be asked before the first search: its memory is kept and not free any more.
+    """
+    if graph.n > csr_gpu.MOST_VERTICES:
+        return (
+            f"STAR's searches on a GPU take graphs of fewer than 2^31 vertices, and this one has "
+            f"{graph.n:,}, so queries run on the CPU."
+        )
     arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
     group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 16 * graph.n
-    there = 0 if graph.backend == "gpu" else arcs
-    return graph.n <= csr_gpu.MOST_VERTICES and there + 4 * group < _MEMORY_SHARE * free_bytes()
+    needed = (0 if graph.backend == "gpu" else arcs) + _FEWEST_GROUPS * group
+    free = int(_MEMORY_SHARE * free_bytes())
+    if needed <= free:
+        return ""
+    return (
+        f"STAR's searches on this graph need {needed / _GIB:,.1f} GiB of device memory, and may "
+        f"take {free / _GIB:,.1f} GiB of what is free there, so queries run on the CPU."
+    )
 
 
 def step_dtype(key: np.dtype) -> np.dtype:

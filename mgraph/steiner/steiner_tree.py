@@ -234,10 +234,8 @@ def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str
             raise DeviceError(f"search {search} needs a GPU, and none is visible here; {_OTHERS}")
         return where
     if where == "gpu" and backend == "auto":
-        from mgraph.steiner import star_memory_gpu
-
         small = ready.graph.m < BREAK_EVEN_ARCS
-        return "cpu" if small or not star_memory_gpu.fits(ready.graph) else "gpu"
+        return "cpu" if small or ready.reason_for_cpu else "gpu"
     return where
 
 

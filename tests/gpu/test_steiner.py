@@ -6,7 +6,7 @@ import pytest
 import mgraph
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
-from mgraph.steiner import star, star_memory_gpu
+from mgraph.steiner import star, star_memory_gpu, steiner_tree
 from mgraph.steiner.prepared import Prepared
 from mgraph.steiner.star_memory_gpu import Shape
 from tests.steiner import checks
@@ -231,3 +231,41 @@ def test_steinlib(search):
         expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
         found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
         assert found.cost == expected.cost >= optimum
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_components_are_the_cpus(dtype):
+    """Also of one vertex, none, and of long chains whose ends are joined last."""
+    import cupy
+
+    from mgraph.steiner import components_cpu, components_gpu
+
+    random = np.random.default_rng(3)
+    cases = [(0, 0), (1, 0), (5, 0), (1000, 300), (100_000, 60_000), (100_000, 500_000)]
+    graphs = [
+        mgraph.from_edges(
+            EdgeList(*random.integers(0, max(n, 1), (2, m), np.int32)), n, directed=False,
+            drop_loops=True, backend="cpu",
+        )
+        for n, m in cases
+    ]  # fmt: skip
+    chain = random.permutation(300_000).astype(np.int32)
+    graphs.append(
+        mgraph.from_edges(
+            EdgeList(chain[1:], chain[:-1]), chain.size, directed=False, backend="cpu"
+        )
+    )
+    for graph in graphs:
+        expected = components_cpu.components(graph.indptr, graph.indices)
+        there = cupy.asarray(graph.indptr), cupy.asarray(graph.indices.astype(dtype))
+        np.testing.assert_array_equal(components_gpu.components(*there), expected)
+
+
+def test_what_a_search_holds_does_not_send_the_next_to_the_cpu(monkeypatch):
+    """The choice is made once for a graph, before its searches take the memory."""
+    graph = random_graph(200_000, 2_000_000, "int32", 1).to_gpu()
+    monkeypatch.setattr(steiner_tree, "BREAK_EVEN_ARCS", 0)
+    found = mgraph.steiner_tree(graph, draw(graph, 4, 1))
+    monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 0)
+    again = mgraph.steiner_tree(graph, draw(graph, 4, 1))
+    assert (again.cost, again.backend) == (found.cost, found.backend) == (found.cost, "gpu")
