@@ -159,7 +159,7 @@ def map_in_threads(function: Callable[[T], R], items: Iterable[T], threads: int)
 
 @contextlib.contextmanager
 def holding(lock: "threading.Lock | threading.Semaphore") -> Iterator[None]:
-    """Hold a lock, or one place of a semaphore, for a block; cancelled work does not wait for it."""
+    """Hold a lock, or a place of a semaphore, for a block; cancelled work does not wait for it."""
     while not lock.acquire(timeout=LOOK_SECONDS):
         check()
     try:
