@@ -20,11 +20,21 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.deadline import NEVER, Deadline
+from mgraph.errors import MgraphError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
 
 # With fractional weights a path must be shorter by this share: sums differ by their order.
 LEAST_GAIN = 1e-9
+
+
+def no_way_back() -> MgraphError:
+    """The error for a path that was found, and does not lead back to where its search began."""
+    return MgraphError(
+        "A shortest path could not be followed back to the tree, so the graph does not hold both "
+        "arcs of every edge with the same weight, or its arrays were changed during the query. "
+        "Build it with from_edges(edges, directed=False), and do not write to its arrays."
+    )
 
 
 class Centre(NamedTuple):

@@ -33,7 +33,8 @@ class LoosePaths(NamedTuple):
     """Loose paths in the order in which STAR tries them: the longest first; int64, and lengths.
 
     A path's positions are first to last; its upper end is the parent of first. Of paths of one
-    length that with the least lower end comes first.
+    length that with the least lower end comes first. Lengths are the sums of the weights, from the
+    lower end up, as 32 threads of a GPU add them up: so fractions are rounded alike.
     """
 
     first: Any
@@ -186,6 +187,20 @@ def degrees(tree):
 
 
 @compiled
+def _length(weight, first, last):
+    """The sum of the weights at these positions: of every 32nd first, then of halves."""
+    sums = np.zeros(32, weight.dtype)
+    for i in range(last - first + 1):
+        sums[i % 32] += weight[last - i]
+    apart = 16
+    while apart:
+        for lane in range(apart):
+            sums[lane] += sums[lane + apart]
+        apart //= 2
+    return sums[0]
+
+
+@compiled
 def loose_paths(tree, but=-1):
     """The tree's loose paths, from each fixed vertex but the root up to the next fixed one.
 
@@ -194,14 +209,14 @@ def loose_paths(tree, but=-1):
     degree = degrees(tree)
     first, last = np.empty(degree.size, np.int64), np.empty(degree.size, np.int64)
     length = np.empty(degree.size, tree.weight.dtype)
-    count, begin, total = 0, 1, tree.weight[0]
+    count, begin = 0, 1
     for at in range(1, degree.size):
-        total += tree.weight[at]
         if tree.terminal[at] or degree[at] != 2:
             if tree.vertex[at] != but:
-                first[count], last[count], length[count] = begin, at, total
+                first[count], last[count] = begin, at
+                length[count] = _length(tree.weight, begin, at)
                 count += 1
-            begin, total = at + 1, tree.weight[0]
+            begin = at + 1
     by_id = np.argsort(tree.vertex[last[:count]])
     order = by_id[np.argsort(-length[by_id], kind="mergesort")]
     return LoosePaths(first[order], last[order], length[order])
