@@ -29,8 +29,9 @@ class ShortestPaths:
 
     source: ``(k,)`` int64, one a search (-1 for a joint one). distance: ``(n,)`` for one source,
     ``(k, n)`` for several; int32, int64 or float64; unreached vertices have infinity, or the
-    integer type's largest value. predecessor: as distance, of the graph's ids, -1 for sources and unreached
-    vertices; None unless asked. trace: a NumPy record array, a row an iteration, None unless asked.
+    integer type's largest value. predecessor: as distance, of the graph's ids, -1 for sources and
+    unreached vertices; None unless asked. trace: a NumPy record array, a row an iteration, None
+    unless asked.
     """
 
     source: Any

@@ -73,6 +73,8 @@ def _library(source, defines):
 def _argument(value):
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
+    if isinstance(value, int):
+        return ctypes.c_void_p(value)  # null
     return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
 
 
@@ -93,7 +95,10 @@ def numpy_as_cupy():
 
 
 def launch(source, name, defines, blocks, threads, arguments, *, shared=0, seed=1):
-    """Run a kernel of a ``Source``. arguments: NumPy arrays and scalars of the kernel's types."""
+    """Run a kernel of a ``Source``.
+
+    arguments: NumPy arrays and scalars of the kernel's types, and 0 for null.
+    """
     run = getattr(_library(source, tuple(sorted(defines.items()))), f"launch_{name}")
     ended = run(
         ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared),
