@@ -7,7 +7,8 @@ exchanges are the backend's: on a CPU those of ``tree_cpu``, a search after anot
 a GPU all of them, and the searches, in one launch (``star_gpu``).
 
 A loose path that was just put in is not tried again in the next round: its partitions are those
-between which it is the shortest.
+between which it is the shortest. With fractional weights it is: the search that found it measured
+in units of the path before (``whole_lengths_cpu``), which may have been too coarse for this one.
 """
 
 import math

@@ -92,7 +92,7 @@ def _search(
         if stale:
             continue
         radius[side] = distance
-        if radius[0] + radius[1] >= best:
+        if radius[0] >= best - radius[1]:  # sums of two lengths might not fit 64 bits
             break
         if size[side] + np.int64(stop - begin) > room(heap):
             entries = size[side] + np.int64(stop - begin)
@@ -116,14 +116,12 @@ def _search(
             rest = labels[v, 1 - side]
             if above or below:
                 rest = zero
-            if rest < infinity:
-                total = candidate + rest
-                if total < best:
-                    best, found = total, True
-                    met.clear()
-                if total == best and found:
-                    met.append(np.int64(v))
-            if not (above or below) and candidate + radius[1 - side] < best:
+            if rest < best - candidate:
+                best, found = candidate + rest, True
+                met.clear()
+            if found and rest == best - candidate:
+                met.append(np.int64(v))
+            if not (above or below) and radius[1 - side] < best - candidate:
                 push(heap, size[side], candidate, v)
                 size[side] += 1
                 waiting[side] += np.int64(indptr[v + _1] - indptr[v])
@@ -176,7 +174,7 @@ def _walk_up(indptr, indices, weights, scale, labels, start, first, last, end, l
         rest = labels[x, 1]
         if last <= labels[x, _POSITION] < end:
             rest = zero
-        meets = not marked or labels[x, 0] + rest == length
+        meets = not marked or labels[x, 0] == length - rest
         least, lightest = np.int64(-1), kind[0]
         for arc in range(indptr[x], indptr[x + 1]):
             u, weight = np.int64(indices[arc]), kind[0] + weights[arc]

@@ -251,7 +251,7 @@ def exchange(tree, first, last, path, path_weight):
     """The tree with a loose path replaced.
 
     path: ids from a vertex of the partition below to one of that above; path_weight: between
-    neighbours, one fewer. Also its loose paths but the new one.
+    neighbours, one fewer. Also the loose paths that are to be tried: see ``star``.
     """
     size, added = tree.vertex.size, path.size - 2
     parent, weight = tree.parent.copy(), tree.weight.copy()
@@ -286,4 +286,5 @@ def exchange(tree, first, last, path, path_weight):
     if added:
         upper[total - 1] = above - left_out if above >= last else above
     exchanged = in_preorder(vertex, upper, new_weight, terminal)
-    return exchanged, loose_paths(exchanged, path[0])
+    whole = weight.dtype.type(0.5) == 0
+    return exchanged, loose_paths(exchanged, path[0] if whole else np.int64(-1))

@@ -73,9 +73,9 @@ struct star_tree {
   }
 
   // Put the paths in the order of trial: the longest first, of equal ones that with the least lower
-  // end; all but the newest.
+  // end; of whole weights all but the newest.
   __device__ void rank() {
-    const int newest = state->newest;
+    const int newest = whole_weights ? state->newest : -1;
     for (int i = threadIdx.x; i < slots; i += blockDim.x) {
       const loose_path mine = paths[i];
       if (mine.vertex < 0 || i == newest) continue;
