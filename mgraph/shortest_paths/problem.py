@@ -27,16 +27,16 @@ def length_dtype(graph: Graph) -> np.dtype:
         )
     if largest == np.inf:
         raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
+    dtype: np.dtype = np.dtype(np.float64)
     if weights is not None and weights.dtype.kind == "f":
-        dtype = np.dtype(np.float64)
         # Rounding lengthens a path, each arc at most to twice as much.
-        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(dtype).eps)))
-        most = float(np.finfo(dtype).max)
+        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(float).eps)))
+        most: float = float(np.finfo(float).max)
     else:
         longest = int(largest) * graph.n
         wide = longest >= np.iinfo(np.int32).max or (weights is not None and weights.itemsize > 4)
         dtype = np.dtype(np.int64 if wide else np.int32)
-        most = int(np.iinfo(dtype).max)
+        most = np.iinfo(np.int64 if wide else np.int32).max
     if longest >= most:
         raise UsageError(
             f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale the "

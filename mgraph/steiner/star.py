@@ -31,11 +31,7 @@ LEAST_GAIN = 1e-9
 
 def no_way_back() -> MgraphError:
     """The error for a path that was found, and does not lead back to where its search began."""
-    return MgraphError(
-        "A shortest path could not be followed back to the tree, so the graph does not hold both "
-        "arcs of every edge with the same weight, or its arrays were changed during the query. "
-        "Build it with from_edges(edges, directed=False), and do not write to its arrays."
-    )
+    return MgraphError(tree_cpu.NO_WAY_BACK)
 
 
 class Centre(NamedTuple):

@@ -12,6 +12,7 @@ from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
+from mgraph.errors import UsageError
 from mgraph.shortest_paths.length_types_gpu import key_dtype, length_defines
 
 THREADS = 512  # of a block, which has a multiprocessor to itself, and so more registers
@@ -152,7 +153,16 @@ class GraphOnDevice:
         return length_defines(self.weight, length)
 
     def lengths(self, longest: float) -> str:
-        """The type for paths of this length: two are added, and one more arc is tried."""
+        """The type for paths of this length: two are added, and one more arc is tried.
+
+        Fractional weights have whole lengths that fit 64 bits. Raises UsageError where whole ones
+        do not.
+        """
+        if self.kind.kind == "i" and 2 * longest + self.heaviest >= 1 << 63:
+            raise UsageError(
+                f"Twice a path of length {longest:,} does not fit 64 bits on a GPU; scale the "
+                "weights down, or use --backend cpu."
+            )
         wide = self.weight != "int32" or 2 * longest + self.heaviest >= 1 << 31
         return "int64" if wide else "int32"
 

@@ -13,6 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.compiled import compiled
+from mgraph.errors import MgraphError
+
+NO_WAY_BACK = (
+    "A shortest path could not be followed back to the tree, so the graph does not hold both arcs "
+    "of each edge with one weight, or its arrays were changed during the query. Build it with "
+    "mgraph.from_edges(edges, directed=False), and do not write to its arrays."
+)
 
 
 class Tree(NamedTuple):
@@ -129,6 +136,8 @@ def _of_places(ids, src, dst, weight, terminal, root):
                 parent[other], to_parent[other] = place, weight[edge]
                 queue[waiting] = other
                 waiting += 1
+    if waiting < size:
+        raise MgraphError(NO_WAY_BACK)
     kept = np.ones(size, np.bool_)
     for at in range(size - 1, 0, -1):
         place = queue[at]

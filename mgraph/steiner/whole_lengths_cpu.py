@@ -39,11 +39,11 @@ def whole(weight: Any, scale: Scale) -> Any:
     return _rounded_up(weight, scale) if fractional else _as_it_is(weight, scale)
 
 
-def _as_it_is(weight, scale):  # type: ignore[no-untyped-def]
+def _as_it_is(weight, scale):
     return weight
 
 
-def _rounded_up(weight, scale):  # type: ignore[no-untyped-def]
+def _rounded_up(weight, scale):
     units = min(weight * scale[0] * scale[1], _MOST)
     return np.int64(max(math.ceil(units), 1))
 
