@@ -116,7 +116,7 @@ def _rounds(local: _LocalSearch, pool: list[Tree], rounds: int, rng: np.random.G
     for i in range(rounds):
         part, half = local.part, deadline.within(deadline.left / 2)
         root = rng.choice(part.terminals)
-        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half)
+        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half, cost_of(pool[0]))
         bound = max(bound, min(ascent.bound, cost_of(pool[0])))
         if not ascent.complete or _done(pool, bound, deadline):
             break

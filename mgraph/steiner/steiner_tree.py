@@ -122,12 +122,12 @@ def steiner_tree(
     STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the least of all, for k
     terminals; the shortest path heuristics' at most 2 - 2/k times. With fractional weights an
     exchange must gain a part in 10^9, and lengths are rounded by less than n / 2^60 of the path
-    that is exchanged, whatever the weights. Deterministic. Cost: STAR makes a search for each loose path
-    that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph, device
-    memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch, "Accelerated
-    Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR: Steiner-tree
-    approximation in relationship graphs" (2009). Raises UsageError for bad input, such as a graph
-    that lacks an arc back, DisconnectedError for terminals that no tree holds.
+    that is exchanged, whatever the weights. Deterministic. Cost: STAR makes a search for each loose
+    path that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph,
+    device memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch,
+    "Accelerated Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR:
+    Steiner-tree approximation in relationship graphs" (2009). Raises UsageError for bad input, such
+    as a graph that lacks an arc back, DisconnectedError for terminals that no tree holds.
     """
     options: Any = {
         "method": method, "search": search, "backend": backend, "epsilon": epsilon,
@@ -380,5 +380,6 @@ def _bounded(
     if improve:
         with ready.searcher("cpu") as search:
             return improvement.bounded(search, ready.csr, tree, terminals, deadline)
-    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline)
-    return tree, min(ascent.bound, tree.weight.sum().item())
+    cost = improvement.cost_of(tree)
+    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline, cost)
+    return tree, min(ascent.bound, cost)
