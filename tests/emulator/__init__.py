@@ -29,20 +29,19 @@ _STATIC = re.compile(r"__shared__ ([\w<> ]+\*?) (\w[^;()]*);")
 _KERNEL = re.compile(
     r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]*\))?\s*(\w+)\(([^)]*)\)'
 )
-_INCLUDE = re.compile(r'#include "(mgraph/\w+\.cuh)"')
+_INCLUDE = re.compile(r'#include [<"](mgraph/\w+\.cuh)[>"]')
 _ASSEMBLY = re.compile(r"asm volatile\(.*?\);", re.DOTALL)  # prefetching, fences
 
 
-def _flat(text, included):
+def _flat(text):
     """The text with our headers in place, those of the emulator before all others."""
 
     def content(include):
-        if include[1] in included:
-            return ""
-        included.add(include[1])
         ours = HERE / "include" / include[1]
         header = ours if ours.exists() else INCLUDE / include[1]
-        return _flat(header.read_text().replace("#pragma once", ""), included)
+        once = re.sub(r"\W", "_", include[1])  # it may stand in a part that is left out
+        text = _flat(header.read_text().replace("#pragma once", ""))
+        return f"#ifndef {once}\n#define {once}\n{text}\n#endif\n"
 
     return _INCLUDE.sub(content, text)
 
@@ -77,7 +76,7 @@ def _launcher(kernel):
 
 @functools.cache
 def _library(source, defines):
-    text = _ASSEMBLY.sub(";", _flat(source.text(dict(defines)), set()))
+    text = _ASSEMBLY.sub(";", _flat(source.text(dict(defines))))
     whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
     whole += "".join(map(_launcher, _KERNEL.finditer(text)))
     folder = Path(tempfile.mkdtemp(prefix="mgraph-emulator-"))

@@ -16,13 +16,17 @@ PROCESSORS = 4
 
 
 class HostArray(np.ndarray):
-    """An array that can be asked for its copy on the host, as CuPy's."""
+    """An array that is copied to the host and back, as CuPy's."""
 
     def get(self, stream=None):
         return np.array(self)
 
+    def set(self, values):
+        self[...] = values
 
-def _array(shape, dtype=float):
+
+def empty(shape, dtype=float):
+    """An array where a device's would be."""
     return emulator.aligned(shape, dtype).view(HostArray)
 
 
@@ -53,7 +57,7 @@ class Mailbox:
 
 def _cupy():
     module = emulator.numpy_as_cupy()
-    module.zeros = module.empty = _array
+    module.zeros = module.empty = empty
     module.full = lambda shape, value, dtype: np.full(shape, value, dtype).view(HostArray)
     module.argsort = lambda array: np.argsort(array, kind="stable")
     module.cuda = types.SimpleNamespace(
