@@ -1,5 +1,7 @@
 """Edges to a graph and back: the front door of the two builders."""
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,10 @@ from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 
-_PIECE_ARCS = 1 << 28  # looked at together: what of a graph is copied is small beside it
-_MOST_ARCS_ON_CPU = 1 << 23  # so that no piece takes a second
+_PIECE_ARCS = 1 << 23  # looked at together, so that no piece takes a second
 
 
 def from_edges(
@@ -107,8 +109,11 @@ def to_edges(graph: Graph) -> EdgeList:
     """The edges of a graph, on its backend: every arc of a directed one, in order.
 
     Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
-    directed=graph.directed)`` makes the same graph again.
+    directed=graph.directed)`` makes the same graph again. Raises UsageError for an undirected one
+    that lacks an arc back.
     """
+    if not graph.directed:
+        check_symmetric(graph)
     src = _tails(graph.indptr, graph.indices)
     edges = EdgeList(src, graph.indices, graph.weights)
     if graph.directed:
@@ -136,26 +141,63 @@ def ascending(graph: Graph) -> tuple[Graph, Any]:
 
 
 def symmetric(graph: Graph) -> bool:
-    """Whether the arcs that lead down are those that lead up, turned round: by their checksums."""
+    """Whether each arc has one back of the same weight: by sums of hashes, see ``symmetry_cpu``."""
     if graph.backend == "gpu":
-        from mgraph.core.edge_list_gpu import checksum
-    else:
-        from mgraph.core.edge_list_cpu import checksum
-    difference = 0
-    arcs = _PIECE_ARCS if graph.backend == "gpu" else min(_PIECE_ARCS, _MOST_ARCS_ON_CPU)
-    for first, stop, begin, end in row_pieces(graph.indptr, arcs):
+        from mgraph.core import symmetry_gpu
+
+        return symmetry_gpu.symmetric(graph)
+    return not _hash_sums(graph).any()
+
+
+def check_symmetric(graph: Graph) -> None:
+    """Raise UsageError for an undirected graph that lacks an arc back; looked at once a graph."""
+    if graph.symmetric:
+        return
+    from mgraph.core import symmetry_cpu
+
+    place = int(_hash_sums(graph).argmax())
+    arcs: Counter[Any] = Counter()
+    for piece in _pieces_on_cpu(graph):
+        arcs += symmetry_cpu.pick(*piece, place)
+    u, v, bits = min(arc for arc, count in arcs.items() if arcs[_turned(arc)] < count)
+    weight = ""
+    if graph.weights is not None:
+        word = np.array(bits, np.uint64).astype(f"u{graph.weights.itemsize}")
+        weight = f" of weight {word.view(graph.weights.dtype)[()]}"
+    back = arcs[v, u, bits]
+    raise UsageError(
+        "An undirected graph holds both arcs of each edge with one weight, so each arc in both "
+        f"directions, and this one has {counted(arcs[u, v, bits], 'arc')} from {u:,} to "
+        f"{v:,}{weight} and {back or 'none'} back. Build it with mgraph.from_edges(edges, "
+        "directed=False), which makes both arcs, or say that it is directed."
+    )
+
+
+def _turned(arc: tuple[int, int, int]) -> tuple[int, int, int]:
+    u, v, bits = arc
+    return v, u, bits
+
+
+def _hash_sums(graph: Graph) -> np.ndarray:
+    """What ``symmetry_cpu`` adds up over all arcs."""
+    from mgraph.core import symmetry_cpu
+
+    sums = np.zeros(symmetry_cpu.SUMS, np.uint64)
+    for piece in _pieces_on_cpu(graph):
+        symmetry_cpu.add(*piece, sums)
+    return sums
+
+
+def _pieces_on_cpu(graph: Graph) -> Iterator[tuple[Any, int, Any, Any]]:
+    """Of some rows after another indptr, the first row, indices and weights, as NumPy's arrays."""
+    for first, stop, begin, end in row_pieces(graph.indptr, _PIECE_ARCS):
         stopping.check()
-        heads = graph.indices[begin:end]
-        tails = _tails(graph.indptr[first : stop + 1] - begin, heads)
-        tails += tails.dtype.type(first)
-        for sign, larger, smaller in ((1, tails, heads), (-1, heads, tails)):
-            turned = larger > smaller
-            weight = None
-            if graph.weights is not None:
-                weight = graph.weights[begin:end][turned]
-                weight += weight.dtype.type(0)  # -0.0 becomes 0.0
-            difference += sign * checksum(EdgeList(larger[turned], smaller[turned], weight))
-    return difference % (1 << 64) == 0
+        arrays = [graph.indptr[first : stop + 1] - begin, graph.indices[begin:end]]
+        if graph.weights is not None:
+            arrays.append(graph.weights[begin:end])
+        if graph.backend == "gpu":
+            arrays = [array.get() for array in arrays]
+        yield arrays[0], first, arrays[1], arrays[2] if len(arrays) > 2 else None
 
 
 def row_pieces(indptr: Any, arcs: int) -> list[tuple[int, int, int, int]]:

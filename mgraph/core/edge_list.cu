@@ -3,6 +3,7 @@
 //   MGRAPH_WEIGHT_T  the type of a weight
 
 #include "mgraph/hash.cuh"
+#include "mgraph/widened.cuh"
 
 using namespace mgraph;
 using vertex_t = MGRAPH_VERTEX_T;
@@ -13,7 +14,7 @@ namespace {
 __device__ u64 bits(long long weight) { return u64(weight); }
 __device__ u64 bits(int weight) { return bits((long long)weight); }
 __device__ u64 bits(double weight) { return u64(__double_as_longlong(weight)); }
-__device__ u64 bits(float weight) { return bits(double(weight)); }
+__device__ u64 bits(float weight) { return bits(widened(weight)); }
 
 }  // namespace
 

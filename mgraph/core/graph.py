@@ -37,7 +37,8 @@ class Graph:
     [0, n). weights: ``(m,)`` int32, int64, float32 or float64, or None; any value, since a
     spanning forest takes negative ones. directed: whether an arc stands for itself alone.
     labels: what the vertices were called where they come from, n different values, or None.
-    Raises UsageError where one of these does not hold (O(n + m) to check).
+    Raises UsageError where one of these does not hold (O(n + m) to check). What needs an undirected
+    graph raises it for one that lacks an arc back, when it is first asked.
 
     Vertices are the numbers 0 to n - 1 in all questions and answers. Where the graph has labels,
     ``graph.labels[v]`` is that of vertex v, and ``graph.vertex(label)`` is the vertex:
@@ -55,7 +56,7 @@ class Graph:
     labels: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check everything but the symmetry of an undirected graph."""
+        """Check everything but the symmetry of an undirected graph, which is read when needed."""
         check_shapes(self)
         check_content(self)
         if self.labels is not None:
@@ -181,9 +182,10 @@ class Graph:
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether each arc has one back of the same weight, as in an undirected graph.
+        """Whether each arc has one back of the same weight, as an undirected graph must.
 
-        By the sums of 64-bit hashes of the arcs of either direction, so with certainty only if not.
+        Looked at once: by sums of 64-bit hashes of the arcs, which differ but for a chance of 2^-64
+        where arcs do.
         """
         from mgraph.core import csr
 

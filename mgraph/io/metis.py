@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from mgraph.core.csr import check_symmetric
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
@@ -81,6 +82,7 @@ def write(graph: Graph, stream: BinaryIO) -> None:
         raise UsageError(
             "a METIS file holds undirected graphs, and this is directed: symmetrise it"
         )
+    check_symmetric(graph)
     if graph.weights is not None and graph.weights.dtype.kind != "i":
         raise UsageError(f"a METIS file holds whole weights, not {graph.weights.dtype}")
     arcs = Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges()

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.arrays import as_weights
-from mgraph.core.csr import from_edges
+from mgraph.core.csr import check_symmetric, from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.errors import UsageError
@@ -35,20 +35,11 @@ def from_sparse(
 
 
 def undirected(graph: Graph) -> Graph:
-    """The same arrays as an undirected graph. Raises UsageError unless each arc has its mirror."""
-    edges = Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges()
-    mirror = from_edges(
-        EdgeList(edges.dst, edges.src, edges.weight), graph.n, backend=graph.backend
-    )
-    pairs = [(graph.indptr, mirror.indptr), (graph.indices, mirror.indices)]
-    if graph.weights is not None:
-        pairs.append((graph.weights, mirror.weights))
-    if not all(bool((mine == theirs).all()) for mine, theirs in pairs):
-        raise UsageError(
-            "an undirected graph needs each arc in both directions with one weight, and some arc "
-            "has no mirror; read it as directed, or symmetrise it"
-        )
-    return Graph.unchecked(graph.indptr, graph.indices, graph.weights, directed=False)
+    """The same arrays as an undirected graph. Raises UsageError unless each arc has one back."""
+    arrays = graph.indptr, graph.indices, graph.weights
+    made = Graph.unchecked(*arrays, directed=False, **graph.known)
+    check_symmetric(made)
+    return made
 
 
 def to_sparse(graph: Graph) -> Any:

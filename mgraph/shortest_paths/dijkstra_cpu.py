@@ -32,7 +32,7 @@ def run(
     search = indptr, indices, weights, distance, keys, sources, targets, first_target
     n, whole = distance.size, distance.dtype.kind == "i"
     near = min(cutoff, distance.dtype.type(_MOST_SMALL)) if whole else cutoff
-    heap = heap_cpu.new(n, small=whole or distance.itemsize == 4)
+    heap = heap_cpu.new(n, small=whole)
     stop = stopping.word()
     settled = int(_run(*search, near, near < cutoff, heap, stop))
     if settled < 0:  # integers of 64 bits are seldom that large

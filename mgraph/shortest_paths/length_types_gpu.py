@@ -8,7 +8,7 @@ LENGTH_TYPES = (
     ("int32", "int32"),
     ("int32", "int64"),
     ("int64", "int64"),
-    ("float32", "float32"),
+    ("float32", "float64"),
     ("float64", "float64"),
 )
 

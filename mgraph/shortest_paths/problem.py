@@ -13,12 +13,13 @@ from mgraph.shortest_paths.power_governor import PowerGovernor
 
 
 def length_dtype(graph: Graph) -> np.dtype:
-    """The type of a path's length: the weights', int64 where int32 might not hold every path.
+    """The type of path lengths: int32, or int64 where int32 might not hold every path; float64.
 
+    Fractional weights are always summed in float64: float32 sums of long paths lose digits.
     No shortest path has more than n - 1 arcs, and one more is tried on its end. Raises UsageError
-    for negative or NaN weights, and where even int64, or the float, might overflow.
+    for negative or NaN weights, and where even 64 bits might overflow.
     """
-    dtype = np.dtype(np.int32 if graph.weights is None else graph.weights.dtype)
+    weights = graph.weights
     least, largest = graph.weight_range
     if not least >= 0:  # NaN included
         raise UsageError(
@@ -27,17 +28,20 @@ def length_dtype(graph: Graph) -> np.dtype:
         )
     if largest == np.inf:
         raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
-    if dtype.kind == "i":
-        longest: float = int(largest) * graph.n
-    else:  # rounding lengthens a path, each arc at most to twice as much
-        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(dtype).eps)))
-    if dtype == np.int32 and longest >= np.iinfo(np.int32).max:
-        dtype = np.dtype(np.int64)
-    most = np.iinfo(dtype).max if dtype.kind == "i" else float(np.finfo(dtype).max)
+    dtype: np.dtype = np.dtype(np.float64)
+    if weights is not None and weights.dtype.kind == "f":
+        # Rounding lengthens a path, each arc at most to twice as much.
+        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(float).eps)))
+        most: float = float(np.finfo(float).max)
+    else:
+        longest = int(largest) * graph.n
+        wide = longest >= np.iinfo(np.int32).max or (weights is not None and weights.itemsize > 4)
+        dtype = np.dtype(np.int64 if wide else np.int32)
+        most = np.iinfo(np.int64 if wide else np.int32).max
     if longest >= most:
         raise UsageError(
-            f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale "
-            f"the weights down{'' if dtype == np.float64 else ' or use float64'}"
+            f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale the "
+            f"weights down{'' if dtype == np.float64 else ' or use float64'}"
         )
     return dtype
 
@@ -83,8 +87,13 @@ class Problem:
 
     @property
     def default_delta(self) -> float:
-        """Near-far's step where none is given: 32·w/d, of mean weight w and mean degree d."""
-        return 32 * self.mean_weight / max(self.mean_degree, 1.0)
+        """Near-far's step where none is given: 32·w/d, of mean weight w and mean degree d.
+
+        A normal number, also where such weights are at an end of float64's range.
+        """
+        step = 32 * (self.mean_weight / max(self.mean_degree, 1.0))
+        limits = np.finfo(np.float64)
+        return min(max(step, float(limits.tiny)), float(limits.max))
 
     @property
     def mean_degree(self) -> float:

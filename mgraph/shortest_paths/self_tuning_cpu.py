@@ -36,11 +36,14 @@ What the paper leaves open, or what measurements wanted otherwise:
   always belong to their boundaries, and a boundary never moves past a vertex that waits. (7) gives
   the first part's width as P/α; P counts arcs, so it is (P/d)/α here. Each further part is twice as
   wide, which sixteen partitions need to cover everything, so the last ones hold more than P/d.
+* Fractional lengths are measured in a power of two near the mean weight, so that nothing is divided
+  by what rounds to 0, whatever the weights.
 * Integral action: the set-point is corrected by 5 % of what the last iteration missed, within 0.5
   to 3 times, since two linear models of curved things keep an error. So P is the mean that X2 comes
   to, where the paper would have X2 at P or below.
 """
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,7 +80,8 @@ _THRESHOLD, _TARGET, _ALPHA, _BIAS, _STEP, _NEAR, _FARTHEST, _ITERATION, _X1, _L
 class Controller(NamedTuple):
     """Two models, the numbers above, and of the far queue's partitions bounds and slots in order.
 
-    ``slots[i]``: where the i-th partition is kept; slots from the live ones on are free.
+    ``slots[i]``: where the i-th partition is kept; slots from the live ones on are free. scale:
+    what lengths are multiplied by, a power of two.
     """
 
     advance: Any
@@ -85,11 +89,18 @@ class Controller(NamedTuple):
     numbers: Any
     bounds: Any
     slots: Any
+    scale: float
 
 
-def new_controller(set_point: float, mean_degree: float, mean_weight: float) -> Controller:
-    """A controller that has seen nothing yet: two partitions, split at the mean weight."""
-    mean_degree = max(mean_degree, 1.0)
+def new_controller(
+    set_point: float, mean_degree: float, mean_weight: float, whole: bool
+) -> Controller:
+    """A controller that has seen nothing yet: two partitions, split at the mean weight.
+
+    whole: whether lengths are integers, which are not scaled.
+    """
+    scale = 1.0 if whole else 2.0 ** -min(max(math.frexp(mean_weight)[1], -1000), 1000)
+    mean_degree, mean_weight = max(mean_degree, 1.0), mean_weight * scale
     numbers = np.zeros(10)
     numbers[_STEP] = mean_weight  # as if a step of the mean weight had brought the source
     numbers[_TARGET] = set_point / mean_degree
@@ -98,7 +109,7 @@ def new_controller(set_point: float, mean_degree: float, mean_weight: float) -> 
     bounds = np.full(PARTITIONS, ENDLESS)
     bounds[0] = mean_weight
     models = [np.array([slope, 0, _EPSILON, 1, 2 * (1 + _EPSILON)]) for slope in (mean_degree, 1)]
-    return Controller(models[0], models[1], numbers, bounds, np.arange(PARTITIONS))
+    return Controller(models[0], models[1], numbers, bounds, np.arange(PARTITIONS), scale)
 
 
 @compiled
@@ -136,13 +147,14 @@ def _bisect(search, control, vertices, count, x):
     """
     for i in range(count):
         v = vertices[i]
-        if search.distance[v] <= control.numbers[_THRESHOLD]:
+        distance = search.distance[v] * control.scale
+        if distance <= control.numbers[_THRESHOLD]:
             if search.far.partition[v] != NOWHERE:
                 far_remove(search.far, v)
             search.frontier[x] = v
             x += 1
         else:
-            far_place(search.far, v, _partition_of(control, search.distance[v]))
+            far_place(search.far, v, _partition_of(control, distance))
     return x
 
 
@@ -264,7 +276,7 @@ def _rebalance(search, control, quantum, x4):
 
 @compiled
 def _trace_models(control, row):
-    row[5], row[6] = control.advance[_SLOPE], control.numbers[_ALPHA]
+    row[5], row[6] = control.advance[_SLOPE], control.numbers[_ALPHA] * control.scale
     row[7] = control.numbers[_LIVE]
 
 
@@ -279,8 +291,8 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         largest = max(largest, float(search.distance[search.updated[i]]))
     x4 = _bisect(search, control, search.updated, x3, np.int64(0))
     far = search.far.size.sum()
-    row[0], row[1], row[2], row[3], row[4] = x1, x2, x3, x4, numbers[_THRESHOLD]
-    row[8] = far
+    row[0], row[1], row[2], row[3], row[8] = x1, x2, x3, x4, far
+    row[4] = numbers[_THRESHOLD] / control.scale
     _trace_models(control, row)
     least = nearest(search, x4, infinity)
     if x4 == 0:
@@ -292,7 +304,8 @@ def _iterate(search, control, set_point, targets, first_target, cutoff, infinity
         return False
     _learn_degree(control, set_point, x1, x2)
     step, near = numbers[_STEP], numbers[_NEAR]
-    _decide(search.far, control, x1, x4, np.float64(least), largest, quantum)
+    lengths = least * control.scale, largest * control.scale
+    _decide(search.far, control, x1, x4, *lengths, quantum)
     if numbers[_STEP] < 0:
         search.updated[:x4] = search.frontier[:x4]
         numbers[_X1] = _bisect(search, control, search.updated, x4, np.int64(0))

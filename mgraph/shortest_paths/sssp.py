@@ -28,10 +28,10 @@ class ShortestPaths:
     """Distances, and what else was asked for.
 
     source: ``(k,)`` int64, one a search (-1 for a joint one). distance: ``(n,)`` for one source,
-    ``(k, n)`` for several, of ``dtype``; unreached vertices have infinity, or the integer type's
-    largest value. predecessor: as distance, of the graph's ids, -1 for sources and unreached
-    vertices; None unless asked. trace: a NumPy record array, a row an iteration, None unless asked.
-    labels: the graph's.
+    ``(k, n)`` for several; int32, int64 or float64; unreached vertices have infinity, or the
+    integer type's largest value. predecessor: as distance, of the graph's ids, -1 for sources and
+    unreached vertices; None unless asked. trace: a NumPy record array, a row an iteration, None
+    unless asked. labels: the graph's.
     """
 
     source: Any
@@ -108,9 +108,13 @@ def sssp(
     trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
     and models of every iteration, of one search by near_far, self_tuning or heap.
 
-    Distances have the weights' type, int64 where int32 might overflow, and are exact: CPU and GPU
-    agree to the bit, floats too, since the least of all sums along paths does not depend on the
-    order of work. Of several shortest paths, predecessors name the least vertex.
+    Distances are int32 for weights of int32 or none, int64 for others and where int32 might
+    overflow: these are exact. For weights of float32 and float64 they are float64: the least of all
+    paths' sums, each added up from the source on, so that a path of k arcs is rounded k - 1 times,
+    by a share of 2^-53 each time at most. CPU and GPU agree to the bit, floats too, since the least
+    sum does not depend on the order of work. Of several shortest paths, predecessors name the least
+    vertex that is nearer, where there is one, and they form a tree also where a weight is 0 or too
+    small to change a sum.
     Deterministic. Cost: ``dijkstra`` O((n + m) log n); near_far and self_tuning see to each arc
     about once or twice; the frontier methods read all vertices, or all arcs, every round. Raises
     UsageError for bad input, before any work.
@@ -302,11 +306,12 @@ def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any
     from mgraph.shortest_paths import self_tuning_cpu
 
     arcs = float(how.set_point or self_tuning_cpu.DEFAULT_SET_POINT)
-    quantum = 1.0 if asked.dtype.kind == "i" else mean_weight / 1024
+    whole = asked.dtype.kind == "i"
 
     def self_tuning(distance: Any, sources: Any, trace: bool) -> Any:
         search = near_far_cpu.new_search(*csr, distance, self_tuning_cpu.PARTITIONS)
-        control = self_tuning_cpu.new_controller(arcs, mean_degree, mean_weight)
+        control = self_tuning_cpu.new_controller(arcs, mean_degree, mean_weight, whole)
+        quantum = 1.0 if whole else mean_weight * control.scale / 1024
         run: Any = self_tuning_cpu.traced if trace else self_tuning_cpu.run
         return run(search, sources, control, arcs, *bounds, quantum)
 

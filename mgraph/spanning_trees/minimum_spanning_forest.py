@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.csr import ascending, from_edges
+from mgraph.core.csr import ascending, check_symmetric, from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.graph import Graph, on_gpu
@@ -150,11 +150,7 @@ def check(graph: Graph) -> None:
             "when it is read"
         )
     check_weights(graph)
-    if not graph.symmetric:
-        raise UsageError(
-            "an undirected graph holds both arcs of each edge with one weight, and this one does "
-            "not; mgraph.from_edges(…, directed=False) makes both"
-        )
+    check_symmetric(graph)
 
 
 def check_weights(graph: Graph) -> None:

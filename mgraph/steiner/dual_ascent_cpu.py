@@ -15,7 +15,8 @@ not much worse than that of the next terminal.
 
 All sums are of integers, so that the bound is one whatever was rounded. Fractional weights are
 multiplied by a power of two, which is exact, and rounded down, which makes an edge cheaper by less
-than n / 2^60 of the largest weight; the bound is rounded down when it is divided again.
+than n / 2^60 of the largest weight, or of the cost of a known tree: heavier edges, which no better
+tree has, count as much. The bound is rounded down when it is divided again.
 
 Cost: of a turn O(a log a) for the a arcs of the set. Where sets grow by a share a turn, a terminal
 sees a few times the arcs of its last one. Memory: 8 bytes an arc, 18 a vertex.
@@ -118,15 +119,21 @@ def _turn(
     return now, done, into, heap
 
 
-def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: Deadline = NEVER) -> Ascent:
+def run(
+    csr: tuple[Any, Any, Any],
+    terminals: Any,
+    root: int,
+    deadline: Deadline = NEVER,
+    cost: float = math.inf,
+) -> Ascent:
     """The bound of a dual ascent away from a root, one of the terminals.
 
     csr: indptr, indices and weights, of both arcs of every edge. terminals: two or more, int64,
-    ascending, of one component. deadline: the bound is then what it is.
+    ascending, of one component. deadline: the bound is then what it is. cost: of a known tree.
     """
     indptr, indices, weights = csr
     n = indptr.size - 1
-    reduced, scale = _whole(weights, n)
+    reduced, scale = _whole(weights, n, cost)
     labels = np.full(n, _FAR), np.zeros(n, np.bool_), np.empty(n, np.int64)
     heap = heap_cpu.new(n, small=False)
     active = np.zeros(n, np.bool_)
@@ -151,13 +158,17 @@ def run(csr: tuple[Any, Any, Any], terminals: Any, root: int, deadline: Deadline
     return Ascent(bound, total, reduced, scale, not queue)
 
 
-def _whole(weights: Any, n: int) -> tuple[Any, float]:
-    """Weights as integers of which n can be added in 64 bits, and by what they were multiplied."""
+def _whole(weights: Any, n: int, cost: float) -> tuple[Any, float]:
+    """Weights as integers of which n can be added in 64 bits, and by what they were multiplied.
+
+    Fractional ones above ``cost`` are taken for it.
+    """
     if weights.dtype.kind == "i":
         return weights.astype(np.int64), 1.0
-    exponent = 62 - n.bit_length() - math.frexp(weights.max(initial=0).item())[1]
+    most = min(weights.max(initial=0).item(), cost)
+    exponent = 62 - n.bit_length() - math.frexp(most)[1]
     exponent = min(exponent, 1000)  # so that no bound, divided again, has less than 53 bits
-    whole = np.ldexp(weights.astype(np.float64), exponent).astype(np.int64)
+    whole = np.ldexp(np.minimum(weights, most, dtype=np.float64), exponent).astype(np.int64)
     return whole, math.ldexp(1.0, exponent)
 
 

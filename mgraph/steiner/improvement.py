@@ -116,7 +116,7 @@ def _rounds(local: _LocalSearch, pool: list[Tree], rounds: int, rng: np.random.G
     for i in range(rounds):
         part, half = local.part, deadline.within(deadline.left / 2)
         root = rng.choice(part.terminals)
-        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half)
+        ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half, cost_of(pool[0]))
         bound = max(bound, min(ascent.bound, cost_of(pool[0])))
         if not ascent.complete or _done(pool, bound, deadline):
             break
@@ -169,9 +169,12 @@ def _done(pool: list[Tree], bound: Any, deadline: Deadline) -> bool:
 
 
 def _start(guide: Part, part: Part, rng: np.random.Generator) -> Tree:
-    """A tree of the guide's edges by the shortest path heuristic, with weights made larger."""
+    """A tree of the guide's edges by the shortest path heuristic, with weights made larger.
+
+    Then all are divided by the most that one may grow, so that no sum overflows.
+    """
     indptr, indices, weights = guide.csr
-    noisy = weights * (1 + NOISE * rng.random(weights.size))
+    noisy = weights * ((1 + NOISE * rng.random(weights.size)) / (1 + NOISE))
     csr = indptr, indices, noisy
     tree = takahashi_matsuyama_cpu.run(csr, guide.terminals, rng.choice(guide.terminals))
     vertices = _inside(part, _outside(guide, tree)).vertex

@@ -15,6 +15,8 @@ vertex, 12 to 16 an entry that waits.
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
@@ -74,6 +76,24 @@ def seeded(heap, vertices):
     return heap
 
 
+def _reach(count, length, rest):
+    """Whether so many such lengths are ``rest``, above 0, or more: no sum that might overflow."""
+
+
+def _reach_whole(count, length, rest):
+    return length > (rest - 1) // count
+
+
+def _reach_fraction(count, length, rest):
+    return length >= rest / count
+
+
+# In compiled code the type of lengths chooses once and for all.
+overload(_reach)(
+    lambda count, length, rest: _reach_fraction if isinstance(length, types.Float) else _reach_whole
+)
+
+
 @compiled
 def _next(known, at, parent):
     """The first crossing from a place on that joins two groups."""
@@ -128,7 +148,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
                 other = group[indices[crossing]]
             one, other = root(parent, one), root(parent, other)
             if one != other:
-                if left * length[0] >= limit - total:
+                if _reach(left, length[0], limit - total):
                     radius = infinity
                     break
                 parent[one] = other
@@ -140,7 +160,7 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
                 if at < known.arc.size:
                     push(arc_heap, waiting, known.key[at], m)
                     waiting += 1
-        if radius == infinity or left * radius >= (limit - total) - left * radius:
+        if radius == infinity or left == 0 or _reach(2 * left, radius, limit - total):
             break
         final[u] = True
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])

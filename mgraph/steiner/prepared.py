@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mgraph.core import stopping
+from mgraph.core.csr import check_symmetric
 from mgraph.core.graph import Graph
 from mgraph.core.room import free_memory
 from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
@@ -28,7 +29,10 @@ class Prepared:
     """What queries on one graph share. Of several threads each gets a searcher of its own."""
 
     def __init__(self, graph: Graph) -> None:
-        """Check the graph. Raises UsageError for one that is directed or has negative weights."""
+        """Check the graph.
+
+        Raises UsageError for one that is directed, lacks an arc back or has negative weights.
+        """
         if not isinstance(graph, Graph):
             raise UsageError(f"graph must be a mgraph.Graph, and is {type(graph).__name__}")
         if graph.directed:
@@ -37,6 +41,7 @@ class Prepared:
                 "symmetrise (--symmetrise), or give from_edges directed=False"
             )
         length_dtype(graph)  # raises for weights that are negative, not finite or too large
+        check_symmetric(graph)
         self.n, self.labels = graph.n, graph.labels
         self.contraction: Contraction | None = None
         if graph.m and graph.weights is not None and not graph.weight_range.least > 0:

@@ -1,6 +1,6 @@
 // STAR's searches: shortest paths between the partitions of a tree without one of its loose paths.
-// star_cpu.py explains the method and how ties are decided; here Dijkstra's algorithm takes the
-// vertices of a range of distances (a bucket) at a time.
+// star_cpu.py explains the method and how ties are decided, whole_lengths_cpu.py how fractional weights
+// are measured; here Dijkstra's algorithm takes the vertices of a range of distances (a bucket) at a time.
 //
 // A group of blocks does one search after another. Of a search:
 //
@@ -29,23 +29,30 @@ struct query {
 };
 
 struct outcome {
-  long long start;  // of the tree's steps among the answers; -1: memory did not suffice
+  long long start;  // of the tree's steps among the answers; or a fault
   int size;
   int searches, accepted, late;  // late: the time was up
   u64 searching, exchanging;     // nanoseconds
 };
 
+// Faults: memory did not suffice; a path that was found does not lead back to the tree.
+constexpr long long no_memory = -1, no_way_back = -2;
+
 // What happened to a query so far; as the first block of its team knows. By one thread.
 struct course {
   outcome told;
   u64 last, deadline;  // last: when the time was taken
-  bool over, short_of_memory;
+  bool over, faulty;
 
   __device__ void begin(u64 limit) {
     last = nanoseconds();
     deadline = limit < ~last ? last + limit : ~0ULL;
-    told = {-1, 0, 0, 0, 0, 0, 0};
-    over = short_of_memory = false;
+    told = {no_memory, 0, 0, 0, 0, 0, 0};
+    over = faulty = false;
+  }
+  __device__ void fail(long long fault) {
+    told.start = fault;
+    over = faulty = true;
   }
   __device__ u64 lap() {
     const u64 before = last;
@@ -104,12 +111,12 @@ struct search : star_reach {
   __device__ void mark_below() {
     while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
       for_each_arc({{no_key, no_key}}, [&](bool (&mine)[steps], const int (&v)[steps],
-                               const weight_t (&its_weight)[steps], const distances (&there)[steps],
+                               const arc_length_t (&its_length)[steps], const distances (&there)[steps],
                                int, key_t key) {
 #pragma unroll
         for (int i = 0; i < steps; ++i) {
           const key_t rest = there[i].distance[below];
-          const bool tight = mine[i] && rest < key && extended(rest, its_weight[i]) == key;
+          const bool tight = mine[i] && rest < key && extended(rest, its_length[i]) == key;
           if (__any_sync(all_lanes, tight)) mark(tight, v[i], rest);
         }
       });
@@ -122,25 +129,29 @@ struct search : star_reach {
   __device__ bool marked_at(int v) const { return fresh(&labels[v].flags) & is_marked; }
 
   // Follow a shortest path from the partition below to that above. Its vertices and weights go into
-  // the far lists, which are not needed any more. By one block. Returns how many vertices.
+  // the far lists, which are not needed any more; of parallel arcs of one length it takes the lightest.
+  // By one block. Returns how many vertices; 0 where the labels are not those of a shortest path.
   __device__ u32 walk(int* vertex, key_t* to_next) {
     __shared__ u32 least[2];
+    __shared__ key_t lightest[2];
     __shared__ distances next_there;
     __shared__ bool next_marked;
+    if (now.seen.target == ~0u) return 0;
     int x = now.seen.target;
     distances from = load(&labels[x]);
     bool marked = marked_at(x);
-    for (u32 length = 0;; ++length) {
+    for (u32 length = 0; length < n; ++length) {
       if (threadIdx.x == 0) {
         vertex[length] = x;
         least[length & 1] = ~0u;
+        lightest[length & 1] = no_key;
       }
       if (from.distance[above] == 0) return length + 1;
       __syncthreads();
       const bool meets = !marked || (from.distance[above] != no_key &&
                                      added(from.distance[0], from.distance[1]) == now.seen.best);
       u32 mine = ~0u;
-      weight_t mine_weight = 0;
+      key_t mine_weight = no_key;
       distances mine_there = from;
       bool mine_marked = false;
       // No arc is heavier than the way that it begins.
@@ -149,18 +160,19 @@ struct search : star_reach {
       const arc_range its = row(true, x, most);
       for (long long arc = its.begin + threadIdx.x; arc < its.begin + its.count; arc += blockDim.x) {
         const u32 u = indices[arc];
-        if (u >= mine) continue;
-        const weight_t its_weight = weight(arc);
+        if (u > mine) continue;
+        const arc_length_t its_length = this->length(arc);
         const distances to = load(&labels[u]);
         const bool its_marked = marked_at(u);
         const bool down = marked && its_marked && to.distance[below] != no_key &&
-                          to.distance[below] == extended(from.distance[below], its_weight);
+                          to.distance[below] == extended(from.distance[below], its_length);
         const bool up = meets && to.distance[above] < from.distance[above] &&
-                        extended(to.distance[above], its_weight) == from.distance[above];
+                        extended(to.distance[above], its_length) == from.distance[above];
         if (down || up) {
+          const key_t its_weight = weight_key(weight(arc));
+          mine_weight = u == mine ? min(mine_weight, its_weight) : its_weight;
           prefetch_row(u);
           mine = u;
-          mine_weight = its_weight;
           mine_there = to;
           mine_marked = its_marked;
         }
@@ -168,16 +180,19 @@ struct search : star_reach {
       const u32 best = __reduce_min_sync(all_lanes, mine);
       if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
       __syncthreads();
+      if (least[length & 1] == ~0u) return 0;
       x = least[length & 1];
       if (mine == u32(x)) {
-        to_next[length] = as_key(length_t(mine_weight));
+        atomicMin(&lightest[length & 1], mine_weight);
         next_there = mine_there;
         next_marked = mine_marked;
       }
       __syncthreads();
+      if (threadIdx.x == 0) to_next[length] = lightest[length & 1];
       from = next_there;
       marked = next_marked;
     }
+    return 0;
   }
 
   // Search for one path after another, until one has a replacement or none is left to be tried. The
@@ -190,11 +205,11 @@ struct search : star_reach {
         u32 at = atomicAdd(&state->next, 1u);
         if (at < fresh(&state->tried) && u32(fresh(winner) >> 32) < at) at = ~0u;
         told->job = at;
-        if (at < fresh(&state->tried)) restart(bound_of(at, shrink));
+        if (at < fresh(&state->tried)) restart(job_of(at, shrink).bound);
       }
       look([&]() {
         const u32 at = now.seen.job;
-        if (at < fresh(&state->tried)) now.its = {tree.order[at], at, bound_of(at, shrink)};
+        if (at < fresh(&state->tried)) now.its = job_of(at, shrink);
       });
       if (now.seen.job >= fresh(&state->tried)) return;
       begin();
@@ -214,14 +229,16 @@ struct search : star_reach {
     }
   }
 
-  // Below which length a replacement counts. shrink: 1 + epsilon, of whole lengths; else what a length
-  // is multiplied by.
-  __device__ key_t bound_of(u32 at, double shrink) const {
-    const key_t length = tree.paths[tree.order[at]].length;
-    if constexpr (length_t(0.5) == 0) {
-      return shrink > 1 ? key_t(ceil(double(length) / shrink)) : length;
+  // The search for a path that may replace another, with the length that it must be below. shrink:
+  // 1 + epsilon, of whole weights; else what the other's cost is multiplied by.
+  __device__ job job_of(u32 at, double shrink) const {
+    const int slot = tree.order[at];
+    const cost_t cost = cost_of(tree.paths[slot].length);
+    if constexpr (whole_weights) {
+      return {slot, at, shrink > 1 ? key_t(ceil(double(cost) / shrink)) : key_t(cost), {1, 1}};
     } else {
-      return as_key(length_t(as_length(length) * shrink));
+      const length_scale scale = scale_below(cost * shrink);
+      return {slot, at, key_t(scale.scaled(cost * shrink)), scale};
     }
   }
 };
@@ -235,7 +252,7 @@ struct search : star_reach {
 extern "C" __global__ void __launch_bounds__(512, 1)
         star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
                       int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
-                      key_t bucket, double shrink, const query* queries, u32 query_count,
+                      double bucket, double shrink, const query* queries, u32 query_count,
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
                       u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
@@ -259,6 +276,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     it.n = vertices;
     it.tile = tile;
     it.rows = rows;
+    it.row_marks = row_marks;
     it.labels = labels + index * vertices;
     it.told = blocks > 1 ? boards + index : &board_here;
     it.near_vertex = near_vertex + near_at;
@@ -269,7 +287,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     it.touched = touched + 2 * index * vertices;
     it.tree = {states + which, paths + which * slots, orders + 2 * which * slots,
                orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity};
-    it.bucket = bucket;
+    it.first_bucket = bucket;
     it.mean_degree = mean_degree;
     it.watch = {stop, 0, false};
     it.path_size = path_sizes + index;
@@ -284,7 +302,6 @@ extern "C" __global__ void __launch_bounds__(512, 1)
       everyone.wait();
     }
   };
-  if (threadIdx.x < marks_a_row && rows) it.now.marks[threadIdx.x] = row_marks[threadIdx.x];
   while (true) {
     if (everyone.leads()) state->query = atomicAdd(next_query, 1u);
     wait_for_team();
@@ -323,13 +340,13 @@ extern "C" __global__ void __launch_bounds__(512, 1)
       if (winner == ~0ULL) continue;
       const int* const vertex = far + 4 * u32(winner) * vertices;
       const u32 size = fresh(&path_sizes[u32(winner)]);
-      const bool fits = tree.exchange(tree.order[winner >> 32], vertex,
-                                      (const key_t*)(vertex + 2 * vertices), size);
-      if (threadIdx.x == 0 && !fits) progress.over = progress.short_of_memory = true;
+      const bool fits = size && tree.exchange(tree.order[winner >> 32], vertex,
+                                              (const key_t*)(vertex + 2 * vertices), size);
+      if (threadIdx.x == 0 && !fits) progress.fail(size ? no_memory : no_way_back);
       __syncthreads();
     }
     if (everyone.rank > 0) continue;
-    const int size = progress.short_of_memory ? 0 : tree.hand_out([&](int size) {
+    const int size = progress.faulty ? 0 : tree.hand_out([&](int size) {
       const u64 start = atomicAdd(answers_used, u64(size));
       const bool there = start + size <= answers_size;
       if (there) progress.told.start = (long long)start;

@@ -7,7 +7,8 @@ exchanges are the backend's: on a CPU those of ``tree_cpu``, a search after anot
 a GPU all of them, and the searches, in one launch (``star_gpu``).
 
 A loose path that was just put in is not tried again in the next round: its partitions are those
-between which it is the shortest.
+between which it is the shortest. With fractional weights it is: the search that found it measured
+in units of the path before (``whole_lengths_cpu``), which may have been too coarse for this one.
 """
 
 import math
@@ -20,11 +21,17 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.deadline import NEVER, Deadline
+from mgraph.errors import MgraphError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
 
 # With fractional weights a path must be shorter by this share: sums differ by their order.
 LEAST_GAIN = 1e-9
+
+
+def no_way_back() -> MgraphError:
+    """The error for a path that was found, and does not lead back to where its search began."""
+    return MgraphError(tree_cpu.NO_WAY_BACK)
 
 
 class Centre(NamedTuple):

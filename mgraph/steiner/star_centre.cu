@@ -31,6 +31,8 @@ struct near_hubs {
 
 static_assert(sizeof(board<counters>) <= 640, "as star_memory_gpu.py has it");
 
+constexpr int no_way_back = -2;  // as in star_centre_gpu.py
+
 struct centre_search : star_levels {
   const int* hubs;          // those of most arcs first
   const near_hubs* within;  // [n]; null: no hubs
@@ -136,13 +138,15 @@ struct centre_search : star_levels {
     look();
   }
 
-  // The path from the centre to a terminal, after its first step; by a block. Returns how many vertices
-  // it has.
-  __device__ int walk(int centre, int terminal, path_step* path) {
+  // The path from the centre to a terminal, after its first step; by a block. room: for its vertices.
+  // Returns how many it has, or no_way_back.
+  __device__ int walk(int centre, int terminal, path_step* path, int room) {
     __shared__ u32 least[2];
     if (centre == terminals[terminal]) return 1;
-    int before = centre, x = fresh(&path[1].vertex), nearer = code(x, terminal);
-    for (int length = 1;; ++length) {
+    int before = centre, x = fresh(&path[1].vertex);
+    if (u32(x) >= n) return no_way_back;
+    int nearer = code(x, terminal);
+    for (int length = 1; length < room; ++length) {
       const bool ends = x == terminals[terminal];
       nearer = (nearer + 1) % 3 + 1;  // the level before
       if (threadIdx.x == 0) {
@@ -154,7 +158,7 @@ struct centre_search : star_levels {
       key_t weight = no_key;
       for (long long arc = indptr[x] + threadIdx.x; arc < indptr[x + 1]; arc += blockDim.x) {
         const u32 u = indices[arc];
-        if (u == before) weight = min(weight, as_key(length_t(weights ? weights[arc] : weight_t(1))));
+        if (u == before) weight = min(weight, weight_key(weights ? weights[arc] : weight_t(1)));
         if (u < mine && !ends && code(u, terminal) == nearer) mine = u;
       }
       if (weight < no_key) atomicMin(&path[length].weight, weight);
@@ -162,9 +166,11 @@ struct centre_search : star_levels {
       if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
       __syncthreads();
       if (ends) return length + 1;
+      if (least[length & 1] == ~0u) return no_way_back;
       before = x;
       x = least[length & 1];
     }
+    return no_way_back;
   }
 };
 
@@ -186,8 +192,8 @@ extern "C" __global__ void star_hubs(const long long* indptr, const int* indices
 }
 
 // state, listed, counts, boards: 0; of each group. sizes: of each terminal how many vertices its
-// path has; or -1 where there is no room for them; or, where no centre is, whether the first terminal
-// reaches it. stop: not 0: end early, whatever is there.
+// path has; or -1 where there is no room for them, -2 where the levels lead nowhere; or, where no centre
+// is, whether the first terminal reaches it. stop: not 0: end early, whatever is there.
 extern "C" __global__ void __launch_bounds__(512, 1)
     star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
                 int tile, const query* queries, int query_count, u32* next_query,
@@ -238,7 +244,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
       if (!there) {
         size = it.reached(it.terminals[i], 0) & 1;
       } else if (fits) {
-        size = it.walk(found.centre, i, pool + its.paths + (long long)i * its.room);
+        size = it.walk(found.centre, i, pool + its.paths + (long long)i * its.room, its.room);
       }
       if (threadIdx.x == 0) sizes[its.terminals + i] = size;
       __syncthreads();

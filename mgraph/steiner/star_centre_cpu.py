@@ -19,7 +19,7 @@ import numpy as np
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre
+from mgraph.steiner.star import Centre, no_way_back
 
 HUBS = 64  # as many as a word of star_centre.cu has bits
 _1 = np.uint64(1)
@@ -158,7 +158,8 @@ def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
         x, begin[i] = centre, at
         vertex[at] = x
         at += 1
-        while x != terminals[i]:
+        end = at + levels
+        while x != terminals[i] and x >= 0 and at < end:
             nearer = (_code(state, x, i) + 1) % 3 + 1
             least = np.int64(-1)
             lightest = weight[0]
@@ -171,6 +172,8 @@ def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
             x = least
             vertex[at], weight[at] = x, lightest
             at += 1
+        if x != terminals[i]:  # the levels are not those of a graph with both arcs of each edge
+            vertex[at - 1] = -1
     return vertex, weight, begin, np.append(begin[1:], at) - begin
 
 
@@ -209,6 +212,8 @@ class CentreFinder:
             other = int(terminals[np.flatnonzero(reached == 0)[0]])
         else:
             paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
+            if (paths[0][: paths[2][-1] + paths[3][-1]] < 0).any():
+                raise no_way_back()
             tree = tree_cpu.from_paths(*paths, terminals, self.kind[0])
         self.state[self.touched[:count]] = 0
         return Centre(tree, other, int(levels), time.perf_counter() - began)

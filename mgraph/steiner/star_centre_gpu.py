@@ -14,7 +14,7 @@ from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre
+from mgraph.steiner.star import Centre, no_way_back
 from mgraph.steiner.star_centre_cpu import hubs_of
 from mgraph.steiner.star_memory_gpu import (
     BOARD_BYTES,
@@ -28,7 +28,7 @@ from mgraph.steiner.star_memory_gpu import (
 
 _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
 _OUTSTANDING = 8  # times the mean degree: a hub
-_WORDS, _HUB_LEVELS = 4, 4  # as in star_centre.cu
+_WORDS, _HUB_LEVELS, _NO_WAY_BACK = 4, 4, -2  # as in star_centre.cu
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
 
 KERNELS = Source(__package__, "star_centre.cu", check=LENGTHS)
@@ -79,13 +79,12 @@ class CentreFinder:
         self.near_hubs[self.hubs, 0] = bits
         for level in range(1, _HUB_LEVELS + 1):
             arguments = (indptr, indices, np.int32(n), np.int32(level), self.near_hubs)
-            KERNELS.launch("star_hubs", arguments, **self.graph.defines(self.graph.weight))
+            KERNELS.launch("star_hubs", arguments, **self.graph.defines(self.graph.lengths(0)))
 
     def start(self, terminals: list[Any]) -> "_Ticket":
         """Begin to find the centres of some arrays of terminals (int64, ascending)."""
         began = time.perf_counter()
-        length = self.graph.weight  # of a single weight
-        work = self.memory.workspace(length, groups_for(len(terminals)))
+        work = self.memory.workspace(self.graph.lengths(0), groups_for(len(terminals)))
         wanted = min(work.groups, len(terminals), multiprocessors())
         counts = np.array([some.size for some in terminals])
         groups = self._states(-(-int(counts.max()) // 32), wanted)
@@ -107,10 +106,12 @@ class CentreFinder:
             groups, begun, done, found, sizes = self._launch(terminals, counts, work, groups)
             done.synchronize()
             stopping.check()
+        if (sizes == _NO_WAY_BACK).any():
+            raise no_way_back()
         ends = np.cumsum(counts)
         used = int(ends[-1]) * self.room * work.steps.itemsize
         paths = self.memory.pool(used)[:used].get(stream=self._stream).view(work.steps)
-        vertex, weight = paths["vertex"], paths["weight"].view(work.length)
+        vertex, weight = paths["vertex"], self.graph.weights_of(paths)
         begin, zero = np.arange(ends[-1]) * self.room, self.graph.kind.type(0)
         told: list[tuple[Any, int, int]] = []
         for some, end, levels in zip(terminals, ends, found["levels"].tolist(), strict=True):

@@ -6,9 +6,10 @@ G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (20
 A search is Dijkstra's algorithm from both partitions, on the side whose waiting
 vertices have fewer arcs, until both radii together reach the best path found, or the length to
 beat. Of several shortest paths it takes one that depends on nothing but the graph: from the least
-vertex of the partition below, always on to the least vertex from which a shortest path comes. For
-that it marks the shortest paths' vertices on the side of the partition below; on the other side,
-tight arcs lead along shortest paths anyhow.
+vertex of the partition below, always on to the least vertex from which a shortest path comes, by
+the lightest of parallel arcs. For that it marks the shortest paths' vertices on the side of the
+partition below; on the other side, tight arcs lead along shortest paths anyhow. Lengths are whole:
+``whole_lengths_cpu`` says how long arcs of fractional weights are.
 
 Cost: of a search O((a + s) log s) for s vertices reached and their a arcs, whatever the graph's
 size: labels are put back vertex by vertex.
@@ -23,9 +24,10 @@ from mgraph.core import heap_cpu, stopping
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
-from mgraph.steiner.star import InTurn, Query
+from mgraph.steiner.star import InTurn, Query, no_way_back
 from mgraph.steiner.star_centre_cpu import CentreFinder
 from mgraph.steiner.tree_cpu import Tree
+from mgraph.steiner.whole_lengths_cpu import measured, whole
 
 _1 = np.uint64(1)
 # Columns of a vertex's labels, side by side since they are read together: the distance from the
@@ -47,15 +49,14 @@ def _above(position, first, end):
 
 @compiled
 def _search(
-    indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+    indptr, indices, weights, scale, labels, vertex, arcs_before, first, last, end, best, heaps,
     touched, stop_word,
 ):  # fmt: skip
     """Search until a shortest path is known, if one is shorter than ``best``.
 
-    labels, keys: the same memory, as lengths and as integers of the same order. Side 0 is the
-    partition above, side 1 that below. Returns the length (or ``best``), the vertices at which such
-    paths meet, how many are touched, and the heaps with their sizes. stop_word: it ends early, and
-    has found nothing, once the first element is not 0.
+    Side 0 is the partition above, side 1 that below. Returns the length (or ``best``), the vertices
+    at which such paths meet, how many are touched, and the heaps with their sizes. stop_word: it
+    ends early, and has found nothing, once the first element is not 0.
     """
     size, radius = np.zeros(2, np.int64), np.zeros(2, labels.dtype)
     seed = np.array([0, last])
@@ -85,13 +86,13 @@ def _search(
             key, u = pop(heap, size[side])
             size[side] -= 1
             distance = labels[u, side]
-            stale = key != keys[u, side]
+            stale = key != distance
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
         waiting[side] -= np.int64(stop - begin)
         if stale:
             continue
         radius[side] = distance
-        if radius[0] + radius[1] >= best:
+        if radius[0] >= best - radius[1]:  # sums of two lengths might not fit 64 bits
             break
         if size[side] + np.int64(stop - begin) > room(heap):
             entries = size[side] + np.int64(stop - begin)
@@ -99,7 +100,7 @@ def _search(
             heap = heaps[side]
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
-            candidate = distance + weights[arc]
+            candidate = distance + whole(weights[arc], scale)
             if candidate >= labels[v, side] or candidate > best:
                 continue
             if candidate == best and not found:
@@ -115,22 +116,20 @@ def _search(
             rest = labels[v, 1 - side]
             if above or below:
                 rest = zero
-            if rest < infinity:
-                total = candidate + rest
-                if total < best:
-                    best, found = total, True
-                    met.clear()
-                if total == best and found:
-                    met.append(np.int64(v))
-            if not (above or below) and candidate + radius[1 - side] < best:
-                push(heap, size[side], keys[v, side], v)
+            if rest < best - candidate:
+                best, found = candidate + rest, True
+                met.clear()
+            if found and rest == best - candidate:
+                met.append(np.int64(v))
+            if not (above or below) and radius[1 - side] < best - candidate:
+                push(heap, size[side], candidate, v)
                 size[side] += 1
                 waiting[side] += np.int64(indptr[v + _1] - indptr[v])
     return best, met, count, heaps, size
 
 
 @compiled
-def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, marked):
+def _mark_below(indptr, indices, weights, scale, labels, vertices, last, end, length, marked):
     """Mark the shortest paths' vertices from ``vertices`` to the partition below.
 
     marked: room for n vertices. Returns how many are, and the least of the partition below.
@@ -155,7 +154,7 @@ def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, m
                 rest = labels[y, 1]
                 if last <= labels[y, _POSITION] < end:
                     rest = zero
-                if rest < labels[x, 1] and rest + weights[arc] == labels[x, 1]:
+                if rest < labels[x, 1] and rest + whole(weights[arc], scale) == labels[x, 1]:
                     labels[y, _MARK] = 1
                     marked[count] = y
                     count += 1
@@ -163,30 +162,34 @@ def _mark_below(indptr, indices, weights, labels, vertices, last, end, length, m
 
 
 @compiled
-def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, kind):
-    """The path from ``start``, in the partition below, to that above, and its weights."""
+def _walk_up(indptr, indices, weights, scale, labels, start, first, last, end, length, kind):
+    """The path from ``start``, in the partition below, to that above, and its weights.
+
+    It ends short of that partition where the labels are not those of a shortest path.
+    """
     path, path_weight = [start], [kind[0] for _ in range(0)]
     x, zero = start, length - length
-    while not _above(np.int64(labels[x, _POSITION]), first, end):
+    while x >= 0 and not _above(np.int64(labels[x, _POSITION]), first, end):
         marked = labels[x, _MARK] != 0
         rest = labels[x, 1]
         if last <= labels[x, _POSITION] < end:
             rest = zero
-        meets = not marked or labels[x, 0] + rest == length
+        meets = not marked or labels[x, 0] == length - rest
         least, lightest = np.int64(-1), kind[0]
         for arc in range(indptr[x], indptr[x + 1]):
-            u, weight = np.int64(indices[arc]), weights[arc]
-            if least >= 0 and u >= least:
+            u, weight = np.int64(indices[arc]), kind[0] + weights[arc]
+            if least >= 0 and (u > least or (u == least and weight >= lightest)):
                 continue
-            tight = marked and labels[u, _MARK] != 0 and rest + weight == labels[u, 1]
+            its_length = whole(weights[arc], scale)
+            tight = marked and labels[u, _MARK] != 0 and rest + its_length == labels[u, 1]
             if meets and not tight:
                 before = labels[u, 0]
                 if _above(np.int64(labels[u, _POSITION]), first, end):
                     before = zero
-                tight = before < labels[x, 0] and before + weight == labels[x, 0]
+                tight = before < labels[x, 0] and before + its_length == labels[x, 0]
             if tight:
-                least, lightest = u, kind[0] + weight
-        x = least
+                least, lightest = u, weight
+        x = least if len(path) < labels.shape[0] else np.int64(-1)
         path.append(x)
         path_weight.append(lightest)
     return np.array(path), np.array(path_weight)
@@ -194,21 +197,20 @@ def _walk_up(indptr, indices, weights, labels, start, first, last, end, length, 
 
 @compiled
 def _shortest_path(
-    indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+    indptr, indices, weights, scale, labels, vertex, arcs_before, first, last, end, best, heaps,
     touched, kind, stop_word,
 ):  # fmt: skip
     """Search, follow the path that was found, and put all labels back."""
     length, met, count, heaps, size = _search(
-        indptr, indices, weights, labels, keys, vertex, arcs_before, first, last, end, best, heaps,
+        indptr, indices, weights, scale, labels, vertex, arcs_before, first, last, end, best, heaps,
         touched, stop_word,
     )  # fmt: skip
     path, weight = np.empty(0, np.int64), kind[:0].copy()
     if len(met):
         marked = np.empty(count + vertex.size, np.int64)
-        marks, start = _mark_below(indptr, indices, weights, labels, met, last, end, length, marked)
-        path, weight = _walk_up(
-            indptr, indices, weights, labels, start, first, last, end, length, kind
-        )
+        csr = indptr, indices, weights, scale
+        marks, start = _mark_below(*csr, labels, met, last, end, length, marked)
+        path, weight = _walk_up(*csr, labels, start, first, last, end, length, kind)
         for v in marked[:marks]:
             labels[v, _MARK] = 0
     infinity = labels[labels.shape[0] - 1, 0]
@@ -242,14 +244,13 @@ class Searcher(InTurn):
     def _prepare(self, tree: Tree) -> None:
         """Take a tree for the next searches; no path longer than its cost is of interest."""
         n, most = self.touched.size, tree.weight.sum().item()
-        small = 2 * most + self.heaviest < 1 << 31 and self.kind.dtype.kind == "i"
-        kind = np.dtype(np.int32) if small else self.kind.dtype
+        small = self.kind.dtype.kind == "i" and 2 * most + self.heaviest < 1 << 31
+        kind = np.dtype(np.int32 if small else np.int64)
         if self.labels is None or self.labels.dtype != kind:
             self.labels = np.empty((n + 1, 4), kind)
             self.labels[:, :2] = infinity_of(kind)
             self.labels[:, _POSITION] = -1
             self.labels[:, _MARK] = 0
-            self.keys = self.labels.view(f"i{kind.itemsize}")
             self.heaps = tuple(heap_cpu.new(n, small=small) for _ in range(2))
         elif self.tree is not None:
             self.labels[self.tree.vertex, _POSITION] = -1
@@ -265,10 +266,12 @@ class Searcher(InTurn):
         From the partition below to that above: ids, and weights; both empty where there is none.
         """
         labels, tree = self.labels, self.tree
+        length, scale = measured(best, self.kind.dtype.kind == "f")
         path, weight, self.heaps = _shortest_path(
-            *self.csr, labels, self.keys, tree.vertex, self.arcs_before, first, last,
-            tree.end[last], labels.dtype.type(best), self.heaps, self.touched, self.kind,
-            stopping.word(),
+            *self.csr, scale, labels, tree.vertex, self.arcs_before, first, last, tree.end[last],
+            labels.dtype.type(length), self.heaps, self.touched, self.kind, stopping.word(),
         )  # fmt: skip
         stopping.check()
+        if path.size and path[-1] < 0:
+            raise no_way_back()
         return path, weight

@@ -16,7 +16,7 @@ from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, launch_resident
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre, Query, shrink
+from mgraph.steiner.star import Centre, Query, no_way_back, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
     BOARD_BYTES,
@@ -31,6 +31,7 @@ from mgraph.steiner.star_memory_gpu import (
 
 _SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
 _LONGEST = 1 << 62  # nanoseconds
+_NO_MEMORY, _NO_WAY_BACK = -1, -2  # as in star.cu
 
 KERNELS = Source(__package__, "star.cu", check=LENGTHS)
 
@@ -178,7 +179,7 @@ class Searcher:
         asked["path_count"], asked["step_count"] = path_counts, step_counts
         asked["paths"] = np.cumsum(path_counts) - path_counts
         asked["steps"] = np.cumsum(step_counts) - step_counts
-        _write_queries(queries, asked, paths, steps["vertex"], steps["weight"].view(length))
+        _write_queries(queries, asked, paths, steps["vertex"], self.graph.weights_of(steps))
         counts[:] = boards[:] = 0
         room = spare * sum(step_counts) + _FEW_STEPS
         answers = launch.room(room * step.itemsize)
@@ -193,7 +194,7 @@ class Searcher:
             THREADS,
             (
                 *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
-                self.graph.bucket(length, shape.blocks),
+                self.graph.bucket(shape.blocks),
                 shrink(self.graph.kind, queries[0].epsilon), at(0), np.uint32(len(queries)), at(1),
                 at(2), at(5), counters, answers, np.uint64(room), counters + np.uint64(8),
                 np.int32(shape.blocks), np.int32(shape.groups), at(3),
@@ -223,10 +224,12 @@ class Searcher:
         used = int((told["start"] + told["size"]).max(initial=0))
         steps = launch.fetched(used * step.itemsize).view(step)
         vertex, key = steps["vertex"], steps["weight"]
-        weight, last = key.view(length), key == np.iinfo(key.dtype).max
+        weight, last = self.graph.weights_of(steps), key == np.iinfo(key.dtype).max
         launch.free = True
         for query, its in zip(queries, told, strict=True):
-            if its["start"] < 0:  # again, with more memory
+            if its["start"] == _NO_WAY_BACK:
+                raise no_way_back()
+            if its["start"] == _NO_MEMORY:  # again, with more
                 seconds += self._read([query], *self._launch([query], length, 4 * spare))
                 continue
             if its["accepted"]:

@@ -12,7 +12,8 @@ from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
-from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
+from mgraph.errors import UsageError
+from mgraph.shortest_paths.length_types_gpu import key_dtype, length_defines
 
 THREADS = 512  # of a block, which has a multiprocessor to itself, and so more registers
 _SPECULATION = 16  # loose paths of a query that are searched for at a time, at most,
@@ -32,9 +33,16 @@ _WIDE, _WIDER = 4, 16
 # Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
 _MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
 _ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as in star_state.cuh
-# What kernels are checked for: weights of float32 come as float64.
+# What kernels are checked for: lengths are whole, see whole_lengths_cpu.
 LENGTHS = tuple(
-    tuple(length_defines(*types).items()) for types in LENGTH_TYPES if "float32" not in types
+    tuple(length_defines(*types).items())
+    for types in (
+        ("int32", "int32"),
+        ("int32", "int64"),
+        ("int64", "int64"),
+        ("float32", "int64"),
+        ("float64", "int64"),
+    )
 )
 
 
@@ -100,17 +108,15 @@ def shape_for(queries: int, paths: int, most: int) -> Shape:
 
 
 class GraphOnDevice:
-    """A graph as the kernels take it, float32 weights as float64. kind: of what is returned."""
+    """A graph as the kernels take it. kind: of weights and costs that are returned."""
 
     def __init__(self, graph: Graph, *, sort_rows: bool = True) -> None:
         """Convert what must be. graph: on the device. sort_rows: by weight, where that pays."""
         self.n, self.m = graph.n, graph.m
         self.indptr, self.weights = graph.indptr, graph.weights
         self.indices = graph.indices.astype(np.int32, copy=False)
-        if self.weights is not None and self.weights.dtype == np.float32:
-            self.weights = self.weights.astype(np.float64)
         self.weight = "int32" if self.weights is None else str(self.weights.dtype)
-        self.kind = np.dtype(np.float64 if self.weight == "float64" else np.int64)
+        self.kind = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
         self.mean_degree = graph.m / max(graph.n, 1)
         self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
         fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
@@ -152,26 +158,34 @@ class GraphOnDevice:
             rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
         self.sorted_rows = marks, rows
 
-    def bucket(self, length: str, blocks: int) -> Any:
-        """The key of the range of distances with which a search by so many blocks begins."""
+    def bucket(self, blocks: int) -> np.float64:
+        """The range of weights with which a search by so many blocks begins."""
         if self.mean_degree <= _FEW_ARCS:
-            begin = self.mean_weight * (_WIDE if blocks == 1 else _WIDER)
-        else:
-            begin = self.mean_weight / self.mean_degree
-        kind = np.dtype(length)
-        begin = max(1.0, begin) if kind.kind == "i" else begin
-        return np.array([begin]).astype(kind).view(key_dtype(kind))[0]
+            return np.float64(self.mean_weight * (_WIDE if blocks == 1 else _WIDER))
+        return np.float64(self.mean_weight / self.mean_degree)
 
     def defines(self, length: str) -> dict[str, str]:
         """The kernels' macros for lengths of this type."""
         return length_defines(self.weight, length)
 
     def lengths(self, longest: float) -> str:
-        """The type for paths of this length: two are added, and one more arc is tried."""
-        if self.kind.kind == "f":
-            return "float64"
-        wide = self.weight == "int64" or 2 * longest + self.heaviest >= 1 << 31
+        """The type for paths of this length: two are added, and one more arc is tried.
+
+        Fractional weights have whole lengths that fit 64 bits. Raises UsageError where whole ones
+        do not.
+        """
+        if self.kind.kind == "i" and 2 * longest + self.heaviest >= 1 << 63:
+            raise UsageError(
+                f"Twice a path of length {longest:,} does not fit 64 bits on a GPU; scale the "
+                "weights down, or use --backend cpu."
+            )
+        wide = self.weight != "int32" or 2 * longest + self.heaviest >= 1 << 31
         return "int64" if wide else "int32"
+
+    def weights_of(self, steps: Any) -> Any:
+        """The weights that a path's steps hold as keys; a view, to be read or written."""
+        keys = steps["weight"]
+        return keys.view(self.kind) if self.kind.kind == "f" else keys
 
 
 class Workspace:

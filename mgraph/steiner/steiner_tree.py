@@ -113,7 +113,7 @@ def steiner_tree(
     takahashi_matsuyama and mehlhorn (on a CPU). search: star's. ``dijkstra``, from both sides with
     heaps, on a CPU; ``node`` and ``edge``, the paper's frontier searches on a GPU, a vertex or an
     arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in
-    buckets, and all exchanges in one launch. All find the same tree where weights are whole.
+    buckets, and all exchanges in one launch. All find the same tree.
     backend: cpu, gpu, or auto: where the graph is, from the CPU to a GPU if it is large enough.
     epsilon: a path is exchanged only for one that is shorter by this share (the epsilon-improvement
     rule). improve: go on from STAR's local optimum with exchanges of Steiner and key vertices, from
@@ -122,12 +122,13 @@ def steiner_tree(
 
     STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the least of all, for k
     terminals; the shortest path heuristics' at most 2 - 2/k times. With fractional weights an
-    exchange must gain a part in 10^9. Deterministic. Cost: STAR makes a search for each loose path
-    that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph, device
-    memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch, "Accelerated
-    Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR: Steiner-tree
-    approximation in relationship graphs" (2009). Raises UsageError for bad input, DisconnectedError
-    for terminals that no tree holds.
+    exchange must gain a part in 10^9, and lengths are rounded by less than n / 2^60 of the path
+    that is exchanged, whatever the weights. Deterministic. Cost: STAR makes a search for each loose
+    path that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph,
+    device memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch,
+    "Accelerated Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR:
+    Steiner-tree approximation in relationship graphs" (2009). Raises UsageError for bad input, such
+    as a graph that lacks an arc back, DisconnectedError for terminals that no tree holds.
     """
     options: Any = {
         "method": method, "search": search, "backend": backend, "epsilon": epsilon,
@@ -376,5 +377,6 @@ def _bounded(
     if improve:
         with ready.searcher("cpu") as search:
             return improvement.bounded(search, ready.csr, tree, terminals, deadline)
-    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline)
-    return tree, min(ascent.bound, tree.weight.sum().item())
+    cost = improvement.cost_of(tree)
+    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline, cost)
+    return tree, min(ascent.bound, cost)

@@ -13,6 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.compiled import compiled
+from mgraph.errors import MgraphError
+
+NO_WAY_BACK = (
+    "A shortest path could not be followed back to the tree, so the graph does not hold both arcs "
+    "of each edge with one weight, or its arrays were changed during the query. Build it with "
+    "mgraph.from_edges(edges, directed=False), and do not write to its arrays."
+)
 
 
 class Tree(NamedTuple):
@@ -33,7 +40,8 @@ class LoosePaths(NamedTuple):
     """Loose paths in the order in which STAR tries them: the longest first; int64, and lengths.
 
     A path's positions are first to last; its upper end is the parent of first. Of paths of one
-    length that with the least lower end comes first.
+    length that with the least lower end comes first. Lengths are the sums of the weights, from the
+    lower end up, as 32 threads of a GPU add them up: so fractions are rounded alike.
     """
 
     first: Any
@@ -128,6 +136,8 @@ def _of_places(ids, src, dst, weight, terminal, root):
                 parent[other], to_parent[other] = place, weight[edge]
                 queue[waiting] = other
                 waiting += 1
+    if waiting < size:
+        raise MgraphError(NO_WAY_BACK)
     kept = np.ones(size, np.bool_)
     for at in range(size - 1, 0, -1):
         place = queue[at]
@@ -186,6 +196,20 @@ def degrees(tree):
 
 
 @compiled
+def _length(weight, first, last):
+    """The sum of the weights at these positions: of every 32nd first, then of halves."""
+    sums = np.zeros(32, weight.dtype)
+    for i in range(last - first + 1):
+        sums[i % 32] += weight[last - i]
+    apart = 16
+    while apart:
+        for lane in range(apart):
+            sums[lane] += sums[lane + apart]
+        apart //= 2
+    return sums[0]
+
+
+@compiled
 def loose_paths(tree, but=-1):
     """The tree's loose paths, from each fixed vertex but the root up to the next fixed one.
 
@@ -194,14 +218,14 @@ def loose_paths(tree, but=-1):
     degree = degrees(tree)
     first, last = np.empty(degree.size, np.int64), np.empty(degree.size, np.int64)
     length = np.empty(degree.size, tree.weight.dtype)
-    count, begin, total = 0, 1, tree.weight[0]
+    count, begin = 0, 1
     for at in range(1, degree.size):
-        total += tree.weight[at]
         if tree.terminal[at] or degree[at] != 2:
             if tree.vertex[at] != but:
-                first[count], last[count], length[count] = begin, at, total
+                first[count], last[count] = begin, at
+                length[count] = _length(tree.weight, begin, at)
                 count += 1
-            begin, total = at + 1, tree.weight[0]
+            begin = at + 1
     by_id = np.argsort(tree.vertex[last[:count]])
     order = by_id[np.argsort(-length[by_id], kind="mergesort")]
     return LoosePaths(first[order], last[order], length[order])
@@ -236,7 +260,7 @@ def exchange(tree, first, last, path, path_weight):
     """The tree with a loose path replaced.
 
     path: ids from a vertex of the partition below to one of that above; path_weight: between
-    neighbours, one fewer. Also its loose paths but the new one.
+    neighbours, one fewer. Also the loose paths that are to be tried: see ``star``.
     """
     size, added = tree.vertex.size, path.size - 2
     parent, weight = tree.parent.copy(), tree.weight.copy()
@@ -271,4 +295,5 @@ def exchange(tree, first, last, path, path_weight):
     if added:
         upper[total - 1] = above - left_out if above >= last else above
     exchanged = in_preorder(vertex, upper, new_weight, terminal)
-    return exchanged, loose_paths(exchanged, path[0])
+    whole = weight.dtype.type(0.5) == 0
+    return exchanged, loose_paths(exchanged, path[0] if whole else np.int64(-1))

@@ -7,6 +7,7 @@ that not all reach, races between barriers. It says nothing of fences, of speed,
 import ctypes
 import functools
 import hashlib
+import itertools
 import re
 import shutil
 import subprocess
@@ -24,19 +25,41 @@ ENDS = {1: "all threads wait for each other", 2: "threads go on for ever",
         3: "writes beyond its shared memory"}  # fmt: skip
 
 _DYNAMIC = re.compile(r"extern __shared__ (?:__align__\(\d+\) )?(\w+) (\w+)\[\];")
-_STATIC = re.compile(r"__shared__ ((?:alignas\(\d+\) )?[\w ]+) (\w+)((?:\[[^\]]+\])*);")
+_STATIC = re.compile(r"__shared__ ((?:alignas\(\d+\) )?[\w<> ]+\*?) (\w[^;()]*);")
 _KERNEL = re.compile(
-    r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]+\))?\s*(\w+)\(([^)]*)\)'
+    r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]*\))?\s*(\w+)\(([^)]*)\)'
 )
+_INCLUDE = re.compile(r'#include [<"](mgraph/\w+\.cuh)[>"]')
+_ASSEMBLY = re.compile(r"asm volatile\(.*?\);", re.DOTALL)  # prefetching, fences
+
+
+def _flat(text):
+    """The text with our headers in place, those of the emulator before all others."""
+
+    def content(include):
+        ours = HERE / "include" / include[1]
+        header = ours if ours.exists() else INCLUDE / include[1]
+        once = re.sub(r"\W", "_", include[1])  # it may stand in a part that is left out
+        text = _flat(header.read_text().replace("#pragma once", ""))
+        return f"#ifndef {once}\n#define {once}\n{text}\n#endif\n"
+
+    return _INCLUDE.sub(content, text)
 
 
 def _with_shared_memory(text):
-    """Shared arrays as those of the block that is running."""
+    """Shared variables as those of the block that is running."""
     text = _DYNAMIC.sub(r"\1* const \2 = static_cast<\1*>(emulator::dynamic_shared());", text)
-    return _STATIC.sub(
-        r"using shared_\2 = \1\3; shared_\2& \2 = emulator::static_shared<shared_\2>(__LINE__);",
-        text,
-    )
+    count = itertools.count()
+
+    def declarations(shared):
+        for variable in shared[2].split(", "):
+            name, bracket, rest = variable.partition("[")
+            yield (
+                f"using shared_{name} = {shared[1]}{bracket}{rest}; shared_{name}& {name} = "
+                f"emulator::static_shared<shared_{name}>({next(count)});"
+            )
+
+    return _STATIC.sub(lambda shared: " ".join(declarations(shared)), text)
 
 
 def _launcher(kernel):
@@ -53,15 +76,14 @@ def _launcher(kernel):
 
 @functools.cache
 def _library(source, defines):
-    text = source.text(dict(defines))
+    text = _ASSEMBLY.sub(";", _flat(source.text(dict(defines))))
     whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
     whole += "".join(map(_launcher, _KERNEL.finditer(text)))
     folder = Path(tempfile.mkdtemp(prefix="mgraph-emulator-"))
     name = hashlib.sha256(whole.encode()).hexdigest()[:16]
     (folder / f"{name}.cpp").write_text(whole)
-    paths = [f"-I{path}" for path in (HERE, HERE / "include", INCLUDE)]
     subprocess.run(
-        [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", *paths, "-o", f"{name}.so",
+        [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", f"-I{HERE}", "-o", f"{name}.so",
          f"{name}.cpp"],
         cwd=folder, check=True, capture_output=True, text=True,
     )  # fmt: skip
@@ -73,6 +95,10 @@ def _library(source, defines):
 def _argument(value):
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
+    if isinstance(value, int):
+        return ctypes.c_void_p(value)  # null
+    if isinstance(value, float):
+        return ctypes.c_double(value)
     return np.ctypeslib.as_ctypes_type(value.dtype)(value.item())
 
 
@@ -93,7 +119,10 @@ def numpy_as_cupy():
 
 
 def launch(source, name, defines, blocks, threads, arguments, *, shared=0, seed=1):
-    """Run a kernel of a ``Source``. arguments: NumPy arrays and scalars of the kernel's types."""
+    """Run a kernel of a ``Source``.
+
+    arguments: NumPy arrays and scalars of the kernel's types, Python's floats, and 0 for null.
+    """
     run = getattr(_library(source, tuple(sorted(defines.items()))), f"launch_{name}")
     ended = run(
         ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared),

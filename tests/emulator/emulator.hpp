@@ -260,6 +260,12 @@ using std::min;
 struct alignas(16) ulonglong2 {
   unsigned long long x, y;
 };
+struct alignas(16) longlong2 {
+  long long x, y;
+};
+struct alignas(8) int2 {
+  int x, y;
+};
 
 inline void __syncthreads() { emulator::of_block(0); }
 inline int __syncthreads_and(int vote) {
@@ -269,6 +275,10 @@ inline int __syncthreads_and(int vote) {
 inline int __syncthreads_or(int vote) {
   const auto& all = emulator::of_block(vote != 0);
   return std::find(all.begin(), all.end(), 1) != all.end();
+}
+inline int __syncthreads_count(int vote) {
+  const auto& all = emulator::of_block(vote != 0);
+  return std::count(all.begin(), all.end(), 1);
 }
 inline void __nanosleep(unsigned) { emulator::leave(); }
 
@@ -293,6 +303,22 @@ inline unsigned __ballot_sync(unsigned, int vote) {
   return votes;
 }
 inline int __any_sync(unsigned mask, int vote) { return __ballot_sync(mask, vote) != 0; }
+inline int __all_sync(unsigned mask, int vote) { return __ballot_sync(mask, !vote) == 0; }
+template <class F> unsigned reduced(unsigned value, F f) {
+  const auto& all = emulator::of_warp(value);
+  unsigned result = unsigned(all[0]);
+  for (unsigned lane = 1; lane < all.size(); ++lane) result = f(result, unsigned(all[lane]));
+  return result;
+}
+inline unsigned __reduce_add_sync(unsigned, unsigned x) {
+  return reduced(x, [](unsigned a, unsigned b) { return a + b; });
+}
+inline unsigned __reduce_min_sync(unsigned, unsigned x) {
+  return reduced(x, [](unsigned a, unsigned b) { return min(a, b); });
+}
+inline unsigned __reduce_or_sync(unsigned, unsigned x) {
+  return reduced(x, [](unsigned a, unsigned b) { return a | b; });
+}
 template <class T> unsigned __match_any_sync(unsigned, T value) {
   const auto& all = emulator::of_warp(emulator::bits_of(value));
   unsigned equal = 0;
@@ -303,6 +329,7 @@ template <class T> unsigned __match_any_sync(unsigned, T value) {
 
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
+inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline int __clz(int x) { return x ? __builtin_clz(x) : 32; }
 inline unsigned __brev(unsigned x) {
   unsigned reversed = 0;
@@ -323,6 +350,7 @@ inline float __int_as_float(int x) { return emulator::from_bits<float>(emulator:
 inline long long __double_as_longlong(double x) { return emulator::bits_of(x); }
 inline double __longlong_as_double(long long x) { return emulator::from_bits<double>(x); }
 inline double __ll2double_ru(long long x) { return double(x); }
+inline long long __double2ll_ru(double x) { return (long long)std::ceil(x); }
 
 template <class T> T __ldcg(const T* address) { return *address; }
 
@@ -337,6 +365,12 @@ template <class T, class U> T atomicMax(T* at, U x) {
 }
 template <class T, class U> T atomicMin(T* at, U x) {
   return emulator::exchange(at, [x](T old) { return min(old, T(x)); });
+}
+template <class T, class U> T atomicOr(T* at, U x) {
+  return emulator::exchange(at, [x](T old) { return old | T(x); });
+}
+template <class T, class U> T atomicAnd(T* at, U x) {
+  return emulator::exchange(at, [x](T old) { return old & T(x); });
 }
 template <class T, class U> T atomicExch(T* at, U x) {
   return emulator::exchange(at, [x](T) { return T(x); });

@@ -66,6 +66,11 @@ WEIGHTS = {
     "float32": lambda random, m: random.random(m).astype(np.float32),
     "float64": lambda random, m: random.random(m),
     "subnormal": lambda random, m: (random.random(m) * 1e-39).astype(np.float32),
+    "30 decades": lambda random, m: 10 ** random.uniform(-15, 15, m),
+    "30 decades in float32": lambda random, m: (10 ** random.uniform(-15, 15, m)).astype(
+        np.float32
+    ),
+    "600 decades": lambda random, m: 10 ** random.uniform(-320, 290, m),
 }
 
 
@@ -103,6 +108,18 @@ def test_weights_near_the_end_of_their_type(method, weights, dtype):
     ids = np.arange(len(weights) + 1)
     edges = EdgeList(ids[:-1], ids[1:], np.array(weights, dtype))
     assert_equal(mgraph.from_edges(edges, directed=False, backend="cpu"), 0, method)
+
+
+@pytest.mark.parametrize("method", ON_GPU)
+def test_lengths_of_float32_weights_are_summed_in_float64(method):
+    ids = np.arange(100_001 if "frontier" not in method else 2001, dtype=np.int32)
+    weights = np.full(ids.size - 1, 0.1, np.float32)
+    graph = mgraph.from_edges(EdgeList(ids[:-1], ids[1:], weights), backend="cpu")
+    assert_equal(graph, 0, method)
+    distance = sssp(graph, 0, method=method, backend="gpu").distance
+    assert distance.dtype == np.float64
+    exact = (ids.size - 1) * float(np.float32(0.1))
+    assert float(distance[-1]) == pytest.approx(exact, rel=ids.size * 2.0**-53)
 
 
 @pytest.mark.parametrize("method", ON_GPU)

@@ -91,12 +91,57 @@ def test_all_weights(dtype, search):
     terminals = draw(graph, 12, 2)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
     found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
-    if dtype in ("float32", "float64"):  # sums of other orders may decide otherwise
-        csr = graph.indptr, graph.indices, graph.weights
-        checks.check_tree(csr, (found.src, found.dst, found.weight), np.unique(terminals))
-        assert found.cost == pytest.approx(expected.cost, rel=0.05)
-    else:
+    same(found, expected)
+
+
+def wide_weights(graph, dtype, seed):
+    """The graph with weights of 30 decades, the least and large ones of the type among them."""
+    random, limits = np.random.default_rng(seed), np.finfo(dtype)
+    edges = graph.to_edges()
+    weight = (10 ** random.uniform(-15, 15, len(edges))).astype(dtype)
+    for extreme in (limits.smallest_subnormal, 7 * limits.smallest_subnormal, limits.max / 1e6, 0):
+        weight[random.random(len(edges)) < 0.05] = extreme
+    edges = EdgeList(edges.src, edges.dst, weight)
+    return mgraph.from_edges(edges, graph.n, directed=False, backend="cpu")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("search", ["auto", "node", "edge"])
+@pytest.mark.parametrize("name", ["sparse", "hub", "dense", "grid"])
+def test_weights_of_30_decades(name, search, dtype):
+    graph = wide_weights(CASES[name], dtype, 8)
+    for k in (2, 5, 40):
+        terminals = draw(graph, k, k)
+        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+        found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
         same(found, expected)
+        tree = found.src, found.dst, found.weight
+        checks.check_tree(checks.csr_of(graph), tree, np.unique(terminals))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("search", ["auto", "node", "edge"])
+def test_a_weight_that_rounding_absorbs(search, dtype):
+    weight = np.array([1, 1e-16, 1, 5], dtype)
+    edges = EdgeList(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]), weight)
+    graph = mgraph.from_edges(edges, directed=False, backend="gpu")
+    found = mgraph.steiner_tree(graph, [0, 3], backend="gpu", search=search)
+    assert found.weight.tolist() == weight[:3].tolist()
+
+
+@pytest.mark.parametrize("search", ["auto", "node", "edge"])
+def test_a_graph_without_its_arcs_back_is_refused(search):
+    import cupy
+
+    graph = CASES["sparse"]
+    for weights, kept in ((np.arange(graph.m), graph.m), (graph.weights, graph.m - 1)):
+        indptr = np.minimum(graph.indptr, kept)
+        arrays = (indptr, graph.indices[:kept], weights[:kept].astype(np.int32))
+        there = Graph(*map(cupy.asarray, arrays), directed=False)
+        with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
+            mgraph.steiner_tree(there, [0, 5], backend="gpu", search=search)
+        with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
+            mgraph.minimum_spanning_forest(there)
 
 
 def test_a_graph_on_the_device_and_weights_of_zero():

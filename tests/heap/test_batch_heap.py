@@ -21,8 +21,10 @@ def some_keys(rng, dtype, count):
     """Random keys among which are the extremes and many that are equal."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
-        special = np.array([np.inf, -np.inf, 0.0, -0.0, 1e-310, np.finfo(dtype).max], dtype)
-        keys = rng.normal(size=count).astype(dtype)
+        limits = np.finfo(dtype)
+        ends = limits.max, limits.smallest_subnormal, -limits.smallest_subnormal
+        special = np.array([np.inf, -np.inf, 0.0, -0.0, *ends], dtype)
+        keys = (rng.normal(size=count) * 10 ** rng.uniform(-15, 15, count)).astype(dtype)
     else:
         limits = np.iinfo(dtype)
         special = np.array([limits.min, limits.max, limits.max - 1, 0], dtype)

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from mgraph.core import csr_cpu
 from mgraph.core.edges import EdgeList
+from tests.strategies import decades
 
 DTYPES = ("int32", "int64", "float32", "float64", None)
 
@@ -18,7 +19,7 @@ def weights(draw, m, dtype):
     else:
         few = st.sampled_from([-0.0, 0.0, 1.5, -1.5, 5e-45])
         wide = st.floats(width=np.dtype(dtype).itemsize * 8, allow_nan=False, allow_infinity=False)
-        values = draw(st.sampled_from([few, wide]))
+        values = draw(st.sampled_from([few, wide, decades(dtype)]))
     return np.array(draw(st.lists(values, min_size=m, max_size=m)), dtype)
 
 

@@ -6,8 +6,9 @@ from hypothesis import strategies as st
 from mgraph.core import csr_cpu
 from mgraph.core.edges import EdgeList
 from mgraph.steiner import tree_cpu
+from tests.strategies import decades
 
-DTYPES = ("int32", "float64")
+DTYPES = ("int32", "float32", "float64")
 
 
 @st.composite
@@ -16,7 +17,7 @@ def weights(draw, m, dtype):
         values = st.integers(1, draw(st.sampled_from([1, 3, 1000, 10**9])))
     else:  # with ties, or of any size
         few = st.integers(1, 8).map(lambda number: number / 10)
-        values = draw(st.sampled_from([few, st.floats(1e-3, 1e6)]))
+        values = draw(st.sampled_from([few, st.floats(1e-3, 1e6), decades(dtype, zeros=False)]))
     return np.array(draw(st.lists(values, min_size=m, max_size=m)), dtype)
 
 

@@ -1,3 +1,4 @@
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -41,14 +42,16 @@ def assert_reached(graph, terminals, root, ascent):
 def test_no_tree_costs_less_than_the_bound(data):
     graph, terminals = data.draw(problems())
     root = data.draw(st.sampled_from(terminals.tolist()))
-    ascent = dual_ascent_cpu.run(csr_of(graph), terminals, root)
     optimum = oracles.optimum(graph, terminals)
+    cost = float(optimum) * data.draw(st.sampled_from([1, 1.5, math.inf]))
+    ascent = dual_ascent_cpu.run(csr_of(graph), terminals, root, cost=cost)
     assert ascent.complete
-    assert 0 < Fraction(ascent.bound) <= optimum  # exactly, for fractions too
+    assert 0 <= Fraction(ascent.bound) <= optimum  # exactly, for fractions too
+    assert ascent.bound > 0 or cost == math.inf or cost < 1e-280
     assert Fraction(ascent.total) <= optimum * Fraction(ascent.scale)
-    rounding = graph.n**2 * float(graph.weights.max()) / 2**60
+    rounding = graph.n**2 * min(float(graph.weights.max()), cost) / 2**60
     if terminals.size == 2:
-        assert ascent.bound == pytest.approx(float(optimum), rel=1e-12, abs=rounding)
+        assert ascent.bound == pytest.approx(float(optimum), rel=1e-12, abs=max(rounding, 1e-280))
     assert (ascent.reduced >= 0).all()
     assert_reached(graph, terminals, root, ascent)
 

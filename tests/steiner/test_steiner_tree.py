@@ -31,7 +31,7 @@ def graph_of(edges, n=None, dtype=np.int32):
 SQUARE = graph_of([(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 5), (4, 5, 1)], 7)
 
 
-UNDIRECTED = graphs.graphs(dtypes=("int32", "float64"), most=12).filter(lambda g: not g.directed)
+UNDIRECTED = graphs.graphs(dtypes=("int32", "float32", "float64"), most=12, directed=False)
 
 
 def least_cost(graph, terminals):
@@ -102,6 +102,33 @@ def test_without_weights_each_edge_counts_one():
         EdgeList(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3])), directed=False, backend="cpu"
     )
     assert mgraph.steiner_tree(graph, [1, 3], backend="cpu").cost == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("improve", [False, True])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_weight_that_rounding_absorbs(method, improve, dtype):
+    graph = graph_of([(0, 1, 1), (1, 2, 1e-16), (2, 3, 1), (0, 3, 5)], dtype=dtype)
+    found = mgraph.steiner_tree(graph, [0, 3], method=method, improve=improve, backend="cpu")
+    assert found.weight.tolist() == np.array([1, 1e-16, 1], dtype).tolist()
+    assert found.cost == 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_paths_are_shortest_over_30_decades(dtype):
+    random = np.random.default_rng(3)
+    for _ in range(30):
+        ends = random.integers(0, 30, (2, 60))
+        weights = (10 ** random.uniform(-15, 15, 60)).astype(dtype)
+        weights[random.random(60) < 0.2] = np.finfo(dtype).smallest_subnormal
+        edges = EdgeList(*ends, weights)
+        graph = mgraph.from_edges(edges, 30, directed=False, backend="cpu")
+        exact = oracles.distances(graph)
+        for _, pair in zip(range(10), random.integers(0, 30, (10, 2)), strict=True):
+            length = exact[pair[0]][pair[1]]
+            if length is not None:
+                found = mgraph.steiner_tree(graph, pair, backend="cpu")
+                assert found.cost == pytest.approx(float(length), rel=1e-8)
 
 
 def test_weights_of_zero_are_free():

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "mgraph/group.cuh"
-#include "mgraph/path_length.cuh"
+#include "mgraph/whole_lengths.cuh"
 
 namespace mgraph {
 

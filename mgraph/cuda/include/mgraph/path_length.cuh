@@ -1,13 +1,20 @@
 // Lengths of paths as integers whose order is the lengths' order, so that atomicMin serves all.
 //
-// MGRAPH_WEIGHT_T is the type of a weight and MGRAPH_LENGTH_T that of a path's length: int,
-// long long, float or double. A float that is not negative has bits that order as integers do.
+// MGRAPH_WEIGHT_T is the type of a weight: int, long long, float or double. MGRAPH_LENGTH_T is that of
+// a path's length: int, long long or double. A double that is not negative has bits that order as
+// integers do. Fractional weights are added up as doubles; where the length is whole, the caller says
+// how long they are (whole_lengths.cuh).
 #pragma once
+
+#include "mgraph/widened.cuh"
 
 namespace mgraph {
 
 using weight_t = MGRAPH_WEIGHT_T;
 using length_t = MGRAPH_LENGTH_T;
+
+constexpr bool whole_weights = static_cast<weight_t>(0.5) == 0;
+constexpr bool whole_lengths = static_cast<length_t>(0.5) == 0;
 
 template <int bytes> struct bits_of;
 template <> struct bits_of<4> { using type = int; };
@@ -21,12 +28,10 @@ template <> struct unsigned_of<8> { using type = unsigned long long; };
 
 __device__ __forceinline__ int as_key(int x) { return x; }
 __device__ __forceinline__ long long as_key(long long x) { return x; }
-__device__ __forceinline__ int as_key(float x) { return __float_as_int(x); }
 __device__ __forceinline__ long long as_key(double x) { return __double_as_longlong(x); }
 
 __device__ __forceinline__ void from_key(int key, int& x) { x = key; }
 __device__ __forceinline__ void from_key(long long key, long long& x) { x = key; }
-__device__ __forceinline__ void from_key(int key, float& x) { x = __int_as_float(key); }
 __device__ __forceinline__ void from_key(long long key, double& x) {
   x = __longlong_as_double(key);
 }
@@ -37,18 +42,14 @@ __device__ __forceinline__ length_t as_length(key_t key) {
   return x;
 }
 
-// CuPy compiles with -ftz=true; written as PTX, a sum keeps its subnormals, as on a CPU.
-__device__ __forceinline__ float sum(float a, float b) {
-  float c;
-  asm("add.rn.f32 %0, %1, %2;" : "=f"(c) : "f"(a), "f"(b));
-  return c;
-}
-__device__ __forceinline__ double sum(double a, double b) { return a + b; }
-__device__ __forceinline__ int sum(int a, int b) { return a + b; }
-__device__ __forceinline__ long long sum(long long a, long long b) { return a + b; }
-
-__device__ __forceinline__ key_t extended(key_t key, weight_t weight) {
-  return as_key(sum(as_length(key), static_cast<length_t>(weight)));
+template <class Weight> __device__ __forceinline__ key_t extended(key_t key, Weight weight) {
+  constexpr bool whole = static_cast<Weight>(0.5) == 0;
+  static_assert(whole || !whole_lengths, "whole_lengths.cuh says how long such a weight is");
+  if constexpr (whole) {
+    return as_key(as_length(key) + static_cast<length_t>(weight));
+  } else {
+    return as_key(as_length(key) + widened(weight));
+  }
 }
 
 // The largest key: above every length, infinity included.
@@ -59,14 +60,10 @@ struct path_step {
   int vertex;
 };
 
-// A length as a double, rounded up. These conversions, too, keep subnormals.
+// A length as a double, rounded up.
 __device__ __forceinline__ double double_of(key_t key) {
-  if constexpr (static_cast<length_t>(0.5) == 0) {
+  if constexpr (whole_lengths) {
     return __ll2double_ru(key);
-  } else if constexpr (sizeof(length_t) == 4) {
-    double x;
-    asm("cvt.f64.f32 %0, %1;" : "=d"(x) : "f"(float(as_length(key))));
-    return x;
   } else {
     return as_length(key);
   }
@@ -74,12 +71,8 @@ __device__ __forceinline__ double double_of(key_t key) {
 
 // The largest key whose length is at most x; x is not negative.
 __device__ __forceinline__ key_t key_at_most(double x) {
-  if constexpr (static_cast<length_t>(0.5) == 0) {
+  if constexpr (whole_lengths) {
     return x >= static_cast<double>(no_key) ? no_key - 1 : static_cast<key_t>(x);
-  } else if constexpr (sizeof(length_t) == 4) {
-    float length;
-    asm("cvt.rm.f32.f64 %0, %1;" : "=f"(length) : "d"(x));
-    return as_key(length);
   } else {
     return as_key(static_cast<length_t>(x));
   }

@@ -187,14 +187,14 @@ struct star_reach : star_state {
   // Relax arcs. both: whether the other side's labels may change meanwhile. An arc that leads farther
   // than the best path, less the other side's radius, is left to the other side: a shortest path that
   // holds it comes to its head at less than that radius, and that side has looked at it already.
-  __device__ void relax(bool (&mine)[steps], const int (&v)[steps], const weight_t (&its_weight)[steps],
+  __device__ void relax(bool (&mine)[steps], const int (&v)[steps], const arc_length_t (&its_length)[steps],
                         const distances (&there)[steps], int side, key_t from, bool both) {
     key_t key[steps], old[steps], rest[steps];
     bool reached_now[steps], any = false;
     const key_t best = now.seen.best, other_radius = now.radius[1 - side];
 #pragma unroll
     for (int i = 0; i < steps; ++i) {
-      key[i] = extended(from, its_weight[i]);
+      key[i] = extended(from, its_length[i]);
       rest[i] = there[i].of(1 - side);
       mine[i] = mine[i] && key[i] < there[i].of(side);
       if (mine[i] && key[i] < now.high[side]) prefetch_row(v[i]);
@@ -251,9 +251,9 @@ struct star_reach : star_state {
         const key_t most = min(now.seen.best, now.its.bound - 1);
         const distances limits = {{less(most, now.radius[below]), less(most, now.radius[above])}};
         for_each_arc(limits, [&](bool (&mine)[steps], const int (&v)[steps],
-                                const weight_t (&its_weight)[steps], const distances (&there)[steps],
+                                const arc_length_t (&its_length)[steps], const distances (&there)[steps],
                                 int side, key_t key) {
-          relax(mine, v, its_weight, there, side, key, both);
+          relax(mine, v, its_length, there, side, key, both);
         });
       }
       look([&]() { decide(); });

@@ -11,6 +11,7 @@ struct job {
   int slot;      // of the loose path
   u32 order;     // when it is tried
   key_t bound;   // shorter paths count
+  length_scale scale;  // of fractional weights
 };
 
 // What a group's blocks tell each other of a search. A far list has two halves, one
@@ -51,7 +52,7 @@ struct standing {
   int near_read;   // the half of near
   u32 filled[2];   // pieces in the last bucket
   u32 full;        // as told before the bucket
-  length_t marks[marks_a_row];
+  key_t marks[marks_a_row];  // as long as such arcs are, or a little less
 };
 
 struct distances {
@@ -80,21 +81,15 @@ __device__ __forceinline__ distances load(const label* at) {
 }
 
 __device__ __forceinline__ key_t added(key_t a, key_t b) {
-  return as_key(sum(as_length(a), as_length(b)));
+  return a + b;
 }
 
 // a - b, but not below 0.
 __device__ __forceinline__ key_t less(key_t a, key_t b) {
-  return a > b ? as_key(as_length(a) - as_length(b)) : key_t(0);
+  return a > b ? a - b : key_t(0);
 }
 
-__device__ __forceinline__ key_t halved(key_t a) {
-  if constexpr (length_t(0.5) == 0) {
-    return max(a / 2, key_t(1));
-  } else {
-    return as_key(as_length(a) / 2);
-  }
-}
+__device__ __forceinline__ key_t halved(key_t a) { return max(a / 2, key_t(1)); }
 
 __device__ __forceinline__ key_t warp_min(key_t key) {
   if constexpr (sizeof(key_t) == 4) return __reduce_min_sync(all_lanes, u32(key));
@@ -110,6 +105,7 @@ struct star_state {
   size_t n;
   int tile;  // lanes to a piece of arcs
   const sorted_row* rows;  // [n]; null: not sorted
+  const weight_t* row_marks;  // [marks_a_row], where rows are sorted
   label* labels;   // [n]
   board<counters>* told;  // in shared memory where the group is one block
   standing now;
@@ -121,9 +117,11 @@ struct star_state {
   int* far;
   int* touched;
   star_tree tree;  // the query's
-  key_t bucket;    // so large a range of distances is searched first
+  double first_bucket;  // so large a range of weights is searched first
+  key_t bucket;         // as long as that is in this search
 
   __device__ weight_t weight(long long arc) const { return weights ? weights[arc] : weight_t(1); }
+  __device__ arc_length_t length(long long arc) const { return whole(weight(arc), now.its.scale); }
 
   // Some vertices' arcs of weights up to a limit each, and perhaps some more; none of those that are not
   // mine. No load waits for another.
@@ -135,7 +133,7 @@ struct star_state {
       for (int i = 0; i < some; ++i) {
         const sorted_row& row = rows[mine[i] ? v[i] : 0];
         int mark = 0;
-        for (int k = 0; k < marks_a_row - 1; ++k) mark += now.marks[k] < as_length(limit[i]);
+        for (int k = 0; k < marks_a_row - 1; ++k) mark += now.marks[k] < limit[i];
         its[i] = {row.begin, row.counts[mark]};
       }
     } else {
@@ -217,7 +215,14 @@ struct star_state {
         seed(i < size, removed ? path.vertex : i < size ? steps[first + i].vertex : 0, side);
       }
     }
+    // Arcs of a mark's length may weigh more than it, where lengths are rounded up.
+    if (rows && threadIdx.x < marks_a_row) {
+      now.marks[threadIdx.x] = key_t(whole(row_marks[threadIdx.x], now.its.scale)) - (whole_weights ? 0 : 1);
+    }
     if (threadIdx.x > 0) return;
+    double width = first_bucket;
+    if constexpr (!whole_weights) width = now.its.scale.scaled(width);
+    bucket = key_t(fmax(1.0, fmin(width, double(now.its.bound))));
     now.near_read = 0;
     now.full = 0;
     for (int side = 0; side < 2; ++side) {
@@ -255,7 +260,7 @@ struct star_state {
     }
   }
 
-  // Call f(mine, head, weight, label, side, key of the tail) for the arcs of the vertices near,
+  // Call f(mine, head, length, label, side, key of the tail) for the arcs of the vertices near,
   // `steps` a lane, by all lanes of a warp. Heads that are farther than a side's limit are passed over.
   template <class F> __device__ void for_each_arc(const distances& limits, F f) {
     const int half = now.near_read;
@@ -272,22 +277,22 @@ struct star_state {
       const key_t now_there = piece.count ? load(&labels[tail]).of(side) : piece.key;
       bool mine[steps];
       int head[steps];
-      weight_t its_weight[steps];
+      arc_length_t its_length[steps];
       distances there[steps];
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
         const int arc = k * tile + in_tile;
         mine[k] = arc < piece.count;
         head[k] = mine[k] ? indices[piece.begin + arc] : 0;
-        its_weight[k] = mine[k] ? weight(piece.begin + arc) : weight_t(0);
+        its_length[k] = mine[k] ? length(piece.begin + arc) : arc_length_t(0);
       }
 #pragma unroll
       for (int k = 0; k < steps; ++k) {
         mine[k] = mine[k] && now_there == piece.key &&
-                  extended(piece.key, its_weight[k]) <= limits.of(side);
+                  extended(piece.key, its_length[k]) <= limits.of(side);
         there[k] = mine[k] ? load(&labels[head[k]]) : distances{{no_key, no_key}};
       }
-      f(mine, head, its_weight, there, side, piece.key);
+      f(mine, head, its_length, there, side, piece.key);
     }
   }
 };

@@ -13,7 +13,7 @@
 namespace mgraph {
 
 struct loose_path {
-  key_t length;    // below 0: not known yet
+  key_t length;    // the key of its cost; below 0: not known yet
   int vertex;      // the lower end; -1: the slot is free
   int up;          // the slot of the upper end; -1: the root
   int start, size; // of its steps, both ends among them
@@ -73,9 +73,9 @@ struct star_tree {
   }
 
   // Put the paths in the order of trial: the longest first, of equal ones that with the least lower
-  // end; all but the newest.
+  // end; of whole weights all but the newest.
   __device__ void rank() {
-    const int newest = state->newest;
+    const int newest = whole_weights ? state->newest : -1;
     for (int i = threadIdx.x; i < slots; i += blockDim.x) {
       const loose_path mine = paths[i];
       if (mine.vertex < 0 || i == newest) continue;
@@ -170,18 +170,19 @@ struct star_tree {
     }
   }
 
+  // From the lower end up, whichever way the steps go, so that fractions are rounded as tree_cpu.py
+  // rounds them.
   __device__ void measure() {
     for_each_path([&](int slot, const loose_path& path, int lane) {
       if (path.length >= 0) return;
-      length_t sum_here = 0;
+      const bool up = upward(path);
+      cost_t cost = 0;
       for (int i = lane; i < path.size - 1; i += 32) {
-        sum_here = sum(sum_here, as_length(steps()[path.start + i].weight));
+        cost += cost_of(steps()[up ? path.start + i : path.start + path.size - 2 - i].weight);
       }
-      for (int apart = 16; apart; apart /= 2) {
-        sum_here = sum(sum_here, __shfl_xor_sync(all_lanes, sum_here, apart));
-      }
+      for (int apart = 16; apart; apart /= 2) cost += __shfl_xor_sync(all_lanes, cost, apart);
       __syncwarp();
-      if (lane == 0) paths[slot].length = as_key(sum_here);
+      if (lane == 0) paths[slot].length = cost_key(cost);
     });
     __syncthreads();
   }

@@ -1,0 +1,129 @@
+"""STAR's GPU code without a GPU: its kernels in the emulator, NumPy in CuPy's place."""
+
+import sys
+import types
+
+import numpy as np
+
+from mgraph.core import stopping_gpu
+from mgraph.cuda import mailbox
+from mgraph.cuda.source import Source
+from mgraph.shortest_paths import frontier_gpu
+from mgraph.steiner import star_centre_gpu, star_frontier_gpu, star_gpu, star_memory_gpu
+from tests import emulator
+
+PROCESSORS = 4
+
+
+class HostArray(np.ndarray):
+    """An array that is copied to the host and back, as CuPy's."""
+
+    def get(self, stream=None):
+        return np.array(self)
+
+    def set(self, values):
+        self[...] = values
+
+
+def empty(shape, dtype=float):
+    """An array where a device's would be."""
+    return emulator.aligned(shape, dtype).view(HostArray)
+
+
+class Event:
+    def record(self):
+        pass
+
+    def synchronize(self):
+        pass
+
+
+class Mailbox:
+    """One memory in place of two."""
+
+    def lay_out(self, *parts):
+        self.arrays = [emulator.aligned(count, dtype) for count, dtype in parts]
+        return self.arrays
+
+    def address(self, part):
+        return np.uint64(self.arrays[part].ctypes.data)
+
+    def send(self, parts):
+        pass
+
+    def fetch(self, first, stop):
+        pass
+
+
+def _cupy():
+    module = emulator.numpy_as_cupy()
+    module.zeros = module.empty = empty
+    module.full = lambda shape, value, dtype: np.full(shape, value, dtype).view(HostArray)
+    module.argsort = lambda array: np.argsort(array, kind="stable")
+    module.cuda = types.SimpleNamespace(
+        Event=Event,
+        Stream=lambda non_blocking: None,
+        get_elapsed_time=lambda begun, done: 0.0,
+    )
+    return module
+
+
+class Host:
+    """Stands in for the device while it is patched in. seed: of the next launch."""
+
+    def __init__(self, threads=32, seed=1):
+        self.threads, self.seed, self.launched = threads, seed, []
+
+    def kernel(self, source, name, **defines):
+        def launch(grid, block, arguments):
+            self.seed += 1
+            self.launched.append(name)
+            texts = {key: str(value) for key, value in defines.items()}
+            threads = min(block[0], self.threads)
+            emulator.launch(source, name, texts, grid[0], threads, arguments, seed=self.seed)
+
+        return launch
+
+    def patch(self, monkeypatch):
+        monkeypatch.setitem(sys.modules, "cupy", _cupy())
+        monkeypatch.setattr(
+            Source, "kernel", lambda source, name, **defines: self.kernel(source, name, **defines)
+        )
+        monkeypatch.setattr(
+            Source,
+            "launch",
+            lambda source, name, arguments, **defines: self.kernel(source, name, **defines)(
+                (2,), (self.threads,), arguments
+            ),
+        )
+        monkeypatch.setattr(
+            stopping_gpu,
+            "kernel",
+            lambda source, name, **defines: self.kernel(source, name, **defines),
+        )
+        monkeypatch.setattr(stopping_gpu, "finished", lambda: None)
+        for module in (star_gpu, star_centre_gpu, mailbox):
+            monkeypatch.setattr(module, "Mailbox", Mailbox)
+        for module in (star_memory_gpu, star_centre_gpu):
+            monkeypatch.setattr(module, "free_bytes", lambda: 1 << 24)
+        for module in (star_memory_gpu, star_centre_gpu, frontier_gpu):
+            monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
+        monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", 1 << 10)
+
+
+def on_host(graph):
+    """The graph's arrays as a device's."""
+    arrays = (None if a is None else a.view(HostArray) for a in (graph.indptr, graph.indices))
+    indptr, indices = arrays
+    weights = None if graph.weights is None else graph.weights.view(HostArray)
+    return type(graph).unchecked(indptr, indices, weights, graph.directed, **graph.known)
+
+
+def searchers(graph, csr, kind, shape=None):
+    """STAR's searches on a GPU, by name."""
+    there = on_host(graph)
+    return {
+        "auto": lambda: star_gpu.Searcher(there, shape),
+        "node": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=False),
+        "edge": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=True),
+    }

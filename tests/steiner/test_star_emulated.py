@@ -1,0 +1,111 @@
+"""STAR's kernels without a GPU: the trees of the CPU, in many orders of events."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+import mgraph
+from mgraph.core.graph import Graph
+from mgraph.steiner import star, tree_cpu
+from mgraph.steiner.star_cpu import Searcher
+from mgraph.steiner.star_memory_gpu import Shape
+from tests import emulator
+from tests.steiner import checks, emulated, strategies
+
+pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+
+DTYPES = ("int32", "int64", "float32", "float64")
+SHAPES = [Shape(*shape) for shape in ((1, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 1), (1, 2, 2))]
+SEARCHES = ("auto", "node", "edge")
+
+
+@pytest.fixture(scope="module")
+def host():
+    with pytest.MonkeyPatch.context() as patch:
+        host = emulated.Host()
+        host.patch(patch)
+        yield host
+
+
+def kind_of(graph):
+    return "int64" if graph.weights.dtype.kind == "i" else "float64"
+
+
+def found_by(search, terminals, epsilon=0.0):
+    """The trees, and how many searches and exchanges it took."""
+    found = dict(star.run(search, terminals, epsilon=epsilon, together=len(terminals)))
+    told = []
+    for i in range(len(terminals)):
+        query = found[i]
+        told.append([column.tolist() for column in query.tree])
+        told.append([query.searches, query.accepted])
+    return told
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@given(data=st.data())
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_trees_are_the_cpus(host, search, data):
+    graph, terminals = data.draw(strategies.problems(most=14, dtypes=DTYPES))
+    shape, host.seed = data.draw(st.sampled_from(SHAPES)), data.draw(st.integers(1, 1 << 30))
+    epsilon = data.draw(st.sampled_from([0.0, 0.0, 0.1]))
+    queries = [terminals, terminals[:2], terminals[:1]]
+    csr, kind = checks.csr_of(graph), kind_of(graph)
+    expected = found_by(Searcher(*csr, kind), queries, epsilon)
+    there = emulated.searchers(graph, csr, kind, shape)[search]()
+    assert found_by(there, queries, epsilon) == expected
+
+
+def test_rows_in_order_of_weight(host):
+    random = np.random.default_rng(1)
+    for seed in range(1, 60):
+        host.seed, n = seed, 12
+        ends = random.integers(0, n, (2, 100))
+        weights = 10 ** random.uniform(-15, 15, 100)
+        weights[random.random(100) < 0.3] = 5e-324
+        dtype = random.choice(["float32", "float64"])
+        edges = mgraph.EdgeList(*ends, weights.astype(dtype))
+        graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
+        csr, terminals = checks.csr_of(graph), np.sort(random.choice(n, 4, replace=False))
+        there = emulated.searchers(graph, csr, "float64", Shape(1, 2, 2))["auto"]()
+        assert there.graph.sorted_rows[1] is not 0  # noqa: F632
+        assert found_by(there, [terminals]) == found_by(Searcher(*csr, "float64"), [terminals])
+
+
+@st.composite
+def broken(draw):
+    """A problem whose graph lacks some arcs back, or has them with another weight."""
+    graph, terminals = draw(strategies.problems(most=14, dtypes=("int32", "float64")))
+    tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    some = draw(st.lists(st.integers(0, graph.m - 1), min_size=1, max_size=4))
+    kept, weights = np.ones(graph.m, bool), graph.weights.copy()
+    if draw(st.booleans()):
+        kept[some] = False
+    else:
+        weights[some] = draw(st.integers(1, 30))
+    indptr = np.searchsorted(tails[kept], np.arange(graph.n + 1))
+    return Graph(indptr, graph.indices[kept], weights[kept], False), terminals
+
+
+@pytest.mark.parametrize("search", ["cpu", *SEARCHES])
+@given(data=st.data())
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_searches_of_graphs_that_lack_arcs_back_end(host, search, data):
+    graph, terminals = data.draw(broken())
+    csr, kind = checks.csr_of(graph), kind_of(graph)
+    searchers = emulated.searchers(graph, csr, kind, Shape(1, 2, 2))
+    there = Searcher(*csr, kind) if search == "cpu" else searchers[search]()
+    message = tree_cpu.NO_WAY_BACK
+    try:
+        dict(star.run(there, [terminals]))
+    except mgraph.MgraphError as error:
+        message = str(error)
+    assert message == tree_cpu.NO_WAY_BACK
+    assume(not graph.symmetric)
+    with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
+        mgraph.steiner_tree(graph, terminals, backend="cpu")
