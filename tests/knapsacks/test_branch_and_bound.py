@@ -151,7 +151,7 @@ def test_more_nodes_than_it_may_keep_are_refused():
 
 
 def test_more_than_the_machine_has_room_for_is_refused(monkeypatch):
-    monkeypatch.setattr(branch_and_bound_cpu, "available_memory", lambda: 1 << 20)
+    monkeypatch.setattr(branch_and_bound_cpu, "free_memory", lambda: 1 << 20)
     with pytest.raises(OutOfMemoryError, match="this machine has no more room; use method dyn"):
         branch_and_bound_cpu.solve(problem.KnapsackProblem(hard()), np.inf)
 

@@ -75,13 +75,14 @@ class Host:
         self.threads, self.seed, self.launched = threads, seed, []
 
     def kernel(self, source, name, **defines):
-        def launch(grid, block, arguments):
+        def launch(grid, block, arguments, shared=0, enable_cooperative_groups=False):
             self.seed += 1
             self.launched.append(name)
             texts = {key: str(value) for key, value in defines.items()}
             threads = min(block[0], self.threads)
             emulator.launch(source, name, texts, grid[0], threads, arguments, seed=self.seed)
 
+        launch.kernel = launch  # of CuPy's RawKernel: the function that launches cooperatively
         return launch
 
     def patch(self, monkeypatch):
