@@ -17,6 +17,7 @@ from mgraph import CopyModel
 from mgraph.distributed import monitor, monitor_jobs, monitor_workers
 from mgraph.distributed.monitor import NAME
 from mgraph.distributed.tasks import run_parts
+from mgraph.errors import TaskError
 from tests.distributed.scheduler_thread import on_loop
 
 SMALL = CopyModel(200_000, 8)
@@ -112,11 +113,11 @@ def fail(_):
 
 
 def test_a_failure_is_told_in_short(watched):
-    with pytest.raises(ValueError, match="the disk"):
+    with pytest.raises(TaskError, match="the disk"):
         run_parts(watched, fail, {0: None}, {0: 1}, verb="fail", progress=None)
     (operation,) = data(watched)["operations"]
     assert (operation["state"], operation["done"], operation["parts"]) == ("failed", 0, 1)
-    assert operation["error"].startswith("<b>the disk</b>")
+    assert "ValueError: <b>the disk</b>" in operation["error"]
     assert len(operation["error"]) <= monitor_jobs.ERROR_TEXT
 
 

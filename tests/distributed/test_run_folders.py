@@ -111,8 +111,10 @@ def test_runs_that_cannot_be_read_are_told(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(run_folder.os, "listdir", refuse)
-    (told,) = Runs(runs).unreadable()
-    assert told == f"the folder of runs {runs} cannot be read: Permission denied"
+    with pytest.raises(
+        StorageError, match=r"the folder of runs .* cannot be read: Permission denied"
+    ):
+        Runs(runs).unreadable()
 
 
 def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):

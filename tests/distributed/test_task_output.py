@@ -114,16 +114,16 @@ def test_a_run_whose_worker_is_lost_keeps_what_was_printed_before(submitted, tmp
 import os, sys, time
 import mgraph
 
-def task(number):
+def task(number, path):
     print("before", number, flush=True)
     time.sleep(0.5)
-    if number == 0 and not os.path.exists(sys.argv[1]):
-        open(sys.argv[1], "w").close()
+    if number == 0 and not os.path.exists(path):
+        open(path, "w").close()
         os.kill(os.getpid(), 9)
     print("after", number)
 
 with mgraph.connect() as cluster:
-    cluster.client.gather(cluster.client.map(task, range(2), pure=False))
+    cluster.client.gather(cluster.client.map(task, range(2), path=sys.argv[1], pure=False))
 """
     state, log = ended(*submitted(text, tmp_path / "killed"))
     assert state == "finished", log
