@@ -137,7 +137,7 @@ def standing(
         if {footer.get("graph_identity") for footer in found.values()} - {identity}:
             raise UsageError(
                 f"{folder} holds parts of another dataset, or {graph} was changed, touched or "
-                "moved since: --overwrite begins anew"
+                "moved since: --overwrite begins again"
             )
         intent.record()
         yield names, found

@@ -19,7 +19,7 @@ from mgraph.core.graph import Graph
 from mgraph.errors import MgraphWarning, UsageError
 
 NUMBERED_ANEW = (
-    "the nodes are integers other than 0 to n - 1, so they are numbered anew, in ascending order: "
+    "the nodes are integers other than 0 to n - 1, so they are renumbered in ascending order: "
     "vertex v is node graph.labels[v], and graph.vertex(node) is the vertex"
 )
 
