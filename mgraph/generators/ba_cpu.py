@@ -21,7 +21,7 @@ from mgraph.core.compiled import compiled
 from mgraph.core.hashing import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
-    FINAL_BIT,
+    ENDED_BIT,
     PAIRWISE,
     SLOT_BITS,
     count_repeats,
@@ -42,7 +42,7 @@ _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 def _choose(word, before, d):
     """A hash's place in the list of the ends of the first ``before`` edges.
 
-    Returns the vertex there, marked by ``FINAL_BIT``, or the row of ``dst`` that holds it.
+    Returns the vertex there, marked by ``ENDED_BIT``, or the row of ``dst`` that holds it.
     """
     place, _, _ = digits(word >> S32, word & LOW32, before * _TWO, d)
     row = place >> _ONE
@@ -54,13 +54,13 @@ def _choose(word, before, d):
     else:
         v = uint64((1 + np.sqrt(float(_ONE + _EIGHT * row))) / 2)
         v -= uint64(v * (v - _ONE) // _TWO > row)
-    return (_ONE << FINAL_BIT) | v
+    return (_ONE << ENDED_BIT) | v
 
 
 @compiled
 def _read(chosen, dst):
     """The vertex that was chosen."""
-    ended = chosen >> FINAL_BIT != 0
+    ended = chosen >> ENDED_BIT != 0
     stored = dst[uint64(0) if ended else chosen]
     return chosen & DRAW_MASK if ended else uint64(stored)
 

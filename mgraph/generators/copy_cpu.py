@@ -21,11 +21,8 @@ from mgraph.core import stopping
 from mgraph.core.compiled import compiled
 from mgraph.generators.copy_draws_cpu import (
     ALL_STORED,
-    DRAW_MASK,
-    FINAL_BIT,
     PAIRWISE,
     SLOT_BITS,
-    SLOT_MASK,
     Draws,
     count_repeats,
     draw_all,
@@ -38,12 +35,10 @@ from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
-def _read(word, d, ends):
-    """Where a draw leads."""
-    final = word >> FINAL_BIT != 0
-    u = (word & DRAW_MASK) >> SLOT_BITS
-    copied = ends[uint64(0) if final else (u - d) * d + (word & SLOT_MASK)]
-    return u if final else uint64(copied)
+def _read(drawn, ends):
+    """Where a draw leads: to the vertex that is drawn, or where endpoint ~drawn does."""
+    copied = ends[0 if drawn >= 0 else ~drawn]
+    return drawn if drawn >= 0 else int64(copied)
 
 
 @compiled
@@ -56,6 +51,7 @@ def fill(draws, ends, cancelled):
     degree = int64(d)
     slots, room = slots_of_block(degree)
     words, state, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
+    drawn = state.view(np.int64)
     for begin in range(0, ends.size, slots.size):
         if cancelled[0]:
             break
@@ -63,16 +59,16 @@ def fill(draws, ends, cancelled):
         first = uint64(begin // degree) + d
         for i in range(count):
             words[i] = slots[i] + (first << SLOT_BITS)
-        draw_all(count, draws, ends, words, state)
+        draw_all(count, draws, ALL_STORED, ends, words, state)
         block = ends[begin : begin + count]
         if degree <= PAIRWISE:
             for i in range(count):
-                block[i] = _read(words[i], d, ends)
+                block[i] = _read(drawn[i], ends)
             if count_repeats(count, degree, room, block) == 0:
                 continue
         for row in range(0, count, degree):
             for i in range(row, row + degree):
-                block[i] = _read(words[i], d, ends)
+                block[i] = _read(drawn[i], ends)
             v = first + uint64(row // degree)
             redraw(v, block[row : row + degree], draws, ends, ALL_STORED, table)
 

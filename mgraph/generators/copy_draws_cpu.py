@@ -41,18 +41,17 @@ _FIRST_ROUNDS = 4
 _LAST_ROUNDS = PHILOX_ROUNDS - _FIRST_ROUNDS
 _KEY_AFTER_FIRST = np.uint64(_FIRST_ROUNDS) * PHILOX_KEY_STEP
 
-_PAPER = np.uint64(0)  # the shift of the start ``paper``
-
-# A draw is one word: whether the edge ends there, the vertex (40 bits), the slot (12 bits).
+# A draw is one word: whether the chain ends there, the vertex (40 bits), the slot (12 bits).
 SLOT_BITS, SLOT_MASK = np.uint64(12), np.uint64(4095)
-FINAL_BIT, DRAW_MASK = np.uint64(63), np.uint64((1 << 63) - 1)
+ENDED_BIT, DRAW_MASK = np.uint64(63), np.uint64((1 << 63) - 1)
 
 
 class Draws(NamedTuple):
     """What every draw takes of a model.
 
-    threshold: a coin below it makes a direct edge. white0, white1, key: the stream's words. The
-    radix of a draw's first digit is (v << shift) - offset.
+    threshold: a coin below it makes a direct edge. white0, white1, key: the stream's words.
+    offset: the radix of a draw's first digit is 2v - offset with the start ``ba``; None with
+    ``paper``, where it is v: the type, so that each start has machine code of its own.
     """
 
     d: np.uint64
@@ -60,19 +59,14 @@ class Draws(NamedTuple):
     white0: np.uint64
     white1: np.uint64
     key: np.uint64
-    shift: np.uint64
-    offset: np.uint64
+    offset: np.uint64 | None
 
 
 def parameters(model: CopyModel) -> Draws:
     """The draws of a model."""
-    by_edges = model.start == "ba"
+    offset = np.uint64(model.d + 1) if model.start == "ba" else None
     return Draws(
-        np.uint64(model.d),
-        np.uint64(model.threshold),
-        *stream_key(model.seed),
-        np.uint64(by_edges),
-        np.uint64(model.d + 1 if by_edges else 0),
+        np.uint64(model.d), np.uint64(model.threshold), *stream_key(model.seed), offset=offset
     )
 
 
@@ -98,22 +92,24 @@ def hashed(e, attempt, draws):
 
 
 @compiled
-def choice(word0, word1, v, d, threshold, shift, offset):
+def choice(word0, word1, v, d, threshold, offset):
     """What a hash chooses for a slot of vertex v: (u, slot, whether the edge ends at u)."""
-    u, slot, coin = digits(word0, word1, (v << shift) - offset, d)
-    u = (u + offset) >> shift
+    if offset is None:
+        u, slot, coin = digits(word0, word1, v, d)
+        return u, slot, (coin < threshold) | (u < d)
+    u, slot, coin = digits(word0, word1, (v << uint64(1)) - offset, d)
+    u = (u + offset) >> uint64(1)
     u -= uint64(u == v)  # d = 1, v = 1, and no edge yet to draw from
     in_clique = u < d
-    # A vertex of the clique is drawn by its weight, or by its degree, which is that of all.
-    u = slot if in_clique & (shift != _PAPER) else u
-    return u, slot, (coin < threshold) | in_clique
+    # By its degree, which is that of all of the clique.
+    return slot if in_clique else u, slot, (coin < threshold) | in_clique
 
 
 @compiled
 def draw(v, slot, attempt, draws):
     """``choice`` of draw number ``attempt`` of one slot."""
     word0, word1 = hashed(v * draws.d + slot, attempt, draws)
-    return choice(word0, word1, v, draws.d, draws.threshold, draws.shift, draws.offset)
+    return choice(word0, word1, v, draws.d, draws.threshold, draws.offset)
 
 
 @compiled
@@ -153,17 +149,23 @@ def hash_all(count, draws, words, state):
 
 
 @compiled
-def draw_all(count, draws, narrow, words, state):
-    """Draw once for each of ``count`` words, in place. ``narrow``: all vertices fit 31 bits."""
+def draw_all(count, draws, stored, narrow, words, state):
+    """Draw once for each of ``count`` words, in place, its ended bit set where the chain ends.
+
+    That is where the edge ends at a vertex, or where a slot of a vertex below ``stored`` does. Then
+    state, as int64, is that vertex, or ~i where endpoint i of those that are stored is to be read.
+    narrow: an array of 4-byte numbers where all vertices fit 31 bits.
+    """
     # Masks tell the compiler which words fit 32 bits: it drops the multiplications by zero.
     vertex_mask = LOW32 if narrow.itemsize == 4 else DRAW_MASK
     key = _first_rounds(count, draws, vertex_mask, words, state)
-    d, threshold, shift, offset = draws.d & LOW32, draws.threshold, draws.shift, draws.offset
+    d, threshold, offset = draws.d & LOW32, draws.threshold, draws.offset
     for i in range(count):
         v = (words[i] >> SLOT_BITS) & vertex_mask
         word0, word1 = philox_rounds(state[i] >> S32, state[i] & LOW32, key, _LAST_ROUNDS)
-        u, slot, final = choice(word0, word1, v, d, threshold, shift, offset)
-        words[i] = (uint64(final) << FINAL_BIT) | (u << SLOT_BITS) | slot
+        u, slot, final = choice(word0, word1, v, d, threshold, offset)
+        words[i] = (uint64(final | (u < stored)) << ENDED_BIT) | (u << SLOT_BITS) | slot
+        state[i] = u if final else ~((u & vertex_mask) * d + slot - d * d)
 
 
 @compiled

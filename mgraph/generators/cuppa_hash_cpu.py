@@ -27,11 +27,9 @@ from mgraph.core.compiled import compiled
 from mgraph.core.hashing import edge_hash
 from mgraph.generators.copy_cpu import exact_core
 from mgraph.generators.copy_draws_cpu import (
-    DRAW_MASK,
-    FINAL_BIT,
+    ENDED_BIT,
     PAIRWISE,
     SLOT_BITS,
-    SLOT_MASK,
     count_repeats,
     draw_all,
     empty_table,
@@ -43,33 +41,37 @@ from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
-def _follow(count, draws, core, stored, chain, state, position, reads, readers, out):
+def _follow(count, draws, core, stored, chain, state, position, out):
     """Follow ``count`` chains to their ends, all at once; chain i's endpoint goes to ``out[i]``.
 
-    Chains that reach the core are put by in ``reads`` and ``readers``, and read together at the
-    end, so that many reads are under way at once.
+    The core is read for all of them at the end, one read after another, so that many are under way
+    at once. No loop asks whether a chain has ended: a processor would often guess wrong.
     """
-    d = draws.d
+    ends = state.view(np.int64)
+    draw_all(count, draws, stored, out, chain, state)
     for i in range(count):
-        position[i] = i
-    reading = 0
-    while count > 0:
-        draw_all(count, draws, out, chain, state)
-        still_open = 0
-        for i in range(count):
+        out[i] = ends[i]
+    left = 0
+    for i in range(count):
+        word = chain[i]
+        chain[left] = word
+        position[left] = i
+        left += 1 - int64(word >> ENDED_BIT)
+    while left > 0:
+        count_left, left = left, 0
+        draw_all(count_left, draws, stored, out, chain, state)
+        for i in range(count_left):
             word, at = chain[i], position[i]
-            out[at] = (word & DRAW_MASK) >> SLOT_BITS
-            reads[reading] = word
-            readers[reading] = at
-            chain[still_open] = word
-            position[still_open] = at
-            is_final, is_stored = int64(word >> FINAL_BIT), int64((word >> SLOT_BITS) < stored)
-            reading += is_stored  # never of a final word, whose top bit is set
-            still_open += 1 - (is_final | is_stored)
-        count = still_open
-    for i in range(reading):
-        u, slot = reads[i] >> SLOT_BITS, reads[i] & SLOT_MASK
-        out[readers[i]] = core[(u - d) * d + slot]
+            out[at] = ends[i]
+            chain[left] = word
+            position[left] = at
+            left += 1 - int64(word >> ENDED_BIT)
+    for i in range(count):
+        position[left] = i
+        left += int64(out[i] < 0)
+    for i in range(left):
+        at = position[i]
+        out[at] = core[~out[at]]
 
 
 @compiled
@@ -102,7 +104,6 @@ def fill(first, stop, draws, core, stored, src, dst):
     chain = np.empty_like(slots)
     state = np.empty_like(slots)
     position = np.empty_like(room)
-    reads, readers = np.empty(slots.size + 1, np.uint64), np.empty(slots.size + 1, np.int32)
     table = empty_table(degree)
     while first < stop:
         block_stop = min(stop, first + vertices)
@@ -112,7 +113,7 @@ def fill(first, stop, draws, core, stored, src, dst):
         for i in range(count):
             chain[i] = slots[i] + (uint64(first) << SLOT_BITS)
             block_src[i] = chain[i] >> SLOT_BITS
-        _follow(count, draws, core, stored, chain, state, position, reads, readers, block_dst)
+        _follow(count, draws, core, stored, chain, state, position, block_dst)
         if degree > PAIRWISE or count_repeats(count, degree, room, block_dst) > 0:
             for v in range(first, block_stop):
                 one = block_dst[(v - first) * degree : (v - first + 1) * degree]

@@ -77,8 +77,9 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
         if not begun.exists():
             begun.touch()
             time.sleep(60)
-        return name
+        return loaded
 
+    loaded = fan_out.GraphFacts(n=2, m=1, lengths="int64")
     with mgraph.connect(threaded=True, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         (pid,) = cluster.client.run(os.getpid).values()
 
@@ -89,7 +90,7 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        assert fan_out.load_everywhere(cluster, load, "g", 1, None) == "g"
+        assert fan_out.load_everywhere(cluster, load, "g", 1, None) == loaded
         killer.join()
 
 
