@@ -1,4 +1,4 @@
-"""Two streams on a GPU: a kernel whose blocks wait for each other never waits for another kernel."""
+"""Two streams on a GPU: a kernel whose blocks wait for each other waits for no other kernel."""
 
 import subprocess
 import sys
