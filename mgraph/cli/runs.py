@@ -4,7 +4,7 @@ import contextlib
 import datetime
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import click
@@ -311,35 +311,59 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
 @_run_id(required=False)
 @click.option("--follow", "-f", is_flag=True, help="Until it has ended; exit with its status.")
 @click.option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="The last lines alone.")
+@click.option("--workers", is_flag=True, help="The lines of its tasks alone.")
 @_where
-def logs(run_id: str | None, follow: bool, tail: int | None, **where: Any) -> int:
+def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **where: Any) -> int:
     """Show what a run has printed. By default the newest.
 
     Lines that its tasks print, or log to the standard error, begin with their worker's name; of a
     worker that prints very much, the rest is in its own output, as the cluster's cluster.log.
     """
+    chosen = _lines_of_workers if workers else iter
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         start = 0
         if tail is not None:
             start = runs.size(run)
             last = runs.output(run, max(0, start - TAIL_BYTES))[: min(start, TAIL_BYTES)]
-            lines = last.splitlines(keepends=True)
+            lines = b"".join(chosen([last])).splitlines(keepends=True)
             sys.stdout.buffer.write(
                 b"".join(lines[len(lines) - tail :] if tail < len(lines) else lines)
             )
         if follow:
             try:
-                if not _show(runs.follow(run, start)):
+                if not _show(chosen(runs.follow(run, start))):
                     return 0
             except KeyboardInterrupt:
                 return 130
             return _told(runs.find(run.record.id).record, quiet=False)
         if tail is None:
-            while (chunk := runs.output(run, start)) and not streams.reader_is_gone():
+            for chunk in chosen(_printed(runs, run)):
                 sys.stdout.buffer.write(chunk)
-                start += len(chunk)
+                if streams.reader_is_gone():
+                    break
     return 0
+
+
+def _printed(runs: Any, run: Any) -> Iterator[bytes]:
+    """What a run has printed so far."""
+    start = 0
+    while chunk := runs.output(run, start):
+        yield chunk
+        start += len(chunk)
+
+
+def _lines_of_workers(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The whole lines among these pieces of output that came from tasks."""
+    from mgraph.distributed.task_output import MARK
+
+    rest = b""
+    for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        if found := [line + b"\n" for line in lines if line.startswith(MARK)]:
+            yield b"".join(found)
+    if rest.startswith(MARK):
+        yield rest
 
 
 @click.command()

@@ -32,6 +32,7 @@ from mgraph.distributed import broadcast
 from mgraph.distributed.attempts import RUN_ANNOTATION
 
 TOPIC = "mgraph-output-"
+MARK = b"[worker "  # how a line of a task begins in the log
 BURST, RATE = 512 << 10, 32 << 10
 LINE_COST = 64  # bytes that a line counts beyond its own
 LONGEST = 8 << 10  # characters of a line that has not ended
@@ -334,7 +335,7 @@ class Receiver:
 
 def _lines_of(event: dict[str, Any]) -> Iterator[str]:
     """As they stand in the log."""
-    who = f"[worker {escaped(str(event['worker']))}]"
+    who = f"{MARK.decode()}{escaped(str(event['worker']))}]"
     for line in event["lines"]:
         yield f"{who} {line}\n"
     if count := event["left_out"]:

@@ -170,6 +170,25 @@ def test_detach_log_off_and_follow(here, scheduler):
     assert run("logs", "--tail", 2, name)[1] == "6\n7\n"
 
 
+def test_lines_of_tasks_alone(here, scheduler):
+    (here / "tasks.py").write_text(
+        "import mgraph\n"
+        "with mgraph.connect() as cluster:\n"
+        "    print('[work] begins')\n"
+        "    cluster.client.gather(cluster.client.map(print, ['one', 'two'], pure=False))\n"
+        "    print('ends')\n"
+    )
+    status, out, err = run("submit", "--scheduler", scheduler, "tasks.py")
+    assert status == 0, err
+    lines = out.splitlines()
+    of_tasks = [line for line in lines if line.startswith("[worker ")]
+    assert sorted(line.rpartition(" ")[2] for line in of_tasks) == ["one", "two"]
+    assert {"[work] begins", "ends"} <= set(lines)
+    for asked in (["--workers"], ["--workers", "-f"], ["--workers", "-n", 9]):
+        assert run("logs", *asked)[1].splitlines() == of_tasks, asked
+    assert run("logs", "--workers", "-n", 1)[1].splitlines() == of_tasks[1:]
+
+
 def test_cancel_a_run_and_leave_one(here, scheduler):
     (here / "long.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
     waiting = command("submit", "--scheduler", scheduler, "long.py", start_new_session=True)
