@@ -218,4 +218,4 @@ class _Quiet:
 
 # Dask's log lines on what does not work, which is about to be told in a sentence, are lost.
 quiet = _Quiet(logging.CRITICAL + 1, "distributed", "tornado", "asyncio")
-_of_clients = _Quiet(logging.CRITICAL, "distributed.client")
+_of_clients = _Quiet(logging.CRITICAL, "distributed.client", "distributed.batched")
