@@ -165,6 +165,9 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
         click.echo(json.dumps(found.to_json()))
         return
     law = found.power_law
+    if not found.n:
+        click.echo("no vertices")
+        return
     click.echo(
         f"{found.n:,} vertices; degree {found.degree[0]:,} to {found.degree[-1]:,}, "
         f"mean {rounded(2 * found.m / found.n)}"

@@ -97,7 +97,14 @@ class _Shown:
 
 def _ended(arguments: Sequence[str] | None) -> int:
     with ended_as_by_ctrl_c() as signals:
-        status = streams.status_of(_run(arguments))
+        try:
+            status = _run(arguments)
+            if status == 130:
+                streams.drop_what_waits()
+            status = streams.status_of(status)
+        except KeyboardInterrupt:
+            streams.drop_what_waits()
+            status = streams.status_of(130)
     if status == 130 and signals:
         status = 128 + signals[0]
     if store := sys.modules.get("mgraph.io.store"):

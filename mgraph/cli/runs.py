@@ -4,13 +4,14 @@ import contextlib
 import datetime
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
 
 from mgraph.cli import streams
 from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
+from mgraph.cli.run_output import lines_of_tasks, printed, shown
 from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
@@ -195,7 +196,7 @@ def _follow(runs: Any, run: Any, future: Any, quiet: bool, stays: bool = True) -
     cluster does not stay after this command is awaited all the same.
     """
     name = run.record.id
-    if not _show(runs.follow(run)):
+    if not shown(runs.follow(run)):
         gone = "the reader of the output went away"
         rest = f"mgraph logs -f {name} shows its output, mgraph cancel {name} ends it"
         if stays:
@@ -207,19 +208,6 @@ def _follow(runs: Any, run: Any, future: Any, quiet: bool, stays: bool = True) -
     if future is not None and future.status == "error" and run.record.state == "lost":
         run = runs.failed(run, future)
     return _told(run.record, quiet)
-
-
-def _show(chunks: Iterator[bytes]) -> bool:
-    """Write what a run prints, and a line's end after it; False once its reader is gone."""
-    chunk = b"\n"
-    for chunk in chunks:
-        sys.stdout.buffer.write(chunk)
-        sys.stdout.buffer.flush()
-        if streams.reader_is_gone():
-            return False
-    if not chunk.endswith(b"\n"):
-        click.echo(err=True)
-    return True
 
 
 def _told(record: Any, quiet: bool) -> int:
@@ -319,7 +307,7 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
     Lines that its tasks print, or log to the standard error, begin with their worker's name; of a
     worker that prints very much, the rest is in its own output, as the cluster's cluster.log.
     """
-    chosen = _lines_of_workers if workers else iter
+    chosen = lines_of_tasks if workers else iter
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         start = 0
@@ -332,38 +320,17 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
             )
         if follow:
             try:
-                if not _show(chosen(runs.follow(run, start))):
+                if not shown(chosen(runs.follow(run, start))):
                     return 0
             except KeyboardInterrupt:
                 return 130
             return _told(runs.find(run.record.id).record, quiet=False)
         if tail is None:
-            for chunk in chosen(_printed(runs, run)):
+            for chunk in chosen(printed(runs, run)):
                 sys.stdout.buffer.write(chunk)
                 if streams.reader_is_gone():
                     break
     return 0
-
-
-def _printed(runs: Any, run: Any) -> Iterator[bytes]:
-    """What a run has printed so far."""
-    start = 0
-    while chunk := runs.output(run, start):
-        yield chunk
-        start += len(chunk)
-
-
-def _lines_of_workers(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The whole lines among these pieces of output that came from tasks."""
-    from mgraph.distributed.task_output import MARK
-
-    rest = b""
-    for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        if found := [line + b"\n" for line in lines if line.startswith(MARK)]:
-            yield b"".join(found)
-    if rest.startswith(MARK):
-        yield rest
 
 
 @click.command()

@@ -10,6 +10,7 @@ in a buffer that the interpreter would fail to write once more while it shuts do
 import contextlib
 import io
 import os
+import select
 import sys
 from typing import Any
 
@@ -20,12 +21,15 @@ class _Descriptor(io.FileIO):
     """A file descriptor that takes everything, and keeps the first error of writing to it."""
 
     error: OSError | None = None
+    dropping = False
 
     def write(self, data: Any) -> int:
-        """Write, or drop what cannot be written; None where the descriptor would block."""
-        if self.error is None:
+        """Write, or drop what cannot be written; waits, also where the descriptor would not."""
+        if self.error is None and not self.dropping:
             try:
-                return super().write(data)
+                while (written := super().write(data)) is None:
+                    select.select([], [self], [])
+                return written
             except OSError as error:
                 self.error = error
         return memoryview(data).nbytes
@@ -77,7 +81,14 @@ def _open_if_closed(number: int) -> bool:
 
 def reader_is_gone() -> bool:
     """Whether whoever read standard output went away."""
-    return isinstance(_error("stdout"), BrokenPipeError)
+    return isinstance(_error("stdout"), BrokenPipeError | ConnectionResetError)  # pipe, socket
+
+
+def drop_what_waits() -> None:
+    """Drop what no reader takes: of a command that was interrupted, whose reader may be paused."""
+    for raw in _descriptors.values():
+        if not select.select([], [raw], [], 0)[1]:
+            raw.dropping = True
 
 
 def status_of(status: int) -> int:

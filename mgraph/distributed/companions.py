@@ -1,9 +1,8 @@
 """What was shipped with a script, where its tasks can import it: on every worker of the run.
 
-Each worker has the files in a folder of its own, which is first on Python's path while the run
-lasts; so does the scheduler, which loads tasks, too. Two runs at once whose modules have the same
-names share a worker's one table of modules: what a worker has imported, it keeps until the run ends
-that brought it.
+Each worker has the files in a folder of its own, which is first on Python's path while the attempt
+lasts that brought it; so does the scheduler, which loads tasks, too. A process has one table of
+modules, so of two runs at once that bring different code under one name the second is refused.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from distributed import WorkerPlugin
 
 from mgraph.distributed.broadcast import in_time
 
-SECONDS = 30.0  # for all workers to have them
+INSTALL_SECONDS, REMOVE_SECONDS = 30.0, 5.0  # for all workers; the run waits so long for its end
 PREFIX = "mgraph-files-"
 
 
@@ -24,9 +23,9 @@ class Companions(WorkerPlugin):
 
     idempotent = True
 
-    def __init__(self, run_id: str, files: dict[str, bytes]) -> None:
+    def __init__(self, name: str, files: dict[str, bytes]) -> None:
         """files: by name, which may have a folder before it."""
-        self.name = f"{PREFIX}{run_id}"
+        self.name = name
         self.files = files
 
     async def setup(self, worker: Any) -> None:
@@ -38,12 +37,16 @@ class Companions(WorkerPlugin):
         await asyncio.to_thread(_remover(), worker.local_directory, self.name)
 
 
-def install(client: Any, run_id: str, files: dict[str, bytes]) -> None:
+def _name(run_id: str, attempt: int) -> str:
+    return f"{PREFIX}{run_id}-{attempt}"
+
+
+def install(client: Any, run_id: str, attempt: int, files: dict[str, bytes]) -> None:
     """Bring the files to all workers and the scheduler. Raises what a worker raised, or Dask."""
     from distributed.core import clean_exception
     from distributed.protocol.pickle import dumps
 
-    plugin = Companions(run_id, files)
+    plugin = Companions(_name(run_id, attempt), files)
 
     async def register() -> Any:
         await client._run_on_scheduler(_on_scheduler(_installer()), plugin.name, files)
@@ -51,21 +54,34 @@ def install(client: Any, run_id: str, files: dict[str, bytes]) -> None:
             plugin=dumps(plugin), name=plugin.name, idempotent=True
         )
 
-    for answer in in_time(client, register, seconds=SECONDS).values():
+    for answer in in_time(client, register, seconds=INSTALL_SECONDS).values():
         if answer["status"] == "error":
             raise clean_exception(**answer)[1]
 
 
-def remove(client: Any, run_id: str) -> None:
+def remove(client: Any, run_id: str, attempt: int) -> None:
     """Take the files away; what cannot be reached is left."""
-    name = f"{PREFIX}{run_id}"
+    _remove(client, [_name(run_id, attempt)])
 
-    async def unregister() -> None:
+
+def remove_others(client: Any, run_id: str, attempt: int, key: str) -> None:
+    """Take away what runs have left whose drivers were killed, and earlier attempts of this run.
+
+    key: what the keys of drivers' tasks begin with, before the run's ID.
+    """
+    with contextlib.suppress(Exception):
+        ask = client._run_on_scheduler, _forsaken(), PREFIX, key, _name(run_id, attempt)
+        _remove(client, in_time(client, *ask, seconds=REMOVE_SECONDS))
+
+
+def _remove(client: Any, names: list[str]) -> None:
+    async def unregister(name: str) -> None:
         await client._run_on_scheduler(_on_scheduler(_remover()), name)
         await client.scheduler.unregister_worker_plugin(name=name)
 
-    with contextlib.suppress(Exception):
-        in_time(client, unregister, seconds=SECONDS)
+    for name in names:
+        with contextlib.suppress(Exception):
+            in_time(client, unregister, name, seconds=REMOVE_SECONDS)
 
 
 # These functions are made here so that they travel by value: a scheduler may have no mgraph.
@@ -78,13 +94,52 @@ def _on_scheduler(function: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
+def _forsaken() -> Callable[..., list[str]]:
+    def forsaken(prefix: str, key: str, mine: str, dask_scheduler: Any) -> list[str]:
+        """The plugins of attempts that are over, other than ``mine``."""
+        found, run = [], mine.rpartition("-")[0]
+        for name in dask_scheduler.worker_plugins:
+            of_run = name.rpartition("-")[0]
+            driver = dask_scheduler.tasks.get(f"{key}{of_run.removeprefix(prefix)}")
+            runs = driver is not None and driver.state not in ("memory", "erred", "released")
+            if name.startswith(prefix) and name != mine and (of_run == run or not runs):
+                found.append(name)
+        return found
+
+    return forsaken
+
+
 def _installer() -> Callable[[str, str, dict[str, bytes]], None]:
     def install(folder: str, name: str, files: dict[str, bytes]) -> None:
         import importlib
         import os
         import sys
 
-        place = os.path.join(folder, name)
+        def content_of(path: str) -> bytes | None:
+            try:
+                with open(path, "rb") as stream:
+                    return stream.read()
+            except OSError:
+                return None
+
+        marked, place = f"{os.sep}mgraph-files-", os.path.join(folder, name)
+        others = [one for one in sys.path if marked in one and one != place]
+        tops = {file.partition("/")[0] for file in files}
+        for other in others:
+            for top in tops & set(os.listdir(other) if os.path.isdir(other) else ()):
+                whole = os.path.join(other, top)
+                there = [os.path.join(at, one) for at, _, ones in os.walk(whole) for one in ones]
+                there = [one for one in there or [whole] if "__pycache__" not in one]
+                theirs = {os.path.relpath(one, other).replace(os.sep, "/") for one in there}
+                ours = {file for file in files if file.partition("/")[0] == top}
+                if ours != theirs or any(
+                    content_of(os.path.join(other, file)) != files[file] for file in ours
+                ):
+                    run = os.path.basename(other)[len("mgraph-files-") :].rpartition("-")[0]
+                    raise RuntimeError(
+                        f"run {run}, which has not ended, has brought another {top}; rename it, "
+                        "or submit this run when that one has ended"
+                    )
         for file, content in files.items():
             path = os.path.join(place, *file.split("/"))
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -92,11 +147,12 @@ def _installer() -> Callable[[str, str, dict[str, bytes]], None]:
                 stream.write(content)
         sys.path[:] = [place, *(one for one in sys.path if one != place)]
         # What an earlier run brought under the same names would be found before the files.
-        tops = {file.partition("/")[0].partition(".")[0] for file in files}
-        for module in list(sys.modules):
-            origin = getattr(sys.modules[module], "__file__", None) or ""
-            if module.partition(".")[0] in tops and f"{os.sep}mgraph-files-" in origin:
-                del sys.modules[module]
+        names = {top.partition(".")[0] for top in tops}
+        for module, code in list(sys.modules.items()):
+            origin = getattr(code, "__file__", None) or ""
+            ended = marked in origin and not any(origin.startswith(one + os.sep) for one in others)
+            if ended and module.partition(".")[0] in names:
+                sys.modules.pop(module, None)
         importlib.invalidate_caches()
 
     return install
@@ -110,10 +166,9 @@ def _remover() -> Callable[[str, str], None]:
 
         place = os.path.join(folder, name)
         sys.path[:] = [one for one in sys.path if one != place]
-        for module in list(sys.modules):
-            origin = getattr(sys.modules[module], "__file__", None) or ""
-            if origin.startswith(place + os.sep):
-                del sys.modules[module]
+        for module, code in list(sys.modules.items()):
+            if (getattr(code, "__file__", None) or "").startswith(place + os.sep):
+                sys.modules.pop(module, None)
         shutil.rmtree(place, ignore_errors=True)
 
     return remove

@@ -56,9 +56,9 @@ class Degrees:
         return {
             "n": self.n,
             "m": self.m,
-            "least": int(self.degree[0]),
-            "largest": int(self.degree[-1]),
-            "mean": 2 * self.m / self.n,
+            "least": int(self.degree[0]) if self.n else None,
+            "largest": int(self.degree[-1]) if self.n else None,
+            "mean": 2 * self.m / self.n if self.n else None,
             "power_law": self.power_law._asdict() if self.power_law else None,
             "predicted_exponent": None if self.predicted == math.inf else self.predicted,
             "degree": self.degree.tolist(),

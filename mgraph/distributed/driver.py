@@ -168,7 +168,9 @@ class _Attempt:
         with (
             open(self.folder.path / run_folder.OUTPUT, "a+b", buffering=0) as output,
             self._companions(output),
-            Receiver(self.client, self.record.id, output, self.record.attempt > 1) as received,
+            Receiver(
+                self.client, self.record.id, output, self._is_current, self.record.attempt > 1
+            ) as received,
         ):
             if self.record.attempt > 1:
                 moment = local_time(now())
@@ -187,13 +189,15 @@ class _Attempt:
         """What was shipped with the script is where its tasks can import it, in this block."""
         from mgraph.distributed import companions
 
+        mine = self.record.id, self.record.attempt
+        companions.remove_others(self.client, *mine, attempts.RUN_KEY)
         script = self.record.script
         files = {name: code for name, code in self.order.files.items() if name != script}
         if not files:
             yield
             return
         try:
-            companions.install(self.client, self.record.id, files)
+            companions.install(self.client, *mine, files)
         except Exception as error:  # of a worker that hangs, or whose disk is full
             told = f"{type(error).__name__}: {' '.join(str(error).split())}"
             line = f"mgraph: not every worker has what was shipped with the script ({told})\n"
@@ -201,7 +205,7 @@ class _Attempt:
         try:
             yield
         finally:
-            companions.remove(self.client, self.record.id)
+            companions.remove(self.client, *mine)
 
     def _start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         record = self.record
@@ -246,7 +250,6 @@ class _Attempt:
         """The process's exit status; None where it was ended since it is wanted no more."""
         told = interrupted = 0.0
         while (status := process.poll()) is None:
-            received.write()
             self.memory.keep(self.record.attempt, attempts.begun_in(self.folder))
             if time.monotonic() - told > ALIVE_SECONDS:
                 told = time.monotonic()
@@ -259,6 +262,7 @@ class _Attempt:
                         return None
             if not self._wanted():
                 return None
+            received.write()
             if not interrupted and self.folder.cancelling:
                 interrupted = time.monotonic()
                 process.send_signal(signal.SIGINT)

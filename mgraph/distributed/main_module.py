@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -52,7 +53,8 @@ def why_workers_fail(certain: bool) -> str | None:
     if frame is None:
         return None
     try:
-        with open(frame.f_code.co_filename, "rb") as stream:
+        with open(frame.f_code.co_filename, "rb") as stream, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its strings, for its author
             tree = ast.parse(stream.read())
     except (OSError, SyntaxError, ValueError):
         return None

@@ -73,7 +73,7 @@ def _print_hint(error: BaseException) -> None:
 
     folder = os.environ.get(attempts.FOLDER)
     if folder is not None:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(Exception):  # such as an error's whose text cannot be made
             behind = untrusted.parse((Path(folder) / BEHIND).read_bytes())
             if told := hint(error, behind):
                 print(f"mgraph: {told}", file=sys.stderr)

@@ -8,6 +8,7 @@ import inspect
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,8 +70,15 @@ def shipped(
 def _folder(path: Path, name: str) -> dict[str, bytes]:
     """Everything in a folder, but for what is hidden and what Python has compiled."""
     found, size = {}, 0
-    for folder, inner, names in os.walk(path, onerror=_refuse):
-        inner[:] = sorted(one for one in inner if one[0] != "." and one not in _PASSED_OVER)
+    for folder, inner, names in os.walk(path, onerror=_refuse, followlinks=True):
+        above = os.path.join(os.path.realpath(folder), "")
+        inner[:] = sorted(
+            one
+            for one in inner
+            if one[0] != "." and one not in _PASSED_OVER
+            # A link to a folder that it stands in would be followed for ever.
+            if not above.startswith(os.path.join(os.path.realpath(Path(folder, one)), ""))
+        )
         for one in sorted(names):
             file = Path(folder, one)
             if one[0] == "." or one.endswith(".pyc") or not file.is_file():
@@ -159,7 +167,9 @@ def _sources(path: Path) -> Iterator[bytes]:
 def _imported(source: bytes) -> set[str]:
     """The names that a source imports anywhere, without what is inside them."""
     try:
-        tree = ast.parse(source)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its strings, for its author
+            tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     found = set()

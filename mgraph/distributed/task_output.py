@@ -100,14 +100,21 @@ class _Stream:
         self.own = own
 
     def __getattr__(self, name: str) -> Any:
+        if name == "own":  # of one that is not made yet
+            raise AttributeError(name)
         return getattr(self.own, name)
+
+    def __reduce__(self) -> Any:
+        """In another process it is that one's own stream."""
+        return _standard_stream, ("stdout" if self is sys.stdout else "stderr",)
 
     def write(self, text: str) -> int:
         """As a file's: what a run's task writes is sent, the rest is written."""
         output = _of_task() if isinstance(text, str) else None
         if output is not None:
-            for line in output.take(text, self):
-                self.own.write(f"{line}\n")
+            with contextlib.suppress(OSError, ValueError):  # a full disk, a reader that went away
+                for line in output.take(text, self):
+                    self.own.write(f"{line}\n")
             return len(text)
         written: int = self.own.write(text)
         return written
@@ -120,6 +127,10 @@ class _Stream:
     def flush(self) -> None:
         """As a file's."""
         self.own.flush()
+
+
+def _standard_stream(name: str) -> Any:
+    return getattr(sys, name)
 
 
 def _of_task() -> "_Output | None":
@@ -262,9 +273,20 @@ def reopen(run_id: str, dask_worker: Any) -> None:
 class Receiver:
     """Writes what a run's tasks print to its log, for the length of a ``with`` block."""
 
-    def __init__(self, client: Any, run_id: str, log: IO[bytes], again: bool = False) -> None:
-        """log: opened to append, without a buffer, and to read. again: an earlier attempt ended."""
+    def __init__(
+        self,
+        client: Any,
+        run_id: str,
+        log: IO[bytes],
+        is_current: Callable[[], bool],
+        again: bool = False,
+    ) -> None:
+        """log: opened to append, without a buffer, and to read. again: an earlier attempt ended.
+
+        is_current: whether the run is still this driver's; where not, another writes the log.
+        """
         self._client, self._run, self._log, self._again = client, run_id, log, again
+        self._is_current = is_current
         self._topic = f"{TOPIC}{run_id}"
         self._events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
         self._held: float | None = None
@@ -291,6 +313,9 @@ class Receiver:
 
     def __exit__(self, *_: object) -> None:
         """Wait, but not for long, for what is under way."""
+        if not self._has_run():
+            self._leave()
+            return
         token = secrets.token_hex(4)
         with contextlib.suppress(Exception):
             answers = broadcast.on_workers(
@@ -303,11 +328,21 @@ class Receiver:
                     break
                 time.sleep(0.01)
         self.write(now=True)
+        self._leave()
+        with contextlib.suppress(Exception):
+            forget = self._client._run_on_scheduler, _forget(), self._topic
+            broadcast.in_time(self._client, *forget, seconds=REGISTER_SECONDS)
+
+    def _has_run(self) -> bool:
+        try:
+            return self._is_current()
+        except Exception:  # of a store that hesitates
+            return True
+
+    def _leave(self) -> None:
         with contextlib.suppress(Exception):
             self._client.unsubscribe_topic(self._topic)
             self._client._event_handlers.pop(self._topic, None)
-            forget = self._client._run_on_scheduler, _forget(), self._topic
-            broadcast.in_time(self._client, *forget, seconds=REGISTER_SECONDS)
 
     def write(self, now: bool = False) -> None:
         """Write what has come. now: even if a line of the script's own has not ended."""

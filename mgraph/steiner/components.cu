@@ -23,8 +23,8 @@ __device__ int root_of(int v, int* parent) {
 }
 
 extern "C" __global__ void components_begin(int n, int* parent) {
-  for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
-    parent[v] = v;
+  for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
+    parent[v] = int(v);
 }
 
 extern "C" __global__ void components_join(int n, const long long* indptr, const vertex_t* indices,
@@ -48,8 +48,8 @@ extern "C" __global__ void components_join(int n, const long long* indptr, const
 
 // Each vertex's root; is_root: 1 for those that are, so that their running sum numbers them.
 extern "C" __global__ void components_flatten(int n, int* parent, int* is_root) {
-  for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
-    int root = v;
+  for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
+    int root = int(v);
     while (parent[root] != root) root = parent[root];
     parent[v] = root;  // an ancestor of v before and after, for whoever reads it meanwhile
     is_root[v] = root == v;
@@ -58,6 +58,6 @@ extern "C" __global__ void components_flatten(int n, int* parent, int* is_root) 
 
 // The number of each vertex's component. count: the running sum of is_root.
 extern "C" __global__ void components_number(int n, const int* root, const int* count, int* label) {
-  for (int v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
+  for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
     label[v] = count[root[v]] - 1;
 }

@@ -20,7 +20,7 @@ from mgraph.steiner import contraction
 from mgraph.steiner.contraction import Contraction
 from mgraph.steiner.star import Apart, Search
 
-CPU_BYTES = 72  # per vertex, of a search on a CPU
+CPU_BYTES = 72  # per vertex, of a search on a CPU for up to 64 terminals
 _MEMORY_SHARE = 0.6  # of what is free, for the searches of all threads
 _GIB = 1 << 30
 

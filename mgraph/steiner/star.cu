@@ -235,7 +235,8 @@ struct search : star_reach {
     const int slot = tree.order[at];
     const cost_t cost = cost_of(tree.paths[slot].length);
     if constexpr (whole_weights) {
-      return {slot, at, shrink > 1 ? key_t(ceil(double(cost) / shrink)) : key_t(cost), {1, 1}};
+      const key_t below = shrink > 1 ? key_t(ceil(double(cost) / shrink)) : key_t(cost);
+      return {slot, at, min(below, key_t(cost)), {1, 1}};  // which may have been rounded up
     } else {
       const length_scale scale = scale_below(cost * shrink);
       return {slot, at, key_t(scale.scaled(cost * shrink)), scale};

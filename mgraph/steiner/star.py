@@ -106,11 +106,13 @@ def shrink(kind: np.dtype, epsilon: float) -> float:
 
 def bounds(length: Any, epsilon: float) -> Any:
     """A replacement counts whose length, times 1 + epsilon, is less than its path's."""
+    by = shrink(length.dtype, epsilon)
     if length.dtype.kind == "f":
-        return length * shrink(length.dtype, epsilon)
-    if epsilon == 0:
+        return length * by
+    if by == 1:  # also of an epsilon that rounding absorbs
         return length
-    return np.ceil(length / shrink(length.dtype, epsilon)).astype(np.int64)
+    # Lengths above 2^53 are rounded, perhaps up: never to more than they are.
+    return np.minimum(np.ceil(length / by).astype(np.int64), length)
 
 
 class InTurn(ABC):

@@ -206,14 +206,18 @@ class CentreFinder:
             self.state = np.zeros((0, 3, 0), np.uint64)
             raise
         tree, other = None, -1
-        if levels < 0:
-            seen = self.state[terminals]
-            reached = (seen[:, _LOW] | seen[:, _HIGH])[:, 0] & _1
-            other = int(terminals[np.flatnonzero(reached == 0)[0]])
-        else:
-            paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
-            if (paths[0][: paths[2][-1] + paths[3][-1]] < 0).any():
-                raise no_way_back()
-            tree = tree_cpu.from_paths(*paths, terminals, self.kind[0])
-        self.state[self.touched[:count]] = 0
+        try:
+            if levels < 0:
+                seen = self.state[terminals]
+                apart = terminals[(seen[:, _LOW] | seen[:, _HIGH])[:, 0] & _1 == 0]
+                if not apart.size:
+                    raise no_way_back()
+                other = int(apart[0])
+            else:
+                paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
+                if (paths[0][: paths[2][-1] + paths[3][-1]] < 0).any():
+                    raise no_way_back()
+                tree = tree_cpu.from_paths(*paths, terminals, self.kind[0])
+        finally:
+            self.state[self.touched[:count]] = 0
         return Centre(tree, other, int(levels), time.perf_counter() - began)

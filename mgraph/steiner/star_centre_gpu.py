@@ -117,7 +117,10 @@ class CentreFinder:
         for some, end, levels in zip(terminals, ends, found["levels"].tolist(), strict=True):
             its = slice(end - some.size, end)
             if levels < 0:
-                told.append((None, int(some[np.flatnonzero(sizes[its] == 0)[0]]), -1))
+                apart = some[sizes[its] == 0]
+                if not apart.size:
+                    raise no_way_back()
+                told.append((None, int(apart[0]), -1))
             else:
                 tree = tree_cpu.from_paths(vertex, weight, begin[its], sizes[its], some, zero)
                 told.append((tree, -1, levels))

@@ -172,7 +172,7 @@ def steiner_trees(
             raise UsageError(f"{name} must be a vertex at least, and there are none")
     where = _backend_for(ready, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
-    how = _Manner(method, search, where, epsilon, improve, bound, limit, Deadline())
+    how = _Manner(method, search, where, float(epsilon), improve, bound, limit, Deadline())
     return _answers(ready, wanted, how, together)
 
 

@@ -6,13 +6,17 @@ starts it and with PYTHONUNBUFFERED.
 
 import contextlib
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 import mgraph
 from mgraph.cli.main import VERBS
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
 FULL = "mgraph: the output could not be written: No space left on device\n"
@@ -160,3 +164,45 @@ def test_a_run_on_a_cluster_of_the_command_s_is_awaited(folder, tmp_path):
     assert found.returncode == 0
     assert "this command waits until run" in found.stderr
     assert "finished" in run(["status"], tmp_path).stdout
+
+
+@contextlib.contextmanager
+def full_pipe(blocking):
+    """A pipe that takes nothing more until it is read."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"." * 4096)
+    os.set_blocking(writer, blocking)
+    yield reader, writer
+    os.close(reader)
+
+
+def test_an_output_that_would_block_is_waited_for():
+    """As that of a terminal which another program has put into that mode."""
+    with full_pipe(blocking=False) as (reader, writer):
+        command = subprocess.Popen([sys.executable, "-m", "mgraph", "--help"], stdout=writer)
+        os.close(writer)
+        time.sleep(0.5)  # it may, or may not, wait by now
+        text = b""
+        while read := os.read(reader, 1 << 16):
+            text += read
+        assert command.wait(60) == 0
+        assert text.lstrip(b".").startswith(b"Usage: mgraph")
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/syscall"), reason="needs Linux's /proc")
+@pytest.mark.parametrize("signal_", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_a_command_whose_reader_does_not_read(signal_):
+    with full_pipe(blocking=True) as (_, writer):
+        command = subprocess.Popen(
+            [sys.executable, "-m", "mgraph", "--help"], stdout=writer, stderr=subprocess.PIPE
+        )
+        os.close(writer)
+        path = Path(f"/proc/{command.pid}/syscall")
+        wait_until(lambda: path.read_text().split()[:2] == ["1", "0x1"], 60)  # it writes to 1
+        command.send_signal(signal_)
+        _, err = command.communicate(timeout=60)
+        assert command.returncode == 128 + signal_
+        assert b"Traceback" not in err

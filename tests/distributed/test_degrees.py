@@ -96,6 +96,16 @@ def test_both_plans_count_alike_and_find_foreign_ids(dataset, cluster, monkeypat
         mgraph.degrees(other, cluster=cluster, progress=None)
 
 
+def test_a_graph_without_vertices(tmp_path, cluster):
+    (tmp_path / "g").mkdir()
+    pq.write_table(pa.table({"src": pa.array([], "int32"), "dst": pa.array([], "int32")}),
+                   tmp_path / "g" / "a.parquet")  # fmt: skip
+    found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
+    assert (found.n, found.m, found.degree.size, found.power_law) == (0, 0, 0, None)
+    told = found.to_json()
+    assert told["least"] is told["largest"] is told["mean"] is None
+
+
 def test_a_star_has_no_tail_to_fit(tmp_path, cluster):
     mgraph.generate(tmp_path / "g", CopyModel(500, 1, 0.0), cluster=cluster, progress=None)
     found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)

@@ -51,10 +51,14 @@ def test_a_folder_is_shipped_with_all_that_is_in_it(beside):
         file.parent.mkdir(exist_ok=True)
         file.write_text("x")
     (folder / "pack" / "loop").symlink_to(folder / "pack")
+    (folder / "pack" / "inner" / "back").symlink_to("..")
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "far.py").write_text("c = 3")
+    (folder / "pack" / "link").symlink_to("../elsewhere")
     for given in ("pack", "pack/", "./pack", folder / "pack", "../work/pack"):
         files = shipped("script.py", [given])
         assert list(files) == ["script.py", "pack/code.py", "pack/empty.py", "pack/table.bin",
-                               "pack/inner/deep.py"]  # fmt: skip
+                               "pack/inner/deep.py", "pack/link/far.py"]  # fmt: skip
         assert files["pack/table.bin"] == b"\0\1"
     os.chdir(folder / "pack")
     assert "pack/code.py" in shipped("../script.py", ["."])

@@ -1,5 +1,6 @@
 """What tasks of submitted runs print is in the run's log, with the worker's name, and not twice."""
 
+import copy
 import io
 import os
 import re
@@ -176,7 +177,7 @@ with mgraph.connect() as cluster:
 def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
     event = {"worker": "a\x1b", "lines": ["from a task"], "left_out": 0, "last": None}
     with open(tmp_path / "log", "a+b", buffering=0) as log:
-        receiver = task_output.Receiver(None, "x", log)
+        receiver = task_output.Receiver(None, "x", log, lambda: True)
         log.write(b"half a ")
         receiver._events.append(event)
         receiver.write()
@@ -187,6 +188,33 @@ def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
         receiver._events.append(event)
         receiver.write(now=True)
         assert (tmp_path / "log").read_bytes().endswith(b"never ends\n[worker a\\e] from a task\n")
+
+
+def test_a_driver_whose_run_goes_on_elsewhere_writes_nothing(tmp_path):
+    event = {"worker": "a", "lines": ["from a task"], "left_out": 0, "last": None}
+    with open(tmp_path / "log", "a+b", buffering=0) as log:
+        receiver = task_output.Receiver(None, "x", log, lambda: False)
+        receiver._events.append(event)
+        receiver.__exit__()
+    assert (tmp_path / "log").read_bytes() == b""
+
+
+def test_lines_beyond_the_bound_may_find_no_reader(monkeypatch):
+    class Broken(io.StringIO):
+        def write(self, text):
+            raise BrokenPipeError
+
+    output = types.SimpleNamespace(take=lambda text, stream: [text])
+    monkeypatch.setattr(task_output, "_of_task", lambda: output)
+    assert task_output._Stream(Broken()).write("too many") == 8
+
+
+def test_a_stream_is_that_of_the_process_it_comes_to(monkeypatch):
+    stream = task_output._Stream(sys.stdout)
+    monkeypatch.setattr(sys, "stdout", stream)
+    assert copy.copy(stream) is stream
+    make, names = stream.__reduce__()
+    assert make(*names) is stream
 
 
 def test_streams_are_given_back_and_serve_as_files(monkeypatch):

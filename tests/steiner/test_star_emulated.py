@@ -1,5 +1,7 @@
 """STAR's kernels without a GPU: the trees of the CPU, in many orders of events."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -109,3 +111,16 @@ def test_searches_of_graphs_that_lack_arcs_back_end(host, search, data):
     assume(not graph.symmetric)
     with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
         mgraph.steiner_tree(graph, terminals, backend="cpu")
+
+
+@pytest.mark.parametrize("search", ["cpu", *SEARCHES])
+def test_searches_end_where_all_terminals_are_reached_and_no_vertex_reaches_all(host, search):
+    graph = Graph(
+        np.array([0, 3, 3, 3, 4]), np.array([1, 2, 3, 0], np.int32), np.ones(4, np.int32), False
+    )
+    csr, kind = checks.csr_of(graph), kind_of(graph)
+    searchers = emulated.searchers(graph, csr, kind, Shape(1, 2, 2))
+    there = Searcher(*csr, kind) if search == "cpu" else searchers[search]()
+    for _ in range(2):
+        with pytest.raises(mgraph.MgraphError, match=re.escape(tree_cpu.NO_WAY_BACK)):
+            dict(star.run(there, [np.array([0, 1, 2])]))

@@ -281,3 +281,16 @@ def test_a_graph_made_ready_needs_nothing_more(monkeypatch):
     make_ready(graph, "star", "auto", "cpu")
     monkeypatch.setattr(Prepared, "_new", None)
     assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 4
+
+
+@pytest.mark.parametrize("epsilon", [np.float32(0), np.float64(1e-17), 1e-17, 0, True])
+@pytest.mark.parametrize("weights", [(0.1, 0.2, 5.0), (2**53 + 3,) * 3])
+def test_exchanges_end_whatever_type_or_size_epsilon_has(weights, epsilon):
+    ends = np.array([0, 1, 0]), np.array([1, 2, 3])
+    if weights[0] > 1:
+        ends = np.zeros(3, int), np.array([1, 2, 3])
+    edges = mgraph.EdgeList(*ends, np.array(weights))
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    found = mgraph.steiner_tree(graph, [0, 2, 3], backend="cpu", epsilon=epsilon, time_limit=150)
+    assert found.complete
+    assert found.accepted == 0
