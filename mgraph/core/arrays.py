@@ -58,6 +58,7 @@ def checked_vertices(name: str, given: Any, n: int) -> np.ndarray:
 
 def as_weights(values: Any) -> Any:
     """Numbers as one of a weight's types; UsageError for complex ones, say."""
+    values = _native(values)
     if str(values.dtype) in WEIGHT_DTYPES:
         return values
     if values.dtype.kind not in "biuf" or values.dtype.itemsize > 8:
@@ -104,7 +105,12 @@ def as_array(name: str, given: Any, *, ordered: bool = True) -> Any:
     if array.dtype == object and array.size and all(map(_is_whole, array.flat)):
         with contextlib.suppress(OverflowError):
             return array.astype(np.int64)
-    return array
+    return _native(array)
+
+
+def _native(array: Any) -> Any:
+    """The same numbers in this machine's byte order."""
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _is_whole(value: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import stopping
-from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights
+from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_whole
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
@@ -36,6 +36,7 @@ def from_edges(
     The arcs' order does not depend on the order of the edges. Cost: O(n + m); memory: below three
     times the graph. Raises UsageError for shapes, types or ids that do not fit.
     """
+    check_whole(n=n)
     checked = _checked(edges)
     largest = _check_ids(checked)
     if n is None:

@@ -210,6 +210,11 @@ def _described(folder: Folder, unread: set[str]) -> tuple[bool, Manifest, list[s
     entries = folder.entries()
     if entries is None:
         return True, manifest.read(folder), []
+    if "" in entries:
+        raise DatasetError(
+            f"{folder} holds objects whose names go on with a second /, which no file system has; "
+            "rename them"
+        )
     seen = {name: is_folder for name, is_folder in entries.items() if name[0] not in "._"}
     files = [name for name, is_folder in seen.items() if not is_folder and is_parquet(name)]
     others = [name for name in seen if name not in files]
@@ -247,7 +252,7 @@ def _check_no_parquet_below(folder: Folder, name: str) -> None:
     if manifest.NAME in found:
         return
     for path, is_folder in found.items():
-        hidden = any(part[0] in "._" for part in path.split("/"))
+        hidden = any(part[:1] in (".", "_") for part in path.split("/"))
         if not is_folder and not hidden and is_parquet(path):
             raise DatasetError(
                 f"{folder} holds Parquet files in the folder {name} ({name}/{path}), and folders "

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core.arrays import as_weights
+from mgraph.core.arrays import as_weights, checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -41,6 +41,8 @@ def from_networkx(graph: Any, *, weight: str = "weight") -> Graph:
     >>> mgraph.sssp(graph, graph.vertex("c")).by_label()
     {'a': 2, 'b': 1, 'c': 0}
     """
+    if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+        raise UsageError(f"from_networkx takes a NetworkX graph, not {type(graph).__name__}")
     number, labels = numbered(graph.nodes)
     if labels is not None and None not in map(integer, labels):
         warnings.warn(f"from_networkx: {NUMBERED_ANEW}", MgraphWarning, stacklevel=2)
@@ -95,7 +97,7 @@ def to_networkx(graph: Any, *, vertices: Any = None) -> Any:
     Nodes are the labels where the graph has some, else the vertices' numbers, with a ``weight`` on
     each edge where there is one. graph: a ``Graph``, of which all vertices become nodes; a
     ``SpanningForest``, likewise; or a ``SteinerTree``, of which its own vertices do. vertices:
-    those that become nodes, all that have an edge among them.
+    those that become nodes, with the edges among them; by default all.
     Returns a Graph or DiGraph; MultiGraph or MultiDiGraph where there are parallel arcs.
     """
     import networkx
@@ -109,8 +111,16 @@ def to_networkx(graph: Any, *, vertices: Any = None) -> Any:
     kind = "Multi" * parallel + "Di" * graph.directed + "Graph"
     made = getattr(networkx, kind)()
     name = range(graph.n) if graph.labels is None else graph.labels
-    made.add_nodes_from(name if vertices is None else (name[v] for v in vertices.tolist()))
     edges = graph.to_edges()
+    if vertices is None:
+        made.add_nodes_from(name)
+    else:
+        vertices = checked_vertices("vertices", vertices, graph.n)
+        made.add_nodes_from(name[v] for v in vertices.tolist())
+        chosen = np.zeros(graph.n, bool)
+        chosen[vertices] = True
+        kept = chosen[edges.src] & chosen[edges.dst]
+        edges = EdgeList(*(column[kept] for column in edges))
     ends = [(name[v] for v in side.tolist()) for side in (edges.src, edges.dst)]
     if edges.weight is None:
         made.add_edges_from(zip(*ends, strict=True))

@@ -32,6 +32,7 @@ NAME = "_owner.json"
 HEARTBEAT_SECONDS = 10.0
 CLAIM_SECONDS = 30.0  # for rivals to withdraw
 LOOKS, LOOK_SECONDS = 5, 0.2  # at a file that a network's file system does not show yet
+MOST_VANISHED, VANISHED_SECONDS = 100, 0.02
 _CLAIM = re.compile(r"_owner-[0-9a-f]{32}\.json")
 
 
@@ -114,14 +115,16 @@ def owning(folder: Folder, operation: str, run: tuple[str, int] | None = None) -
         yield
     finally:
         folder.guard = before
-        if heart is not None:
-            heart.stop()
-        with store.cleaning_up(), contextlib.suppress(OSError):
-            _release(folder, owner)
-        held.discard(owner.token)
-        for path in made:
-            with contextlib.suppress(OSError):
-                os.rmdir(path)
+        try:
+            if heart is not None:
+                heart.stop()
+            with store.cleaning_up(), contextlib.suppress(OSError, StorageError):
+                _release(folder, owner)
+        finally:
+            held.discard(owner.token)
+            for path in made:
+                with contextlib.suppress(OSError):
+                    os.rmdir(path)
 
 
 class _Heart:
@@ -161,6 +164,7 @@ def _create(folder: Folder, owner: Owner, run: tuple[str, int] | None) -> None:
     """Make the folder, and the owner's file in it, unless it is there."""
     path = folder.path(NAME)
     deadline = time.monotonic() + CLAIM_SECONDS
+    vanished = 0  # how often another had ended, with its file or the empty folder
     while True:
         try:
             os.makedirs(folder.location, exist_ok=True)
@@ -168,16 +172,18 @@ def _create(folder: Folder, owner: Owner, run: tuple[str, int] | None) -> None:
                 return
             found = _read(folder, NAME)
             if found is None:
-                continue
+                raise FileNotFoundError(2, "neither can be created nor read", path)
             if found.token == owner.token:
                 return
             age = _time_there(folder) - os.stat(path).st_mtime
             if not found.is_dead(age, run) or time.monotonic() > deadline:
                 raise _refusal(folder, found, age)
             _remove_dead(folder, found)
-        except FileNotFoundError:  # another has ended, with its file or the empty folder
-            if time.monotonic() > deadline:
+        except FileNotFoundError:
+            vanished += 1
+            if vanished > MOST_VANISHED:  # or it is a link to nothing, or a folder of the system's
                 raise
+            time.sleep(VANISHED_SECONDS)
 
 
 def _create_file(path: str, content: bytes) -> bool:
@@ -297,7 +303,8 @@ def _release(folder: Folder, owner: Owner) -> None:
     if folder.is_remote:
         name = _claim_name(owner.token)
         if folder.exists(name):
-            folder.remove_temporaries()
+            if not owner.claims:  # else what is half written is another's
+                folder.remove_temporaries()
             folder.remove(name)
         return
     found = _read(folder, NAME)

@@ -23,7 +23,7 @@ def from_sparse(
     """
     if not all(hasattr(matrix, name) for name in ("tocoo", "shape", "nnz")):
         raise UsageError(f"from_sparse takes a sparse matrix, not {type(matrix).__name__}")
-    if matrix.shape[0] != matrix.shape[1]:
+    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise UsageError(f"the matrix of a graph is square, and this is {matrix.shape}")
     coo = matrix.tocoo()
     weight = as_weights(coo.data) if weighted else None

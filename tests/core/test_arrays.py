@@ -210,3 +210,24 @@ def test_lists():
     for bad in ("ab", {1}, {1: 2}, 5, None):
         with pytest.raises(UsageError, match="x must be a list"):
             as_list("x", bad)
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">i8", ">i4", ">u8", ">u2"])
+def test_numbers_of_another_byte_order_are_the_same_numbers(dtype):
+    given = np.array([3, 1, 200], dtype)
+    if given.dtype.kind == "f":
+        given[1] = 1e30
+    graph = mgraph.from_edges(
+        EdgeList(np.arange(3, dtype=">i8"), np.array([1, 2, 0], ">i4"), given), backend="cpu"
+    )
+    assert graph.weights.dtype.isnative
+    assert graph.weights.tolist() == given.tolist()
+    assert graph.indices.tolist() == [1, 2, 0]
+    with pytest.raises(UsageError, match="below 2\\^63"):
+        mgraph.from_edges(EdgeList([0], [1], np.array([1 << 63], ">u8")))
+
+
+@pytest.mark.parametrize("n", ["3", 3.0, 2.5, True])
+def test_a_number_of_vertices_is_whole(n):
+    with pytest.raises(UsageError, match="n must be a whole number, and is"):
+        mgraph.from_edges(EdgeList([0], [1]), n=n)

@@ -8,6 +8,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -245,3 +246,20 @@ def test_columns_beside_weights_and_indices(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         mgraph.read_graph(tmp_path, backend="cpu")
+
+
+@pytest.mark.parametrize("vertices", [[0, 2, 3], (3, 0, 2), {0, 2, 3}, np.array([2, 0, 3])])
+def test_some_vertices_and_the_edges_among_them(vertices):
+    graph = mgraph.from_networkx(networkx.Graph([(0, 1), (1, 2), (2, 3), (3, 0)]))
+    made = mgraph.to_networkx(graph, vertices=vertices)
+    assert sorted(made.nodes) == [0, 2, 3]
+    assert {frozenset(edge) for edge in made.edges} == {frozenset({2, 3}), frozenset({3, 0})}
+    with pytest.raises(mgraph.UsageError, match="vertices must lie in"):
+        mgraph.to_networkx(graph, vertices=[7])
+
+
+def test_what_is_no_graph_of_another_library():
+    with pytest.raises(mgraph.UsageError, match="takes a NetworkX graph, not list"):
+        mgraph.from_networkx([1, 2])
+    with pytest.raises(mgraph.UsageError, match="square"):
+        mgraph.from_sparse(scipy.sparse.coo_array(np.array([1, 2, 0])))

@@ -16,7 +16,7 @@ import mgraph
 from mgraph import DatasetError, StorageError, UsageError
 from mgraph.io import owner as owners
 from mgraph.io import ownership
-from mgraph.io.folder import Folder
+from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
 from mgraph.io.owner import Owner, owner_json, parse_owner, this_process
 from mgraph.io.ownership import OwnerGuard, check_unowned, owning, writer_of
 from tests.io.moto_store import moto_bucket
@@ -269,6 +269,42 @@ def test_of_many_at_once_one_owns_it(place, dead, round_):
     assert any(what == "in" for what, _ in told)
     assert all("is being written by contender" in why for what, why in told if what == "refused")
     assert not files_of_owners(place)
+
+
+def test_one_that_is_refused_removes_nothing_of_the_owner(place):
+    folder, name = Folder(place), f".half.0123{TEMPORARY_SUFFIX}"
+    with owning(folder, "the owner"):
+        folder.write(name, b"some")  # as a file's is before it gets its name
+        refused = pytest.raises(UsageError, match="is being written by the owner")
+        with refused, owning(Folder(place), "the second"):
+            pass
+        assert folder.read(name, 100) == b"some"
+
+
+def test_a_link_to_nothing_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(ownership, "MOST_VANISHED", 3)
+    (tmp_path / "g").mkdir()
+    (tmp_path / "g" / ownership.NAME).symlink_to(tmp_path / "nothing")
+    (tmp_path / "below").symlink_to(tmp_path / "nothing")
+    for place in ("g", "below/h"):
+        with pytest.raises(StorageError), owning(Folder(tmp_path / place), "it"):
+            pass
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, StorageError("slow")])
+def test_one_that_could_not_be_released_is_no_rival_in_its_process(place, monkeypatch, error):
+    def fail(*_):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ownership, "_release", fail)
+        try:
+            with owning(Folder(place), "the first"):
+                pass
+        except KeyboardInterrupt:
+            assert error is KeyboardInterrupt
+    with owning(Folder(place), "the second"):
+        assert "the second" in writer_of(Folder(place))
 
 
 def test_threads_of_one_process_are_rivals_too(place):
