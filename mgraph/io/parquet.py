@@ -19,6 +19,7 @@ by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM
 """
 
 import contextlib
+import errno
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -134,12 +135,22 @@ def _open(folder: Folder, name: str) -> pq.ParquetFile:
         return folder.call(lambda: pq.ParquetFile(stream))
     except FileNotFoundError:
         raise DatasetError(f"{name} is missing from {folder}") from None
-    except PermissionError as error:
-        raise explain(error, f"{folder}/{name}", "read") from error
     except StorageError:
         raise
     except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and _is_of_storage(error):
+            raise explain(error, f"{folder}/{name}", "read") from error
         raise DatasetError(f"{folder}/{name} is not a whole Parquet file: {error}") from error
+
+
+def _is_of_storage(error: OSError) -> bool:
+    """Whether a file could not be read, rather than understood: a disk, a store, too many files.
+
+    Arrow has OSErrors for files that are cut off, too; those have no number of the system's.
+    """
+    if error.errno is None:
+        return "AWS Error" in str(error)
+    return error.errno not in (errno.EINVAL, errno.EISDIR)  # no regular file
 
 
 def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
@@ -258,6 +269,8 @@ def read_blocks(
             except (MemoryError, StorageError):  # Arrow's MemoryError is an ArrowException, too
                 raise
             except (pa.ArrowException, OSError) as error:
+                if isinstance(error, OSError) and _is_of_storage(error):
+                    raise explain(error, where, "read") from error
                 raise DatasetError(f"{where} is damaged: {error}") from error
             if batch is None:
                 return

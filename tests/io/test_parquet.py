@@ -1,12 +1,15 @@
 """Parts: written in any encoding, read back the same, by us and by others; damage is seen."""
 
+import errno
+
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mgraph import DatasetError, EdgeList, UsageError
+import mgraph
+from mgraph import DatasetError, EdgeList, StorageError, UsageError
 from mgraph.io import parquet
 from mgraph.io.folder import Folder
 
@@ -80,6 +83,33 @@ def test_a_truncated_part_is_seen(tmp_path, keep):
     file.write_bytes(file.read_bytes()[:keep])
     with pytest.raises(DatasetError, match="not a whole Parquet file"):
         list(parquet.read_blocks(Folder(tmp_path), file.name))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.EIO, "Input/output error"),
+        OSError(errno.EMFILE, "Too many open files"),
+        OSError("When reading information for key 'g': AWS Error NETWORK_CONNECTION: no answer"),
+    ],
+)
+@pytest.mark.parametrize("when", ["open", "call"])
+def test_what_cannot_be_read_is_not_taken_for_damaged(tmp_path, monkeypatch, error, when):
+    write(tmp_path, [EdgeList(np.array([1], np.int32), np.array([0], np.int32))])
+
+    def fail(*_):
+        raise error
+
+    for what in (
+        lambda: parquet.read_metadata(Folder(tmp_path), "part-00000.parquet"),
+        lambda: mgraph.read_graph(tmp_path),  # of an unfinished dataset, which is no whole one
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Folder, when, fail)
+            with pytest.raises(StorageError):
+                what()
+    with pytest.raises(DatasetError, match="unfinished dataset"):
+        mgraph.read_graph(tmp_path)
 
 
 def test_a_missing_part_and_foreign_files_are_named(tmp_path):
