@@ -27,6 +27,7 @@ _SCHEME = re.compile(r"\s*([^/:]*)://")
 _SLASH_LOST = re.compile(r"(?i)(s3[an]?|file):")  # of s3:/bucket, which pathlib.Path makes of s3://
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SLASH = re.compile("%2[Ff]")
 _LONE_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
 _KEY_SAFE = "/%!$&'()*+,;=:@~"
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
@@ -191,7 +192,8 @@ def _parse_s3(text: str, rest: str) -> Address:
             f"{text} is not an S3 address: {bucket!r} is not a bucket's name. Write "
             "s3://BUCKET/FOLDER, and name another host than Amazon's in AWS_ENDPOINT_URL."
         )
-    key = _LONE_PERCENT.sub("%25", key.rstrip("/"))
+    key = _SLASH.sub("/", key).rstrip("/")  # so that text and path have the same parts
+    key = _LONE_PERCENT.sub("%25", key)
     key = quote(key, safe=_KEY_SAFE)
     decoded = _decoded(key)
     if any(part in ("", ".", "..") for part in decoded.split("/")) and decoded:

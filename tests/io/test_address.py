@@ -299,3 +299,15 @@ def test_a_c_locale_is_named():
     )
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "LC_ALL=C.UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize("key", ["a%2Fg.parquet", "a%2fg.parquet", "a/g.parquet", "%2Fa/g.parquet"])
+def test_an_encoded_slash_is_a_slash(key):
+    if key.startswith("%2F"):
+        with pytest.raises(UsageError, match="a part of its key is empty"):
+            parse(f"s3://b/{key}")
+        return
+    address = parse(f"s3://b/{key}?region=x")
+    assert (address.path, address.parent.path) == ("b/a/g.parquet", "b/a")
+    assert address.parent.text == "s3://b/a?region=x"
+    assert parse(address.parent.text) == address.parent
