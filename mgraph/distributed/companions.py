@@ -111,35 +111,34 @@ def _forsaken() -> Callable[..., list[str]]:
 
 def _installer() -> Callable[[str, str, dict[str, bytes]], None]:
     def install(folder: str, name: str, files: dict[str, bytes]) -> None:
+        import contextlib
         import importlib
         import os
         import sys
 
-        def content_of(path: str) -> bytes | None:
-            try:
-                with open(path, "rb") as stream:
-                    return stream.read()
-            except OSError:
-                return None
+        def contents(folder: str, top: str) -> dict[str, bytes]:
+            """The file of this name in a folder, or those below it, by name."""
+            whole, found = os.path.join(folder, top), {}
+            paths = [os.path.join(at, one) for at, _, ones in os.walk(whole) for one in ones]
+            for path in paths or [whole]:
+                if "__pycache__" not in path:
+                    with contextlib.suppress(OSError), open(path, "rb") as stream:
+                        name = os.path.relpath(path, folder).replace(os.sep, "/")
+                        found[name] = stream.read()
+            return found
 
         marked, place = f"{os.sep}mgraph-files-", os.path.join(folder, name)
         others = [one for one in sys.path if marked in one and one != place]
         tops = {file.partition("/")[0] for file in files}
-        for other in others:
-            for top in tops & set(os.listdir(other) if os.path.isdir(other) else ()):
-                whole = os.path.join(other, top)
-                there = [os.path.join(at, one) for at, _, ones in os.walk(whole) for one in ones]
-                there = [one for one in there or [whole] if "__pycache__" not in one]
-                theirs = {os.path.relpath(one, other).replace(os.sep, "/") for one in there}
-                ours = {file for file in files if file.partition("/")[0] == top}
-                if ours != theirs or any(
-                    content_of(os.path.join(other, file)) != files[file] for file in ours
-                ):
-                    run = os.path.basename(other)[len("mgraph-files-") :].rpartition("-")[0]
-                    raise RuntimeError(
-                        f"run {run}, which has not ended, has brought another {top}; rename it, "
-                        "or submit this run when that one has ended"
-                    )
+        for other, top in ((other, top) for other in others for top in tops):
+            theirs = contents(other, top)
+            ours = {file: files[file] for file in files if file.partition("/")[0] == top}
+            if theirs and theirs != ours:
+                run = os.path.basename(other)[len("mgraph-files-") :].rpartition("-")[0]
+                raise RuntimeError(
+                    f"run {run}, which has not ended, has brought another {top}; rename it, or "
+                    "submit this run when that one has ended"
+                )
         for file, content in files.items():
             path = os.path.join(place, *file.split("/"))
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)

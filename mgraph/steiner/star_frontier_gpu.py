@@ -4,7 +4,7 @@ Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU 
 algorithms 3 to 5. A search goes from the partition above until it settles a vertex of that below
 (``frontier.cu``); the rest of STAR runs on the CPU, the first tree included. Every round of a
 search reads all vertices, or all arcs, so that its labels, and the whole lengths of fractional
-weights, may as well be written anew for each. Device bytes of those: 8 an arc.
+weights, may as well be written again for each. Device bytes of those: 8 an arc.
 """
 
 from collections.abc import Callable

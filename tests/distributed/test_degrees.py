@@ -102,8 +102,8 @@ def test_a_graph_without_vertices(tmp_path, cluster):
                    tmp_path / "g" / "a.parquet")  # fmt: skip
     found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
     assert (found.n, found.m, found.degree.size, found.power_law) == (0, 0, 0, None)
-    told = found.to_json()
-    assert told["least"] is told["largest"] is told["mean"] is None
+    as_json = found.to_json()
+    assert as_json["least"] is as_json["largest"] is as_json["mean"] is None
 
 
 def test_a_star_has_no_tail_to_fit(tmp_path, cluster):

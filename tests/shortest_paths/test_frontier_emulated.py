@@ -13,14 +13,7 @@ from tests.steiner import emulated
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
-
-
-@pytest.fixture(scope="module")
-def host():
-    with pytest.MonkeyPatch.context() as patch:
-        host = emulated.Host()
-        host.patch(patch)
-        yield host
+host = emulated.host  # a fixture
 
 
 @pytest.mark.parametrize("by_arc", [False, True])

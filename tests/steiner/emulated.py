@@ -4,6 +4,7 @@ import sys
 import types
 
 import numpy as np
+import pytest
 
 from mgraph.core import stopping_gpu
 from mgraph.cuda import mailbox
@@ -128,3 +129,12 @@ def searchers(graph, csr, kind, shape=None):
         "node": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=False),
         "edge": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=True),
     }
+
+
+@pytest.fixture(scope="module")
+def host():
+    """A host whose memory stands in for the device's, for the tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        host = Host()
+        host.patch(patch)
+        yield host

@@ -16,18 +16,11 @@ from tests import emulator
 from tests.steiner import checks, emulated, strategies
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+host = emulated.host  # a fixture
 
 DTYPES = ("int32", "int64", "float32", "float64")
 SHAPES = [Shape(*shape) for shape in ((1, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 1), (1, 2, 2))]
 SEARCHES = ("auto", "node", "edge")
-
-
-@pytest.fixture(scope="module")
-def host():
-    with pytest.MonkeyPatch.context() as patch:
-        host = emulated.Host()
-        host.patch(patch)
-        yield host
 
 
 def kind_of(graph):
