@@ -4,6 +4,15 @@ Each message is one sentence or two: what was expected, what came, what to do ne
 line prints the message alone, and exits with the class's ``exit_status``.
 """
 
+import re
+
+_SECRET = re.compile(r"(?i)(\bs3://[^/?#@:\s]*):[^/?#@\s]*@")
+
+
+def without_secrets(text: str) -> str:
+    """The text with dots for the secret key of each ``s3://KEY:SECRET@bucket`` in it."""
+    return _SECRET.sub(r"\1:…@", text)
+
 
 class MgraphWarning(UserWarning):
     """Something that was asked for works, and perhaps not as the user thinks.
@@ -16,6 +25,10 @@ class MgraphError(Exception):
     """The root of the tree: something failed that the user can read and act on."""
 
     exit_status = 1
+
+    def __str__(self) -> str:
+        """The message; it is read by others than who gave the command, so it tells no secret."""
+        return without_secrets(super().__str__())
 
 
 class UsageError(MgraphError, ValueError):

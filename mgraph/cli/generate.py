@@ -15,6 +15,7 @@ from mgraph.cli.options import (
     open_cluster,
 )
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
+from mgraph.errors import without_secrets
 from mgraph.generators.copy_model import METHODS, STARTS
 
 
@@ -103,6 +104,6 @@ def generate(
     click.echo(
         f"{manifest.n:,} vertices and {counted(manifest.m, 'edge')} in "
         f"{counted_parts(len(manifest.parts), result.kept_parts)}, "
-        f"{quantity(manifest.bytes)}B, in {result.location}; {work}; "
+        f"{quantity(manifest.bytes)}B, in {without_secrets(result.location)}; {work}; "
         f"{in_all(result.seconds, result.compile_seconds)}"
     )

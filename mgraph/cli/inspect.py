@@ -10,6 +10,7 @@ import click
 import mgraph
 from mgraph.cli.options import cluster_options, open_cluster
 from mgraph.core.wording import counted, in_all, rounded, time_taken
+from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.untrusted import shown
 
@@ -29,7 +30,7 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         f"{quantity(manifest.bytes)}B, {rounded(manifest.bytes / max(manifest.m, 1), 3)} B per edge"
     )
     lines = {
-        "dataset": dataset.location,
+        "dataset": without_secrets(dataset.location),
         "model": parameters or "none: not generated here",
         "vertices": f"{manifest.n:,}",
         "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",
@@ -129,7 +130,7 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     if not verdict.ok:
         bad = len(verdict.faults)
         click.echo(
-            f"{verdict.location} does not hold what its manifest says: "
+            f"{without_secrets(verdict.location)} does not hold what its manifest says: "
             f"{counted(bad, 'fault')}; delete these parts, then run mgraph generate --resume",
             err=True,
         )
@@ -137,7 +138,8 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     parts = "the part" if verdict.parts == 1 else f"all {verdict.parts:,} parts"
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
-        f"OK: {verdict.location}: {parts} verified, {counted(verdict.edges, 'edge')}{again}; "
+        f"OK: {without_secrets(verdict.location)}: {parts} verified, "
+        f"{counted(verdict.edges, 'edge')}{again}; "
         f"{time_taken(verdict.work_seconds)}, "
         f"{quantity(verdict.edges / verdict.work_seconds)} edges/s; "
         f"{in_all(verdict.seconds, verdict.compile_seconds)}"

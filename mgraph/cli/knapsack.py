@@ -15,6 +15,7 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
+from mgraph.errors import without_secrets
 from mgraph.knapsacks.knapsack import METHODS, check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
@@ -99,7 +100,7 @@ def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> i
             click.echo(f"{file:{width}}  {_sentence(packed)} {packed.items:,} items, {told}")
     proven = sum(bool(packed.optimal) for packed in run.packed)
     parts = counted_parts(len(run.packed), run.kept_parts)
-    place = f" in {parts}, in {run.location}" if run.location else ""
+    place = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     click.echo(
         f"{counted(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
         f"{run.seconds:.1f} s"

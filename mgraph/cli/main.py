@@ -20,7 +20,7 @@ import mgraph
 from mgraph import compilation, installation
 from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
-from mgraph.errors import MgraphError, MgraphWarning
+from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 
 VERBS = {
     "cancel": "mgraph.cli.runs",
@@ -92,7 +92,7 @@ class _Shown:
             from mgraph.io.untrusted import shown
 
             self._shown.add(text)
-            click.echo(f"mgraph: {shown(text)}", err=True)
+            click.echo(f"mgraph: {shown(without_secrets(text))}", err=True)
 
 
 def _ended(arguments: Sequence[str] | None) -> int:

@@ -19,7 +19,7 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.wording import counted, in_all, time_taken
-from mgraph.errors import UsageError
+from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.clusters import check_question
@@ -156,7 +156,8 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     click.echo(
         f"{counted(manifest.m, 'edge')}, {counted(run.components, 'component')}, total weight "
         f"{run.total_weight:,}, in {counted(len(manifest.parts), 'part')}, "
-        f"{quantity(manifest.bytes)}B, in {run.location}; {counted(run.made, 'forest')} made"
+        f"{quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
+        f"{counted(run.made, 'forest')} made"
         f"{kept}, {run.seconds:.1f} s"
     )
 

@@ -17,7 +17,7 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
-from mgraph.errors import UsageError
+from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
 from mgraph.io.untrusted import shown
@@ -159,7 +159,7 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     )
     reached = sum(search.reached for search in run.searched)
     parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
-    out = f" in {parts}, in {run.location}" if run.location else ""
+    out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     rate = quantity(run.facts.m * len(run.searched) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(

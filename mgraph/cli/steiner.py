@@ -20,7 +20,7 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
-from mgraph.errors import UsageError
+from mgraph.errors import UsageError, without_secrets
 
 
 class Sample(click.ParamType):
@@ -187,7 +187,7 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     solved = [answer for answer in run.answers if answer.error is None]
     failed = [answer for answer in run.answers if answer.error is not None]
     parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
-    out = f" in {parts}, in {run.location}" if run.location else ""
+    out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
     edges = sum(answer.edges for answer in solved)
     click.echo(

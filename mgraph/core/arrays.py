@@ -158,6 +158,8 @@ def _lost(array: Any, dtype: Any, rounding: bool) -> Any:
             own = np.iinfo(array.dtype)
             least, most = max(limits.min, own.min), min(limits.max, own.max)
             return (array < array.dtype.type(least)) | (array > array.dtype.type(most))
+        if array.dtype.itemsize < 4:  # a half has no such powers of two
+            array = array.astype(np.float32)
         # The largest integer may not be a float, but the power of two above it is.
         inside = (array >= float(limits.min)) & (array < float(limits.max + 1))
         return ~inside | (array != np.trunc(array))

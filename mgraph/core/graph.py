@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
+from mgraph.core.arrays import as_list
 from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
 from mgraph.errors import UsageError
@@ -201,7 +202,7 @@ class Graph:
 
 def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
     """The labels of n vertices as a tuple. Raises UsageError unless they are n different values."""
-    given = tuple(labels)
+    given = tuple(labels if isinstance(labels, str) else as_list("labels", labels))
     try:
         different = len(set(given))
     except TypeError as error:

@@ -202,7 +202,7 @@ def generate(
         manifest.write(folder)
     seconds = time.monotonic() - began
     return Result(
-        str(folder),
+        folder.location,
         manifest,
         sum(missing.values()),
         len(missing),

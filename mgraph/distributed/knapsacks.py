@@ -199,7 +199,7 @@ def knapsack_many(
             folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
     now = time.monotonic()
     return KnapsackRun(
-        location=None if folder is None else str(folder),
+        location=None if folder is None else folder.location,
         packed=packed,
         made_parts=len(instances) - kept,
         kept_parts=kept,

@@ -10,6 +10,7 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster, Survey
 from mgraph.distributed.fan_out import GraphFacts, GraphPlan, total_checksum
+from mgraph.errors import without_secrets
 from mgraph.io.dataset import part_name
 
 FORMAT, VERSION = "mgraph shortest paths", 1
@@ -44,7 +45,7 @@ class SearchPlan(GraphPlan):
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "graph": graph,
+            "graph": without_secrets(graph),
             **self.asked,
             "lengths": self.facts.lengths,
             "checksum": f"{total_checksum(footers):016x}",

@@ -228,7 +228,7 @@ def spanning_forest_dataset(
         intent.record()
         if standing.finished:
             clear(folder)  # a run may have been killed while it did so
-            return ForestRun(str(folder), standing.finished, 0, 1, time.monotonic() - began)
+            return ForestRun(folder.location, standing.finished, 0, 1, time.monotonic() - began)
         cluster = stack.enter_context(entered(cluster))
         batches = standing.batches or batches_for(cluster, dataset.n, dataset.m, batch)
         there = standing.begin(batches)
@@ -254,4 +254,4 @@ def spanning_forest_dataset(
         remove_others(folder, found.records)
         manifest.write(folder)
         clear(folder)
-    return ForestRun(str(folder), manifest, made, kept, time.monotonic() - began)
+    return ForestRun(folder.location, manifest, made, kept, time.monotonic() - began)

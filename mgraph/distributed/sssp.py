@@ -268,7 +268,7 @@ def sssp_many(
             folder.write(manifests.NAME, content)
     now = time.monotonic()
     return SearchRun(
-        location=None if folder is None else str(folder),
+        location=None if folder is None else folder.location,
         facts=facts,
         searched=fan_out.told_by(results, "searched", Searched, folder),
         made_parts=len(batches) - kept,

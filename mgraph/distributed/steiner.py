@@ -264,7 +264,7 @@ def steiner_many(
             folder.write(manifests.NAME, content)
     now = time.monotonic()
     return SteinerRun(
-        location=None if folder is None else str(folder),
+        location=None if folder is None else folder.location,
         facts=facts,
         answers=answers,
         made_parts=len(batches) - kept,

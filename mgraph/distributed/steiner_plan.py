@@ -11,6 +11,7 @@ from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.connect import Cluster
 from mgraph.distributed.fan_out import GraphPlan, total_checksum
+from mgraph.errors import without_secrets
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 
@@ -67,7 +68,7 @@ class SteinerPlan(GraphPlan):
         content = {
             "format": FORMAT,
             "version": VERSION,
-            "graph": graph,
+            "graph": without_secrets(graph),
             **self.asked,
             "costs": self.facts.lengths,
             "checksum": f"{total_checksum(footers):016x}",

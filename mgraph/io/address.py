@@ -141,8 +141,12 @@ def _printable(text: str) -> str:
 
 
 def _local(text: str) -> Address:
+    # What is above a link's target is not what is above the link.
+    above = re.match(r"(.*/)?\.\.(?=/|$)", text, re.DOTALL)
     try:
         path = os.path.abspath(text)
+        if above:
+            path = os.path.abspath(os.path.realpath(above[0]) + text[above.end() :])
     except FileNotFoundError:
         raise UsageError(
             f"{text} lies in the current folder, which has been removed; cd to one that exists."

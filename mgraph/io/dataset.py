@@ -301,7 +301,7 @@ class EdgeDataset(Sequence[Part]):
     def __init__(self, location: str | os.PathLike[str]) -> None:
         """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
         self.folder = Folder(location)
-        self.location = str(self.folder)
+        self.location = self.folder.location
         self.others: list[str] = []
         self.unread: set[str] = set()
         if is_parquet(self.folder.address.name) and self.folder.is_file():
@@ -345,7 +345,7 @@ class EdgeDataset(Sequence[Part]):
     def __repr__(self) -> str:
         """The folder or file, n, m and the number of parts."""
         name = type(self).__name__
-        return f"{name}({self.location!r}, n={self.n}, m={self.m}, parts={len(self)})"
+        return f"{name}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
 
     def warn_of_unread(self) -> None:
         """Warn where files have columns that are passed over, as weights of another name are."""

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeVar
 
-from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.errors import DatasetError, StorageError, UsageError, without_secrets
 from mgraph.io import store
 from mgraph.io.address import Address, local_path, parse
 
@@ -44,7 +44,7 @@ def explain(
 
 def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
     """Raise UsageError or StorageError where a local file cannot or must not be written."""
-    path = local_path(file)
+    path = _target(file)
     if os.path.isdir(path):
         raise UsageError(f"{file} is a folder; give the name of a file to write")
     if os.path.lexists(path) and not overwrite:
@@ -71,10 +71,15 @@ def folder_and_name(file: str | os.PathLike[str]) -> tuple["Folder", str]:
     return Folder(address.parent.text), address.name
 
 
+def _target(file: str | os.PathLike[str]) -> str:
+    """The path of a local file to write: of a link, what it leads to, so that the link stays."""
+    return os.path.realpath(local_path(file))
+
+
 @contextlib.contextmanager
 def writing_file(file: str | os.PathLike[str]) -> Iterator[Any]:
     """A stream to a local file that appears, its folder with it, when all is written."""
-    folder, name = folder_and_name(local_path(file))
+    folder, name = folder_and_name(_target(file))
     folder.create()
     with folder.writing(name) as stream:
         yield stream
@@ -106,12 +111,12 @@ class Folder:
         return Folder, (self.location, self.guard)
 
     def __str__(self) -> str:
-        """The path or URI."""
-        return self.location
+        """The path or URI, for messages."""
+        return without_secrets(self.location)
 
     @property
     def location(self) -> str:
-        """The path or URI."""
+        """The path or URI, which ``Folder`` takes again."""
         return self.address.text
 
     @property

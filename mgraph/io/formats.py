@@ -101,7 +101,7 @@ def identify_dataset(dataset: EdgeDataset) -> Identity:
     if dataset.has_manifest:
         return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
     stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
-    return Identity(_digest(dataset.location, stamps), dataset.m)
+    return Identity(_digest(dataset.folder.address.path, stamps), dataset.m)
 
 
 def _digest(location: str, stamps: Any) -> str:

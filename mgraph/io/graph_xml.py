@@ -1,6 +1,7 @@
 """GraphML and GEXF, which Gephi opens, read and written by NetworkX: for small graphs."""
 
 import contextlib
+import re
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -11,6 +12,7 @@ from mgraph.io.listing import Listing
 from mgraph.io.networkx_graph import converted, numbered, to_networkx
 
 _BLOCK_BYTES = 1 << 16
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def _listing(made: Any) -> Listing:
@@ -22,11 +24,11 @@ def _listing(made: Any) -> Listing:
         raise ValueError(str(error)) from error
     edges = graph.to_edges()
     weight = edges.weight
-    if weight is not None and weight.dtype.kind == "f" and (weight == np.rint(weight)).all():
-        whole = np.abs(weight).max(initial=0) < 1 << 31
-        weight = weight.astype(np.int32) if whole else weight
-    elif weight is not None and weight.dtype == np.int64:
-        weight = weight.astype(np.int32) if np.abs(weight).max(initial=0) < 1 << 31 else weight
+    if weight is not None and weight.dtype != np.int32:
+        limits = np.iinfo(np.int32)
+        whole = weight.dtype.kind == "i" or (weight == np.rint(weight)).all()
+        if whole and ((weight >= limits.min) & (weight <= limits.max)).all():
+            weight = weight.astype(np.int32)
     return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed, labels)
 
 
@@ -83,8 +85,12 @@ def read_gexf(stream: BinaryIO) -> Listing:
 
 def _made(graph: Graph, terminals: Any) -> Any:
     """What NetworkX writes: all vertices, or those with an edge and the terminals, marked."""
-    if len(set(map(str, graph.labels or ()))) < len(graph.labels or ()):
+    labels = [str(label) for label in graph.labels or ()]
+    if len(set(labels)) < len(labels):
         raise UsageError("two labels of the graph are the same text, and the file holds text alone")
+    for label in labels:
+        if _NOT_XML.search(label):
+            raise UsageError(f"XML has no way to write the label {label!r:.60}; rename that vertex")
     if terminals is None:
         return to_networkx(graph)
     from networkx import set_node_attributes

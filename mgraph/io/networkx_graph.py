@@ -7,12 +7,12 @@ whatever order they were added. Others are the graph's labels, which ``to_networ
 import re
 import warnings
 from collections.abc import Hashable, Iterable
-from numbers import Integral
+from numbers import Integral, Number
 from typing import Any
 
 import numpy as np
 
-from mgraph.core.arrays import as_weights, checked_vertices
+from mgraph.core.arrays import as_array, as_dtype, as_weights, checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -82,13 +82,22 @@ def converted(graph: Any, number: dict[Hashable, int], weight: str = "weight") -
         raise UsageError(
             f"{len(given)} of {len(ends)} edges have a {weight}; give it to all or to none"
         )
-    if any(isinstance(w, str) for w in given):
-        raise UsageError(f"an edge's {weight} must be a number, and one is {given[0]!r}")
     src, dst = (np.array([end[side] for end in ends], np.int64) for side in (0, 1))
-    weights = as_weights(np.array(given)) if given else None
+    weights = _weights(given, weight) if given else None
     return from_edges(
         EdgeList(src, dst, weights), len(number), directed=graph.is_directed(), backend="cpu"
     )
+
+
+def _weights(given: list[Any], name: str) -> np.ndarray:
+    """Edges' weights as one of a weight's types, exactly. Raises UsageError where one is none."""
+    for value in given:
+        if not isinstance(value, (Number, np.bool_)):
+            raise UsageError(f"an edge's {name} must be a number, and one is {value!r:.60}")
+    weights = as_array(name, given)
+    if weights.dtype == object:  # integers that a double rounds, or numbers of other types
+        weights = as_dtype(f"each {name}", given, np.float64)
+    return as_weights(weights)
 
 
 def to_networkx(graph: Any, *, vertices: Any = None) -> Any:

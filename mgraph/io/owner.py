@@ -48,7 +48,10 @@ class Owner:
             return age > DEAD_SECONDS
         if self.pid == os.getpid():
             return self.token not in held
-        return not self.started or _started(self.pid) != self.started
+        started = _started(self.pid)
+        if started is None:  # another user's, which is hidden from this one
+            return age > DEAD_SECONDS
+        return not self.started or started != self.started
 
     def writes(self, folder: object, age: float) -> str:
         """The sentence that it writes a folder."""
@@ -93,7 +96,7 @@ def this_process(operation: str, run: tuple[str, int] | None, claims: bool) -> O
         host=socket.gethostname(),
         pid=os.getpid(),
         boot=_boot(),
-        started=_started(os.getpid()),
+        started=_started(os.getpid()) or 0,
         since=datetime.datetime.now(datetime.UTC).isoformat(" ", "seconds"),
         run=name,
         attempt=attempt,
@@ -110,11 +113,24 @@ def _boot() -> str:
         return ""
 
 
-def _started(pid: int) -> int:
-    """When a process started, in ticks since the machine did; 0 where it is gone or a zombie."""
+def _started(pid: int) -> int | None:
+    """When a process started, in ticks since the machine did; 0 where it is gone or a zombie.
+
+    None where it is there and ``/proc`` hides it (mounted with ``hidepid``).
+    """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             state, *fields = stream.read().rpartition(")")[2].split()
         return 0 if state in "ZX" else int(fields[18])
     except (OSError, ValueError, IndexError):
-        return 0
+        return None if _is_there(pid) else 0
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True

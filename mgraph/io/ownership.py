@@ -4,7 +4,8 @@ A folder of files holds ``_owner.json``, which is created exclusively: host, pro
 and a random token. An object store has no exclusive creation that PyArrow offers. There each
 operation puts a claim, ``_owner-<token>.json``, lists the claims, and goes on when it is alone:
 whoever puts a claim later sees the earlier one. Of two that see each other's the smaller token
-waits until the other has withdrawn. (Listings of S3 are strongly consistent.)
+waits until the other has withdrawn. (Listings of S3 are strongly consistent.) Signs of life are
+objects of their own, since a claim that was removed must not come back.
 
 An owner is dead when its process is gone, which its own machine can tell; elsewhere when its file
 has not been touched for ``DEAD_SECONDS``, by the clock of the file system. A later attempt of the
@@ -30,6 +31,7 @@ from mgraph.io.owner import Owner, held, owner_json, parse_owner, this_process
 
 NAME = "_owner.json"
 HEARTBEAT_SECONDS = 10.0
+SIGN_SECONDS = 15.0  # for a store to take a sign of life; then the next one is tried
 CLAIM_SECONDS = 30.0  # for rivals to withdraw
 LOOKS, LOOK_SECONDS = 5, 0.2  # at a file that a network's file system does not show yet
 MOST_VANISHED, VANISHED_SECONDS = 100, 0.02
@@ -139,6 +141,7 @@ class _Heart:
         while not self._is_over.wait(HEARTBEAT_SECONDS):
             with (
                 self._lock,
+                store.cleaning_up(SIGN_SECONDS),
                 contextlib.suppress(OSError, UsageError),
             ):  # the next one may get through
                 if not self._is_over.is_set():
@@ -250,8 +253,17 @@ def _claim(folder: Folder, owner: Owner, run: tuple[str, int] | None) -> Owner:
         time.sleep(LOOK_SECONDS)
     owner = dataclasses.replace(owner, claims=False)
     folder.put(name, owner_json(owner))
-    folder.remove(*(_claim_name(other.token) for other in dead))
+    for other, age in _others(folder, owner.token, now):
+        if other not in dead and not other.claims:  # it took us for dead before this
+            raise _refusal(folder, other, age)
+    for other in dead:
+        folder.remove(_claim_name(other.token), _sign_name(other.token))
     return owner
+
+
+def _sign_name(token: str) -> str:
+    """The name of an owner's sign of life: half-written, for all that lists the folder."""
+    return f".owner-{token}{TEMPORARY_SUFFIX}"
 
 
 # Both.
@@ -260,11 +272,14 @@ def _claim(folder: Folder, owner: Owner, run: tuple[str, int] | None) -> Owner:
 def _others(folder: Folder, token: str, now: float) -> list[tuple[Owner, float]]:
     """The owners and claims in a folder but for one's own, and their ages at a time."""
     found = []
-    for name in filter(is_owner_file, folder.names() or []):
+    names = folder.names() or []
+    for name in filter(is_owner_file, names):
         owner = _read(folder, name)
         if owner is not None and owner.token != token:
+            signs = [name] + [sign for sign in names if sign == _sign_name(owner.token)]
             with contextlib.suppress(StorageError):
-                found.append((owner, now - folder.stamp(name)[1] / 1e9))
+                seen = max(folder.stamp(sign)[1] for sign in signs)
+                found.append((owner, now - seen / 1e9))
     return found
 
 
@@ -289,9 +304,8 @@ def _read(folder: Folder, name: str) -> Owner | None:
 def _touch(folder: Folder, owner: Owner) -> None:
     """Give a sign of life, where the folder is still this owner's."""
     if folder.is_remote:
-        name = _claim_name(owner.token)
-        if folder.exists(name):
-            folder.put(name, owner_json(owner))
+        if folder.exists(_claim_name(owner.token)):
+            folder.put(_sign_name(owner.token), b"")
         return
     found = _read(folder, NAME)
     if found is not None and found.token == owner.token:
@@ -305,7 +319,7 @@ def _release(folder: Folder, owner: Owner) -> None:
         if folder.exists(name):
             if not owner.claims:  # else what is half written is another's
                 folder.remove_temporaries()
-            folder.remove(name)
+            folder.remove(name, _sign_name(owner.token))
         return
     found = _read(folder, NAME)
     if found is not None and found.token == owner.token:

@@ -32,7 +32,7 @@ from mgraph.core import gauges, stopping
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, StorageError, UsageError
-from mgraph.io import untrusted
+from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
 
 COMPRESSIONS = ("none", "lz4", "zstd")
@@ -58,9 +58,11 @@ def check_compression(compression: str) -> None:
 class PartWriter:
     """Writes blocks of rows as row groups of one file; made by ``writing_part``."""
 
-    def __init__(self, sink: Any, columns: Mapping[str, Any], compression: str) -> None:
-        """Open the file on ``sink``. columns: names and types; the first ascends."""
-        self._sink, self._told = sink, 0
+    def __init__(
+        self, folder: Folder, sink: Any, columns: Mapping[str, Any], compression: str
+    ) -> None:
+        """Open a file of the folder on ``sink``. columns: names and types; the first ascends."""
+        self._folder, self._sink, self._told = folder, sink, 0
         check_compression(compression)
         self._schema = pa.schema(
             [
@@ -94,13 +96,15 @@ class PartWriter:
             for kind, array in zip(self._schema.types, arrays, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
-        self._writer.write_table(table, row_group_size=max(1, rows))
+        self._folder.call(
+            lambda: self._writer.write_table(table, row_group_size=max(1, rows)), table.nbytes
+        )
         self._tell()
 
     def close(self, metadata: dict[str, Any]) -> None:
         """Write the footer, with a JSON object under the key ``mgraph``."""
         self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(metadata)})
-        self._writer.close()
+        self._folder.call(self._writer.close)
         self._tell()
 
     def _tell(self) -> None:
@@ -111,8 +115,8 @@ class PartWriter:
 
     def abandon(self) -> None:
         """Let go of a file that will be removed: PyArrow would complain of one left open."""
-        with contextlib.suppress(Exception):
-            self._writer.close()
+        with store.cleaning_up(), contextlib.suppress(Exception):
+            self._folder.call(self._writer.close)
 
 
 @contextlib.contextmanager
@@ -121,7 +125,7 @@ def writing_part(
 ) -> Iterator[PartWriter]:
     """A ``PartWriter`` whose file appears when the block ends, after ``close``, or not at all."""
     with folder.writing(name) as sink:
-        writer = PartWriter(sink, columns, compression)
+        writer = PartWriter(folder, sink, columns, compression)
         try:
             yield writer
         except BaseException:

@@ -154,9 +154,9 @@ def call_each(
 
 
 @contextlib.contextmanager
-def cleaning_up() -> Iterator[None]:
-    """For cleaning up: calls of this thread have a few seconds, also when it is cancelled."""
-    before, _hurry.seconds = _hurry.seconds, CLEAN_UP_SECONDS
+def cleaning_up(seconds: float | None = None) -> Iterator[None]:
+    """For cleaning up: calls of this thread have ``CLEAN_UP_SECONDS`` or these, also if it is cancelled."""
+    before, _hurry.seconds = _hurry.seconds, seconds or CLEAN_UP_SECONDS
     try:
         with stopping.stopping_when(lambda: False):
             yield
@@ -166,8 +166,8 @@ def cleaning_up() -> Iterator[None]:
 
 def _next_result(finished: Any, address: Address, size: int) -> Any:
     """What a call has given; waits for it, so that signal handlers run meanwhile."""
-    seconds = _hurry.seconds or timeouts.store_seconds()
-    deadline = time.monotonic() + seconds + size / BYTES_PER_SECOND
+    seconds = (_hurry.seconds or timeouts.store_seconds()) + size / BYTES_PER_SECOND
+    deadline = time.monotonic() + seconds
     while True:
         stopping.check()
         try:
@@ -175,7 +175,7 @@ def _next_result(finished: Any, address: Address, size: int) -> Any:
         except queue.Empty:
             if time.monotonic() > deadline:
                 raise StorageError(
-                    f"The store at {endpoint_of(address)} has not answered within {seconds:g} s "
+                    f"The store at {endpoint_of(address)} has not answered within {seconds:.3g} s "
                     f"(for {address.text}): see that it is up and can be reached from here, or "
                     "raise the setting mgraph.store-timeout."
                 ) from None

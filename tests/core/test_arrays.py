@@ -72,6 +72,7 @@ def test_arrays_are_converted_where_each_number_is_kept(data):
     if source.kind == "f":
         width = 8 * source.itemsize
         numbers = st.floats(width=width) | st.integers(-(2**15), 2**15).map(float)
+        numbers |= st.sampled_from([math.inf, -math.inf])
     else:
         limits = np.iinfo(source)
         edges = [2**k + j for k in (24, 31, 32, 53, 63) for j in (-1, 0, 1)]

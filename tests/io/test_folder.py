@@ -7,7 +7,8 @@ import pickle
 import pytest
 
 from mgraph import StorageError, UsageError
-from mgraph.io.folder import Folder, explain
+from mgraph.io.address import parse
+from mgraph.io.folder import Folder, check_file, explain, writing_file
 
 
 def test_a_written_file_is_whole_and_the_temporary_name_is_gone(tmp_path):
@@ -82,3 +83,31 @@ def test_an_unwritable_folder_is_named_before_work_starts(tmp_path):
 def test_addresses_that_mean_nothing(address):
     with pytest.raises(UsageError):
         Folder(address).check_writable()
+
+
+def test_what_is_above_a_link_is_above_what_it_leads_to(tmp_path, monkeypatch):
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("a/b")
+    (tmp_path / "a" / "file").write_text("here")
+    monkeypatch.chdir(tmp_path)
+    for text in ("link/../file", "./link/../../a/file", f"{tmp_path}/link/../file", "a/../a/file"):
+        assert parse(text).text == str(tmp_path / "a" / "file")
+    assert parse("link/..").text == str(tmp_path / "a")
+    assert parse("link/x..y/..z").text == str(tmp_path / "link" / "x..y" / "..z")
+    assert parse("../..").text == str(tmp_path.parent.parent)
+
+
+def test_a_file_is_written_where_a_link_leads(tmp_path):
+    (tmp_path / "real").mkdir()
+    for before in (True, False):
+        target, link = tmp_path / "real" / f"g{before}.mtx", tmp_path / f"link{before}.mtx"
+        link.symlink_to(target)
+        if before:
+            target.write_text("old")
+            with pytest.raises(UsageError, match="--overwrite replaces it"):
+                check_file(link, overwrite=False)
+        check_file(link, overwrite=before)
+        with writing_file(link) as stream:
+            stream.write(b"new")
+        assert link.is_symlink()
+        assert target.read_text() == "new"

@@ -3,6 +3,8 @@
 import pickle
 import random
 import warnings
+from decimal import Decimal
+from fractions import Fraction
 
 import networkx
 import numpy as np
@@ -134,7 +136,13 @@ def test_results_without_names_are_of_numbers():
 
 @pytest.mark.parametrize(
     ("labels", "words"),
-    [("ab", "given are 2"), ("aba", "2 of them different"), ([[], 1, 2], "must be hashable")],
+    [
+        ("ab", "given are 2"),
+        ("aba", "2 of them different"),
+        ([[], 1, 2], "must be hashable"),
+        (5, "must be a list"),
+        ({1, 2, 3}, "must be a list"),
+    ],
 )
 def test_labels_that_do_not_fit(labels, words):
     graph = mgraph.from_networkx(networkx.path_graph(3))
@@ -179,7 +187,13 @@ def test_files_that_name_their_nodes(tmp_path, ending):
     assert graph.labels == ("1", "7", "10")
     with pytest.raises(UsageError, match="two labels of the graph are the same text"):
         mgraph.write_graph(graph.with_labels([1, "1", 2]), tmp_path / f"c.{ending}")
+    for unwritable in "a\0", "\x1b[2J", "\ufffe", "\ud800":
+        with pytest.raises(UsageError, match="no way to write the label"):
+            mgraph.write_graph(graph.with_labels(["a", unwritable, "b"]), tmp_path / f"c.{ending}")
     assert not (tmp_path / f"c.{ending}").exists()
+    mgraph.write_graph(graph.with_labels(["a\tb", "a\nb", "<&é𝄞>"]), tmp_path / f"c.{ending}")
+    names = mgraph.read_graph(tmp_path / f"c.{ending}", backend="cpu").labels
+    assert names == ("a\tb", "a\nb", "<&é𝄞>")
 
 
 def test_the_command_names_vertices(tmp_path, capsys):
@@ -263,3 +277,51 @@ def test_what_is_no_graph_of_another_library():
         mgraph.from_networkx([1, 2])
     with pytest.raises(mgraph.UsageError, match="square"):
         mgraph.from_sparse(scipy.sparse.coo_array(np.array([1, 2, 0])))
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "words"),
+    [
+        ([1, 2], "int64", ""),
+        ([np.int8(4), 2**40], "int64", ""),
+        ([True, np.False_], "int32", ""),
+        ([np.float16(1)], "float32", ""),
+        ([Fraction(1, 3), Decimal("0.5")], "float64", ""),
+        ([2**60, 0.5], "float64", ""),
+        ([2**60 + 1, 0.5], "", "each weight must be float64, and 1152921504606846977 is not"),
+        ([2**63], "", "weights must lie below 2^63"),
+        ([[1], [2]], "", r"must be a number, and one is \[1\]"),
+        ([[1], [2, 3]], "", r"must be a number, and one is \[1\]"),
+        (["7"], "", "must be a number, and one is '7'"),
+        ([1, "7"], "", "must be a number, and one is '7'"),
+        ([1j], "", "real numbers"),
+    ],
+)
+def test_weights_of_edges_are_kept_exactly_or_refused(weights, kind, words):
+    made = networkx.Graph()
+    made.add_weighted_edges_from((i, i + 1, weight) for i, weight in enumerate(weights))
+    if words:
+        with pytest.raises(UsageError, match=words):
+            mgraph.from_networkx(made)
+    else:
+        found = mgraph.from_networkx(made).to_edges().weight
+        assert found.dtype == kind
+        assert set(map(float, found)) == set(map(float, weights))
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind"),
+    [
+        ([-(2**63), 1], np.int64),
+        ([2**31 - 1, -(2**31)], np.int32),
+        ([2**31, 0], np.int64),
+        ([0.5, 1], np.float64),
+    ],
+)
+def test_weights_in_graphml_stay_what_they_are(tmp_path, weights, kind):
+    made = networkx.Graph()
+    made.add_weighted_edges_from((i, i + 1, weight) for i, weight in enumerate(weights))
+    networkx.write_graphml(made, tmp_path / "a.graphml")
+    found = mgraph.read_graph(tmp_path / "a.graphml", backend="cpu").to_edges().weight
+    assert found.dtype == kind
+    assert set(found.tolist()) == set(weights)

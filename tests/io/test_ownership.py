@@ -154,12 +154,16 @@ def test_one_on_another_machine_lives_while_it_gives_signs_of_life(place, monkey
 def test_signs_of_life_keep_it(place, monkeypatch):
     monkeypatch.setattr(ownership, "HEARTBEAT_SECONDS", 0.05)
     folder = Folder(place)
+
+    def last():
+        ((_, age),) = ownership._others(folder, "", 0.0)
+        return -age
+
     with owning(folder, "x"):
-        (name,) = files_of_owners(place)
-        before = folder.stamp(name)[1]
-        wait_until(lambda: folder.stamp(name)[1] > before)
+        before = last()
+        wait_until(lambda: last() > before)
     time.sleep(0.2)
-    assert not files_of_owners(place)
+    assert not folder.names()
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"token": 7}', b'{"token": "../x"}'])
@@ -375,3 +379,60 @@ def test_a_machine_that_cannot_tell_goes_by_signs_of_life():
     assert not unknown.is_dead(59, None)
     assert unknown.is_dead(61, None)
     assert not dataclasses.replace(unknown, pid=1).is_of_this_machine
+
+
+def test_a_sign_of_life_does_not_bring_back_what_was_removed(place, monkeypatch):
+    folder = Folder(place)
+    paused, goes_on = threading.Event(), threading.Event()
+
+    def pause(function):
+        def late(*arguments):
+            paused.set()
+            assert goes_on.wait(60)
+            return function(*arguments)
+
+        return late
+
+    monkeypatch.setattr(ownership, "HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    # Between seeing that its file is there and giving the sign.
+    with owning(folder, "the first"):
+        with monkeypatch.context() as patch:
+            if folder.is_remote:
+                patch.setattr(Folder, "put", pause(Folder.put))
+            else:
+                patch.setattr(os, "utime", pause(os.utime))
+            assert paused.wait(60)
+        for name in files_of_owners(place):  # as one that took it for dead does
+            folder.remove(name)
+        goes_on.set()
+        time.sleep(0.3)
+        assert not files_of_owners(place)
+        with pytest.raises(StorageError, match="no longer written"):
+            folder.write("a", b"")
+
+
+def test_another_user_s_process_that_is_hidden_lives_by_its_signs(tmp_path, monkeypatch):
+    place = str(tmp_path / "g")
+    parent = os.getppid()
+    leave(place, dataclasses.replace(gone(), pid=parent, started=1))
+
+    def hidden(pid, number):
+        assert (pid, number) == (parent, 0)
+        raise PermissionError
+
+    real = open
+    monkeypatch.setattr(
+        owners,
+        "open",
+        lambda name, *more, **options: real(
+            "/nothing" if name == f"/proc/{parent}/stat" else name, *more, **options
+        ),
+        raising=False,
+    )
+    monkeypatch.setattr(os, "kill", hidden)
+    with pytest.raises(UsageError, match="is being written"), owning(Folder(place), "x"):
+        pass
+    monkeypatch.setattr(owners, "DEAD_SECONDS", -5)
+    with owning(Folder(place), "x"):
+        pass

@@ -1,6 +1,7 @@
 """Calls into a store: each has a limit of time, can be interrupted, and names the endpoint."""
 
 import os
+import pickle
 import signal
 import socket
 import subprocess
@@ -8,14 +9,19 @@ import sys
 import threading
 import time
 
+import numpy as np
+import pyarrow
 import pytest
 
 import mgraph
 from mgraph import StorageError, UsageError
+from mgraph.cli.main import main
 from mgraph.core import stopping
+from mgraph.errors import without_secrets
 from mgraph.io import store, timeouts
 from mgraph.io.address import parse
 from mgraph.io.folder import Folder
+from mgraph.io.parquet import PartWriter
 from tests.waiting import wait_until
 
 PLACE = parse("s3://b/k?endpoint_override=127.0.0.1:9&scheme=http")
@@ -235,3 +241,44 @@ def test_an_endpoint_that_is_none(monkeypatch, endpoint):
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     with pytest.raises(UsageError, match="must be a URL"):
         Folder("s3://b/k").names()
+
+
+SECRET = "s3://AKIA:aB%2Fc+d@bucket/graph"
+
+
+def test_no_message_has_a_secret_in_it(monkeypatch, capsys, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    for name, value in environment(port).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(store, "ATTEMPTS", 1)
+    folder = pickle.loads(pickle.dumps(Folder(SECRET)))
+    assert folder.address.options["secret_key"] == "aB/c+d"
+    assert str(folder) == "s3://AKIA:…@bucket/graph"
+    for arguments in (
+        ["info", SECRET],
+        ["verify", SECRET],
+        ["convert", SECRET, str(tmp_path / "g")],
+        ["msf", SECRET, "--out", str(tmp_path / "f")],
+        ["generate", SECRET, "-n", "100", "-d", "2"],
+        ["info", SECRET.replace("bucket", "bucket!")],
+        ["info", SECRET + "?colour=red"],
+        ["info", SECRET + "//x"],
+    ):
+        assert main(arguments) in (1, 2)
+        told = capsys.readouterr().err
+        assert "s3://AKIA:…@bucket" in told
+        assert "+d" not in told
+    assert without_secrets("s3://bucket/a:b@c and s3://KEY@bucket") == (
+        "s3://bucket/a:b@c and s3://KEY@bucket"
+    )
+
+
+def test_rows_that_a_store_does_not_take_are_given_up(impatient, stuck, monkeypatch):
+    sink = pyarrow.BufferOutputStream()
+    folder = Folder("s3://b/g")
+    writer = PartWriter(folder, sink, {"src": np.int32, "dst": np.int32}, "lz4")
+    monkeypatch.setattr(writer._writer, "write_table", lambda *_, **__: stuck())
+    rows = [np.arange(9, dtype=np.int32)] * 2
+    with pytest.raises(StorageError, match="has not answered"):
+        writer.write(rows)
