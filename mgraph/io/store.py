@@ -155,7 +155,7 @@ def call_each(
 
 @contextlib.contextmanager
 def cleaning_up(seconds: float | None = None) -> Iterator[None]:
-    """For cleaning up: calls of this thread have ``CLEAN_UP_SECONDS`` or these, also if it is cancelled."""
+    """For cleaning up: calls of this thread have a few seconds, also when it is cancelled."""
     before, _hurry.seconds = _hurry.seconds, seconds or CLEAN_UP_SECONDS
     try:
         with stopping.stopping_when(lambda: False):

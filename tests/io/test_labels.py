@@ -289,7 +289,7 @@ def test_what_is_no_graph_of_another_library():
         ([Fraction(1, 3), Decimal("0.5")], "float64", ""),
         ([2**60, 0.5], "float64", ""),
         ([2**60 + 1, 0.5], "", "each weight must be float64, and 1152921504606846977 is not"),
-        ([2**63], "", "weights must lie below 2^63"),
+        ([2**63], "", r"weights must lie below 2\^63"),
         ([[1], [2]], "", r"must be a number, and one is \[1\]"),
         ([[1], [2, 3]], "", r"must be a number, and one is \[1\]"),
         (["7"], "", "must be a number, and one is '7'"),
