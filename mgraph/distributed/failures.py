@@ -69,6 +69,8 @@ def explained(error: BaseException, work: str) -> MgraphError:
     if any(kind.__module__.partition(".")[0] in ("cupy", "cupy_backends", "cuda")
            for kind in type(error).__mro__):  # fmt: skip
         return DeviceError(f"{work} failed on the GPU: {cause}; mgraph doctor examines it")
+    if isinstance(error, TimeoutError):  # Dask's, and an OSError
+        return ClusterError(f"{work} had no answer in time: {cause}; see the logs of the cluster")
     if isinstance(error, OSError):
         return StorageError(f"{work} could not read or write: {cause}")
     if _is_of_sending(error):

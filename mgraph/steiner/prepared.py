@@ -13,7 +13,7 @@ import numpy as np
 from mgraph.core import stopping
 from mgraph.core.csr import check_symmetric
 from mgraph.core.graph import Graph
-from mgraph.core.room import free_memory
+from mgraph.core.room import LARGER_GPU, free_memory, room_for
 from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.steiner import contraction
@@ -104,7 +104,8 @@ class Prepared:
         if self.on_gpu and self.graph.n < 1 << 31:
             from mgraph.steiner import components_gpu
 
-            return components_gpu.components(self.graph.indptr, self.graph.indices)
+            with room_for("the graph's components", LARGER_GPU):
+                return components_gpu.components(self.graph.indptr, self.graph.indices)
         from mgraph.steiner.components_cpu import components
 
         return components(*self.csr[:2])

@@ -179,8 +179,8 @@ struct centre_search : star_levels {
 // Which hubs are within so many levels, where it is known for one level less. By a warp a vertex.
 extern "C" __global__ void star_hubs(const long long* indptr, const int* indices, int n, int level,
                                      near_hubs* hubs) {
-  const int lane = threadIdx.x & 31, warps = gridDim.x * blockDim.x / 32;
-  for (int v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < n; v += warps) {
+  const u32 lane = threadIdx.x & 31, warps = gridDim.x * blockDim.x / 32;
+  for (u32 v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < u32(n); v += warps) {
     u64 mine = hubs[v].within(level - 1);
     for (long long arc = indptr[v] + lane; arc < indptr[v + 1]; arc += 32) {
       mine |= hubs[indices[arc]].within(level - 1);

@@ -18,11 +18,14 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
+from mgraph.core.room import free_memory
+from mgraph.errors import OutOfMemoryError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, no_way_back
 
 HUBS = 64  # as many as a word of star_centre.cu has bits
 _1 = np.uint64(1)
+_GIB = 1 << 30
 _LOW, _HIGH, _ARRIVING = 0, 1, 2  # of a vertex's words: the two bits, and what comes at this level
 
 
@@ -188,11 +191,23 @@ class CentreFinder:
         self.touched = np.empty(indptr.size - 1, np.int64)
         self.state = np.zeros((0, 3, 0), np.uint64)
 
+    def _check_room(self, terminals: int, words: int) -> None:
+        """Raise OutOfMemoryError where the bits of many terminals do not fit in memory."""
+        needed, free = 24 * words * self.touched.size, free_memory()
+        if words > 1 and needed > free:
+            raise OutOfMemoryError(
+                f"a tree of {terminals:,} terminals needs {needed / _GIB:,.1f} GiB on a CPU to find "
+                f"its centre, and {free / _GIB:,.1f} GiB are free; give fewer terminals, or use a "
+                "machine with more memory"
+            )
+
     def run(self, terminals: Any) -> Centre:
         """The tree of the paths from the centre of terminals (int64, ascending, distinct)."""
         began = time.perf_counter()
         n, words = self.touched.size, -(-terminals.size // 64)
         if self.state.shape[2] != words:
+            self.state = np.zeros((0, 3, 0), np.uint64)
+            self._check_room(terminals.size, words)
             self.state = np.full((n, 3, words), 0, np.uint64)  # touched now, not while it searches
         full = np.full(words, ~np.uint64(0))
         if terminals.size % 64:

@@ -82,6 +82,7 @@ WORDS = {
     "Arrow's memory": "ran out of memory",
     "Arrow's": "ArrowInvalid: Parquet magic bytes not found",
     "a full disk": "could not read or write: OSError: [Errno 28] No space left on device",
+    "TimeoutError": "had no answer in time: TimeoutError: no answer; see the logs",
     "a group": "ran out of memory (MemoryError: the first)",
     "cannot pickle": "could not be sent to the workers",
     "ModuleNotFoundError": "No module named 'numba'); install the same packages",

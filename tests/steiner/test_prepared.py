@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph import EdgeList, MgraphWarning
+from mgraph import EdgeList, MgraphWarning, OutOfMemoryError
 from mgraph.core import backend as backends
 from mgraph.steiner import prepared as preparing
-from mgraph.steiner import steiner_tree
+from mgraph.steiner import star_centre_cpu, steiner_tree
 from mgraph.steiner.prepared import CPU_BYTES, Prepared
 
 
@@ -56,3 +56,13 @@ def test_a_query_that_a_gpu_has_no_room_for_says_so_once(monkeypatch):
         first = mgraph.steiner_tree(graph, [1, 500])
     assert mgraph.steiner_tree(graph, [1, 500]).cost == first.cost  # a warning would be an error
     assert len(asked) == 1
+
+
+def test_many_terminals_that_need_more_memory_than_is_free_say_so(monkeypatch):
+    graph = ring(1000)
+    monkeypatch.setattr(star_centre_cpu, "free_memory", lambda: 24 * 1000)
+    assert mgraph.steiner_tree(graph, range(64), backend="cpu").src.size == 63
+    with pytest.raises(OutOfMemoryError, match="a tree of 65 terminals needs"):
+        mgraph.steiner_tree(graph, range(65), backend="cpu")
+    monkeypatch.setattr(star_centre_cpu, "free_memory", lambda: 24 * 1000 * 2)
+    assert mgraph.steiner_tree(graph, range(65), backend="cpu").src.size == 64
