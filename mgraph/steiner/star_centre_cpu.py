@@ -196,9 +196,9 @@ class CentreFinder:
         needed, free = 24 * words * self.touched.size, free_memory()
         if words > 1 and needed > free:
             raise OutOfMemoryError(
-                f"a tree of {terminals:,} terminals needs {needed / _GIB:,.1f} GiB on a CPU to find "
-                f"its centre, and {free / _GIB:,.1f} GiB are free; give fewer terminals, or use a "
-                "machine with more memory"
+                f"a tree of {terminals:,} terminals needs {needed / _GIB:,.1f} GiB on a CPU to "
+                f"find its centre, and {free / _GIB:,.1f} GiB are free; give fewer terminals, or "
+                "use a machine with more memory"
             )
 
     def run(self, terminals: Any) -> Centre:
