@@ -116,6 +116,13 @@ PAGES = {
     "python -m tests.benchmarks.steiner_gpu scaling MAKER pa-23 FOLDER 2 --samples 12000": _on_gpu(
         f"steiner_gpu scaling {MAKER} pa-23 FOLDER 1 --samples 20"
     ),
+    "mgraph generate g -n 125000000 -d 8 --weights 1:100 --backend gpu --parts 16": Tiny(
+        "mgraph generate OUT -n 1250 -d 8 --weights 1:100 --backend gpu --parts 2", on_gpu=True
+    ),
+    "mgraph steiner g --sample 2:200,8:200 --out r": Tiny(
+        "mgraph steiner GRAPH --sample 2:2,8:2 --out OUT"
+    ),
+    "mgraph steiner g --sample 8:32": Tiny("mgraph steiner GRAPH --sample 8:3"),
     "python workflows/steiner_evaluation.py OUT GRAPH … --k 2,4,8,16,32 --samples 3": Tiny(
         "python workflows/steiner_evaluation.py OUT GRAPH --k 2,4 --samples 1 --sizes 200"
     ),
