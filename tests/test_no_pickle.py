@@ -17,7 +17,7 @@ LOADERS = {"load", "loads"}
 # What is looked at, and why it may: file, name.
 ALLOWED = {
     # Sends a function to the workers, as Dask does with every task; reads nothing.
-    ("mgraph/distributed/doctor_check.py", "cloudpickle"),
+    ("mgraph/distributed/doctor/check.py", "cloudpickle"),
 }
 
 

@@ -29,8 +29,8 @@ import mgraph
 from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
 from mgraph.core.host import available_cores
+from mgraph.experiments.markdown import TableReport
 from mgraph.io.figure import check_figure
-from mgraph.io.markdown import TableReport
 
 LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
 LEAST = 10_000

@@ -32,8 +32,8 @@ import pandas as pd
 import mgraph
 from mgraph.cli.options import parse_number
 from mgraph.core import backend as backends
+from mgraph.experiments.markdown import TableReport
 from mgraph.io.figure import check_figure
-from mgraph.io.markdown import TableReport
 
 KEYS = {"gpu": 1 << 29, "cpu": 1 << 22}
 NODE = 1024

@@ -23,7 +23,8 @@ from dask_jobqueue import SLURMCluster
 
 import mgraph
 from mgraph.cli.options import parse_number
-from mgraph.distributed import certificates, settings
+from mgraph.distributed.clusters import certificates
+from mgraph.distributed.protocol import settings
 
 
 @contextlib.contextmanager

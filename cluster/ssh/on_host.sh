@@ -53,7 +53,7 @@ YAML
   local settings
   settings=$("$1" -c '
 import shlex
-from mgraph.distributed.settings import environment
+from mgraph.distributed.protocol.settings import environment
 for name, value in environment().items():
     print(f"export {name}={shlex.quote(value)}")')
   eval "$settings"

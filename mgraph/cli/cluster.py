@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from mgraph.cli.options import GIVEN, NUMBER, backend_option
-from mgraph.distributed.certificates import DAYS
+from mgraph.distributed.clusters.certificates import DAYS
 
 folder_option = click.option(
     "--folder",
@@ -40,8 +40,8 @@ def cluster() -> None:
 @folder_option
 def start(**how: Any) -> int:
     """Start a scheduler and workers in the background, and wait until all are there."""
-    from mgraph.distributed import background_cluster
-    from mgraph.distributed.cluster_status import status as status_of
+    from mgraph.distributed.clusters import background_cluster
+    from mgraph.distributed.clusters.cluster_status import status as status_of
 
     try:
         where = background_cluster.start(announce=sys.stderr, **how)
@@ -58,7 +58,7 @@ def start(**how: Any) -> int:
 @folder_option
 def stop(folder: str | None) -> None:
     """End the workers and the scheduler that `start` began."""
-    from mgraph.distributed import background_cluster
+    from mgraph.distributed.clusters import background_cluster
 
     runs = background_cluster.stop(folder)
     if runs:
@@ -75,7 +75,7 @@ def stop(folder: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def status(folder: str | None, as_json: bool) -> int:
     """Show what runs; the exit status is 0 for a whole cluster, else 1."""
-    from mgraph.distributed.cluster_status import status as status_of
+    from mgraph.distributed.clusters.cluster_status import status as status_of
 
     found = status_of(folder)
     if as_json:
@@ -96,7 +96,7 @@ def status(folder: str | None, as_json: bool) -> int:
 @click.option("--overwrite", is_flag=True, help="Replace the certificates that are in DIR.")
 def certificates(directory: str, hosts: tuple[str, ...], days: int, overwrite: bool) -> None:
     """Make an authority, a certificate, their keys and Dask's configuration (dask.yaml) in DIR."""
-    from mgraph.distributed import certificates as module
+    from mgraph.distributed.clusters import certificates as module
 
     made = module.make(directory, hosts, days=days, overwrite=overwrite)
     end = module.expiry(made.cert)

@@ -50,7 +50,7 @@ _ADDED = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    from mgraph.distributed.configuration import OF_DASK, SETTINGS
+    from mgraph.distributed.protocol.configuration import OF_DASK, SETTINGS
 
     names = [*SETTINGS, *(f"mgraph.{key}" for key in SETTINGS), *OF_DASK]
     return [name for name in names if name.startswith(incomplete)]
@@ -65,7 +65,7 @@ def config(key: str | None, as_json: bool) -> None:
     Settings are Dask's configuration: ~/.config/dask/mgraph.yaml, or environment variables as
     DASK_MGRAPH__CANCEL_GRACE for mgraph.cancel-grace.
     """
-    from mgraph.distributed import configuration
+    from mgraph.distributed.protocol import configuration
 
     rows = configuration.rows() if key is None else [configuration.row(key)]
     if as_json:

@@ -21,9 +21,10 @@ def doctor(
     The cluster is the one that is named, else that of Dask's configuration, else that of mgraph
     cluster start, if there is any. The exit status is 1 where a line begins with FAIL, else 0.
     """
-    from mgraph.distributed import background_cluster, configuration, connect
-    from mgraph.distributed import doctor as module
-    from mgraph.distributed.doctor_check import FAIL
+    from mgraph.distributed.clusters import background_cluster, connect
+    from mgraph.distributed.doctor import diagnosis as module
+    from mgraph.distributed.doctor.check import FAIL
+    from mgraph.distributed.protocol import configuration
 
     configuration.check_files()
     if not (scheduler or scheduler_file or connect.configured_scheduler()):

@@ -81,8 +81,8 @@ def generate(
     the parts, or whether it was resumed.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
-    from mgraph.distributed.generate import where_of
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.operations.generate import where_of
+    from mgraph.distributed.protocol.progress import quantity
 
     cluster = open_cluster(quiet=quiet, **where_of(model, backend), **where)
     result = mgraph.generate(

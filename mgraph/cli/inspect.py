@@ -19,7 +19,7 @@ SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
 def _of_manifest(dataset: Any) -> dict[str, str]:
     """What a dataset's manifest tells, or its files' footers."""
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
 
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
@@ -115,8 +115,8 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 @cluster_options
 def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     """Read every part of OUT back: rows, ranges, order, repeated edges, checksums."""
-    from mgraph.distributed.progress import quantity
-    from mgraph.distributed.verify import where_to_verify
+    from mgraph.distributed.operations.verify import where_to_verify
+    from mgraph.distributed.protocol.progress import quantity
 
     where |= where_to_verify(out, regenerate)
     verdict = mgraph.verify(

@@ -147,7 +147,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _failed(error: Exception) -> int:
     """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
-    from mgraph.distributed.failures import debugging, explained
+    from mgraph.distributed.protocol.failures import debugging, explained
     from mgraph.io.untrusted import shown  # names in files may hold control characters
 
     if debugging():

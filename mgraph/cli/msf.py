@@ -117,7 +117,7 @@ def _an_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
 
 
 def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
 
     whole = Stopwatch()
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
@@ -139,7 +139,7 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
 
 
 def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
 
     refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")

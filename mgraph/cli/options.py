@@ -166,7 +166,8 @@ def open_cluster(
 ) -> Any:
     """``mgraph.connect`` with these options, not entered yet; local workers begin to warm up."""
     from mgraph.core.backend import gpu_count
-    from mgraph.distributed import configuration, connect
+    from mgraph.distributed.clusters import connect
+    from mgraph.distributed.protocol import configuration
 
     configuration.check_files()  # first: processes that start below read them, too
     if not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS")) and (
@@ -189,7 +190,7 @@ def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:
 
     Give it to an argument as its ``shell_complete``.
     """
-    from mgraph.distributed import configuration
+    from mgraph.distributed.protocol import configuration
 
     try:
         with os.scandir(configuration.runs_folder()) as entries:

@@ -32,7 +32,7 @@ def printed(runs: Any, run: Any) -> Iterator[bytes]:
 
 def lines_of_tasks(chunks: Iterable[bytes]) -> Iterator[bytes]:
     """The whole lines among these pieces of output that came from tasks."""
-    from mgraph.distributed.task_output import MARK
+    from mgraph.distributed.submission.task_output import MARK
 
     rest = b""
     for chunk in chunks:

@@ -39,8 +39,9 @@ def _run_id(required: bool) -> Callable[..., Any]:
 @contextlib.contextmanager
 def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None) -> Iterator[Any]:
     """The runs, with a client of their scheduler where one answers: else the folders must do."""
-    from mgraph.distributed import configuration, connect
-    from mgraph.distributed.runs import Runs
+    from mgraph.distributed.clusters import connect
+    from mgraph.distributed.protocol import configuration
+    from mgraph.distributed.submission.runs import Runs
 
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
@@ -59,7 +60,8 @@ def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None)
 
 def _named(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
     """A scheduler's address or file: as given, of Dask's configuration, of mgraph cluster start."""
-    from mgraph.distributed import background_cluster, configuration, connect
+    from mgraph.distributed.clusters import background_cluster, connect
+    from mgraph.distributed.protocol import configuration
 
     configuration.check_files()
     if not (scheduler or file):
@@ -124,9 +126,10 @@ def submit(
     the configuration, else that of mgraph cluster start, else to one that lasts as long as the
     command.
     """
-    from mgraph.distributed import configuration, connect
-    from mgraph.distributed.runs import Runs
-    from mgraph.distributed.shipping import left_behind, shipped
+    from mgraph.distributed.clusters import connect
+    from mgraph.distributed.protocol import configuration
+    from mgraph.distributed.submission.payload import left_behind, shipped
+    from mgraph.distributed.submission.runs import Runs
 
     files, environment = shipped(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
@@ -173,8 +176,8 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
-    from mgraph.distributed.broadcast import print_nothing
-    from mgraph.distributed.runs import Runs
+    from mgraph.distributed.protocol.broadcast import print_nothing
+    from mgraph.distributed.submission.runs import Runs
 
     with open_cluster(
         scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
@@ -338,7 +341,7 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
 @_where
 def cancel(run_id: str, **where: Any) -> int:
     """End a run: its script is interrupted, and its tasks stop at their next step."""
-    from mgraph.distributed import configuration
+    from mgraph.distributed.protocol import configuration
 
     with _opened(**where) as runs:
         run = runs.find(run_id)

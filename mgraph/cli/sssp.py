@@ -78,7 +78,7 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
 
 
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
     from mgraph.shortest_paths.rehearsal import rehearse
 
     whole = Stopwatch()
@@ -133,7 +133,7 @@ def _named(graph: "mgraph.Graph", vertex: int) -> str:
 
 
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
 
     refuse(("targets", "trace", "plot"), "is for one --source without --out")
     if options["random"] is None:

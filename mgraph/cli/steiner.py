@@ -164,7 +164,7 @@ def _write(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> Non
 
 
 def _many(graph: str, options: dict[str, Any]) -> int:
-    from mgraph.distributed.progress import quantity
+    from mgraph.distributed.protocol.progress import quantity
 
     queries = None
     if options["queries"] is not None:

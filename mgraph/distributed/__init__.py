@@ -8,7 +8,7 @@ from mgraph.io import timeouts
 
 
 def _store_seconds() -> float:
-    from mgraph.distributed import configuration
+    from mgraph.distributed.protocol import configuration
 
     return float(configuration.given("store-timeout"))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 async def dask_setup(scheduler: Any) -> None:
     """Dask's hook."""
-    from mgraph.distributed.monitor import Monitor
+    from mgraph.distributed.monitoring.monitor import Monitor
 
     # Not registered, which would start it: the scheduler starts its plugins after its preloads.
     scheduler.add_plugin(Monitor(), idempotent=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.distributed.plan import block_edges, default_parts
+from mgraph.distributed.operations.generate_plan import block_edges, default_parts
 from mgraph.generators import preferential_attachment
 from mgraph.io.folder import Folder
 from mgraph.io.parquet import writing_part

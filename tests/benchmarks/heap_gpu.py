@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from mgraph import heap_pair_seconds, heap_seconds
-from mgraph.heap.heap_timing import ON_GPU, ORDERS
+from mgraph.experiments.heap_timing import ON_GPU, ORDERS
 
 HERE = Path(__file__).parent
 

@@ -16,7 +16,7 @@ import urllib.request
 import psutil
 
 import mgraph
-from mgraph.distributed import background_cluster
+from mgraph.distributed.clusters import background_cluster
 
 EDGES_A_PART = 512
 TASKS_A_SECOND, SCHEDULER_BYTES, USABLE_SECONDS = 200, 2 << 30, 1.0  # the bars

@@ -18,9 +18,9 @@ from pathlib import Path
 import psutil
 
 import mgraph
-from mgraph.distributed import background_cluster
-from mgraph.distributed.runs import Runs
-from mgraph.distributed.shipping import shipped
+from mgraph.distributed.clusters import background_cluster
+from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.runs import Runs
 
 GROWTH = 0.05  # of a process's memory between the second quarter of the time and the last
 SCRIPT = """

@@ -86,7 +86,7 @@ def test_wrong_use_is_one_sentence_and_changes_nothing(
 
 
 def test_a_scheduler_that_is_not_there(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("mgraph.distributed.connect.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 1)
     out = tmp_path / "g"
     assert main(["generate", str(out), "-n", "99", "--scheduler", "tcp://127.0.0.1:9"]) == 1
     assert "no Dask scheduler answers at tcp://127.0.0.1:9" in capsys.readouterr().err

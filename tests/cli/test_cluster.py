@@ -120,7 +120,7 @@ def test_start_status_doctor_stop(tmp_path):
 
 
 def test_a_start_that_fails_shows_the_log(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("mgraph.distributed.background_cluster.PRELOAD", "no.such.module")
+    monkeypatch.setattr("mgraph.distributed.clusters.background_cluster.PRELOAD", "no.such.module")
     assert main(["cluster", "start", "--folder", str(tmp_path / "c"), *QUICK]) == 1
     *log, said = capsys.readouterr().err.strip().splitlines()
     assert any("No module named" in line for line in log)

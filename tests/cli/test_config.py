@@ -125,14 +125,16 @@ def test_each_shell_can_read_its_script(shell_name, tmp_path, capsys):
 
 
 def test_runs_complete_the_latest_first(tmp_path, monkeypatch):
-    monkeypatch.setattr("mgraph.distributed.configuration.runs_folder", lambda: tmp_path)
+    monkeypatch.setattr("mgraph.distributed.protocol.configuration.runs_folder", lambda: tmp_path)
     for age, name in enumerate(("b", "a", "c", ".hidden", "bb")):
         (tmp_path / name).mkdir()
         os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
     (tmp_path / "file").touch()
     assert complete_runs(None, None, "") == ["b", "a", "c", "bb"]
     assert complete_runs(None, None, "b") == ["b", "bb"]
-    monkeypatch.setattr("mgraph.distributed.configuration.runs_folder", lambda: tmp_path / "none")
+    monkeypatch.setattr(
+        "mgraph.distributed.protocol.configuration.runs_folder", lambda: tmp_path / "none"
+    )
     assert complete_runs(None, None, "") == []
 
 
@@ -140,7 +142,7 @@ def test_runs_complete_to_nothing_where_the_settings_are_wrong(monkeypatch):
     def wrong():
         raise UsageError("a mistake")
 
-    monkeypatch.setattr("mgraph.distributed.configuration.runs_folder", wrong)
+    monkeypatch.setattr("mgraph.distributed.protocol.configuration.runs_folder", wrong)
     assert complete_runs(None, None, "") == []
 
 

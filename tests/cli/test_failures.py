@@ -16,7 +16,8 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
-from mgraph.distributed import failures, tasks
+from mgraph.distributed.operations import tasks
+from mgraph.distributed.protocol import failures
 
 
 class OfTwo(Exception):

@@ -18,8 +18,8 @@ import dask
 import pytest
 import yaml
 
-from mgraph.distributed import certificates
-from mgraph.distributed.settings import SETTINGS
+from mgraph.distributed.clusters import certificates
+from mgraph.distributed.protocol.settings import SETTINGS
 from tests.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).parents[2]

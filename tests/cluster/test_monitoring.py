@@ -116,7 +116,7 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
 
 
 def test_the_page_needs_nothing_from_elsewhere():
-    page = (pathlib.Path(mgraph.__file__).parent / "distributed" / "monitor.html").read_text()
+    page = (pathlib.Path(mgraph.__file__).parent / "distributed" / "monitoring" / "monitor.html").read_text()
     links = set(re.findall(r"https?://[^\"'\s]+", page))
     assert links == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", page)
@@ -244,7 +244,7 @@ def test_a_cluster_that_runs_gets_the_page_once(tmp_path):
         assert "mgraph_parts_done 4.0" in fetch(address_of(file) + "/metrics")
 
 
-WITHOUT = "import sys; sys.modules['mgraph.distributed.monitor'] = None"
+WITHOUT = "import sys; sys.modules['mgraph.distributed.monitoring.monitor'] = None"
 
 
 def test_a_scheduler_with_another_mgraph_is_no_obstacle(tmp_path):

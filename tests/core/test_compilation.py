@@ -166,8 +166,8 @@ def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
 
 
 def test_workers_tell_their_client(cluster):
-    from mgraph.distributed import counters
-    from mgraph.distributed.work_time import work_time
+    from mgraph.distributed.monitoring import counters
+    from mgraph.distributed.protocol.work_time import work_time
     from tests.waiting import wait_until
 
     with work_time(cluster.client) as work:
@@ -216,7 +216,7 @@ def test_start_up_is_not_work(cluster, tmp_path):
 
 
 def test_the_progress_line_tells_it():
-    from mgraph.distributed.progress import Progress
+    from mgraph.distributed.protocol.progress import Progress
 
     with Progress("load", 0, 1, None, note=lambda: f", {compilation.NOTICE}") as progress:
         assert progress.line() == f"load 0/1 part, {compilation.NOTICE}"

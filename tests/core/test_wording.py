@@ -16,7 +16,7 @@ from mgraph.core.wording import (
     shell_command,
     time_taken,
 )
-from mgraph.distributed.progress import quantity
+from mgraph.distributed.protocol.progress import quantity
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 # What Python makes of bytes that are no UTF-8, which it gives back as those bytes.

@@ -18,12 +18,12 @@ import psutil
 import pytest
 
 import mgraph
-import mgraph.distributed.certificates
-from mgraph.distributed import background_cluster as background
-from mgraph.distributed import background_processes, connect
-from mgraph.distributed.background_processes import Background
-from mgraph.distributed.cluster_folder import Place
-from mgraph.distributed.cluster_status import status
+import mgraph.distributed.clusters.certificates
+from mgraph.distributed.clusters import background_cluster as background
+from mgraph.distributed.clusters import background_processes, connect
+from mgraph.distributed.clusters.background_processes import Background
+from mgraph.distributed.clusters.cluster_folder import Place
+from mgraph.distributed.clusters.cluster_status import status
 from mgraph.errors import ClusterError, UsageError
 from tests.waiting import wait_until
 
@@ -153,9 +153,9 @@ def test_tls_lets_in_who_has_the_certificate(tmp_path):
         ):
             pass
         assert not let_in(found.address, None)
-        other = mgraph.distributed.certificates.make(tmp_path / "other", ["localhost"])
+        other = mgraph.distributed.clusters.certificates.make(tmp_path / "other", ["localhost"])
         assert not let_in(found.address, other)
-        assert let_in(found.address, mgraph.distributed.certificates.found_in(where.tls))
+        assert let_in(found.address, mgraph.distributed.clusters.certificates.found_in(where.tls))
     assert not left_of(record)
 
 
@@ -163,7 +163,7 @@ def let_in(address, own):
     """Whether a server of TLS answers a client with this certificate, which looks at no names."""
     import ssl
 
-    from mgraph.distributed.scheduler_address import host_and_port
+    from mgraph.distributed.protocol.addresses import host_and_port
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

@@ -10,7 +10,7 @@ import dask
 import pytest
 import yaml
 
-from mgraph.distributed import certificates
+from mgraph.distributed.clusters import certificates
 from mgraph.errors import ClusterError, MgraphError, StorageError, UsageError
 
 pytest.importorskip("cryptography", reason="certificates are made by the package cryptography")

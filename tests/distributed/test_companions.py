@@ -5,8 +5,8 @@ import sys
 import pytest
 
 import mgraph
-from mgraph.distributed import companions
-from mgraph.distributed.attempts import RUN_KEY
+from mgraph.distributed.protocol.run_context import RUN_KEY
+from mgraph.distributed.submission import companions
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ import dask
 import pytest
 
 from mgraph import UsageError
-from mgraph.distributed import configuration
-from mgraph.distributed.configuration import SETTINGS, given, row, source_of
+from mgraph.distributed.protocol import configuration
+from mgraph.distributed.protocol.configuration import SETTINGS, given, row, source_of
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}
 
@@ -167,7 +167,7 @@ def test_in_a_program():
 def test_the_first_use_may_be_inside_a_block(told):
     code = """if True:
         import dask
-        from mgraph.distributed.configuration import given
+        from mgraph.distributed.protocol.configuration import given
         with dask.config.set({"mgraph.runs": "/r"}):
             print(given("runs"), given("cancel-grace"))
         print(given("runs").name, given("cancel-grace"))
@@ -184,7 +184,7 @@ def test_a_workers_process_has_its_parents_settings():
     """Dask hands its configuration on to the processes of workers."""
     inherited = dask.config.serialize({"mgraph": {"cancel-grace": 9}})
     code = """if True:
-        from mgraph.distributed.configuration import row
+        from mgraph.distributed.protocol.configuration import row
         print(row("cancel-grace").value, row("cancel-grace").source)
     """
     found = subprocess.run(
@@ -205,7 +205,7 @@ def test_every_default_is_checked_and_every_setting_has_one():
 def test_the_runs_folder_is_told_without_dask(tmp_path, variables):
     code = """if True:
         import sys
-        from mgraph.distributed.configuration import runs_folder
+        from mgraph.distributed.protocol.configuration import runs_folder
         print(runs_folder(), "dask" in sys.modules)
     """
     found = subprocess.run(

@@ -12,9 +12,10 @@ import pytest
 
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
-from mgraph.distributed import configuration, connect
-from mgraph.distributed.plan import Plan, block_edges, check_room, default_parts
-from mgraph.distributed.progress import Progress, duration, quantity
+from mgraph.distributed.clusters import connect
+from mgraph.distributed.operations.generate_plan import Plan, block_edges, check_room, default_parts
+from mgraph.distributed.protocol import configuration
+from mgraph.distributed.protocol.progress import Progress, duration, quantity
 
 
 def get(address):
@@ -157,10 +158,10 @@ class Terminal(io.StringIO):
 
 
 def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
-    monkeypatch.setattr("mgraph.distributed.progress.REFRESH_SECONDS", 0.01)
+    monkeypatch.setattr("mgraph.distributed.protocol.progress.REFRESH_SECONDS", 0.01)
     terminal, now = Terminal(), [0.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
-    monkeypatch.setattr("mgraph.distributed.progress.time", clock)
+    monkeypatch.setattr("mgraph.distributed.protocol.progress.time", clock)
     with Progress("generate", 4_000_000, 4, terminal) as progress:
         assert "starting" in progress.line()
         progress.add(1_000_000)
@@ -181,7 +182,7 @@ def test_what_is_lost_with_a_worker_does_not_move_the_line_back():
 
 
 def test_without_a_terminal_there_are_lines(monkeypatch):
-    monkeypatch.setattr("mgraph.distributed.progress.LINE_SECONDS", 0.01)
+    monkeypatch.setattr("mgraph.distributed.protocol.progress.LINE_SECONDS", 0.01)
     log = io.StringIO()
     with Progress("verify", 100, 1, log):
         while log.getvalue().count("\n") < 2:

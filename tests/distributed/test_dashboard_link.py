@@ -7,8 +7,9 @@ import urllib.request
 import pytest
 
 import mgraph
-from mgraph.distributed import background_cluster, scheduler_address
-from mgraph.distributed.cluster_status import status
+from mgraph.distributed.clusters import background_cluster
+from mgraph.distributed.clusters.cluster_status import status
+from mgraph.distributed.protocol import addresses
 
 
 def has_ipv6():
@@ -81,4 +82,4 @@ def test_what_dask_cannot_show_is_refused(tmp_path, dashboard):
     ],
 )
 def test_which_host_a_link_has(listening, scheduler, host):
-    assert scheduler_address.dashboard_host(listening, scheduler) == host
+    assert addresses.dashboard_host(listening, scheduler) == host

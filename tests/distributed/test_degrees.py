@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel, UsageError
-from mgraph.distributed import degrees as counting
+from mgraph.distributed.operations import degrees as counting
 from tests import oracles
 
 MODEL = CopyModel(30_000, 4)

@@ -10,8 +10,9 @@ import tempfile
 import dask
 import pytest
 
-from mgraph.distributed import doctor, examination, joining
-from mgraph.distributed import doctor_probe as probing
+from mgraph.distributed.clusters import client
+from mgraph.distributed.doctor import diagnosis, worker_probe
+from mgraph.distributed.doctor import folder_probe as probing
 from mgraph.errors import UsageError
 from tests.waiting import wait_until
 
@@ -22,29 +23,29 @@ def found(checks):
 
 
 def test_this_machine_alone():
-    checks = found(doctor.checks())
+    checks = found(diagnosis.checks())
     assert checks["python"].told.startswith(".".join(map(str, sys.version_info[:3])))
     assert {"mgraph", "dask", "distributed", "numba", "cores", "memory", "disk"} <= set(checks)
     assert "only this machine" in checks["scheduler"].told
-    assert not [check for check in checks.values() if check.state == doctor.FAIL]
+    assert not [check for check in checks.values() if check.state == diagnosis.FAIL]
     assert str(checks["cores"]).startswith("ok    cores        ")
 
 
 def test_settings_that_are_wrong():
     with dask.config.set({"mgraph.monitor.interval": "soon", "mgraph.cancel-grace": -1}):
-        checks = [check for check in doctor.checks() if check.name == "settings"]
-    assert [check.state for check in checks] == [doctor.FAIL] * 2
+        checks = [check for check in diagnosis.checks() if check.name == "settings"]
+    assert [check.state for check in checks] == [diagnosis.FAIL] * 2
     assert "mgraph.cancel-grace must be a number of seconds" in checks[0].told
     assert "mgraph.monitor.interval must be a number of seconds" in checks[1].told
     with dask.config.set({"mgraph.surprise": 1}):
-        (check,) = [check for check in doctor.checks() if check.name == "settings"]
+        (check,) = [check for check in diagnosis.checks() if check.name == "settings"]
     assert "mgraph.surprise" in check.told
 
 
 def test_a_cluster_that_is_well(cluster, tmp_path):
     address = cluster.client.scheduler.address
-    every = list(doctor.checks(scheduler=address, out=tmp_path / "new" / "out"))
-    assert not [check for check in every if check.state != doctor.OK]
+    every = list(diagnosis.checks(scheduler=address, out=tmp_path / "new" / "out"))
+    assert not [check for check in every if check.state != diagnosis.OK]
     checks = found(every)
     assert checks["workers"].told == "2 answer"
     for name in ("python", "mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
@@ -57,16 +58,16 @@ def test_a_cluster_that_is_well(cluster, tmp_path):
 
 def test_a_folder_that_is_there_stays(cluster, tmp_path):
     (tmp_path / "mine").write_text("")
-    checks = found(doctor.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
-    assert checks["out"].state == doctor.OK
+    checks = found(diagnosis.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
+    assert checks["out"].state == diagnosis.OK
     assert os.listdir(tmp_path) == ["mine"]
 
 
 def test_a_folder_that_cannot_be_written(cluster, tmp_path):
     (tmp_path / "file").write_text("")
     for where in ({}, {"scheduler": cluster.client.scheduler.address}):
-        checks = found(doctor.checks(out=tmp_path / "file" / "deeper", **where))
-        assert checks["out"].state == doctor.FAIL
+        checks = found(diagnosis.checks(out=tmp_path / "file" / "deeper", **where))
+        assert checks["out"].state == diagnosis.FAIL
         assert "cannot be written from here" in checks["out"].told
     assert (tmp_path / "file").read_text() == ""
 
@@ -84,13 +85,13 @@ def nobody():
         os.seteuid(0)
 
 
-@pytest.mark.parametrize(("mode", "state"), [(0o000, doctor.FAIL), (0o300, doctor.OK)])
+@pytest.mark.parametrize(("mode", "state"), [(0o000, diagnosis.FAIL), (0o300, diagnosis.OK)])
 def test_a_folder_that_cannot_be_listed(nobody, mode, state):
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, mode)
         try:
             with probing.Probe(folder) as probe:
-                check = doctor._here(probe)
+                check = diagnosis._here(probe)
         finally:
             os.chmod(folder, 0o700)
         assert check.state == state, check
@@ -98,10 +99,10 @@ def test_a_folder_that_cannot_be_listed(nobody, mode, state):
 
 
 def test_what_workers_do_not_share(monkeypatch, cluster, tmp_path):
-    monkeypatch.setattr(examination, "LOOK_SECONDS", 0.2)
+    monkeypatch.setattr(worker_probe, "LOOK_SECONDS", 0.2)
     monkeypatch.setattr(probing.Probe, "__enter__", lambda probe: probe)  # no file is there
-    checks = found(doctor.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
-    assert checks["out"].state == doctor.FAIL
+    checks = found(diagnosis.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
+    assert checks["out"].state == diagnosis.FAIL
     assert "2 of 2 workers do not see what was written here" in checks["out"].told
     assert checks["out"].todo.startswith("--out must be one folder for all")
 
@@ -124,7 +125,7 @@ def scheduler_and_worker(folder, path=None):
     ]  # fmt: skip
     try:
         wait_until(file.exists)
-        with joining.joined(None, file, seconds=30, workers_needed=True):
+        with client.joined(None, file, seconds=30, workers_needed=True):
             pass
         yield file, processes[1]
     finally:
@@ -148,21 +149,21 @@ def test_workers_with_another_mgraph(tmp_path, text, words):
     other.mkdir(parents=True)
     (other / "__init__.py").write_text(text)
     with scheduler_and_worker(tmp_path, str(other.parent)) as (file, _):
-        every = list(doctor.checks(scheduler_file=file, out=tmp_path))
+        every = list(diagnosis.checks(scheduler_file=file, out=tmp_path))
     checks = found(every)
-    assert checks["mgraph"].state == doctor.FAIL
+    assert checks["mgraph"].state == diagnosis.FAIL
     assert words in checks["mgraph"].told
     assert "install the same versions" in checks["mgraph"].todo
-    assert checks["out"].state == checks["memory"].state == doctor.OK
+    assert checks["out"].state == checks["memory"].state == diagnosis.OK
     assert ("page" in checks) == ("Module" in text)
 
 
 def test_a_worker_that_hangs_is_told_in_time(tmp_path):
     with scheduler_and_worker(tmp_path) as (file, worker):
         worker.send_signal(signal.SIGSTOP)
-        every = list(doctor.checks(scheduler_file=file, out=tmp_path))
+        every = list(diagnosis.checks(scheduler_file=file, out=tmp_path))
     (silent,) = [check for check in every if check.name == "workers"]
-    assert silent.state == doctor.FAIL
+    assert silent.state == diagnosis.FAIL
     assert silent.told.startswith("1 of 1 do not answer within 5 s: tcp://")
 
 
@@ -170,26 +171,26 @@ def test_a_scheduler_without_workers():
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
-        checks = found(doctor.checks(scheduler=empty.scheduler_address))
-    assert checks["workers"].state == doctor.FAIL
+        checks = found(diagnosis.checks(scheduler=empty.scheduler_address))
+    assert checks["workers"].state == diagnosis.FAIL
     assert checks["workers"].told == "there are none"
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch):
-    monkeypatch.setattr("mgraph.distributed.connect.CONNECT_SECONDS", 1)
-    checks = found(doctor.checks(scheduler="tcp://127.0.0.1:9"))
-    assert checks["scheduler"].state == doctor.FAIL
+    monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 1)
+    checks = found(diagnosis.checks(scheduler="tcp://127.0.0.1:9"))
+    assert checks["scheduler"].state == diagnosis.FAIL
     assert "no Dask scheduler answers" in checks["scheduler"].told
     with pytest.raises(UsageError):
-        list(doctor.checks(scheduler="http://x"))
+        list(diagnosis.checks(scheduler="http://x"))
 
 
 def test_what_differs_is_told():
-    same = doctor._same("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
-    assert (same.state, same.told) == (doctor.OK, "1 everywhere")
+    same = diagnosis._same("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
+    assert (same.state, same.told) == (diagnosis.OK, "1 everywhere")
     workers = {f"tcp://{name}": "2" for name in "abcde"}
-    other = doctor._same("dask", {"here": "1", "scheduler": None, **workers})
-    assert other.state == doctor.FAIL
+    other = diagnosis._same("dask", {"here": "1", "scheduler": None, **workers})
+    assert other.state == diagnosis.FAIL
     assert "1 here" in other.told
     assert "none on the scheduler" in other.told
     assert "2 on 5 workers (tcp://a, tcp://b, tcp://c and 2 more)" in other.told
@@ -197,36 +198,36 @@ def test_what_differs_is_told():
 
 def test_what_is_low_is_told():
     def low(*free):
-        return doctor._low("disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do")
+        return diagnosis._low("disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do")
 
-    assert low(None, None).state == doctor.WARN
-    assert low(100, None).state == doctor.OK
-    assert low(99, 200).state == doctor.WARN
+    assert low(None, None).state == diagnosis.WARN
+    assert low(100, None).state == diagnosis.OK
+    assert low(99, 200).state == diagnosis.WARN
     assert "w0" in low(99, 200).told
-    assert low(9, 200).state == doctor.FAIL
+    assert low(9, 200).state == diagnosis.FAIL
 
 
 def test_clocks():
     answers = {"near": {"began": 10.0, "ended": 10.5}, "slow": {"began": 5.0, "ended": 5.5},
                "fast": {"began": 30.0, "ended": 30.1}}  # fmt: skip
-    told = doctor._clocks(answers, 9.9, 10.6)
-    assert told.state == doctor.WARN
+    told = diagnosis._clocks(answers, 9.9, 10.6)
+    assert told.state == diagnosis.WARN
     assert told.told == "20 s apart: slow, fast"
-    assert doctor._clocks({"near": answers["near"]}, 9.9, 10.6).state == doctor.OK
+    assert diagnosis._clocks({"near": answers["near"]}, 9.9, 10.6).state == diagnosis.OK
 
 
 def test_gpus_and_kernels():
-    assert doctor._gpus({"a": 0, "b": 0}).state == doctor.OK
-    assert doctor._gpus({"a": 1, "b": 1}).told == "2 workers see 1 each"
-    some = doctor._gpus({"a": 1, "b": 0})
-    assert (some.state, some.told) == (doctor.WARN, "1 of 2 workers see none: b")
+    assert diagnosis._gpus({"a": 0, "b": 0}).state == diagnosis.OK
+    assert diagnosis._gpus({"a": 1, "b": 1}).told == "2 workers see 1 each"
+    some = diagnosis._gpus({"a": 1, "b": 0})
+    assert (some.state, some.told) == (diagnosis.WARN, "1 of 2 workers see none: b")
     ran = {"error": "", "seconds": 1.0, "free": 2**30}
-    assert doctor._kernels({"a": ran}, 1).state == doctor.OK
-    wrong = doctor._kernels({"a": ran, "b": {"error": "no driver"}, "c": TimeoutError()}, 3)
-    assert wrong.state == doctor.FAIL
+    assert diagnosis._kernels({"a": ran}, 1).state == diagnosis.OK
+    wrong = diagnosis._kernels({"a": ran, "b": {"error": "no driver"}, "c": TimeoutError()}, 3)
+    assert wrong.state == diagnosis.FAIL
     assert wrong.told == "no driver: b, c"
 
 
 def test_a_kernel_without_a_gpu_is_an_answer(monkeypatch):
     monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
-    assert examination.tried_kernel()["error"].startswith("DeviceError: backend gpu was asked for")
+    assert worker_probe.tried_kernel()["error"].startswith("DeviceError: backend gpu was asked for")

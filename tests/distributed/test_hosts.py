@@ -8,7 +8,7 @@ import time
 import pytest
 
 import mgraph
-from mgraph.distributed import certificates
+from mgraph.distributed.clusters import certificates
 from tests.distributed.hosts import Network, dask, end, parts_in, why_not
 from tests.distributed.hosts import mgraph as mgraph_command
 from tests.waiting import wait_until

@@ -15,7 +15,8 @@ import dask
 import pytest
 
 import mgraph
-from mgraph.distributed import connect, joining, scheduler_address, settings
+from mgraph.distributed.clusters import client, connect
+from mgraph.distributed.protocol import addresses, settings
 from mgraph.errors import ClusterError, UsageError
 from tests.waiting import wait_until
 
@@ -58,7 +59,7 @@ def test_a_scheduler_without_workers(monkeypatch, needed):
 )  # fmt: skip
 def test_what_is_no_address(address):
     with pytest.raises(UsageError, match="a scheduler's address"):
-        scheduler_address.check(address)
+        addresses.check(address)
 
 
 @pytest.mark.parametrize(
@@ -77,19 +78,19 @@ def test_what_is_no_address(address):
     ],
 )
 def test_what_is_an_address(address):
-    assert scheduler_address.check(address) == address
-    assert scheduler_address.check("a:1") == "tcp://a:1"
+    assert addresses.check(address) == address
+    assert addresses.check("a:1") == "tcp://a:1"
 
 
 @pytest.mark.parametrize("host", ["a..b", ".", "x" * 64, "a\x1bb"])
 def test_what_is_no_dashboard(host):
     with pytest.raises(UsageError, match="a dashboard's address"):
-        scheduler_address.check_dashboard(f"{host}:0")
+        addresses.check_dashboard(f"{host}:0")
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "a.b."])
 def test_what_is_a_dashboard(host):
-    assert scheduler_address.check_dashboard(f"{host}:0") == f"{host}:0"
+    assert addresses.check_dashboard(f"{host}:0") == f"{host}:0"
 
 
 @pytest.mark.parametrize(
@@ -167,14 +168,14 @@ def test_what_is_no_scheduler(monkeypatch, says):
 
 
 def test_the_warning_of_plain_words(monkeypatch, cluster):
-    warning = scheduler_address.warning_of_scheduler
+    warning = addresses.warning_of_scheduler
     for address in ("tcp://127.0.0.1:1", "tls://10.0.0.1:1", "inproc://x", "tcp://localhost:1",
                     "tcp://[::1]:1"):  # fmt: skip
         assert warning(address) is None
     for address in ("tcp://10.0.0.1:1", "ucx://10.0.0.1:1", "tcp://0.0.0.0:1", "tcp://nowhere.:1"):
         assert "anyone who reaches it can run code" in warning(address)
     said = io.StringIO()
-    monkeypatch.setattr(scheduler_address, "is_loopback", lambda host: False)
+    monkeypatch.setattr(addresses, "is_loopback", lambda host: False)
     with connect.client_of(cluster.client.scheduler.address, announce=said):
         pass
     with mgraph.connect(scheduler=cluster.client.scheduler.address, announce=said):
@@ -185,8 +186,8 @@ def test_the_warning_of_plain_words(monkeypatch, cluster):
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.1"])
 def test_the_warning_of_a_dashboard(host):
-    assert "has no password" in scheduler_address.warning_of_dashboard(f"{host}:8787")
-    assert scheduler_address.warning_of_dashboard("127.0.0.1:8787") is None
+    assert "has no password" in addresses.warning_of_dashboard(f"{host}:8787")
+    assert addresses.warning_of_dashboard("127.0.0.1:8787") is None
 
 
 def test_the_user_s_own_settings_count():
@@ -231,7 +232,7 @@ def levels():
 
 def test_loggers_are_quiet_while_anyone_wants_it():
     before = levels()
-    first, second = joining.quiet(), joining.quiet()
+    first, second = client.quiet(), client.quiet()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)

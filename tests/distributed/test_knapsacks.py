@@ -7,7 +7,7 @@ import pytest
 
 import mgraph
 from mgraph import UsageError
-from mgraph.distributed.knapsacks import TABLE
+from mgraph.distributed.operations.knapsacks import TABLE
 from mgraph.knapsacks.pisinger import pisinger_instance
 
 KINDS = ("uncorrelated", "strongly_correlated", "subset_sum", "even_odd")

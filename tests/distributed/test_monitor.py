@@ -14,9 +14,9 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.distributed import monitor, monitor_jobs, monitor_workers
-from mgraph.distributed.monitor import NAME
-from mgraph.distributed.tasks import run_parts
+from mgraph.distributed.monitoring import jobs, monitor, workers
+from mgraph.distributed.monitoring.monitor import NAME
+from mgraph.distributed.operations.tasks import run_parts
 from mgraph.errors import TaskError
 from tests.distributed.scheduler_thread import on_loop
 
@@ -118,7 +118,7 @@ def test_a_failure_is_told_in_short(watched):
     (operation,) = data(watched)["operations"]
     assert (operation["state"], operation["done"], operation["parts"]) == ("failed", 0, 1)
     assert "ValueError: <b>the disk</b>" in operation["error"]
-    assert len(operation["error"]) <= monitor_jobs.ERROR_TEXT
+    assert len(operation["error"]) <= jobs.ERROR_TEXT
 
 
 def test_a_killed_worker_keeps_its_counts_and_loses_its_row(watched, tmp_path):
@@ -151,7 +151,7 @@ def test_a_client_that_is_gone_leaves_lost_operations(watched):
         client.log_event("mgraph", {"run": "r", "state": "dancing"})
         assert [row["state"] for row in data(watched)["operations"]] == ["running"]
     (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
-    assert (row["state"], row["error"]) == ("lost", monitor_jobs.GONE)
+    assert (row["state"], row["error"]) == ("lost", jobs.GONE)
     watched.client.log_event("mgraph", told | {"state": "finished", "error": None})
     assert data(watched)["operations"][0]["state"] == "finished"
 
@@ -214,8 +214,8 @@ def test_the_page_is_cut_and_sums_are_not(watched):
     added = [worker_of(number) for number in range(1, many + 1)]
     plugin = plugin_of(watched)
     scheduler = types.SimpleNamespace(workers={one.address: one for one in added})
-    history = monitor_workers.History(10)
-    history.take(scheduler, monitor_workers.Workers(), 1.0)
+    history = workers.History(10)
+    history.take(scheduler, workers.Workers(), 1.0)
     told = history.since(0, 1.0)
     assert told["gpu_use"] == [40]  # half of them told nothing
     assert told["set_point"] == [2 * many]
@@ -245,7 +245,7 @@ def test_workers_of_one_process_tell_everything_once():
     from distributed import Client, LocalCluster
 
     from mgraph.core import gauges
-    from mgraph.distributed.counters import METRIC, WorkerFigures
+    from mgraph.distributed.monitoring.counters import METRIC, WorkerFigures
 
     def told():
         return [worker.metrics for worker in cluster.scheduler.workers.values()]

@@ -5,9 +5,9 @@ import math
 from dask.utils import key_split
 from distributed import Client, span
 
-from mgraph.distributed import monitor_pruning
-from mgraph.distributed.counters import fold_digests
-from mgraph.distributed.tasks import run_parts
+from mgraph.distributed.monitoring import pruning
+from mgraph.distributed.monitoring.counters import fold_digests
+from mgraph.distributed.operations.tasks import run_parts
 from tests.distributed.scheduler_thread import on_loop
 from tests.waiting import wait_until
 
@@ -25,7 +25,7 @@ def test_spans_are_forgotten(watched):
     assert len(extension.spans) == 7
 
     def prune(older):
-        return on_loop(scheduler, lambda: monitor_pruning.prune_spans(scheduler, older))
+        return on_loop(scheduler, lambda: pruning.prune_spans(scheduler, older))
 
     assert prune(60) == 0
     wait_until(lambda: prune(0.2) >= 0 and len(extension.spans) == 1)
@@ -59,12 +59,12 @@ def test_workers_fold_their_digests(watched):
 
 
 def test_names_of_keys_are_forgotten_where_they_are_many(monkeypatch):
-    monkeypatch.setattr(monitor_pruning, "MOST_KEYS", 100)
+    monkeypatch.setattr(pruning, "MOST_KEYS", 100)
     key_split.cache_clear()
     for kept, many in ((True, 50), (False, 101)):
         for number in range(many):
             key_split(("mgraph-test-1", number))
-        monitor_pruning.prune_keys()
+        pruning.prune_keys()
         assert (key_split.cache_info().currsize > 0) == kept
 
 
@@ -76,7 +76,7 @@ def test_topics_of_clients_that_are_gone_are_forgotten(watched):
     topics = scheduler._broker._topics
 
     def pruned():
-        monitor_pruning.prune_topics(scheduler)
+        pruning.prune_topics(scheduler)
         return gone in topics, watched.client.id in topics
 
     assert on_loop(scheduler, pruned) == (True, True)

@@ -5,12 +5,12 @@ import subprocess
 import sys
 import types
 
-from mgraph.distributed import monitor, monitor_jobs, monitor_workers
-from mgraph.distributed.monitor import MOST_SAMPLES
+from mgraph.distributed.monitoring import jobs, monitor, workers
+from mgraph.distributed.monitoring.monitor import MOST_SAMPLES
 
 
 def jobs_at(clock):
-    return monitor_jobs.Jobs(lambda: clock[0])
+    return jobs.Jobs(lambda: clock[0])
 
 
 def test_what_ended_is_bounded_and_what_runs_is_kept():
@@ -29,7 +29,7 @@ def test_what_ended_is_bounded_and_what_runs_is_kept():
             jobs.hear({"operation": name, "state": "failed"} | error)
             jobs.hear({"run": run, "state": "finished"})
     assert len(jobs.operations) == len(jobs.runs) == 10
-    assert len(jobs.ended) == len(jobs.ended_runs) == monitor_jobs.KEPT
+    assert len(jobs.ended) == len(jobs.ended_runs) == jobs.KEPT
     assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
     assert jobs.parts_done == 48_000
     assert not any(operation.done for operation in jobs.ended.values())
@@ -47,7 +47,7 @@ def test_what_vanished_is_lost_after_a_while():
     jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
     jobs.settle(nothing)
     assert len(jobs.operations) == len(jobs.runs) == 1
-    clock[0] = monitor_jobs.SETTLE_SECONDS + 1
+    clock[0] = jobs.SETTLE_SECONDS + 1
     jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
     assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
     assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
@@ -63,13 +63,13 @@ def test_what_vanished_is_lost_after_a_while():
 
 
 def test_history_is_bounded_and_thinned():
-    history = monitor_workers.History(3600)
+    history = workers.History(3600)
     nobody = types.SimpleNamespace(workers={})
     for second in range(5000):
-        history.take(nobody, monitor_workers.Workers(), float(second))
+        history.take(nobody, workers.Workers(), float(second))
     assert len(history) == 3600
     told = history.since(0, 5000.0)
-    assert len(told["age"]) <= monitor_workers.POINTS
+    assert len(told["age"]) <= workers.POINTS
     assert len(json.dumps(told)) < 30_000
     assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
     assert "watts" not in told

@@ -10,7 +10,8 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, StorageError, UsageError
-from mgraph.distributed import attempts, generate, spanning_forest
+from mgraph.distributed.operations import generate, spanning_forest
+from mgraph.distributed.protocol import run_context
 from mgraph.io import run_folder
 from mgraph.io.folder import Folder
 from mgraph.io.owner import owner_json, this_process
@@ -78,7 +79,7 @@ def test_an_operation_owns_its_folder_and_leaves_no_trace(
 
         return spied
 
-    from mgraph.distributed import fan_out
+    from mgraph.distributed.operations import fan_out
 
     for module in (generate, fan_out, spanning_forest):
         monkeypatch.setattr(module, "run_parts", spy(module.run_parts))
@@ -103,7 +104,7 @@ def test_an_operation_that_fails_leaves_no_owner(tmp_path, graph, name):
 def test_an_operation_that_lost_its_folder_writes_no_more(
     tmp_path, cluster, graph, name, monkeypatch
 ):
-    from mgraph.distributed import fan_out
+    from mgraph.distributed.operations import fan_out
 
     out = tmp_path / "out"
 
@@ -194,11 +195,11 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
     out = tmp_path / "out"
     out.mkdir()
     (out / NAME).write_bytes(owner_json(dataclasses.replace(far(), run=record.id, attempt=1)))
-    monkeypatch.setenv(attempts.FOLDER, str(tmp_path / record.id))
+    monkeypatch.setenv(run_context.FOLDER, str(tmp_path / record.id))
     for attempt in (1, 2):
-        monkeypatch.setenv(attempts.ATTEMPT, str(attempt))
-        attempts._folder.cache_clear()
-        intent = attempts.Intent(Folder(out), {}, False, False)
+        monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
+        run_context._folder.cache_clear()
+        intent = run_context.Intent(Folder(out), {}, False, False)
         if attempt == 1:
             with pytest.raises(UsageError, match="on far"):
                 intent.check_unowned()
@@ -208,7 +209,7 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
             intent.check_unowned()
             with intent.owning("x"):
                 assert (out / NAME).exists()
-    attempts._folder.cache_clear()
+    run_context._folder.cache_clear()
 
 
 def test_an_operation_that_was_interrupted_leaves_no_owner(tmp_path):

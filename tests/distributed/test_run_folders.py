@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from mgraph import ClusterError, StorageError, UsageError
-from mgraph.distributed import attempts, shipping
-from mgraph.distributed import runs as runs_module
-from mgraph.distributed.run_place import Place
-from mgraph.distributed.runs import Run, Runs
-from mgraph.distributed.shipping import shipped
+from mgraph.distributed.protocol import run_context
+from mgraph.distributed.submission import payload
+from mgraph.distributed.submission import runs as runs_module
+from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.run_store import Place
+from mgraph.distributed.submission.runs import Run, Runs
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, new_id
 
@@ -129,10 +130,10 @@ def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):
 
 def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
     def intent(attempt, asked, resume=False, overwrite=False, record=True):
-        monkeypatch.setenv(attempts.FOLDER, str(folder))
-        monkeypatch.setenv(attempts.ATTEMPT, str(attempt))
-        attempts._folder.cache_clear()
-        found = attempts.Intent("/out", {"n": asked}, resume, overwrite)
+        monkeypatch.setenv(run_context.FOLDER, str(folder))
+        monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
+        run_context._folder.cache_clear()
+        found = run_context.Intent("/out", {"n": asked}, resume, overwrite)
         if record:
             found.record()
         return found.resume, found.overwrite
@@ -164,7 +165,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         with pytest.raises(UsageError, match="object cannot be told from others"):
             intent(6, object())
     finally:
-        attempts._folder.cache_clear()
+        run_context._folder.cache_clear()
 
 
 def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
@@ -172,7 +173,7 @@ def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
     (tmp_path / "empty.py").write_text("\n")
     (tmp_path / "d" / "a.py").parent.mkdir()
     (tmp_path / "d" / "a.py").write_text("pass")
-    monkeypatch.setattr(shipping, "LARGEST_FILE", 10)
+    monkeypatch.setattr(payload, "LARGEST_FILE", 10)
     (tmp_path / "large").write_text("x" * 11)
     for files, words in [
         (["none.py"], "there is no file"),

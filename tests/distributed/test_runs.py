@@ -11,10 +11,11 @@ from distributed import Client, LocalCluster
 
 import mgraph
 from mgraph import CopyModel, UsageError
-from mgraph.distributed import driver, tasks
-from mgraph.distributed import runs as runs_module
-from mgraph.distributed.runs import Runs
-from mgraph.distributed.shipping import shipped
+from mgraph.distributed.operations import tasks
+from mgraph.distributed.submission import driver
+from mgraph.distributed.submission import runs as runs_module
+from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.runs import Runs
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder
 from tests.waiting import wait_until

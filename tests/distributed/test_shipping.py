@@ -8,9 +8,9 @@ import pytest
 
 import mgraph
 from mgraph import UsageError
-from mgraph.distributed import shipping
-from mgraph.distributed.runs import Runs
-from mgraph.distributed.shipping import hint, left_behind, shipped
+from mgraph.distributed.submission import payload
+from mgraph.distributed.submission.payload import hint, left_behind, shipped
+from mgraph.distributed.submission.runs import Runs
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_what_cannot_be_shipped_as_a_folder(beside, monkeypatch):
     ]:
         with pytest.raises(UsageError, match=words):
             shipped(script, companions)
-    monkeypatch.setattr(shipping, "MOST_FILES", 0)
+    monkeypatch.setattr(payload, "MOST_FILES", 0)
     with pytest.raises(UsageError, match="the folder pack has more than"):
         shipped("script.py", ["pack"])
 

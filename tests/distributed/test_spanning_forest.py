@@ -11,8 +11,8 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, StorageError, UsageError
-from mgraph.distributed import spanning_forest
-from mgraph.distributed.spanning_forest_plan import Batches, batches_for, grouped
+from mgraph.distributed.operations import spanning_forest
+from mgraph.distributed.operations.spanning_forest_plan import Batches, batches_for, grouped
 from tests.spanning_trees.oracles import kruskal
 
 MODEL = CopyModel(20_000, 4, weights=(1, 9))

@@ -13,9 +13,9 @@ import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, UsageError
 from mgraph.core import gauges
 from mgraph.core.edge_list_cpu import checksum
-from mgraph.distributed import sssp
-from mgraph.distributed.fan_out import GraphFacts
-from mgraph.distributed.search_plan import SearchPlan
+from mgraph.distributed.operations import sssp
+from mgraph.distributed.operations.fan_out import GraphFacts
+from mgraph.distributed.operations.sssp_plan import SearchPlan
 
 MODEL = CopyModel(3000, 3, weights=(0, 20))
 

@@ -8,7 +8,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, EdgeList, UsageError
-from mgraph.distributed.steiner_plan import TABLE
+from mgraph.distributed.operations.steiner_plan import TABLE
 
 MODEL = CopyModel(3000, 3, weights=(0, 20))
 QUERIES = [[5, 9], [0, 2999, 7, 7], [11], [1, 2, 3, 4, 5, 6], [2000, 1000]]

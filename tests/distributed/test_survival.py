@@ -15,8 +15,8 @@ from dask.utils import parse_timedelta
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
-from mgraph.distributed import fan_out
-from mgraph.distributed.tasks import run_parts
+from mgraph.distributed.operations import fan_out
+from mgraph.distributed.operations.tasks import run_parts
 from tests.waiting import wait_until
 
 # Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.

@@ -11,9 +11,9 @@ import types
 import pytest
 
 import mgraph
-from mgraph.distributed import task_output
-from mgraph.distributed.runs import Runs
-from mgraph.distributed.shipping import shipped
+from mgraph.distributed.submission import task_output
+from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.runs import Runs
 
 PRINTING = """
 import logging, sys, time, warnings

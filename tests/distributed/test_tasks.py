@@ -13,8 +13,8 @@ import pytest
 import mgraph
 from mgraph import StorageError
 from mgraph.core import stopping
-from mgraph.distributed import tasks
-from mgraph.distributed.counters import count_edges
+from mgraph.distributed.monitoring.counters import count_edges
+from mgraph.distributed.operations import tasks
 from tests.waiting import wait_until
 
 
@@ -88,7 +88,7 @@ def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
 
 def test_the_progress_line_moves_within_a_part(client, tmp_path, monkeypatch):
     """By what its own tasks have counted, whatever else the cluster does."""
-    monkeypatch.setattr("mgraph.distributed.progress.LINE_SECONDS", 0.05)
+    monkeypatch.setattr("mgraph.distributed.protocol.progress.LINE_SECONDS", 0.05)
     over, log, other = tmp_path / "over", io.StringIO(), io.StringIO()
 
     def count(edges):

@@ -9,7 +9,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, DatasetError, UsageError
-from mgraph.distributed.verify import chosen
+from mgraph.distributed.operations.verify import chosen
 
 MODEL = CopyModel(3000, 5)
 

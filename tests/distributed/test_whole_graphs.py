@@ -8,7 +8,7 @@ import pytest
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.core.backend import gpu_count
-from mgraph.distributed.verify import where_to_verify
+from mgraph.distributed.operations.verify import where_to_verify
 
 METHODS = ("copy", "cuppa", "ba", "copy_hash")
 

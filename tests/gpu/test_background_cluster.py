@@ -4,8 +4,9 @@ import pytest
 
 import mgraph
 from mgraph.core.backend import gpu_count
-from mgraph.distributed import background_cluster, doctor
-from mgraph.distributed.cluster_status import status
+from mgraph.distributed.clusters import background_cluster
+from mgraph.distributed.clusters.cluster_status import status
+from mgraph.distributed.doctor import diagnosis
 
 pytestmark = pytest.mark.gpu
 
@@ -17,8 +18,8 @@ def test_one_worker_a_gpu_that_doctor_finds_well(tmp_path):
     try:
         found = status(folder)
         assert (found.state, found.backend, found.workers) == ("running", "gpu", gpu_count())
-        checks = list(doctor.checks(scheduler_file=where.file, out=tmp_path / "out"))
-        assert not [check for check in checks if check.state == doctor.FAIL]
+        checks = list(diagnosis.checks(scheduler_file=where.file, out=tmp_path / "out"))
+        assert not [check for check in checks if check.state == diagnosis.FAIL]
         told = {check.name: check.told for check in checks}
         assert told["gpus"].startswith(f"{gpu_count()} workers see ")
         assert "compiled and ran" in told["kernels"]
@@ -38,5 +39,5 @@ def test_more_workers_than_gpus_are_refused(tmp_path):
 
 
 def test_a_kernel_here():
-    checks = {check.name: check for check in doctor.checks()}
-    assert checks["gpu"].state == checks["kernels"].state == doctor.OK
+    checks = {check.name: check for check in diagnosis.checks()}
+    assert checks["gpu"].state == checks["kernels"].state == diagnosis.OK

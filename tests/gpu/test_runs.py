@@ -4,9 +4,10 @@ import pytest
 from distributed.diagnostics import nvml
 
 import mgraph
-from mgraph.distributed import background_cluster, tasks
-from mgraph.distributed.runs import Runs
-from mgraph.distributed.shipping import shipped
+from mgraph.distributed.clusters import background_cluster
+from mgraph.distributed.operations import tasks
+from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.runs import Runs
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.gpu

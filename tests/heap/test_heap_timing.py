@@ -5,7 +5,7 @@ import pytest
 import mgraph
 from mgraph import DeviceError, UsageError
 from mgraph.core.backend import gpu_count
-from mgraph.heap.heap_timing import ON_GPU, ORDERS, _sizes
+from mgraph.experiments.heap_timing import ON_GPU, ORDERS, _sizes
 
 
 @pytest.mark.parametrize("heap", ["batch", "sequential"])

@@ -9,7 +9,7 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError, UsageError
 from mgraph.cli.main import main
-from mgraph.distributed.spanning_forest_plan import read_done
+from mgraph.distributed.operations.spanning_forest_plan import read_done
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name

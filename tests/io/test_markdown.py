@@ -3,7 +3,7 @@
 import pandas as pd
 
 import mgraph
-from mgraph.io.markdown import TableReport
+from mgraph.experiments.markdown import TableReport
 
 TABLE = pd.DataFrame({"n": [1, 2], "s": [0.123456, 2.0]})
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph.shortest_paths import near_far_gpu, self_tuning_cpu, trace_plots
+from mgraph.experiments import trace_plots
+from mgraph.shortest_paths import near_far_gpu, self_tuning_cpu
 
 
 @pytest.fixture(scope="module")

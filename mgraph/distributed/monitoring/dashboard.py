@@ -1,0 +1,69 @@
+"""Dask's dashboard: its address, and how it is mounted when somebody first looks at it.
+
+Importing it (Bokeh) takes half a second of a core, a fifth of what a graph of 10^8 edges takes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from mgraph.distributed.protocol.addresses import dashboard_host, host_and_port
+from mgraph.distributed.protocol.broadcast import in_time
+
+ASK_SECONDS = 3.0
+
+
+def link_of(client: Any) -> str | None:
+    """The address of the dashboard of a client's scheduler, where it listens; None without one.
+
+    Dask would take the scheduler's host, which may be another, and cuts an IPv6 address.
+    """
+    from distributed.utils import format_dashboard_link
+
+    try:
+        port = client.scheduler_info(n_workers=0)["services"].get("dashboard")
+        address = client.scheduler.address
+    except (AttributeError, KeyError, OSError, TypeError):  # the client is closed
+        return None
+    if not port:
+        return None
+    host = "localhost" if address.startswith("inproc") else host_and_port(address)[0]
+    try:
+        found = in_time(client, client._run_on_scheduler, _listening(), seconds=ASK_SECONDS)
+    except Exception:  # a scheduler that is busy, or of another version
+        found = []
+    return str(format_dashboard_link(dashboard_host(found, host), port))
+
+
+def _listening() -> Callable[..., list[str]]:
+    """A function for a scheduler: the addresses at which its web server listens.
+
+    It is made here so that it travels by value, to a scheduler without mgraph, too.
+    """
+
+    def hosts(dask_scheduler: Any) -> list[str]:
+        sockets = getattr(dask_scheduler.http_server, "_sockets", {})
+        return [str(one.getsockname()[0]) for one in sockets.values()]
+
+    return hosts
+
+
+class LazyDashboard:
+    """Takes the requests that a scheduler's web server has no page for, and then mounts the pages.
+
+    It stands in the server's list of applications, each of which is asked for a page in turn
+    (``distributed.http.routing.RoutingApplication``).
+    """
+
+    def __init__(self, scheduler: Any) -> None:
+        """Add itself to the scheduler's web server."""
+        self._scheduler = scheduler
+        scheduler.http_application.add_application(self)
+
+    def find_handler(self, request: Any, **kwargs: Any) -> Any:
+        """Mount the dashboard in this object's place and let it answer."""
+        from distributed.dashboard.scheduler import connect
+
+        application = self._scheduler.http_application
+        application.applications.remove(self)
+        connect(application, self._scheduler.http_server, self._scheduler)
+        return application.find_handler(request, **kwargs)

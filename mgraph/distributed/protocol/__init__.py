@@ -1,0 +1,1 @@
+"""What every part of ``mgraph.distributed`` shares: addresses, settings, errors, progress."""

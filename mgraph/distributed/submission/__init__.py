@@ -1,0 +1,1 @@
+"""Workflows that a cluster runs by itself: submitted, watched, cancelled, resumed."""

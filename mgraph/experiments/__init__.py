@@ -1,0 +1,1 @@
+"""What remakes the tables and figures of the papers: timing, comparisons, plots."""
