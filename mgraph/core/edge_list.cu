@@ -2,8 +2,8 @@
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
 //   MGRAPH_WEIGHT_T  the type of a weight
 
-#include "mgraph/hash.cuh"
-#include "mgraph/widened.cuh"
+#include <mgraph/hash.cuh>
+#include <mgraph/widened.cuh>
 
 using namespace mgraph;
 using vertex_t = MGRAPH_VERTEX_T;

@@ -1,4 +1,4 @@
-"""Counter-based hashing in Numba; ``cuda/include/mgraph/hash.cuh`` has the same bits in CUDA.
+"""Counter-based hashing in Numba; ``mgraph/hash.cuh`` has the same bits in CUDA.
 
 Philox2x32-7 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
 draws random numbers: a keyed bijection of 64-bit counters whose seven rounds are the fewest that

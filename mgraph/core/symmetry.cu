@@ -4,7 +4,7 @@
 //   MGRAPH_WEIGHT_T  int or long long: a word of a weight's bits
 //
 // A block takes the arcs of a tile, whose rows it looks for among those between the first and the last.
-#include "mgraph/hash.cuh"
+#include <mgraph/hash.cuh>
 
 using namespace mgraph;
 using vertex_t = MGRAPH_VERTEX_T;

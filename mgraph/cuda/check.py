@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import mgraph
-from mgraph.cuda.source import INCLUDE, Source
+from mgraph.cuda.source import Source
 from mgraph.installation import install_command
 
 
@@ -27,9 +27,9 @@ def sources() -> Iterator[Source]:
             yield from (value for value in declared if isinstance(value, Source))
 
 
-def include_paths() -> list[str]:
+def include_paths(source: Source) -> list[str]:
     """Our headers, then CCCL's (CuPy's copy, else the wheel's), then the CUDA runtime's."""
-    paths = [str(INCLUDE)]
+    paths = [str(path) for path in source.include_paths()]
     cupy = importlib.util.find_spec("cupy")
     if cupy is not None and cupy.submodule_search_locations:
         bundled = Path(cupy.submodule_search_locations[0]) / "_core/include/cupy/_cccl"
@@ -48,7 +48,7 @@ def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
     options = ProgramOptions(
         std="c++17",
         arch=arch,
-        include_path=include_paths(),
+        include_path=include_paths(source),
         define_macro=[("MGRAPH_DIGEST", "0")],
     )
     return len(Program(source.text(defines), "c++", options).compile("cubin").code)

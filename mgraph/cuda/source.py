@@ -2,15 +2,18 @@
 
 import functools
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from mgraph import compilation
 from mgraph.errors import DeviceError
 
-INCLUDE = resources.files("mgraph.cuda") / "include"
+INCLUDE = Path(str(resources.files("mgraph.cuda"))) / "include"
+_INCLUDE = re.compile(r'#include (?:"(\w+\.cuh)"|<(mgraph/\w+\.cuh)>)')
 C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
 _ready: set[Any] = set()  # kernels that this process has used, by device
@@ -80,13 +83,21 @@ def _attributes_of(device: int) -> dict[str, int]:
     return dict(cupy.cuda.Device(device).attributes)  # asks for them all
 
 
-@functools.cache
-def include_digest() -> str:
-    """A hash of our headers: CuPy's cache would not notice that one changed."""
-    digest = hashlib.sha256()
-    for header in sorted((INCLUDE / "mgraph").iterdir(), key=lambda path: path.name):
-        digest.update(header.read_bytes())
-    return digest.hexdigest()[:16]
+def headers(text: str, folder: Path) -> dict[str, Path]:
+    """The headers of this project that a source includes, directly or not, by their names in it.
+
+    ``"name.cuh"`` lies beside the source, in ``folder``; ``<mgraph/name.cuh>`` is one that several
+    problems share.
+    """
+    found: dict[str, Path] = {}
+    waiting = [text]
+    while waiting:
+        for local, shared in _INCLUDE.findall(waiting.pop()):
+            name = local or shared
+            if name not in found:
+                found[name] = folder / name if local else INCLUDE / name
+                waiting.append(found[name].read_text())
+    return found
 
 
 @functools.cache
@@ -111,9 +122,8 @@ def _compiled(source: "Source", defines: tuple[tuple[str, str], ...]) -> Any:
     import cupy
 
     _watch_nvrtc()
-    return cupy.RawModule(
-        code=source.text(dict(defines)), options=(*source.options(), f"-I{INCLUDE}")
-    )
+    options = (*source.options(), *(f"-I{path}" for path in source.include_paths()))
+    return cupy.RawModule(code=source.text(dict(defines)), options=options)
 
 
 @dataclass(frozen=True)
@@ -130,11 +140,27 @@ class Source:
     def text(self, defines: dict[str, str]) -> str:
         """The source under these defines, ready for NVRTC."""
         lines = [f"#define {name} {value}\n" for name, value in sorted(defines.items())]
-        return "".join(lines) + resources.files(self.package).joinpath(self.file).read_text()
+        return "".join(lines) + (self.folder / self.file).read_text()
+
+    @property
+    def folder(self) -> Path:
+        """Where the file lies."""
+        return Path(str(resources.files(self.package)))
+
+    def include_paths(self) -> tuple[Path, Path]:
+        """Where the headers lie: beside the file, and those that several problems share."""
+        return self.folder, INCLUDE
+
+    def digest(self) -> str:
+        """A hash of the headers that are included: CuPy's cache does not look into them."""
+        digest = hashlib.sha256()
+        for _, path in sorted(headers(self.text({}), self.folder).items()):
+            digest.update(path.read_bytes())
+        return digest.hexdigest()[:16]
 
     def options(self) -> tuple[str, ...]:
-        """Compiler options: the language, and the digest that keys the cache on our headers."""
-        return ("-std=c++17", f"-DMGRAPH_DIGEST=0x{include_digest()}ULL")
+        """Compiler options: the language, and the digest that keys the cache on headers."""
+        return ("-std=c++17", f"-DMGRAPH_DIGEST=0x{self.digest()}ULL")
 
     def kernel(self, name: str, **defines: object) -> Any:
         """The kernel ``name`` on the current device (a ``cupy.RawKernel``), compiled once."""

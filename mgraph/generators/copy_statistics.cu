@@ -2,7 +2,7 @@
 // how and has the same counts. copy_model.cuh says what the host defines, and here also
 //   MGRAPH_MOST   elements of a histogram
 
-#include <mgraph/copy_model.cuh>
+#include "copy_model.cuh"
 
 using namespace mgraph;
 

@@ -8,9 +8,9 @@
 #include <mgraph/stop_watch.cuh>
 
 #if MGRAPH_D <= 32
-#include <mgraph/cuppa_short.cuh>
+#include "cuppa_short.cuh"
 #else
-#include <mgraph/cuppa_long.cuh>
+#include "cuppa_long.cuh"
 #endif
 
 using namespace mgraph;

@@ -14,8 +14,8 @@
 //   drawing slot after slot gives: a slot is refused x only if a lower slot holds x, and from then
 //   on some lower slot holds x for ever.
 
-#include <mgraph/copy_model.cuh>
-#include <mgraph/lanes.cuh>
+#include "copy_model.cuh"
+#include <mgraph/warp.cuh>
 
 using namespace mgraph;
 

@@ -8,9 +8,9 @@
 // expanded in this round, or in the next, or in both, which changes no distance.
 // Cost: a round reads n flags, and m arcs' tails if by arc; two barriers, or three.
 
-#include "mgraph/grid_barrier.cuh"
-#include "mgraph/path_length.cuh"
-#include "mgraph/stop_watch.cuh"
+#include <mgraph/grid_barrier.cuh>
+#include <mgraph/path_length.cuh>
+#include <mgraph/stop_watch.cuh>
 
 using namespace mgraph;
 using u8 = unsigned char;

@@ -19,8 +19,8 @@
 // far queues anew from every vertex reached, which is always right.
 // With heaps (near_far_heap.cuh) a block's farthest entries wait in one, in order.
 // Cost: an arc 8 to 16 bytes and a distance, each time its tail is expanded; a barrier an iteration.
-#include "mgraph/near_far_heap.cuh"
-#include "mgraph/near_far_rounds.cuh"
+#include "near_far_heap.cuh"
+#include "near_far_rounds.cuh"
 
 namespace mgraph {
 

@@ -30,7 +30,7 @@ NEAR_SLOTS, FAR_SLOTS, FAR_TO_NEAR, MEMORY_SHARE = 4, 6, 2.5, 0.7
 SLOTS = 2 * NEAR_SLOTS + FAR_SLOTS
 MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
 TRACE_ROWS = 1 << 20
-# As in cuda/include/mgraph: self_tuning.cuh, near_far_state.cuh.
+# As in self_tuning.cuh and near_far_state.cuh.
 PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 30, (25, 26)
 CHUNKS = 512
 

@@ -1,7 +1,7 @@
 // Predecessors from distances; predecessors_cpu.py explains the choice. An arc a thread, and the
 // least of all tails by atomicMin: -1 is the largest unsigned number.
 
-#include "mgraph/path_length.cuh"
+#include <mgraph/path_length.cuh>
 
 using namespace mgraph;
 using u32 = unsigned int;

@@ -3,7 +3,7 @@
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
 (IPDPS 2018), section 4.
 
-A GPU's controller (``cuda/include/mgraph/self_tuning.cuh``) is this one only where many arcs are
+A GPU's controller (``self_tuning.cuh``) is this one only where many arcs are
 under way, as on power-law graphs. Where few are, as on roads and grids, an iteration of a GPU is
 not one step of the frontier but a wave of up to 128 hops within each block, and equations 4 to 6 do
 not hold: most of the vertices that a wave expands waited in no queue when it was decided on. Its

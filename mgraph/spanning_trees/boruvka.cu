@@ -2,7 +2,7 @@
 // boruvka_gpu.py the order of the launches. <step>_vertex: a thread a vertex, as the paper began;
 // <step>_edge: a thread an arc, which finds its vertex by binary search.
 
-#include "mgraph/csr_search.cuh"
+#include "csr_search.cuh"
 
 using namespace mgraph;
 using u64 = unsigned long long;

@@ -4,8 +4,8 @@
 //   MGRAPH_THREADS   a block
 //   MGRAPH_BLOCKS    a multiprocessor
 
-#include "mgraph/csr_search.cuh"
-#include "mgraph/filter_boruvka_rounds.cuh"
+#include "csr_search.cuh"
+#include "filter_boruvka_rounds.cuh"
 
 using namespace mgraph;
 using weight_t = MGRAPH_WEIGHT_T;

@@ -14,7 +14,7 @@
 // A place in a bucket counts only while the distance there is still the vertex's. What does not fit
 // into a bucket waits far, where each vertex stands once at most.
 // Cost: an arc of an expanded vertex 8 to 16 bytes and a label; a barrier a step.
-#include "mgraph/star_reach.cuh"
+#include "star_reach.cuh"
 
 using namespace mgraph;
 

@@ -5,7 +5,7 @@
 // every vertex knows which are within how many levels of it, so that the level is known at which the first
 // one is reached from all terminals. The search stops before that level, which would be the largest. Then
 // the paths are walked, a terminal a block, and the state of what was touched is reset.
-#include "mgraph/star_levels.cuh"
+#include "star_levels.cuh"
 
 using namespace mgraph;
 

@@ -1,7 +1,7 @@
 // The path that a frontier search found between two partitions: from the least of its nearest targets,
 // always on to the least vertex from which a shortest path comes. One block. And how long a search's arcs
 // are, where weights are fractional.
-#include "mgraph/whole_lengths.cuh"
+#include "whole_lengths.cuh"
 
 using namespace mgraph;
 using u32 = unsigned int;

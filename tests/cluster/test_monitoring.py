@@ -116,7 +116,9 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
 
 
 def test_the_page_needs_nothing_from_elsewhere():
-    page = (pathlib.Path(mgraph.__file__).parent / "distributed" / "monitoring" / "monitor.html").read_text()
+    page = (
+        pathlib.Path(mgraph.__file__).parent / "distributed" / "monitoring" / "monitor.html"
+    ).read_text()
     links = set(re.findall(r"https?://[^\"'\s]+", page))
     assert links == {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xhtml"}
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(", page)

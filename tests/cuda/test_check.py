@@ -2,11 +2,12 @@
 
 import dataclasses
 import importlib.util
+from pathlib import Path
 
 import pytest
 
 from mgraph.cuda import check
-from mgraph.cuda.source import include_digest
+from mgraph.cuda.source import headers
 
 needs_nvrtc = pytest.mark.skipif(
     importlib.util.find_spec("cuda") is None, reason="needs NVRTC: the extra check"
@@ -19,9 +20,36 @@ def test_it_finds_the_sources_without_cupy():
     assert all(source.text({"A": "1"}).startswith("#define A 1\n") for source in found)
 
 
-def test_the_digest_keys_the_cache():
-    (source, *_) = check.sources()
-    assert include_digest() in "".join(source.options())
+def test_an_edited_header_is_compiled_anew_and_nothing_else(monkeypatch):
+    """CuPy's cache keys on options and source, so a digest of the headers is among the options."""
+    found = list(check.sources())
+    before = {source: source.options() for source in found}
+    read = Path.read_text
+    assert len(set(before.values())) > len(found) // 2
+
+    def edited(path, *arguments, **more):
+        text = read(path, *arguments, **more)
+        return text + "// edited" if path.name == "near_far_state.cuh" else text
+
+    def bytes_of(path):
+        return edited(path).encode()
+
+    monkeypatch.setattr(Path, "read_text", edited)
+    monkeypatch.setattr(Path, "read_bytes", bytes_of)
+    changed = {source.file for source in found if source.options() != before[source]}
+    assert changed == {"near_far.cu"}
+
+
+def test_headers_lie_beside_what_uses_them():
+    """A header that one problem alone uses is in its folder; the others are in cuda/include."""
+    users = {}
+    for source in check.sources():
+        for name in headers(source.text({}), source.folder):
+            users.setdefault(name, set()).add(source.folder)
+    published = {name for name in users if "heap" in name or name == "mgraph/sorted_items.cuh"}
+    for name, folders in users.items():
+        assert len(folders) == 1 or name.startswith("mgraph/"), name
+        assert len(folders) > 1 or not name.startswith("mgraph/") or name in published, name
 
 
 @needs_nvrtc

@@ -8,6 +8,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import os
 import re
 import shutil
 import subprocess
@@ -17,9 +18,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mgraph.cuda.source import INCLUDE
+from mgraph.cuda.source import headers
 
 HERE = Path(__file__).parent
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mgraph-tests"
 COMPILER = shutil.which("g++")
 ENDS = {1: "all threads wait for each other", 2: "threads go on for ever",
         3: "writes beyond its shared memory"}  # fmt: skip
@@ -29,18 +31,21 @@ _STATIC = re.compile(r"__shared__ ((?:alignas\(\d+\) )?[\w<> ]+\*?) (\w[^;()]*);
 _KERNEL = re.compile(
     r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]*\))?\s*(\w+)\(([^)]*)\)'
 )
-_INCLUDE = re.compile(r'#include [<"](mgraph/\w+\.cuh)[>"]')
+_INCLUDE = re.compile(r'#include [<"]((?:mgraph/)?\w+\.cuh)[>"]')
 _ASSEMBLY = re.compile(r"asm volatile\(.*?\);", re.DOTALL)  # prefetching, fences
 
 
-def _flat(text):
-    """The text with our headers in place, those of the emulator before all others."""
+def _flat(text, known):
+    """The text with our headers in place, those of the emulator before all others.
+
+    known: the headers of the source by name.
+    """
 
     def content(include):
         ours = HERE / "include" / include[1]
-        header = ours if ours.exists() else INCLUDE / include[1]
+        header = ours if ours.exists() else known[include[1]]
         once = re.sub(r"\W", "_", include[1])  # it may stand in a part that is left out
-        text = _flat(header.read_text().replace("#pragma once", ""))
+        text = _flat(header.read_text().replace("#pragma once", ""), known)
         return f"#ifndef {once}\n#define {once}\n{text}\n#endif\n"
 
     return _INCLUDE.sub(content, text)
@@ -76,19 +81,30 @@ def _launcher(kernel):
 
 @functools.cache
 def _library(source, defines):
-    text = _ASSEMBLY.sub(";", _flat(source.text(dict(defines))))
+    text = source.text(dict(defines))
+    text = _ASSEMBLY.sub(";", _flat(text, headers(text, source.folder)))
     whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
     whole += "".join(map(_launcher, _KERNEL.finditer(text)))
-    folder = Path(tempfile.mkdtemp(prefix="mgraph-emulator-"))
-    name = hashlib.sha256(whole.encode()).hexdigest()[:16]
-    (folder / f"{name}.cpp").write_text(whole)
-    subprocess.run(
-        [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", f"-I{HERE}", "-o", f"{name}.so",
-         f"{name}.cpp"],
-        cwd=folder, check=True, capture_output=True, text=True,
-    )  # fmt: skip
-    library = ctypes.CDLL(str(folder / f"{name}.so"))
-    shutil.rmtree(folder)
+    return ctypes.CDLL(str(_built(whole)))
+
+
+def _built(whole):
+    """The library of a C++ program, from the user's cache if it was built before."""
+    command = [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", f"-I{HERE}"]
+    version = subprocess.run([COMPILER, "--version"], check=True, capture_output=True).stdout
+    parts = (whole.encode(), (HERE / "emulator.hpp").read_bytes(), version, repr(command).encode())
+    name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
+    library = CACHE / f"{name}.so"
+    if not library.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            source = Path(folder) / "kernel.cpp"
+            source.write_text(whole)
+            made = source.with_suffix(".so")
+            subprocess.run(
+                [*command, "-o", made, source], check=True, capture_output=True, text=True
+            )
+            made.replace(library)  # whole, whoever else builds it
     return library
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 
 from mgraph.core.hashing import stream_key
-from mgraph.cuda.source import INCLUDE
 from mgraph.generators import cuppa_hash_gpu
 
 CODE = """
-#include <mgraph/copy_model.cuh>
+#include "copy_model.cuh"
 using namespace mgraph;
 
 // A warp a vertex: slot after slot, its first draw that leads to no lower slot's endpoint.
@@ -43,7 +42,8 @@ def wrong_endpoints(model, dst, vertices):
 
     macros = cuppa_hash_gpu.defines(model.d, model.dtype, model.start)
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
-    module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", f"-I{INCLUDE}"))
+    includes = [f"-I{path}" for path in cuppa_hash_gpu.KERNELS.include_paths()]
+    module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", *includes))
     wrong = cupy.zeros(1, np.uint64)
     some = cupy.asarray(vertices, np.int64)
     key = (np.uint32(word) for word in stream_key(model.seed))

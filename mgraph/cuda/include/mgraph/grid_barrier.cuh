@@ -3,7 +3,7 @@
 // other streams run.
 #pragma once
 
-#include "mgraph/ordered.cuh"
+#include <mgraph/ordered.cuh>
 
 namespace mgraph {
 

@@ -6,7 +6,7 @@
 // how long they are (whole_lengths.cuh).
 #pragma once
 
-#include "mgraph/widened.cuh"
+#include <mgraph/widened.cuh>
 
 namespace mgraph {
 

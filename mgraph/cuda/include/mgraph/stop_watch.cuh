@@ -3,7 +3,7 @@
 // tells the others.
 #pragma once
 
-#include "mgraph/clock.cuh"
+#include <mgraph/clock.cuh>
 
 namespace mgraph {
 

@@ -1,7 +1,7 @@
 // The graph that cuPPA makes, as its threads share it; cuppa_gpu.py explains the method.
 #pragma once
 
-#include <mgraph/copy_model.cuh>
+#include "copy_model.cuh"
 #include <mgraph/relaxed.cuh>
 
 namespace mgraph {

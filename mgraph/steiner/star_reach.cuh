@@ -2,9 +2,9 @@
 // vertices wait, or from both.
 #pragma once
 
-#include "mgraph/clock.cuh"
-#include "mgraph/star_state.cuh"
-#include "mgraph/stop_watch.cuh"
+#include <mgraph/clock.cuh>
+#include "star_state.cuh"
+#include <mgraph/stop_watch.cuh>
 
 namespace mgraph {
 

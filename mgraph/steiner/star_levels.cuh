@@ -10,8 +10,8 @@
 // and 32 terminals.
 #pragma once
 
-#include "mgraph/arc_queue.cuh"
-#include "mgraph/stop_watch.cuh"
+#include "arc_queue.cuh"
+#include <mgraph/stop_watch.cuh>
 
 namespace mgraph {
 

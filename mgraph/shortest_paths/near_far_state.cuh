@@ -1,11 +1,11 @@
 // What the blocks of a near-far search keep and tell one another. near_far.cu explains the search.
 #pragma once
 
-#include "mgraph/grid_barrier.cuh"
-#include "mgraph/lanes.cuh"
-#include "mgraph/path_length.cuh"
-#include "mgraph/self_tuning.cuh"
-#include "mgraph/stop_watch.cuh"
+#include <mgraph/grid_barrier.cuh>
+#include <mgraph/warp.cuh>
+#include <mgraph/path_length.cuh>
+#include "self_tuning.cuh"
+#include <mgraph/stop_watch.cuh>
 
 namespace mgraph {
 

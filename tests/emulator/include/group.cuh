@@ -2,7 +2,7 @@
 // run.
 #pragma once
 
-#include "mgraph/grid_barrier.cuh"
+#include <mgraph/grid_barrier.cuh>
 
 namespace mgraph {
 

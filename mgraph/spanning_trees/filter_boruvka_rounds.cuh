@@ -5,9 +5,9 @@
 // with the roots there are now, and without the edges whose ends have met. A round takes two barriers.
 #pragma once
 
-#include "mgraph/chunked_list.cuh"
-#include "mgraph/grid_barrier.cuh"
-#include "mgraph/hash.cuh"
+#include "chunked_list.cuh"
+#include <mgraph/grid_barrier.cuh>
+#include <mgraph/hash.cuh>
 
 namespace mgraph {
 

@@ -2,7 +2,7 @@
 // vertices that they improve. By all lanes of a warp together, but for `expand_kept`.
 #pragma once
 
-#include "mgraph/near_far_queues.cuh"
+#include "near_far_queues.cuh"
 
 namespace mgraph {
 

@@ -1,7 +1,7 @@
 // Whole lengths of fractional weights, for one of STAR's searches; whole_lengths_cpu.py explains them.
 #pragma once
 
-#include "mgraph/path_length.cuh"
+#include <mgraph/path_length.cuh>
 
 namespace mgraph {
 

@@ -1,7 +1,7 @@
 // cuPPA's team for D <= 32: a warp for as many vertices as it has lanes for.
 #pragma once
 
-#include <mgraph/cuppa_graph.cuh>
+#include "cuppa_graph.cuh"
 
 namespace mgraph {
 

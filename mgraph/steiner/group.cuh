@@ -3,7 +3,7 @@
 // for it.
 #pragma once
 
-#include "mgraph/grid_barrier.cuh"
+#include <mgraph/grid_barrier.cuh>
 
 namespace mgraph {
 

@@ -1,7 +1,7 @@
 // What a group of blocks keeps of one of STAR's searches, and how its blocks agree on the next step.
 #pragma once
 
-#include "mgraph/star_tree.cuh"
+#include "star_tree.cuh"
 
 namespace mgraph {
 

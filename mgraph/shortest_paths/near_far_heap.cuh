@@ -3,8 +3,8 @@
 // out in order, once the first partition has come to it.
 #pragma once
 
-#include "mgraph/heap.cuh"
-#include "mgraph/near_far_rounds.cuh"
+#include <mgraph/heap.cuh>
+#include "near_far_rounds.cuh"
 
 namespace mgraph {
 

@@ -8,7 +8,7 @@
 // Cost of an exchange: what is copied, a look at every vertex of the tree, a few dozen dependent reads.
 #pragma once
 
-#include "mgraph/arc_queue.cuh"
+#include "arc_queue.cuh"
 
 namespace mgraph {
 

@@ -2,7 +2,7 @@
 // by all lanes of a warp together; `mine` says which lanes have one.
 #pragma once
 
-#include "mgraph/near_far_state.cuh"
+#include "near_far_state.cuh"
 
 namespace mgraph {
 

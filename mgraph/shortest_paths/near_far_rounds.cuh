@@ -1,8 +1,8 @@
 // The barrier of a near-far search: what blocks tell one another, and what they decide from it.
 #pragma once
 
-#include "mgraph/clock.cuh"
-#include "mgraph/near_far_advance.cuh"
+#include <mgraph/clock.cuh>
+#include "near_far_advance.cuh"
 
 namespace mgraph {
 

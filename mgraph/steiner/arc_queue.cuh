@@ -5,8 +5,8 @@
 // a warp together; `mine` says which lanes have one.
 #pragma once
 
-#include "mgraph/group.cuh"
-#include "mgraph/whole_lengths.cuh"
+#include "group.cuh"
+#include "whole_lengths.cuh"
 
 namespace mgraph {
 

@@ -2,7 +2,7 @@
 // The host defines MGRAPH_PATIENCE: how often it looks at a source before the vertex is queued.
 #pragma once
 
-#include <mgraph/cuppa_graph.cuh>
+#include "cuppa_graph.cuh"
 
 namespace mgraph {
 
