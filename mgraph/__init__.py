@@ -8,8 +8,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from mgraph import installation as _installation
+from mgraph._version import __version__ as __version__
 
-__version__ = "0.1.0"
 _installation.warn_of_other_project()
 
 _HOME = {
@@ -36,13 +36,13 @@ _HOME = {
     "MgraphWarning": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
     "ShortestPaths": "mgraph.shortest_paths.sssp",
-    "SpanningForest": "mgraph.spanning_trees.minimum_spanning_forest",
+    "SpanningForest": "mgraph.spanning_trees.spanning_forest",
     "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
     "clusters": "mgraph.spanning_trees.clusters",
     "connect": "mgraph.distributed.clusters.connect",
-    "copy_statistics": "mgraph.generators.copy_statistics",
+    "copy_statistics": "mgraph.experiments.copy_statistics",
     "degree_histogram": "mgraph.core.degrees",
     "degrees": "mgraph.distributed.operations.degrees",
     "edges": "mgraph.generators.preferential_attachment",
@@ -121,6 +121,7 @@ if TYPE_CHECKING:
         StorageError,
         UsageError,
     )
+    from mgraph.experiments.copy_statistics import copy_statistics
     from mgraph.experiments.energy_plots import (
         Measured,
         plot_power_against_set_point,
@@ -149,7 +150,7 @@ if TYPE_CHECKING:
         plot_profile,
     )
     from mgraph.generators.copy_model import CopyModel
-    from mgraph.generators.copy_statistics import CopyStatistics, copy_statistics
+    from mgraph.generators.copy_statistics import CopyStatistics
     from mgraph.generators.preferential_attachment import edges
     from mgraph.heap.batch_heap import BatchHeap
     from mgraph.io.formats import read_graph, write_graph
@@ -162,10 +163,8 @@ if TYPE_CHECKING:
     from mgraph.shortest_paths.sssp import ShortestPaths, sssp
     from mgraph.shortest_paths.trace import write_trace
     from mgraph.spanning_trees.clusters import clusters, write_clusters
-    from mgraph.spanning_trees.minimum_spanning_forest import (
-        SpanningForest,
-        minimum_spanning_forest,
-    )
+    from mgraph.spanning_trees.minimum_spanning_forest import minimum_spanning_forest
+    from mgraph.spanning_trees.spanning_forest import SpanningForest
     from mgraph.steiner.steiner_tree import SteinerTree, steiner_tree, steiner_trees
 
 

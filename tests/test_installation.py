@@ -1,5 +1,6 @@
 """What a hint tells to install, and another project's package of our name."""
 
+import importlib.metadata
 import json
 import os
 import pathlib
@@ -166,5 +167,6 @@ def test_the_name_of_the_distribution():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["name"] == installation.DISTRIBUTION
     assert project["description"].startswith(installation._SUMMARY)
-    assert project["version"] == mgraph.__version__
+    assert project["dynamic"] == ["version"]
+    assert importlib.metadata.version(project["name"]) == mgraph.__version__
     assert list(project["scripts"]) == ["mgraph"]

@@ -1,21 +1,16 @@
-"""Edges to a graph and back: the front door of the two builders."""
+"""Edges to a graph: the front door of the two builders."""
 
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import stopping
 from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_whole
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.room import LARGER_GPU, room_for
-from mgraph.core.wording import counted
+from mgraph.core.rows import tails
 from mgraph.errors import UsageError
-
-_PIECE_ARCS = 1 << 23  # looked at together, so that no piece takes a second
 
 
 def from_edges(
@@ -106,23 +101,6 @@ def _check_ids(edges: EdgeList) -> int:
     return max(int(edges.src.max()), int(edges.dst.max()))
 
 
-def to_edges(graph: Graph) -> EdgeList:
-    """The edges of a graph, on its backend: every arc of a directed one, in order.
-
-    Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
-    directed=graph.directed)`` makes the same graph again. Raises UsageError for an undirected one
-    that lacks an arc back.
-    """
-    if not graph.directed:
-        check_symmetric(graph)
-    src = _tails(graph.indptr, graph.indices)
-    edges = EdgeList(src, graph.indices, graph.weights)
-    if graph.directed:
-        return edges
-    once = src >= graph.indices
-    return EdgeList(*(array[once] for array in edges))
-
-
 def ascending(graph: Graph) -> tuple[Graph, Any]:
     """The graph with rows that ascend, as ``Graph.rows_ascend``, and where each arc stood.
 
@@ -130,7 +108,7 @@ def ascending(graph: Graph) -> tuple[Graph, Any]:
     """
     if graph.rows_ascend:
         return graph, None
-    by = [graph.indices, _tails(graph.indptr, graph.indices)]
+    by = [graph.indices, tails(graph.indptr, graph.indices)]
     if graph.weights is not None:
         by.insert(0, graph.weights)
     order = by[0].argsort(kind="stable")
@@ -139,84 +117,3 @@ def ascending(graph: Graph) -> tuple[Graph, Any]:
     weights = None if graph.weights is None else graph.weights[order]
     arrays = graph.indptr, graph.indices[order], weights
     return Graph.unchecked(*arrays, graph.directed, **graph.known | {"rows_ascend": True}), order
-
-
-def symmetric(graph: Graph) -> bool:
-    """Whether each arc has one back of the same weight: by sums of hashes, see ``symmetry_cpu``."""
-    if graph.backend == "gpu":
-        from mgraph.core import symmetry_gpu
-
-        return symmetry_gpu.symmetric(graph)
-    return not _hash_sums(graph).any()
-
-
-def check_symmetric(graph: Graph) -> None:
-    """Raise UsageError for an undirected graph that lacks an arc back; looked at once a graph."""
-    if graph.symmetric:
-        return
-    from mgraph.core import symmetry_cpu
-
-    place = int(_hash_sums(graph).argmax())
-    arcs: Counter[Any] = Counter()
-    for piece in _pieces_on_cpu(graph):
-        arcs += symmetry_cpu.pick(*piece, place)
-    u, v, bits = min(arc for arc, count in arcs.items() if arcs[_turned(arc)] < count)
-    weight = ""
-    if graph.weights is not None:
-        word = np.array(bits, np.uint64).astype(f"u{graph.weights.itemsize}")
-        weight = f" of weight {word.view(graph.weights.dtype)[()]}"
-    back = arcs[v, u, bits]
-    raise UsageError(
-        "An undirected graph holds both arcs of each edge with one weight, so each arc in both "
-        f"directions, and this one has {counted(arcs[u, v, bits], 'arc')} from {u:,} to "
-        f"{v:,}{weight} and {back or 'none'} back. Build it with mgraph.from_edges(edges, "
-        "directed=False), which makes both arcs, or say that it is directed."
-    )
-
-
-def _turned(arc: tuple[int, int, int]) -> tuple[int, int, int]:
-    u, v, bits = arc
-    return v, u, bits
-
-
-def _hash_sums(graph: Graph) -> np.ndarray:
-    """What ``symmetry_cpu`` adds up over all arcs."""
-    from mgraph.core import symmetry_cpu
-
-    sums = np.zeros(symmetry_cpu.SUMS, np.uint64)
-    for piece in _pieces_on_cpu(graph):
-        symmetry_cpu.add(*piece, sums)
-    return sums
-
-
-def _pieces_on_cpu(graph: Graph) -> Iterator[tuple[Any, int, Any, Any]]:
-    """Of some rows after another indptr, the first row, indices and weights, as NumPy's arrays."""
-    for first, stop, begin, end in row_pieces(graph.indptr, _PIECE_ARCS):
-        stopping.check()
-        arrays = [graph.indptr[first : stop + 1] - begin, graph.indices[begin:end]]
-        if graph.weights is not None:
-            arrays.append(graph.weights[begin:end])
-        if graph.backend == "gpu":
-            arrays = [array.get() for array in arrays]
-        yield arrays[0], first, arrays[1], arrays[2] if len(arrays) > 2 else None
-
-
-def row_pieces(indptr: Any, arcs: int) -> list[tuple[int, int, int, int]]:
-    """Rows in pieces of about so many arcs: from which row to which, and from which arc to which.
-
-    A piece ends where a row does, so it may hold more arcs than asked for by one row's.
-    """
-    n, m = indptr.size - 1, int(indptr[-1])
-    marks = np.searchsorted(indptr, np.arange(0, m, arcs, like=indptr), side="right") - 1
-    rows = sorted({0, *marks.tolist(), n})
-    bounds = indptr[np.asarray(rows, like=indptr)].tolist()
-    return list(zip(rows, rows[1:], bounds, bounds[1:], strict=False))
-
-
-def _tails(indptr: Any, indices: Any) -> Any:
-    """Each arc's source, where the arrays are and of the type of ``indices``."""
-    if on_gpu(indptr):
-        from mgraph.core import csr_gpu
-
-        return csr_gpu.tails(indptr, indices.size).astype(indices.dtype, copy=False)
-    return np.repeat(np.arange(indptr.size - 1, dtype=indices.dtype), np.diff(indptr))

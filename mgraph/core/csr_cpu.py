@@ -12,9 +12,9 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
-from mgraph.core.csr import row_pieces
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.rows import row_pieces
 
 _SHORT_ROW = 64
 _PIECE_ARCS = 1 << 22  # seen to between two looks whether the graph is wanted

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import stopping
-from mgraph.core.csr import row_pieces
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.rows import row_pieces
+from mgraph.core.rows_gpu import tails
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
@@ -43,26 +44,6 @@ def fits(n: int, m: int, weight_bytes: int, edge_bytes: int) -> bool:
     graph = 16 * n + (4 + weight_bytes) * m
     batch = _BYTES_SORTED * min(m, _BATCH_ARCS)
     return n <= MOST_VERTICES and 1.1 * (edge_bytes + graph + batch) < free_bytes()
-
-
-def to_device(graph: Graph) -> Graph:
-    """The graph with its arrays on the current device; itself where they are."""
-    if graph.backend == "gpu":
-        return graph
-    import cupy
-
-    weights = None if graph.weights is None else cupy.asarray(graph.weights)
-    arrays = cupy.asarray(graph.indptr), cupy.asarray(graph.indices)
-    return Graph.unchecked(*arrays, weights, graph.directed, **graph.known)
-
-
-def tails(indptr: Any, m: int) -> Any:
-    """Each arc's source: int32, ``(m,)``, on the device. 8 bytes an arc while it works."""
-    import cupy
-
-    begins = cupy.zeros(m + 1, np.int32)
-    cupy.add.at(begins, indptr[1:-1], 1)
-    return cupy.cumsum(begins[:m], dtype=np.int32)
 
 
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:

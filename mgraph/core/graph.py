@@ -8,10 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core import symmetry
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import as_list
 from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
+from mgraph.core.rows import tails
+from mgraph.cuda.transfer import to_device
 from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
@@ -138,16 +141,29 @@ class Graph:
 
     def to_gpu(self) -> "Graph":
         """The graph on the current device; itself where it is. DeviceError without a device."""
-        from mgraph.core import backend, csr_gpu
+        from mgraph.core import backend
 
+        if self.backend == "gpu":
+            return self
         backend.resolve("gpu")
-        return csr_gpu.to_device(self)
+        weights = None if self.weights is None else to_device(self.weights)
+        arrays = to_device(self.indptr), to_device(self.indices), weights
+        return Graph.unchecked(*arrays, self.directed, **self.known)
 
     def to_edges(self) -> EdgeList:
-        """The edges; of an undirected graph each once, as (u, v) with u >= v."""
-        from mgraph.core import csr
+        """The edges, where the arrays are: every arc of a directed graph, in order.
 
-        return csr.to_edges(self)
+        Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
+        directed=graph.directed)`` makes the same graph again. Raises UsageError for an undirected
+        one that lacks an arc back.
+        """
+        if not self.directed:
+            symmetry.check_symmetric(self)
+        edges = EdgeList(tails(self.indptr, self.indices), self.indices, self.weights)
+        if self.directed:
+            return edges
+        once = edges.src >= edges.dst
+        return EdgeList(*(array[once] for array in edges))
 
     @cached_property
     def weight_range(self) -> WeightRange:
@@ -188,9 +204,7 @@ class Graph:
         Looked at once: by sums of 64-bit hashes of the arcs, which differ but for a chance of 2^-64
         where arcs do.
         """
-        from mgraph.core import csr
-
-        return csr.symmetric(self)
+        return symmetry.symmetric(self)
 
     def __repr__(self) -> str:
         """N, arcs, the weights' type and where the graph lies."""

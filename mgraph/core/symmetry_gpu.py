@@ -3,13 +3,15 @@
 Cost: each arc is read once, and a few words of ``indptr`` that are in the cache.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core.graph import Graph
 from mgraph.core.symmetry_cpu import words_of
 from mgraph.cuda.source import C_TYPES, Source
+
+if TYPE_CHECKING:
+    from mgraph.core.graph import Graph
 
 _WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
 
@@ -24,7 +26,7 @@ KERNELS = Source(
 )
 
 
-def defines(graph: Graph) -> dict[str, str]:
+def defines(graph: "Graph") -> dict[str, str]:
     """The kernel's macros for a graph."""
     weight_bytes = 4 if graph.weights is None else graph.weights.itemsize
     return {
@@ -33,14 +35,14 @@ def defines(graph: Graph) -> dict[str, str]:
     }
 
 
-def arguments(graph: Graph, total: Any) -> tuple[Any, ...]:
+def arguments(graph: "Graph", total: Any) -> tuple[Any, ...]:
     """The kernel's arguments for a graph. total: uint64, ``(1,)``, 0."""
     words, sign = words_of(graph.weights)
     lists = graph.indptr, graph.indices, 0 if graph.weights is None else words
     return *lists, sign, np.int64(graph.n), np.int64(graph.m), total
 
 
-def symmetric(graph: Graph) -> bool:
+def symmetric(graph: "Graph") -> bool:
     """Whether each arc has one back of the same weight, but for a chance of 2^-64."""
     import cupy
 

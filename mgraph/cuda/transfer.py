@@ -20,6 +20,13 @@ class _Staging(threading.local):
 _staging = _Staging()
 
 
+def to_device(array: np.ndarray) -> Any:
+    """A copy on the current device."""
+    import cupy
+
+    return cupy.asarray(array)
+
+
 def copied_to_host(
     items: Sequence[Item], launch: Callable[..., int], arrays: Sequence[tuple[int, Any]]
 ) -> Iterator[list[Any]]:

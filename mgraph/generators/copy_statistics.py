@@ -5,11 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mgraph.core.graph import MAX_N
-from mgraph.errors import UsageError
-from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import CopyModel, whole_number
-
 MOST = 1 << 16  # draws of a slot, or of a chain, that are told apart
 
 
@@ -49,44 +44,6 @@ class CopyStatistics:
     rounds: tuple[Round, ...] = ()
     teams: int = 0
     block_threads: int = 0
-
-
-def copy_statistics(
-    model: CopyModel,
-    *,
-    backend: str = "auto",
-    segments: str | int | None = None,
-    block_threads: int = 0,
-) -> CopyStatistics:
-    """Make a graph in memory and tell how it was made.
-
-    backend: auto, cpu or gpu. segments: of the methods copy and cuppa; how many vertices each
-    segment has; on a GPU also ``dynamic``, the default, and ``fixed``. block_threads: on a GPU, a
-    multiple of 32; by default the generator's own. Cost beside making it: the draws of each edge's
-    whole chain, with those refused; memory as for ``edges``, on a GPU for endpoints alone.
-    Raises UsageError for ``ba``, which draws among edges, and for options that the method or
-    backend lacks; and what ``edges`` raises.
-    """
-    if model.method == "ba":
-        raise UsageError("method ba has no copies to tell of; the others have")
-    exact = model.whole
-    backend = preferential_attachment.resolve(model, backend)
-    if not exact and segments is not None:
-        raise UsageError(f"method {model.method} has no segments; copy and cuppa have")
-    if segments is not None and not isinstance(segments, str):
-        segments = whole_number("segments", segments, 1, MAX_N)
-    if backend == "gpu":
-        from mgraph.generators import copy_statistics_gpu
-
-        return copy_statistics_gpu.statistics(model, segments or "dynamic", block_threads)
-    if isinstance(segments, str) or block_threads:
-        raise UsageError(
-            "on a CPU segments is a number of vertices, and there are no threads of a block; "
-            "the others are of a GPU"
-        )
-    from mgraph.generators import copy_statistics_cpu
-
-    return copy_statistics_cpu.statistics(model, segments)
 
 
 def trimmed(histogram: np.ndarray) -> np.ndarray:

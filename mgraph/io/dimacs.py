@@ -2,10 +2,9 @@
 
 Lines ``c …`` are comments, one line ``p sp n m`` comes first, and ``a u v w`` is an arc of whole
 weight w; vertices are numbered from 1. Undirected networks list both arcs of an edge.
-The files of the PACE challenge 2018, Steiner instances with the same ending, are read as such.
+Steiner instances of the PACE challenge 2018 have the same ending: see ``gr_files``.
 """
 
-import io
 import re
 from typing import Any, BinaryIO
 
@@ -18,6 +17,7 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing, narrow
 
+_PROBLEM = re.compile(rb"^p[ \t]+sp[ \t]+(\d+)[ \t]+(\d+)[ \t\r]*$", re.MULTILINE)
 _COLUMNS = {"kind": pa.string(), "u": pa.int64(), "v": pa.int64(), "w": pa.int64()}
 
 
@@ -38,20 +38,26 @@ def table_of(body: bytes, types: dict[str, Any] = _COLUMNS) -> Any:
     )
 
 
+def _first_arc(content: bytes) -> int:
+    """Where the first line of an arc begins; the length where there is none."""
+    if content.startswith(b"a"):
+        return 0
+    return content.find(b"\na") + 1 or len(content)
+
+
+def problem_line(content: bytes) -> re.Match[bytes] | None:
+    """The line ``p sp n m`` before the arcs, with n and m as its groups."""
+    return _PROBLEM.search(content, 0, _first_arc(content))
+
+
 def read(stream: BinaryIO) -> Listing:
     """The arcs of a file. Raises ValueError with a sentence for what is no such file."""
     content = stream.read()
-    start = 0 if content.startswith(b"a") else content.find(b"\na") + 1
-    header = content[:start] if start or content.startswith(b"a") else content
-    problem = re.search(rb"^p[ \t]+sp[ \t]+(\d+)[ \t]+(\d+)[ \t\r]*$", header, re.MULTILINE)
-    if problem is None and re.search(rb"^[ \t]*SECTION[ \t]+Graph", content, re.I | re.M):
-        from mgraph.io import steinlib
-
-        return steinlib.read(io.BytesIO(content))
+    problem = problem_line(content)
     if problem is None:
         raise ValueError("it has no line 'p sp VERTICES ARCS' before its arcs")
     n, m = int(problem[1]), int(problem[2])
-    body = content[start:] if start else b""
+    body = content[_first_arc(content) :]
     try:
         table = table_of(body) if body else None
     except pa.ArrowInvalid:  # perhaps only spaced in another way

@@ -44,7 +44,7 @@ class Format(NamedTuple):
 
 
 FORMATS = {
-    ".gr": Format("DIMACS", "mgraph.io.dimacs"),
+    ".gr": Format("DIMACS", "mgraph.io.gr_files"),
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis"),
     ".metis": Format("METIS", "mgraph.io.metis"),

@@ -10,9 +10,9 @@ from typing import BinaryIO
 
 import numpy as np
 
-from mgraph.core.csr import check_symmetric
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing, narrow
 

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.arrays import as_weights
-from mgraph.core.csr import check_symmetric, from_edges
+from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
 
 

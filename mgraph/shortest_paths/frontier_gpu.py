@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import csr_gpu, stopping_gpu
+from mgraph.core import rows_gpu, stopping_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
@@ -35,7 +35,7 @@ class Searcher:
 
         self.graph, self.length, self.by_arc = graph, np.dtype(length), by_arc
         self.indices = graph.indices.astype(np.int32, copy=False)
-        self.tails = csr_gpu.tails(graph.indptr, graph.m) if by_arc else None
+        self.tails = rows_gpu.tails(graph.indptr, graph.m) if by_arc else None
         self.waiting = cupy.empty(graph.n, np.uint8)
         self.frontier = cupy.empty(graph.n if by_arc else 0, np.uint8)
 

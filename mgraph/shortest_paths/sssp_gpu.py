@@ -50,7 +50,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         f"{len(asked.sources)} searches on {asked.graph}",
         "ask for fewer sources at a time (--batch), or use --backend cpu",
     ):
-        graph = csr_gpu.to_device(asked.graph)
+        graph = asked.graph.to_gpu()
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
         elif how.power_limit:

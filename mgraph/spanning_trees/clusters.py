@@ -14,7 +14,8 @@ import numpy as np
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.folder import writing_file
-from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest, minimum_spanning_forest
+from mgraph.spanning_trees.minimum_spanning_forest import minimum_spanning_forest
+from mgraph.spanning_trees.spanning_forest import SpanningForest
 
 
 def write_clusters(cluster: np.ndarray, file: str | os.PathLike[str]) -> None:

@@ -51,7 +51,7 @@ def _on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
 
 
 def _on_gpu(graph: Graph) -> tuple[Any, Any]:
-    from mgraph.core.csr_gpu import tails
+    from mgraph.core.rows_gpu import tails
     from mgraph.spanning_trees import filter_boruvka_gpu
 
     weights = graph.weights

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import csr_gpu, stopping
-from mgraph.core.csr import row_pieces
+from mgraph.core import rows_gpu, stopping
+from mgraph.core.rows import row_pieces
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors, threads_a_multiprocessor
 from mgraph.errors import DeviceError
@@ -96,7 +96,7 @@ def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     forest, src = cupy.empty(0, np.int64), cupy.empty(0, np.int32)
     for first, stop, begin, end in row_pieces(indptr, PIECE_ARCS):
         stopping.check()
-        tails = csr_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
+        tails = rows_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
         own = cupy.flatnonzero(tails > indices[begin:end])
         src = cupy.concatenate([src, tails[own]])
         forest = cupy.concatenate([forest, own + begin])

@@ -18,8 +18,8 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
-from mgraph.core.csr import row_pieces
 from mgraph.core.host import available_cores
+from mgraph.core.rows import row_pieces
 from mgraph.core.union_find_cpu import root
 
 _SAMPLES = 4096

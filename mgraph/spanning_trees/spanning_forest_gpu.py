@@ -16,7 +16,7 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
 from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
-from mgraph.spanning_trees.minimum_spanning_forest import SpanningForest
+from mgraph.spanning_trees.spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys, ranks
 
 _WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean

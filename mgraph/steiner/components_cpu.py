@@ -9,7 +9,7 @@ import numpy as np
 
 from mgraph.core import stopping
 from mgraph.core.compiled import compiled
-from mgraph.core.csr import row_pieces
+from mgraph.core.rows import row_pieces
 from mgraph.core.union_find_cpu import root
 
 

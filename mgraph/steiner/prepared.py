@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from mgraph.core import stopping
-from mgraph.core.csr import check_symmetric
 from mgraph.core.graph import Graph
 from mgraph.core.room import LARGER_GPU, free_memory, room_for
+from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.steiner import contraction
@@ -171,10 +171,9 @@ class Prepared:
             from mgraph.steiner import star_cpu
 
             return star_cpu.Searcher(*self.csr, self.kind)
-        from mgraph.core import csr_gpu
 
         with self._device:
-            self.graph_on_device = csr_gpu.to_device(self.graph)
+            self.graph_on_device = self.graph.to_gpu()
         if name == "gpu":
             from mgraph.steiner import star_gpu
 

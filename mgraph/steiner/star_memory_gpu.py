@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_gpu
+from mgraph.core import csr_gpu, rows_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import multiprocessors
@@ -140,7 +140,7 @@ class GraphOnDevice:
         few = self.mean_degree <= _FEW_ARCS or self.weights is None
         if few or _BYTES_SORTED * self.m > _MEMORY_SHARE * free_bytes():
             return
-        tails = csr_gpu.tails(self.indptr, self.m)
+        tails = rows_gpu.tails(self.indptr, self.m)
         by_weight = cupy.argsort(self.weights)  # stable, as the next is
         order = by_weight[cupy.argsort(tails[by_weight])]
         del by_weight

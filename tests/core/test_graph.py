@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import EdgeList, Graph, UsageError
-from mgraph.core import csr, symmetry_gpu
+from mgraph.core import symmetry, symmetry_gpu
 from mgraph.core.csr import ascending
 from mgraph.steiner import sampling
 from tests import emulator
@@ -58,8 +58,8 @@ def test_rows_ascend(graph, expected):
 )
 def test_symmetric(monkeypatch, graph, expected):
     assert graph.symmetric == expected
-    monkeypatch.setattr(csr, "_PIECE_ARCS", 1)
-    assert csr.symmetric(graph) == expected
+    monkeypatch.setattr(symmetry, "_PIECE_ARCS", 1)
+    assert symmetry.symmetric(graph) == expected
 
 
 @settings(max_examples=60, deadline=None)
@@ -111,7 +111,7 @@ def plain_arcs(graph):
 @given(graph=nearly_symmetric())
 def test_an_arc_that_lacks_one_back_is_named(graph):
     with pytest.raises(UsageError, match="An undirected graph holds both arcs") as error:
-        csr.check_symmetric(graph)
+        symmetry.check_symmetric(graph)
     named = r"has (\d+) arcs? from (\d+) to (\d+)(?: of weight (\S+))? and (\w+) back"
     count, u, v, weight, back = re.search(named, str(error.value)).groups()
     arcs, ends = plain_arcs(graph), (int(u), int(v))
@@ -159,7 +159,7 @@ def test_no_file_is_written_of_a_graph_without_its_arcs_back(name, tmp_path):
 
 def test_symmetry_is_looked_at_once(monkeypatch):
     looked = []
-    monkeypatch.setattr(csr, "symmetric", lambda graph: not looked.append(graph))
+    monkeypatch.setattr(symmetry, "symmetric", lambda graph: not looked.append(graph))
     graph = by_hand([0, 1, 2], [1, 0], [1, 1])
     for question in QUESTIONS.values():
         question(graph)
@@ -179,7 +179,7 @@ def test_the_kernel_says_the_same(data):
         symmetry_gpu.KERNELS, "symmetry_sum", symmetry_gpu.defines(graph), 2, 32,
         symmetry_gpu.arguments(graph, total),
     )  # fmt: skip
-    assert (total[0] == 0) == csr.symmetric(graph)
+    assert (total[0] == 0) == symmetry.symmetric(graph)
 
 
 def test_edges_in_one_direction_are_not_symmetric():

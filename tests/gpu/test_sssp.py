@@ -151,12 +151,11 @@ def test_any_set_point(set_point):
 
 @pytest.mark.parametrize("how", [{}, {"delta": 3.0}, {"set_point": 2000}])
 def test_lists_that_are_too_short_cost_no_answers(how):
-    from mgraph.core.csr_gpu import to_device
     from mgraph.shortest_paths import near_far_gpu
 
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
-    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32))
+    searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32))
     searcher.lists[2] = searcher.near = np.uint32(8)
     searcher.lists[10] = np.uint32(1)  # entries a chunk
     found = searcher.run(
@@ -190,7 +189,6 @@ def crowd(leaves, weight_type):
 @pytest.mark.parametrize("weight_type", ["int32", "int64", "float32", "float64"])
 @pytest.mark.parametrize("room", [None, 1 << 20])
 def test_many_far_vertices_go_through_heaps(weight_type, room, monkeypatch):
-    from mgraph.core.csr_gpu import to_device
     from mgraph.shortest_paths import near_far_gpu
 
     graph = crowd(700_000, weight_type)
@@ -198,7 +196,7 @@ def test_many_far_vertices_go_through_heaps(weight_type, room, monkeypatch):
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
     if room:  # heaps of one node and a buffer, which refuse more
         monkeypatch.setattr(near_far_gpu, "free_bytes", lambda: room)
-    searcher = near_far_gpu.Searcher(to_device(graph), expected.dtype, heaps=True)
+    searcher = near_far_gpu.Searcher(graph.to_gpu(), expected.dtype, heaps=True)
     found = searcher.run(
         [np.array([0])],
         mean_weight=graph.mean_weight,
@@ -282,13 +280,12 @@ def test_two_billion_vertices(method):
 
 @pytest.mark.parametrize("groups", [2, 7, 33])
 def test_searches_side_by_side(groups):
-    from mgraph.core.csr_gpu import to_device
     from mgraph.shortest_paths import near_far_gpu
 
     graph = random_graph(20_000, 80_000, WEIGHTS["int32"])
     sources = [np.array([v]) for v in range(50)]
     expected = sssp(graph, list(range(50)), method="dijkstra", backend="cpu").distance
-    searcher = near_far_gpu.Searcher(to_device(graph), np.dtype(np.int32), 50, groups)
+    searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32), 50, groups)
     found = searcher.run(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
     np.testing.assert_array_equal(found.distance.get(), expected)
 
