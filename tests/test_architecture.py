@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 
+import networkx
 import pytest
 
 from mgraph.cuda.source import headers
@@ -80,3 +81,41 @@ def test_kernels_with_a_grid_barrier_are_launched_cooperatively():
         assert launches, path
         for host in launches:
             assert "launch_resident(" in host.read_text(), host
+
+
+def modules_imported(file, names):
+    """The modules of ``names`` that one imports anywhere but for type checkers."""
+    tree = ast.parse(file.read_text())
+    for_types = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in for_types:
+            continue
+        if isinstance(node, ast.Import):
+            yield from names & {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                inside = f"{node.module}.{alias.name}"
+                yield from names & {inside if inside in names else node.module}
+
+
+def test_no_module_imports_one_that_imports_it():
+    names = {}
+    for file in MODULES:
+        parts = file.relative_to(ROOT.parent).with_suffix("").parts
+        names[".".join(parts).removesuffix(".__init__")] = file
+    graph = networkx.DiGraph()
+    for name, file in names.items():
+        graph.add_edges_from((name, other) for other in modules_imported(file, names.keys()))
+    assert len(graph) > 200
+    circles = [sorted(c) for c in networkx.strongly_connected_components(graph) if len(c) > 1]
+    assert circles == []
+
+
+def test_no_file_has_more_than_400_lines():
+    files = [file for kind in ("*.py", "*.cu", "*.cuh") for file in ROOT.rglob(kind)]
+    assert [file for file in files if len(file.read_text().splitlines()) > 400] == []
