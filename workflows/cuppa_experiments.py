@@ -26,11 +26,7 @@ from typing import Any
 import pandas as pd
 
 import mgraph
-from mgraph.cli.options import parse_number
-from mgraph.core import backend as backends
-from mgraph.core.host import available_cores
-from mgraph.experiments.markdown import TableReport
-from mgraph.io.figure import check_figure
+from mgraph import experiments
 
 LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
 LEAST = 10_000
@@ -72,7 +68,7 @@ class Experiments:
         repeats = 1 if slow else self.repeats
         threads = 1 if model.method in SEQUENTIAL else None
         return statistics.median(
-            mgraph.generator_seconds(
+            experiments.generator_seconds(
                 model, repeats=repeats, backend=backend, threads=threads, **how
             )
         )
@@ -86,7 +82,7 @@ class Experiments:
         """Degree distributions, by label; of figure 7 two methods in one colour."""
         found = {label: self.histogram(model) for label, model in models.items()}
         methods = 2 if figure == 7 else 1
-        mgraph.plot_degree_distributions(found, self.file(figure), title=title, alike=methods)
+        experiments.plot_degree_distributions(found, self.file(figure), title=title, alike=methods)
         tables = [
             pd.DataFrame({"graph": label, "degree": degree, "vertices": count})
             for label, (degree, count) in found.items()
@@ -118,7 +114,7 @@ class Experiments:
         }
         names = {"n": "vertices n", "d": "edges a vertex d", "p": "probability p of a direct edge"}
         how = {"y": "run time, s", **how}
-        mgraph.plot_curves(curves, self.file(figure), x=names.get(x, x), **how)
+        experiments.plot_curves(curves, self.file(figure), x=names.get(x, x), **how)
         return table
 
     def figure_3(self) -> pd.DataFrame:
@@ -141,7 +137,9 @@ class Experiments:
     def waiting(self, d: int, p: float, rounds: int) -> pd.DataFrame:
         """Copies from a vertex's own round of ``TEAMS`` vertices: those that may have to wait."""
         model = self.model(d + rounds * TEAMS, d, p)
-        told = mgraph.copy_statistics(model, backend=self.backend, segments=TEAMS).rounds[:rounds]
+        told = experiments.copy_statistics(model, backend=self.backend, segments=TEAMS).rounds[
+            :rounds
+        ]
         table = pd.DataFrame(told).assign(round=range(1, len(told) + 1), d=d, p=p)
         table["mean"] = table["dependent"] / (table["stop"] - table["first"])
         queues = ["longest", "waited"] if self.backend == "gpu" else []
@@ -175,11 +173,11 @@ class Experiments:
         table = self.times(self.model(self.edges // 4, 4, method=m) for m in OF_ALL)
         where = {m: "one core" if m in SEQUENTIAL else "gpu" for m in OF_ALL}
         if self.backend == "cpu":
-            cores = available_cores()
+            cores = experiments.available_cores()
             where |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
         dots = {f"{m} ({where[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
         title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5, endpoints in memory"
-        mgraph.plot_dots(dots, self.file(10), x="run time, s", title=title)
+        experiments.plot_dots(dots, self.file(10), x="run time, s", title=title)
         return table
 
     def figure_11(self) -> pd.DataFrame:
@@ -245,14 +243,16 @@ class Experiments:
         """Strong scaling of cuppa_hash over the cluster's workers."""
         model = self.model(self.edges // 2, 4, method="cuppa_hash")
         cluster = mgraph.connect(backend=self.backend, **self.where)
-        table = pd.DataFrame(mgraph.generator_scaling(model, repeats=self.repeats, cluster=cluster))
+        table = pd.DataFrame(
+            experiments.generator_scaling(model, repeats=self.repeats, cluster=cluster)
+        )
         table["speed-up"] = table["seconds"].iloc[0] / table["seconds"]
         curves = {
             "measured": (table["workers"], table["speed-up"]),
             "linear": (table["workers"], table["workers"]),
         }
         title = f"cuppa_hash, {model.n:,} vertices, d = 4"
-        mgraph.plot_curves(
+        experiments.plot_curves(
             curves, self.file(16), x="workers", y="speed-up over one", title=title, logarithmic=""
         )
         return table
@@ -285,17 +285,17 @@ def figures(text: str) -> list[int]:
 
 def run(options: argparse.Namespace) -> None:
     """Make the figures asked for, and their tables."""
-    options.backend = backends.resolve(options.backend)
-    check_figure(options.out / "figure_3.png")
+    options.backend = experiments.resolve_backend(options.backend)
+    experiments.check_figure(options.out / "figure_3.png")
     if options.edges is not None and options.edges < LEAST:
         raise mgraph.UsageError(f"--edges must be {LEAST:,} at least, and is {options.edges:,}")
     if options.repeats < 1:
         raise mgraph.UsageError(f"--repeats must be 1 at least, and is {options.repeats}")
-    experiments = Experiments(options)
-    told = f"{options.backend}, {experiments.edges:,} edges at most"
-    report = TableReport(options.out, f"cuPPA's experiments\n\n{told}")
+    made = Experiments(options)
+    told = f"{options.backend}, {made.edges:,} edges at most"
+    report = experiments.TableReport(options.out, f"cuPPA's experiments\n\n{told}")
     for number in sorted(options.only, key=lambda number: number != 16):
-        make: Callable[[], pd.DataFrame] = getattr(experiments, f"figure_{number}")
+        make: Callable[[], pd.DataFrame] = getattr(made, f"figure_{number}")
         title = f"Figure {number}: {(make.__doc__ or '').strip()}"
         if number == 15 and options.backend == "cpu" and len(options.only) > 1:
             print(f"{title} Left out: it needs a GPU.")
@@ -310,7 +310,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when the figures are there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--edges", type=parse_number, help="of the largest graphs")
+    parser.add_argument("--edges", type=experiments.parse_number, help="of the largest graphs")
     parser.add_argument("--only", type=figures, default=figures(""), help="figures, as 3,7")
     parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
     parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")

@@ -12,14 +12,14 @@ import sys
 from pathlib import Path
 
 import mgraph
-from mgraph.cli.options import parse_number
+from mgraph import experiments
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when the graph was made and every check holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("-n", type=parse_number, required=True)
+    parser.add_argument("-n", type=experiments.parse_number, required=True)
     parser.add_argument("-d", type=int, default=8)
     parser.add_argument("-p", type=float, default=0.5)
     parser.add_argument("--seed", type=int, default=1)

@@ -30,10 +30,7 @@ from typing import Any
 import pandas as pd
 
 import mgraph
-from mgraph.cli.options import parse_number
-from mgraph.core import backend as backends
-from mgraph.experiments.markdown import TableReport
-from mgraph.io.figure import check_figure
+from mgraph import experiments
 
 KEYS = {"gpu": 1 << 29, "cpu": 1 << 22}
 NODE = 1024
@@ -59,9 +56,9 @@ class Experiments:
 
     @functools.cache  # noqa: B019 - figures 15 and 16 show the same runs
     def seconds(self, heap: str, keys: int = 0, **how: Any) -> Any:
-        """What ``mgraph.heap_seconds`` says; of one core with fewer keys, and once."""
+        """What ``experiments.heap_seconds`` says; of one core with fewer keys, and once."""
         repeats = 1 if heap == "sequential" else self.repeats
-        found = mgraph.heap_seconds(heap, keys or self.keys, repeats=repeats, **how)
+        found = experiments.heap_seconds(heap, keys or self.keys, repeats=repeats, **how)
         options = ", ".join(f"{name} {value}" for name, value in how.items())
         print(f"  {heap} {options}: in {found.push:.4g} s, out {found.pop:.4g} s", flush=True)
         return found
@@ -72,7 +69,7 @@ class Experiments:
             str(key): (rows[column], rows["s"]) for key, rows in table.groupby(by, sort=False)
         }
         how = {"x": column, "y": "run time, s", **how}
-        mgraph.plot_curves(curves, self.out / f"{name}.png", **how)
+        experiments.plot_curves(curves, self.out / f"{name}.png", **how)
         return table
 
     def table_1(self) -> pd.DataFrame:
@@ -209,7 +206,9 @@ class Experiments:
             for heap in (*self.heaps, *OTHERS[self.backend]):
                 if heap == "sequential" and self.backend == "gpu":
                     continue
-                seconds = mgraph.heap_pair_seconds(heap, 1 << levels, pairs, repeats=self.repeats)
+                seconds = experiments.heap_pair_seconds(
+                    heap, 1 << levels, pairs, repeats=self.repeats
+                )
                 rows.append({"heap": heap, "nodes": 1 << levels, "pairs": pairs, "s": seconds,
                              "operations/s": 2 * pairs / seconds})  # fmt: skip
                 print(f"  {rows[-1]}", flush=True)
@@ -238,17 +237,17 @@ def names(text: str) -> list[str]:
 
 def run(options: argparse.Namespace) -> None:
     """Make what is asked for."""
-    options.backend = backends.resolve(options.backend)
-    check_figure(options.out / "figure_13.png")
+    options.backend = experiments.resolve_backend(options.backend)
+    experiments.check_figure(options.out / "figure_13.png")
     if options.repeats < 1:
         raise mgraph.UsageError(f"--repeats must be 1 at least, and is {options.repeats}")
     if options.keys is not None and (options.keys < 1 << 13 or options.keys % (1 << 13)):
         raise mgraph.UsageError(f"--keys must be a multiple of 8,192, and is {options.keys:,}")
-    experiments = Experiments(options)
-    told = f"{options.backend}, {experiments.keys:,} keys"
-    report = TableReport(options.out, f"Heaps: experiments\n\n{told}")
+    made = Experiments(options)
+    told = f"{options.backend}, {made.keys:,} keys"
+    report = experiments.TableReport(options.out, f"Heaps: experiments\n\n{told}")
     for place, name in enumerate(options.only):
-        make: Callable[[], pd.DataFrame] = getattr(experiments, name)
+        make: Callable[[], pd.DataFrame] = getattr(made, name)
         title = f"{name.replace('_', ' ').capitalize()}: {(make.__doc__ or '').strip()}"
         if name in ON_GPU and options.backend == "cpu":
             if len(options.only) == 1:
@@ -264,7 +263,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job; 0 when all is there."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
-    parser.add_argument("--keys", type=parse_number, help="of the heaps")
+    parser.add_argument("--keys", type=experiments.parse_number, help="of the heaps")
     parser.add_argument("--only", type=names, default=names(""), help="as 13,table_3")
     parser.add_argument("--graph", action="append", default=[], help="for table_3; repeatable")
     parser.add_argument("--knapsack", nargs="*", default=[], help="instances for table_5")

@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import mgraph
+from mgraph import experiments
 
 ROOM = 1 << 30  # distances kept at a time
 
@@ -26,7 +27,7 @@ def numbers(text: str) -> list[float]:
 
 
 def measure(graph, source, backend, seconds, meter, method, **setting):
-    """Repeat a query for some seconds; returns a ``mgraph.Measured``."""
+    """Repeat a query for some seconds; returns a ``experiments.Measured``."""
     count = max(1, min(64, ROOM // (8 * graph.n))) if graph.backend == "gpu" else 1
 
     def ask() -> None:
@@ -43,7 +44,7 @@ def measure(graph, source, backend, seconds, meter, method, **setting):
             asked += count
     passed, (value,) = time.perf_counter() - began, setting.values()
     energy = (meter.joules / asked, meter.watts) if meter else ()
-    return mgraph.Measured(method, value, 1000 * passed / asked, *energy)
+    return experiments.Measured(method, value, 1000 * passed / asked, *energy)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -73,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         )
         if graph.backend == "gpu":
             try:
-                meter, idle = mgraph.EnergyMeter(), mgraph.idle_watts()
+                meter, idle = experiments.EnergyMeter(), experiments.idle_watts()
                 print(f"idle: {idle:.0f} W")
             except mgraph.DeviceError as error:
                 print(f"time alone: {error}")
@@ -92,10 +93,12 @@ def main(argv: list[str] | None = None) -> int:
         table = {"graph": options.graph, "idle_watts": idle, "rows": rows}
         (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
         title = Path(options.graph).name
-        mgraph.plot_time(measured, options.out / "time.png", title=title)
+        experiments.plot_time(measured, options.out / "time.png", title=title)
         if meter:
-            mgraph.plot_speedup_against_power(measured, options.out / "speedup.png", title=title)
-            mgraph.plot_power_against_set_point(
+            experiments.plot_speedup_against_power(
+                measured, options.out / "speedup.png", title=title
+            )
+            experiments.plot_power_against_set_point(
                 measured, options.out / "power.png", idle=idle, title=title
             )
     except mgraph.MgraphError as error:

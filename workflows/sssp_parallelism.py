@@ -14,6 +14,7 @@ import sys
 from pathlib import Path
 
 import mgraph
+from mgraph import experiments
 
 
 def numbers(text: str) -> list[float]:
@@ -57,17 +58,17 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
             file = "-".join(f"{key}-{value:.6g}" for key, value in setting.items())
             mgraph.write_trace(found.trace, options.out / f"{file}.parquet")
-            mgraph.plot_profile(found.trace, options.out / f"{file}.png", title=name)
+            experiments.plot_profile(found.trace, options.out / f"{file}.png", title=name)
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)
         return error.exit_status
     by_delta = {s["delta"]: traces[name] for name, s in asked.items() if "delta" in s}
     title = Path(options.graph).name
-    mgraph.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")
-    mgraph.plot_frontier_against_delta(by_delta, options.out / "frontier.png", title=title)
+    experiments.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")
+    experiments.plot_frontier_against_delta(by_delta, options.out / "frontier.png", title=title)
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
     shown = {name: traces[name] for name, s in asked.items() if "set_point" in s}
-    mgraph.plot_distributions(
+    experiments.plot_distributions(
         shown | {f"near_far\ndelta {fastest:,.6g}": by_delta[fastest]},
         options.out / "distributions.png",
         set_points=options.set_points,

@@ -22,10 +22,7 @@ from typing import Any
 import pandas as pd
 
 import mgraph
-from mgraph.core import backend as backends
-from mgraph.io.figure import check_figure
-from mgraph.io.folder import writing_file
-from mgraph.steiner.sampling import sample
+from mgraph import experiments
 
 REFERENCE, IMPROVED = "dijkstra", "improved"
 ON_GPU = ("auto", "node", "edge")
@@ -46,7 +43,7 @@ def numbers(text: str) -> list[int]:
 
 def check(options: argparse.Namespace) -> None:
     """Raise MgraphError where options are wrong, or nothing can be written."""
-    check_figure(options.out / "parts.png")
+    experiments.check_figure(options.out / "parts.png")
     if options.samples < 1 or not options.k:
         raise mgraph.UsageError("--samples must be 1 at least, and --k name a number")
     if not set(options.searches) <= set(ON_GPU):
@@ -71,7 +68,14 @@ def cases(options: argparse.Namespace) -> list[Case]:
         graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="cpu")
         graphs.append((name, graph))
     return [
-        (name, graph, {k: sample(graph, [(k, options.samples)], options.seed) for k in options.k})
+        (
+            name,
+            graph,
+            {
+                k: experiments.sample_terminals(graph, [(k, options.samples)], options.seed)
+                for k in options.k
+            },
+        )
         for name, graph in graphs
     ]
 
@@ -164,7 +168,7 @@ def evaluate(case: Case, searches: list[str]) -> list[dict[str, Any]]:
 
 def write(text: str, file: Path) -> None:
     """Write a file, whole or not at all."""
-    with writing_file(file) as stream:
+    with experiments.writing_file(file) as stream:
         stream.write(text.encode())
 
 
@@ -175,13 +179,13 @@ def shown(title: str, table: pd.DataFrame) -> str:
 
 def show_runs(runs: pd.DataFrame, out: Path) -> str:
     """Draw what the paper's figures 5 and 6 show; returns it as tables."""
-    mgraph.plot_steiner_parts(runs, out / "parts.png")
+    experiments.plot_steiner_parts(runs, out / "parts.png")
     groups = runs.drop(columns="sample").groupby(["graph", "n", "m", "k", "search"], sort=False)
     means = groups.mean().rename(columns=lambda name: name.replace("milliseconds", "ms"))
     told = shown("means of the samples", means)
     if runs["search"].nunique() > 1:
-        mgraph.plot_steiner_speedups(runs, out / "speedups.png")
-        told += "\n" + shown("speed-ups, geometric means", mgraph.steiner_speedups(runs))
+        experiments.plot_steiner_speedups(runs, out / "speedups.png")
+        told += "\n" + shown("speed-ups, geometric means", experiments.steiner_speedups(runs))
     return told
 
 
@@ -192,7 +196,7 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
     table.insert(5, "optimum", table["instance"].map(optima))
     table["gap"] = (table["cost"] / table["optimum"]).fillna(1) - 1  # 0 of 0 is the optimum
     write(table.to_csv(index=False), out / "steinlib.csv")
-    mgraph.plot_steiner_gaps(table, out / "steinlib.png")
+    experiments.plot_steiner_gaps(table, out / "steinlib.png")
     table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
     groups = table.groupby(["class", "search"], sort=False)
     told = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
@@ -225,7 +229,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         check(options)
         searches = [REFERENCE]
-        if backends.resolve(options.backend) == "gpu":
+        if experiments.resolve_backend(options.backend) == "gpu":
             searches += options.searches
         else:
             print("without a GPU the reference is measured alone, and there are no speed-ups")

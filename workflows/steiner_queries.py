@@ -14,8 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 import mgraph
-from mgraph.cli.options import read_lines
-from mgraph.io.folder import check_file, writing_file
+from mgraph import experiments
 
 
 def pairs(text: str) -> list[tuple[int, int]]:
@@ -54,8 +53,12 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
 
     try:
-        check_file(options.out / "summary.txt", overwrite=True)
-        queries = None if options.queries is None else read_lines(options.queries, "queries")
+        experiments.check_file(options.out / "summary.txt", overwrite=True)
+        queries = (
+            None
+            if options.queries is None
+            else experiments.read_vertex_lists(options.queries, "queries")
+        )
         connected = mgraph.connect(
             scheduler=options.scheduler, backend=options.backend, threaded=True
         )
@@ -80,7 +83,7 @@ def main(argv: list[str] | None = None) -> int:
         return 130
     told = summary(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
     text = told.to_string(float_format=lambda value: f"{value:,.6g}")
-    with writing_file(options.out / "summary.txt") as file:
+    with experiments.writing_file(options.out / "summary.txt") as file:
         file.write(f"{text}\n".encode())
     print(text)
     failed = sum(answer.error is not None for answer in run.answers)

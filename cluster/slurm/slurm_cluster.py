@@ -22,7 +22,7 @@ import dask
 from dask_jobqueue import SLURMCluster
 
 import mgraph
-from mgraph.cli.options import parse_number
+from mgraph.core.numbers import parse_number
 from mgraph.distributed.clusters import certificates
 from mgraph.distributed.protocol import settings
 

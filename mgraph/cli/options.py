@@ -1,39 +1,16 @@
 """Options and parameter types that several verbs share."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
 from mgraph import compilation
+from mgraph.core.numbers import parse_number
 from mgraph.errors import MgraphError, UsageError
-from mgraph.io.address import local_path
-
-
-def parse_number(text: str) -> int:
-    """A whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
-
-    Raises ValueError for anything else, a fraction included.
-    """
-    cleaned = text.strip().replace("_", "").replace(",", "")
-    base, power, exponent = cleaned.partition("^")
-    if power:
-        if not (base.isdigit() and exponent.isdigit() and int(exponent) <= 128):
-            raise ValueError(text)
-        return int(base) ** int(exponent)
-    mantissa, e, exponent = cleaned.lower().partition("e")
-    if not e:
-        return int(cleaned)
-    whole, _, fraction = mantissa.partition(".")
-    places = int(exponent) - len(fraction.rstrip("0"))
-    if not 0 <= places <= 128:
-        raise ValueError(text)
-    return int(whole + fraction.rstrip("0")) * 10**places
 
 
 class Number(click.ParamType):
@@ -200,25 +177,6 @@ def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:
     except (MgraphError, OSError):
         return []
     return [entry.name for entry in found]
-
-
-def read_lines(file: str, what: str) -> list[list[int]]:
-    """The vertices of each line of a text file that has any, separated by white space or commas.
-
-    # begins a comment. Raises UsageError for a file that cannot be read as ``what``.
-    """
-    path = local_path(file)
-    try:
-        lines = Path(path).read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
-    words = [line.partition("#")[0].replace(",", " ").split() for line in lines]
-    bad = [word for line in words for word in line if not re.fullmatch("[0-9]{1,18}", word)]
-    if bad:
-        raise UsageError(
-            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
-        )
-    return [[int(word) for word in line] for line in words if line]
 
 
 def refuse(names: tuple[str, ...], why: str) -> None:

@@ -12,7 +12,6 @@ from mgraph.cli.options import (
     cluster_options,
     compression_option,
     open_cluster,
-    read_lines,
     refuse,
 )
 from mgraph.compilation import Stopwatch
@@ -21,11 +20,12 @@ from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
 from mgraph.io.untrusted import shown
+from mgraph.io.vertex_lists import read_vertex_lists
 
 
 def read_sources(file: str) -> list[int]:
     """Vertices from a text file, separated by white space or commas; # begins a comment."""
-    sources = [vertex for line in read_lines(file, "sources") for vertex in line]
+    sources = [vertex for line in read_vertex_lists(file, "sources") for vertex in line]
     if not sources:
         raise UsageError(f"{file} holds no source")
     return sources
@@ -121,7 +121,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         mgraph.write_trace(found.trace, options["trace"])
         click.echo(f"{counted(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
-        mgraph.plot_profile(found.trace, options["plot"])
+        mgraph.experiments.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
 
 

@@ -14,13 +14,13 @@ from mgraph.cli.options import (
     cluster_options,
     compression_option,
     open_cluster,
-    parse_number,
-    read_lines,
     refuse,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.numbers import parse_number
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.errors import UsageError, without_secrets
+from mgraph.io.vertex_lists import read_vertex_lists
 
 
 class Sample(click.ParamType):
@@ -169,7 +169,7 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     queries = None
     if options["queries"] is not None:
         refuse(("seed",), "is of --sample")
-        queries = read_lines(options["queries"], "queries")
+        queries = read_vertex_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} holds no query")
     if options["out"] is None:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from mgraph import heap_pair_seconds, heap_seconds
+from mgraph.experiments import heap_pair_seconds, heap_seconds
 from mgraph.experiments.heap_timing import ON_GPU, ORDERS
 
 HERE = Path(__file__).parent

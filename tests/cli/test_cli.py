@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from mgraph.cli.main import VERBS, main
-from mgraph.cli.options import parse_number
+from mgraph.core.numbers import parse_number
 
 GENERATE = ["generate", "OUT", "-n", "2000", "-d", "3"]
 QUICK = ["-q", "--workers", "1", "--backend", "cpu", "--dashboard", "127.0.0.1:0"]

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 import mgraph
-from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
+from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError, experiments
 from mgraph.core.backend import gpu_count
 from mgraph.distributed.operations.verify import where_to_verify
 
@@ -74,13 +74,13 @@ def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
 
 def test_scaling(cluster):
     model = CopyModel(20_000, 8)
-    found = mgraph.generator_scaling(model, repeats=1, cluster=cluster, progress=None)
+    found = experiments.generator_scaling(model, repeats=1, cluster=cluster, progress=None)
     assert [told.workers for told in found] == [1, 2]
     assert all(told.seconds > 0 and told.edges == model.m for told in found)
     with pytest.raises(UsageError, match="method copy makes a graph as a whole"):
-        mgraph.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
+        experiments.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
     with pytest.raises(UsageError, match="repeats must be 1 at least"):
-        mgraph.generator_scaling(CopyModel(2000), repeats=0, cluster=cluster)
+        experiments.generator_scaling(CopyModel(2000), repeats=0, cluster=cluster)
 
 
 def test_scaling_ends_when_a_worker_is_lost():
@@ -88,4 +88,6 @@ def test_scaling_ends_when_a_worker_is_lost():
         pids = cluster.client.run(os.getpid)
         os.kill(pids[min(pids)], signal.SIGKILL)
         with pytest.raises(ClusterError, match="a worker was lost while it was timed"):
-            mgraph.generator_scaling(CopyModel(2000), repeats=1, cluster=cluster, progress=None)
+            experiments.generator_scaling(
+                CopyModel(2000), repeats=1, cluster=cluster, progress=None
+            )

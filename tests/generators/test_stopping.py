@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph import CopyModel
+from mgraph import CopyModel, experiments
 from mgraph.core import stopping
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from tests import emulator, stopped
@@ -34,8 +34,8 @@ def test_a_stream_stops_between_blocks():
 
 def test_statistics_stop():
     model = CopyModel(1 << 22, 8, 0.5, 1, "copy")
-    mgraph.copy_statistics(CopyModel(99, 8, 0.5, 1, "copy"), backend="cpu")
-    run = lambda: mgraph.copy_statistics(model, backend="cpu")  # noqa: E731
+    experiments.copy_statistics(CopyModel(99, 8, 0.5, 1, "copy"), backend="cpu")
+    run = lambda: experiments.copy_statistics(model, backend="cpu")  # noqa: E731
     assert stopped.seconds_to_stop(run, after=1.0) < stopped.PATIENCE
 
 

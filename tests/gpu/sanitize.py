@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 import mgraph
-from mgraph import CopyModel, EdgeList
+from mgraph import CopyModel, EdgeList, experiments
 from mgraph.core import edge_list_cpu, edge_list_gpu, stopping
 from mgraph.heap import BatchHeap
 from mgraph.shortest_paths import near_far_gpu
@@ -59,7 +59,7 @@ def copies():
     for method, segments in (("cuppa", 100), ("cuppa_hash", None)):
         model = CopyModel(1000, 4, method=method)
         cpu, gpu = (
-            mgraph.copy_statistics(model, backend=backend, segments=segments)
+            experiments.copy_statistics(model, backend=backend, segments=segments)
             for backend in ("cpu", "gpu")
         )
         assert (gpu.attempts == cpu.attempts).all()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph import CopyModel, OutOfMemoryError, UsageError
+from mgraph import CopyModel, OutOfMemoryError, UsageError, experiments
 from mgraph.generators import preferential_attachment
 from tests.gpu import certificate
 
@@ -110,7 +110,7 @@ def test_statistics_are_those_of_the_cpu(n, d, p, method):
     model = CopyModel(n, d, p, method=method)
     options = {"segments": 1280} if method == "cuppa" else {}
     cpu, gpu = (
-        mgraph.copy_statistics(model, backend=backend, **options) for backend in ("cpu", "gpu")
+        experiments.copy_statistics(model, backend=backend, **options) for backend in ("cpu", "gpu")
     )
     np.testing.assert_array_equal(gpu.attempts, cpu.attempts)
     np.testing.assert_array_equal(gpu.chains, cpu.chains)
@@ -168,4 +168,4 @@ def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
 )
 def test_wrong_use(options, sentence):
     with pytest.raises(UsageError, match=sentence):
-        mgraph.copy_statistics(CopyModel(100, method="cuppa"), backend="gpu", **options)
+        experiments.copy_statistics(CopyModel(100, method="cuppa"), backend="gpu", **options)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import mgraph
+from mgraph import experiments
 from tests.workflows import load
 
 
@@ -44,10 +45,10 @@ def test_energy_without_a_counter(grid, tmp_path, capsys):
 
 def test_energy_plots(tmp_path):
     settings = [("near_far", 1.0, 9, 200), ("near_far", 4.0, 5, 300), ("self_tuning", 1e5, 5, 250)]
-    measured = [mgraph.Measured(m, x, ms, ms * w / 1000, w) for m, x, ms, w in settings]
-    mgraph.plot_speedup_against_power(measured, tmp_path / "a.png", title="x")
-    mgraph.plot_power_against_set_point(measured, tmp_path / "b.svg", idle=75)
+    measured = [experiments.Measured(m, x, ms, ms * w / 1000, w) for m, x, ms, w in settings]
+    experiments.plot_speedup_against_power(measured, tmp_path / "a.png", title="x")
+    experiments.plot_power_against_set_point(measured, tmp_path / "b.svg", idle=75)
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     assert "idle" in (tmp_path / "b.svg").read_text()
     with pytest.raises(mgraph.UsageError, match="a plot's name ends in"):
-        mgraph.plot_power_against_set_point(measured, tmp_path / "b.xyz")
+        experiments.plot_power_against_set_point(measured, tmp_path / "b.xyz")

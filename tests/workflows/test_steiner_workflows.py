@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import mgraph
+from mgraph import experiments
 from mgraph.steiner.steiner_tree import steiner_tree
 from tests.workflows.test_sssp_workflows import load
 
@@ -123,7 +124,9 @@ def with_gpu(monkeypatch):
         tree = steiner_tree(graph, terminals, search="dijkstra", backend="cpu", **others)
         return gpu.answer(tree, search)
 
-    monkeypatch.setattr(workflow, "backends", SimpleNamespace(resolve=lambda backend: "gpu"))
+    public = {name: getattr(experiments, name) for name in experiments.__all__}
+    public["resolve_backend"] = lambda backend: "gpu"
+    monkeypatch.setattr(workflow, "experiments", SimpleNamespace(**public))
     monkeypatch.setattr(mgraph.Graph, "to_gpu", lambda graph: graph)
     monkeypatch.setattr(workflow, "mgraph", SimpleNamespace(**{**names(), "steiner_tree": solve}))
     return gpu
@@ -236,30 +239,30 @@ def test_speedups():
     runs = made_up_runs()
     one = runs["search"].eq("edge") & runs["sample"].eq(1) & runs["k"].eq(2) & runs["n"].eq(100)
     runs.loc[one, "milliseconds"] /= 4
-    found = mgraph.steiner_speedups(runs)
+    found = experiments.steiner_speedups(runs)
     assert list(found.columns) == ["node over reference", "edge over reference", "edge over node"]
     assert found.index.names == ["graph", "n", "m", "k"]
     assert found.loc["BA", 100, 400, 2].tolist() == pytest.approx([10, 40, 4])  # of 20 and 80
     assert np.allclose(found.iloc[1:], [10, 20, 2])
-    two = mgraph.steiner_speedups(runs[runs["search"] != "node"])
+    two = experiments.steiner_speedups(runs[runs["search"] != "node"])
     assert list(two.columns) == ["edge over reference"]
     for names in (["dijkstra"], ["node", "edge"]):
         with pytest.raises(mgraph.UsageError, match="a speed-up needs runs of search dijkstra"):
-            mgraph.steiner_speedups(runs[runs["search"].isin(names)])
+            experiments.steiner_speedups(runs[runs["search"].isin(names)])
 
 
 def test_plots(tmp_path):
     runs = made_up_runs()
-    mgraph.plot_steiner_speedups(runs, tmp_path / "speedups.svg", title="made up")
+    experiments.plot_steiner_speedups(runs, tmp_path / "speedups.svg", title="made up")
     drawn = (tmp_path / "speedups.svg").read_text()
     told = ("made up", "edge over reference", "edge over node", "k = 8", "BA 1,000", "road 500")
     assert all(f"<!-- {label} -->" in drawn for label in told)
-    mgraph.plot_steiner_parts(runs, tmp_path / "parts.svg", sizes=[4, 8])
+    experiments.plot_steiner_parts(runs, tmp_path / "parts.svg", sizes=[4, 8])
     drawn = (tmp_path / "parts.svg").read_text()
     told = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms a query", "vertices")
     assert all(f"<!-- {label} -->" in drawn for label in told)
     alone = runs[(runs["graph"] == "road") & (runs["k"] == 2) & (runs["search"] != "node")]
-    mgraph.plot_steiner_speedups(alone, tmp_path / "a.png")
-    mgraph.plot_steiner_parts(alone, tmp_path / "b.png")
+    experiments.plot_steiner_speedups(alone, tmp_path / "a.png")
+    experiments.plot_steiner_parts(alone, tmp_path / "b.png")
     assert is_png(tmp_path / "a.png")
     assert is_png(tmp_path / "b.png")

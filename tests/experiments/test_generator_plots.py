@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import mgraph
+from mgraph import experiments
 
 
 def drawn(file):
@@ -18,7 +18,7 @@ def test_degree_distributions(tmp_path):
     file = tmp_path / "degrees.svg"
     degree = np.arange(0, 2000)
     histograms = dict.fromkeys(("copy", "ba", "cuppa"), (degree, 2000 - degree))
-    mgraph.plot_degree_distributions(histograms, file, title="three", alike=2)
+    experiments.plot_degree_distributions(histograms, file, title="three", alike=2)
     text = drawn(file)
     assert shown(text, "copy", "ba", "cuppa", "three", "degree k")
     assert text.count("#1f77b4") > text.count("#ff7f0e") > 0  # two of one colour, then another
@@ -27,15 +27,19 @@ def test_degree_distributions(tmp_path):
 def test_curves(tmp_path):
     file = tmp_path / "curves.svg"
     curves = {"one": ([1, 2, 3, 4], [10, 20, 30, 40]), "other": ([1, 2, 3, 4], [0, 10, 0, 20])}
-    mgraph.plot_curves(curves, file, x="workers", y="speed", title="scaling", logarithmic="")
+    experiments.plot_curves(curves, file, x="workers", y="speed", title="scaling", logarithmic="")
     text = drawn(file)
     assert shown(text, "one", "other", "workers", "speed", "scaling", "2", "3")
     assert not shown(text, "2.5")  # ticks of whole numbers are whole
-    mgraph.plot_curves(curves, file, x="d", y="s", dashed={"one": curves["one"]}, dashed_y="twice")
+    experiments.plot_curves(
+        curves, file, x="d", y="s", dashed={"one": curves["one"]}, dashed_y="twice"
+    )
     assert shown(drawn(file), "twice")
 
 
 def test_dots(tmp_path):
     file = tmp_path / "dots.svg"
-    mgraph.plot_dots({"copy (one core)": 1.25, "ba": 250.0}, file, x="run time, s", title="all")
+    experiments.plot_dots(
+        {"copy (one core)": 1.25, "ba": 250.0}, file, x="run time, s", title="all"
+    )
     assert shown(drawn(file), "copy (one core)", "ba", "1.25", "250", "run time, s", "all")

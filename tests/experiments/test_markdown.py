@@ -2,14 +2,16 @@
 
 import pandas as pd
 
-import mgraph
+from mgraph import experiments
 from mgraph.experiments.markdown import TableReport
 
 TABLE = pd.DataFrame({"n": [1, 2], "s": [0.123456, 2.0]})
 
 
 def test_a_table():
-    assert mgraph.markdown_table(TABLE) == "| n | s |\n| --- | --- |\n| 1 | 0.1235 |\n| 2 | 2 |\n"
+    assert (
+        experiments.markdown_table(TABLE) == "| n | s |\n| --- | --- |\n| 1 | 0.1235 |\n| 2 | 2 |\n"
+    )
 
 
 def test_a_report_stands_in_the_order_of_places(tmp_path):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import mgraph
+from mgraph import experiments
 from mgraph.experiments import trace_plots
 from mgraph.shortest_paths import near_far_gpu, self_tuning_cpu
 
@@ -30,10 +31,13 @@ def test_labels_tell_of_waves(traces, tmp_path):
     named = {str(delta): trace for delta, trace in traces.items()}
     arcs, vertices = "X2: arcs an iteration", "X1: vertices an iteration"
     for draw, label in (
-        (lambda: mgraph.plot_profile(traces[2.0], file), arcs),
-        (lambda: mgraph.plot_distributions(named, file, set_points=[3]), arcs),
-        (lambda: mgraph.plot_parallelism_against_delta({"g": traces}, file), f"mean of {arcs}"),
-        (lambda: mgraph.plot_frontier_against_delta(traces, file), vertices),
+        (lambda: experiments.plot_profile(traces[2.0], file), arcs),
+        (lambda: experiments.plot_distributions(named, file, set_points=[3]), arcs),
+        (
+            lambda: experiments.plot_parallelism_against_delta({"g": traces}, file),
+            f"mean of {arcs}",
+        ),
+        (lambda: experiments.plot_frontier_against_delta(traces, file), vertices),
     ):
         draw()
         text = " ".join(drawn(file))

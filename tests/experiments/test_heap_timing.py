@@ -2,8 +2,7 @@
 
 import pytest
 
-import mgraph
-from mgraph import DeviceError, UsageError
+from mgraph import DeviceError, UsageError, experiments
 from mgraph.core.backend import gpu_count
 from mgraph.experiments.heap_timing import ON_GPU, ORDERS, _sizes
 
@@ -11,20 +10,20 @@ from mgraph.experiments.heap_timing import ON_GPU, ORDERS, _sizes
 @pytest.mark.parametrize("heap", ["batch", "sequential"])
 def test_heaps_of_a_cpu(heap):
     for order in ORDERS:
-        found = mgraph.heap_seconds(heap, 1 << 13, order=order, node=64, repeats=2)
+        found = experiments.heap_seconds(heap, 1 << 13, order=order, node=64, repeats=2)
         assert found.push > 0
         assert found.pop > 0
-    assert mgraph.heap_pair_seconds(heap, 8, 20, node=64, repeats=1) > 0
+    assert experiments.heap_pair_seconds(heap, 8, 20, node=64, repeats=1) > 0
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("heap", ON_GPU)
 def test_heaps_of_a_gpu(heap):
     for order in ORDERS:
-        assert sum(mgraph.heap_seconds(heap, 1 << 16, order=order, repeats=2)) > 0
-    assert mgraph.heap_pair_seconds(heap, 32, 64, repeats=2) > 0
+        assert sum(experiments.heap_seconds(heap, 1 << 16, order=order, repeats=2)) > 0
+    assert experiments.heap_pair_seconds(heap, 32, 64, repeats=2) > 0
     if heap != "synchronous":
-        assert mgraph.heap_seconds(heap, 1 << 16, full=0.5, blocks=7, node=256).push > 0
+        assert experiments.heap_seconds(heap, 1 << 16, full=0.5, blocks=7, node=256).push > 0
 
 
 def test_batches_of_random_sizes():
@@ -54,12 +53,12 @@ def test_batches_of_random_sizes():
 )
 def test_wrong_use(arguments, options, sentence):
     with pytest.raises(UsageError, match=sentence):
-        mgraph.heap_seconds(*arguments, **options)
+        experiments.heap_seconds(*arguments, **options)
     with pytest.raises(UsageError, match="nodes and pairs must be 1 at least"):
-        mgraph.heap_pair_seconds("sequential", 0, 1)
+        experiments.heap_pair_seconds("sequential", 0, 1)
 
 
 @pytest.mark.skipif(gpu_count() > 0, reason="there is a GPU")
 def test_no_gpu():
     with pytest.raises(DeviceError, match="heap bottom_up is one of a GPU, and there is none"):
-        mgraph.heap_seconds("bottom_up", 1024)
+        experiments.heap_seconds("bottom_up", 1024)

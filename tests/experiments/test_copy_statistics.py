@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mgraph import CopyModel, UsageError, copy_statistics
+from mgraph import CopyModel, UsageError
+from mgraph.experiments import copy_statistics
 from tests import oracles
 from tests.generators.test_cuppa_hash import set_core
 

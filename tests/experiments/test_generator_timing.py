@@ -2,7 +2,8 @@
 
 import pytest
 
-from mgraph import CopyModel, UsageError, generator_seconds
+from mgraph import CopyModel, UsageError
+from mgraph.experiments import generator_seconds
 
 
 @pytest.mark.parametrize("method", ["cuppa_hash", "copy", "copy_hash", "ba"])

@@ -1,0 +1,22 @@
+"""Numbers as people write them."""
+
+
+def parse_number(text: str) -> int:
+    """A whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
+
+    Raises ValueError for anything else, a fraction included.
+    """
+    cleaned = text.strip().replace("_", "").replace(",", "")
+    base, power, exponent = cleaned.partition("^")
+    if power:
+        if not (base.isdigit() and exponent.isdigit() and int(exponent) <= 128):
+            raise ValueError(text)
+        return int(base) ** int(exponent)
+    mantissa, e, exponent = cleaned.lower().partition("e")
+    if not e:
+        return int(cleaned)
+    whole, _, fraction = mantissa.partition(".")
+    places = int(exponent) - len(fraction.rstrip("0"))
+    if not 0 <= places <= 128:
+        raise ValueError(text)
+    return int(whole + fraction.rstrip("0")) * 10**places

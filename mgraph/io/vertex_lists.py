@@ -1,0 +1,26 @@
+"""Text files with a list of vertices in each line: the terminals of queries, say."""
+
+import re
+from pathlib import Path
+
+from mgraph.errors import UsageError
+from mgraph.io.address import local_path
+
+
+def read_vertex_lists(file: str, what: str) -> list[list[int]]:
+    """The vertices of each line of a text file that has any, separated by white space or commas.
+
+    # begins a comment. Raises UsageError for a file that cannot be read as ``what``.
+    """
+    path = local_path(file)
+    try:
+        lines = Path(path).read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
+    words = [line.partition("#")[0].replace(",", " ").split() for line in lines]
+    bad = [word for line in words for word in line if not re.fullmatch("[0-9]{1,18}", word)]
+    if bad:
+        raise UsageError(
+            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
+        )
+    return [[int(word) for word in line] for line in words if line]
