@@ -230,7 +230,7 @@ class _Attempt:
     def _environment(self) -> dict[str, str]:
         from mgraph.distributed.protocol.settings import environment
 
-        packages = str(Path(__file__).parents[2])  # for an mgraph that is only on the path
+        packages = str(Path(__file__).parents[3])  # for an mgraph that is only on the path
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
         return (
             environment()
