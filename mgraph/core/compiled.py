@@ -2,20 +2,24 @@
 
 Numba compiles a function anew when its own file changes, and not when a file changes that it calls
 into: after an edit there, or a ``git pull``, the old machine code would go on giving old results.
-So here the folder that keeps a file's machine code is named by all that it is made of.
+So here the folder that keeps a file's machine code is named by all that it is made of, and by
+nothing else: another environment with the same sources, or a new installation of them, uses it too.
+
+The cache's classes are Numba's own, of 0.61 to 0.68, where they have no documentation.
 """
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 import numpy as np
 from numba import config
-from numba.core import event
+from numba.core import caching, event
 
 from mgraph import compilation
 from mgraph.core import stopping
@@ -41,15 +45,12 @@ event.register("numba:compile", _Listener())
 def compiled(function: Callable[..., Any]) -> Any:
     """``numba.njit(nogil=True)``, its machine code kept until a source that it is made of changes.
 
-    The code lies beside its source, or among the user's caches where that cannot be written; where
-    NUMBA_CACHE_DIR is set, there. Work that is stopped does not wait for the compiler.
+    The code lies among the user's caches (``~/.cache/mgraph``, or in ``XDG_CACHE_HOME``), or beside
+    its source where those cannot be written; where NUMBA_CACHE_DIR is set, there. Work that is
+    stopped does not wait for the compiler.
     """
-    names = function.__globals__
-    before, config.CACHE_DIR = config.CACHE_DIR, _folder(Path(names["__file__"]), _digest(names))
-    try:
-        made = numba.njit(cache=True, nogil=True)(function)
-    finally:
-        config.CACHE_DIR = before
+    made = numba.njit(nogil=True)(function)
+    made._cache = _Cache(function)
     compile = made.compile
 
     def ready(types: Any) -> Any:
@@ -81,10 +82,54 @@ def _same_package(there: dict[str, Any], here: dict[str, Any]) -> bool:
     return len(packages) == 1 and there is not here
 
 
-def _folder(file: Path, digest: str) -> str:
-    folder = file.parent / "__pycache__"
+class _Locator:
+    """Numba's protocol for where a function's machine code lies, and what it is made of."""
+
+    def __init__(self, function: FunctionType, file: str) -> None:
+        names = function.__globals__
+        self._stamp = _digest(names)
+        self._line = function.__code__.co_firstlineno
+        self._folder = _folder(Path(file)) / f"{Path(file).stem}-{self._stamp[:16]}"
+
+    @classmethod
+    def from_function(cls, function: FunctionType, file: str) -> "_Locator":
+        return cls(function, file)
+
+    def ensure_cache_path(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def get_cache_path(self) -> str:
+        return str(self._folder)
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _CacheImpl(caching.CompileResultCacheImpl):
+    _locator_classes: ClassVar = [_Locator]
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _CacheImpl
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        with contextlib.suppress(OSError):
+            return super().load_overload(signature, target)
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        with contextlib.suppress(OSError):  # code that cannot be kept is good code all the same
+            super().save_overload(signature, data)
+
+
+def _folder(file: Path) -> Path:
     if config.CACHE_DIR:
-        folder = Path(config.CACHE_DIR)
-    elif not os.access(folder if folder.exists() else file.parent, os.W_OK):
-        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mgraph"
-    return str(folder / f"{file.stem}-{digest[:16]}")
+        return Path(config.CACHE_DIR)
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mgraph" / "numba"
+    with contextlib.suppress(OSError):
+        caches.mkdir(parents=True, exist_ok=True)
+        if os.access(caches, os.W_OK):
+            return caches
+    return file.parent / "__pycache__"

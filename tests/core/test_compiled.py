@@ -29,10 +29,10 @@ def total():
 """
 
 
-def total(folder, base=1, number="NUMBER", value=10):
+def total(folder, base=1, number="NUMBER", value=10, **variables):
     """What a new process finds, and how many of its functions came from the disk."""
     package = folder / "made_up"
-    package.mkdir(exist_ok=True)
+    package.mkdir(parents=True, exist_ok=True)
     (package / "__init__.py").touch()
     (package / "plain.py").write_text(f"NUMBER = {value}\nOTHER = 0\n")
     (package / "callee.py").write_text(CALLEE.format(base=base))
@@ -42,27 +42,37 @@ def total(folder, base=1, number="NUMBER", value=10):
         "print(total(), sum(len(f.stats.cache_hits) for f in (total, base)))"
     )
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {name: str(value) for name, value in variables.items()}
     found = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     return tuple(map(int, found.stdout.split()))
 
 
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, elsewhere):
-    if elsewhere:
-        monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    assert total(tmp_path) == (11, 0)
-    assert total(tmp_path) == (11, 1)
-    assert total(tmp_path, base=2)[0] == 12
-    assert total(tmp_path, base=2, value=20)[0] == 22
-    assert total(tmp_path, base=2, number="5")[0] == 7
-    assert total(tmp_path) == (11, 1)
-    assert (tmp_path / "cache").exists() == elsewhere
+@pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])
+def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, variable):
+    for other in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(other, raising=False)
+    where = {variable: tmp_path / "cache"}
+    assert total(tmp_path, **where) == (11, 0)
+    assert total(tmp_path, **where) == (11, 1)
+    assert total(tmp_path, base=2, **where)[0] == 12
+    assert total(tmp_path, base=2, value=20, **where)[0] == 22
+    assert total(tmp_path, base=2, number="5", **where)[0] == 7
+    assert total(tmp_path, **where) == (11, 1)
+    assert total(tmp_path / "installed" / "again", **where) == (11, 1)
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+
+
+def test_code_that_cannot_be_kept_runs_all_the_same(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    (tmp_path / "file").touch()
+    assert total(tmp_path, XDG_CACHE_HOME=tmp_path / "file") == (11, 0)
+    assert total(tmp_path, NUMBA_CACHE_DIR=tmp_path / "file" / "below") == (11, 0)
 
 
 def test_who_is_stopped_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
     release, over, code = threading.Event(), threading.Event(), "def add(a):\n    return a + 1\n"
     (tmp_path / "added.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
