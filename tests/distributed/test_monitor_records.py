@@ -5,12 +5,13 @@ import subprocess
 import sys
 import types
 
-from mgraph.distributed.monitoring import jobs, monitor, workers
+from mgraph.distributed.monitoring import jobs as jobs_module
+from mgraph.distributed.monitoring import monitor, workers
 from mgraph.distributed.monitoring.monitor import MOST_SAMPLES
 
 
 def jobs_at(clock):
-    return jobs.Jobs(lambda: clock[0])
+    return jobs_module.Jobs(lambda: clock[0])
 
 
 def test_what_ended_is_bounded_and_what_runs_is_kept():
@@ -29,7 +30,7 @@ def test_what_ended_is_bounded_and_what_runs_is_kept():
             jobs.hear({"operation": name, "state": "failed"} | error)
             jobs.hear({"run": run, "state": "finished"})
     assert len(jobs.operations) == len(jobs.runs) == 10
-    assert len(jobs.ended) == len(jobs.ended_runs) == jobs.KEPT
+    assert len(jobs.ended) == len(jobs.ended_runs) == jobs_module.KEPT
     assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
     assert jobs.parts_done == 48_000
     assert not any(operation.done for operation in jobs.ended.values())
@@ -47,7 +48,7 @@ def test_what_vanished_is_lost_after_a_while():
     jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
     jobs.settle(nothing)
     assert len(jobs.operations) == len(jobs.runs) == 1
-    clock[0] = jobs.SETTLE_SECONDS + 1
+    clock[0] = jobs_module.SETTLE_SECONDS + 1
     jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
     assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
     assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
@@ -94,7 +95,7 @@ def test_why_there_is_no_page():
 def test_importing_it_needs_no_prometheus():
     code = (
         "import sys; sys.modules['prometheus_client'] = None\n"
-        "from mgraph.distributed import monitor, monitor_metrics\n"
-        "monitor_metrics.serve(None)"
+        "from mgraph.distributed.monitoring import metrics, monitor\n"
+        "metrics.serve(None)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

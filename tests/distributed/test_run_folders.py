@@ -11,7 +11,7 @@ import pytest
 
 from mgraph import ClusterError, StorageError, UsageError
 from mgraph.distributed.protocol import run_context
-from mgraph.distributed.submission import payload
+from mgraph.distributed.submission import payload, state
 from mgraph.distributed.submission import runs as runs_module
 from mgraph.distributed.submission.payload import shipped
 from mgraph.distributed.submission.run_store import Place
@@ -238,12 +238,16 @@ def test_of_two_folders_of_a_run_that_of_the_latest_attempt_tells(disks):
     assert runs.find(here.id).record.host == "a"
 
 
+HAS_NO_DRIVER = state.SchedulerView(is_the_runs=True, is_at_the_runs_address=True)
+
+
 def test_a_run_goes_on_elsewhere_within_seconds_and_is_not_lost(disks, monkeypatch):
     runs, here, there = disks
     here.touch(run_folder.ALIVE)  # and is killed
     there.begin_attempt(host="b")
     there.update(state="finished", status=0)
-    monkeypatch.setattr(runs, "_in_work", lambda run: False)
+    monkeypatch.setattr(runs, "_ask_scheduler", lambda run: HAS_NO_DRIVER)
+    monkeypatch.setattr(state, "ARRIVAL_SECONDS", 0.0)
     assert runs.find(here.id).record.state == "finished"
 
 
@@ -268,9 +272,10 @@ def test_a_run_that_ends_while_its_scheduler_is_asked_is_not_lost(disks, monkeyp
 
     def ends(run):
         folder.update(state="finished", status=0)
-        return False
+        return HAS_NO_DRIVER
 
-    monkeypatch.setattr(runs, "_in_work", ends)
+    monkeypatch.setattr(runs, "_ask_scheduler", ends)
+    monkeypatch.setattr(state, "ARRIVAL_SECONDS", 0.0)
     run = Run(folder.record(), Place(str(folder.path.parent), worker=where))
     assert runs._judged(run).record.state == "finished"
 

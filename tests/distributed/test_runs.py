@@ -12,8 +12,7 @@ from distributed import Client, LocalCluster
 import mgraph
 from mgraph import CopyModel, UsageError
 from mgraph.distributed.operations import tasks
-from mgraph.distributed.submission import driver
-from mgraph.distributed.submission import runs as runs_module
+from mgraph.distributed.submission import driver, state
 from mgraph.distributed.submission.payload import shipped
 from mgraph.distributed.submission.runs import Runs
 from mgraph.io import run_folder
@@ -230,7 +229,7 @@ def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submit
 
 
 def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, monkeypatch):
-    monkeypatch.setattr(runs_module, "SILENT_SECONDS", 0.5)
+    monkeypatch.setattr(state, "SILENCE_SECONDS", 0.5)
     script = tmp_path / "s.py"
     script.write_text("import time; time.sleep(600)")
     with own_cluster(workers=1) as cluster:

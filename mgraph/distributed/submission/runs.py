@@ -22,17 +22,14 @@ from mgraph.distributed.protocol.broadcast import ANSWER_SECONDS, in_time
 from mgraph.distributed.submission.driver import ALIVE_SECONDS, Order, drive, run_key
 from mgraph.distributed.submission.payload import LeftBehind
 from mgraph.distributed.submission.run_store import Place, elsewhere
+from mgraph.distributed.submission.state import WAITING, Evidence, SchedulerView, judge
 from mgraph.errors import ClusterError, StorageError, UsageError
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, now
 
 POLL_SECONDS = 0.3
-ON_ITS_WAY = 3.0  # seconds to the scheduler
-WAITING = ("waiting", "queued", "no-worker")  # states of a task
-UNDONE = (*WAITING, "processing")
 # What Dask raises where the scheduler has gone, or is going.
 GONE = (OSError, KeyError, TimeoutError, AttributeError, RuntimeError)
-SILENT_SECONDS = 20.0  # of a driver that nobody can be asked about, before it counts as lost
 FRESH_SECONDS = 3 * ALIVE_SECONDS  # a driver that was alive so lately is not somewhere else
 DRIVER_KILLED = (
     "the worker that it ran on died again and again, mostly of too little memory: make the script "
@@ -271,7 +268,7 @@ class Runs:
 
     def _judged(self, run: Run) -> Run:
         """The run, as lost where it has not ended and nobody works on it."""
-        if run.record.over or self._in_work(run):
+        if run.record.over or judge(run.record.state, self._evidence(run)) != "lost":
             return run
         with contextlib.suppress(StorageError):  # it may have ended since it was read
             run = Run(run.place.record(run.record.id) or run.record, run.place)
@@ -283,35 +280,39 @@ class Runs:
         ended = last.isoformat(timespec="milliseconds") if last else run.record.submitted
         return run.but(state="lost", error=DRIVER_LOST, ended=ended)
 
-    def _in_work(self, run: Run) -> bool:
-        """Whether a driver has it, or will: its scheduler knows; else its own signs of life do."""
-        record = run.record
-        if asked := self._ask_scheduler(run):
-            scheduler_id, state = asked
-            if scheduler_id == record.scheduler_id:
-                return state in UNDONE or _age(record.submitted) < ON_ITS_WAY
-            if record.state == "submitted" and self.client.scheduler.address == record.scheduler:
-                return False  # that one has been replaced
-        if not run.place.is_here:
-            return True  # nobody here can tell
-        if record.state == "submitted":
-            return not _is_refused(record.scheduler)
-        return self._was_alive(run, SILENT_SECONDS)
+    def _evidence(self, run: Run) -> Evidence:
+        """What can be known of a run that has not ended."""
+        record, last = run.record, run.place.last_alive(run.record.id)
+        scheduler = self._ask_scheduler(run)
+        # Whether anything listens there is asked last: it takes a second where a machine is gone.
+        is_unknown = scheduler is None or not scheduler.is_the_runs
+        asks_address = is_unknown and run.place.is_here and record.state == "submitted"
+        return Evidence(
+            scheduler=scheduler,
+            submitted_age=_age(record.submitted),
+            heartbeat_age=None if last is None else _age(last.isoformat()),
+            is_local=run.place.is_here,
+            is_refused=asks_address and _is_refused(record.scheduler),
+        )
 
     def _waits(self, run: Run) -> bool:
         """Whether our client's scheduler is the one that has it, and no driver has begun, or has
         begun again since its worker died."""
-        scheduler_id, state = self._ask_scheduler(run) or (None, None)
-        if scheduler_id != run.record.scheduler_id:
+        scheduler = self._ask_scheduler(run)
+        if scheduler is None or not scheduler.is_the_runs:
             return False
-        return state in WAITING or run.record.state == "submitted"
+        return scheduler.task in WAITING or run.record.state == "submitted"
 
-    def _ask_scheduler(self, run: Run) -> tuple[str, str | None] | None:
-        """Which scheduler our client has, and the state of the driver's task there."""
-        answer: tuple[str, str | None] | None = self._on_scheduler(
-            _task_state, run_key(run.record.id)
+    def _ask_scheduler(self, run: Run) -> SchedulerView | None:
+        """What our client's scheduler says of a run; None without an answer."""
+        answer = self._on_scheduler(_task_state, run_key(run.record.id))
+        if answer is None:
+            return None
+        scheduler_id, task = answer
+        address = self.client.scheduler.address
+        return SchedulerView(
+            scheduler_id == run.record.scheduler_id, address == run.record.scheduler, task
         )
-        return answer
 
     def _on_scheduler(self, function: Any, *arguments: Any) -> Any:
         """What a function gives there; None where there is no client, or no answer."""
