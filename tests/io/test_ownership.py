@@ -1,12 +1,9 @@
 """A folder that is written has one owner; a dead one is replaced, on disks and in object stores."""
 
 import dataclasses
-import json
 import multiprocessing
 import os
 import pickle
-import subprocess
-import sys
 import threading
 import time
 
@@ -17,8 +14,9 @@ from mgraph import DatasetError, StorageError, UsageError
 from mgraph.io import owner as owners
 from mgraph.io import ownership
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder
-from mgraph.io.owner import Owner, owner_json, parse_owner, this_process
+from mgraph.io.owner import parse_owner, this_process
 from mgraph.io.ownership import OwnerGuard, check_unowned, owning, writer_of
+from tests.io.left_owners import elsewhere, gone, leave
 from tests.io.moto_store import moto_bucket
 from tests.waiting import wait_until
 
@@ -44,35 +42,6 @@ def visible(place):
 
 def files_of_owners(place):
     return [name for name in Folder(place).names() or [] if ownership.is_owner_file(name)]
-
-
-def leave(place, owner):
-    """Put the file of an owner that ended without removing it."""
-    folder = Folder(place)
-    name = ownership.NAME
-    if folder.is_remote:
-        name = f"_owner-{owner.token}.json"
-    else:
-        os.makedirs(place, exist_ok=True)
-    folder.write(name, owner_json(owner))
-    return name
-
-
-def elsewhere(**more):
-    """An owner on another machine."""
-    return dataclasses.replace(
-        this_process("mgraph generate", None, claims=False), host="far", boot="another", **more
-    )
-
-
-def gone():
-    """A process of this machine that has ended, as an owner."""
-    code = (
-        "from mgraph.io.owner import *; import sys;"
-        "sys.stdout.buffer.write(owner_json(this_process('mgraph generate', None, False)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-    return parse_owner(done.stdout)
 
 
 def test_the_folder_is_owned_for_the_block_and_then_clean(place):
@@ -363,24 +332,6 @@ def test_other_programs_pass_over_an_owner(tmp_path):
     assert pyarrow.dataset.dataset(tmp_path / "g").count_rows() == 2
 
 
-def test_what_an_owner_tells_comes_back_and_nothing_else_does():
-    told = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
-    assert parse_owner(owner_json(told)) == told
-    more = json.loads(owner_json(told)) | {"surprise": 1}
-    assert parse_owner(json.dumps(more).encode()) == told
-    for name, value in {"pid": "7", "claims": 1, "host": None, "token": "x"}.items():
-        with pytest.raises(ValueError, match=f"{name} is of another type|no token"):
-            parse_owner(json.dumps(more | {name: value}).encode())
-    assert "\x1b" not in parse_owner(json.dumps(more | {"host": "a\x1b[2J"}).encode()).host
-
-
-def test_a_machine_that_cannot_tell_goes_by_signs_of_life():
-    unknown = Owner(token="0" * 32)
-    assert not unknown.is_dead(59, None)
-    assert unknown.is_dead(61, None)
-    assert not dataclasses.replace(unknown, pid=1).is_of_this_machine
-
-
 def test_a_sign_of_life_does_not_bring_back_what_was_removed(place, monkeypatch):
     folder = Folder(place)
     paused, goes_on = threading.Event(), threading.Event()
@@ -410,29 +361,3 @@ def test_a_sign_of_life_does_not_bring_back_what_was_removed(place, monkeypatch)
         assert not files_of_owners(place)
         with pytest.raises(StorageError, match="no longer written"):
             folder.write("a", b"")
-
-
-def test_another_user_s_process_that_is_hidden_lives_by_its_signs(tmp_path, monkeypatch):
-    place = str(tmp_path / "g")
-    parent = os.getppid()
-    leave(place, dataclasses.replace(gone(), pid=parent, started=1))
-
-    def hidden(pid, number):
-        assert (pid, number) == (parent, 0)
-        raise PermissionError
-
-    real = open
-    monkeypatch.setattr(
-        owners,
-        "open",
-        lambda name, *more, **options: real(
-            "/nothing" if name == f"/proc/{parent}/stat" else name, *more, **options
-        ),
-        raising=False,
-    )
-    monkeypatch.setattr(os, "kill", hidden)
-    with pytest.raises(UsageError, match="is being written"), owning(Folder(place), "x"):
-        pass
-    monkeypatch.setattr(owners, "DEAD_SECONDS", -5)
-    with owning(Folder(place), "x"):
-        pass

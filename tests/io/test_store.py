@@ -266,9 +266,9 @@ def test_no_message_has_a_secret_in_it(monkeypatch, capsys, tmp_path):
         ["info", SECRET + "//x"],
     ):
         assert main(arguments) in (1, 2)
-        told = capsys.readouterr().err
-        assert "s3://AKIA:…@bucket" in told
-        assert "+d" not in told
+        message = capsys.readouterr().err
+        assert "s3://AKIA:…@bucket" in message
+        assert "+d" not in message
     assert without_secrets("s3://bucket/a:b@c and s3://KEY@bucket") == (
         "s3://bucket/a:b@c and s3://KEY@bucket"
     )

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+import mgraph
 from mgraph.core.wording import local_time
 from mgraph.distributed.operations.tasks import TOPIC, running
 from mgraph.distributed.protocol import broadcast, run_context
@@ -230,7 +231,7 @@ class _Attempt:
     def _environment(self) -> dict[str, str]:
         from mgraph.distributed.protocol.settings import environment
 
-        packages = str(Path(__file__).parents[3])  # for an mgraph that is only on the path
+        packages = str(Path(mgraph.__file__).parents[1])  # for an mgraph that is only on the path
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
         return (
             environment()

@@ -36,7 +36,7 @@ TABLE = [
     ),
     ("its folder is elsewhere: who knows", lambda state, e: not e.is_local, "in work"),
     (
-        "nobody listens where it was submitted to",
+        "nothing listens where it was submitted to",
         lambda state, e: state == "submitted" and e.is_refused,
         "lost",
     ),
@@ -76,7 +76,7 @@ def test_a_run_that_has_not_ended_is_judged_by_the_table(state):
         "submitted": {"its driver is alive", "its driver is silent"},
         "running": {
             "its scheduler was replaced before it began",
-            "nobody listens where it was submitted to",
+            "nothing listens where it was submitted to",
             "it is to begin",
         },
     }

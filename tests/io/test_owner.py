@@ -1,0 +1,58 @@
+"""What an owner's file says, and whether its process is still there."""
+
+import dataclasses
+import json
+import os
+
+import pytest
+
+from mgraph import UsageError
+from mgraph.io import owner as owners
+from mgraph.io.folder import Folder
+from mgraph.io.owner import Owner, owner_json, parse_owner, this_process
+from mgraph.io.ownership import owning
+from tests.io.left_owners import gone, leave
+
+
+def test_what_an_owner_tells_comes_back_and_nothing_else_does():
+    told = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
+    assert parse_owner(owner_json(told)) == told
+    more = json.loads(owner_json(told)) | {"surprise": 1}
+    assert parse_owner(json.dumps(more).encode()) == told
+    for name, value in {"pid": "7", "claims": 1, "host": None, "token": "x"}.items():
+        with pytest.raises(ValueError, match=f"{name} is of another type|no token"):
+            parse_owner(json.dumps(more | {name: value}).encode())
+    assert "\x1b" not in parse_owner(json.dumps(more | {"host": "a\x1b[2J"}).encode()).host
+
+
+def test_a_machine_that_cannot_tell_goes_by_signs_of_life():
+    unknown = Owner(token="0" * 32)
+    assert not unknown.is_dead(59, None)
+    assert unknown.is_dead(61, None)
+    assert not dataclasses.replace(unknown, pid=1).is_of_this_machine
+
+
+def test_another_user_s_process_that_is_hidden_lives_by_its_signs(tmp_path, monkeypatch):
+    place = str(tmp_path / "g")
+    parent = os.getppid()
+    leave(place, dataclasses.replace(gone(), pid=parent, started=1))
+
+    def hidden(pid, number):
+        assert (pid, number) == (parent, 0)
+        raise PermissionError
+
+    real = open
+    monkeypatch.setattr(
+        owners,
+        "open",
+        lambda name, *more, **options: real(
+            "/nothing" if name == f"/proc/{parent}/stat" else name, *more, **options
+        ),
+        raising=False,
+    )
+    monkeypatch.setattr(os, "kill", hidden)
+    with pytest.raises(UsageError, match="is being written"), owning(Folder(place), "x"):
+        pass
+    monkeypatch.setattr(owners, "DEAD_SECONDS", -5)
+    with owning(Folder(place), "x"):
+        pass
