@@ -16,6 +16,7 @@ _HOME = {
     "BatchHeap": "mgraph.heap.batch_heap",
     "Cluster": "mgraph.distributed.clusters.connect",
     "ClusterError": "mgraph.errors",
+    "ClusterSpec": "mgraph.distributed.clusters.connect",
     "ConnectionLostError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
     "Dataset": "mgraph.distributed.operations.dataset",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from mgraph.core.edges import EdgeList as EdgeList
     from mgraph.core.graph import Graph as Graph
     from mgraph.distributed.clusters.connect import Cluster as Cluster
+    from mgraph.distributed.clusters.connect import ClusterSpec as ClusterSpec
     from mgraph.distributed.clusters.connect import connect as connect
     from mgraph.distributed.operations.dataset import Dataset as Dataset
     from mgraph.distributed.operations.dataset import open_dataset as open_dataset

@@ -11,8 +11,8 @@ from mgraph.cli.options import (
     WEIGHTS,
     backend_option,
     cluster_options,
+    cluster_spec,
     compression_option,
-    open_cluster,
 )
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.errors import without_secrets
@@ -81,14 +81,13 @@ def generate(
     the parts, or whether it was resumed.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
-    from mgraph.distributed.operations.generate import where_of
     from mgraph.distributed.protocol.progress import quantity
 
-    cluster = open_cluster(quiet=quiet, **where_of(model, backend), **where)
     result = mgraph.generate(
         out,
         model,
-        cluster=cluster,
+        cluster=cluster_spec(quiet=quiet, **where),
+        backend=backend,
         parts=parts,
         compression=compression,
         resume=resume,

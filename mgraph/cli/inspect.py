@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph.cli.options import cluster_options, open_cluster
+from mgraph.cli.options import cluster_options, cluster_spec
 from mgraph.core.wording import counted, in_all, rounded, time_taken
 from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
@@ -115,14 +115,12 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 @cluster_options
 def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     """Read every part of OUT back: rows, ranges, order, repeated edges, checksums."""
-    from mgraph.distributed.operations.verify import where_to_verify
     from mgraph.distributed.protocol.progress import quantity
 
-    where |= where_to_verify(out, regenerate)
     verdict = mgraph.verify(
         out,
         regenerate=regenerate,
-        cluster=open_cluster(quiet=quiet, **where),
+        cluster=cluster_spec(quiet=quiet, **where),
         progress=None if quiet else sys.stderr,
     )
     for fault in verdict.faults:
@@ -158,7 +156,7 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
         check_figure(plot)
     found = mgraph.degrees(
         out,
-        cluster=open_cluster(quiet=quiet, **where),
+        cluster=cluster_spec(quiet=quiet, **where),
         progress=None if quiet else sys.stderr,
     )
     if plot:

@@ -9,8 +9,8 @@ import mgraph
 from mgraph.cli.options import (
     backend_option,
     cluster_options,
+    cluster_spec,
     compression_option,
-    open_cluster,
     refuse,
 )
 from mgraph.compilation import Stopwatch
@@ -80,15 +80,12 @@ def _sentence(found: Any) -> str:
 
 def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    backend = options["backend"]
-    if options["method"] != "branch_and_bound" and backend == "auto":
-        backend = "cpu"
     run = mgraph.knapsack_many(
         files,
         out,
-        cluster=open_cluster(backend=backend, **{name: options[name] for name in where}),
+        cluster=cluster_spec(**{name: options[name] for name in where}),
         progress=None if options["quiet"] else sys.stderr,
-        backend=backend,
+        backend=options["backend"],
         **{name: options[name] for name in (*_ALIKE, "compression", "resume", "overwrite")},
     )
     width = max(map(len, files))

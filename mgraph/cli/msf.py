@@ -12,8 +12,8 @@ from mgraph.cli.options import (
     NUMBER,
     backend_option,
     cluster_options,
+    cluster_spec,
     compression_option,
-    open_cluster,
     quiet_option,
     refuse,
 )
@@ -142,12 +142,12 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     from mgraph.distributed.protocol.progress import quantity
 
     refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
-    same = ("symmetrise", "batch", "compression", "resume", "overwrite")
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    same = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
     run = mgraph.spanning_forest_dataset(
         graph,
         out,
-        cluster=open_cluster(**{name: options[name] for name in where}),
+        cluster=cluster_spec(**{name: options[name] for name in where}),
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},
     )

@@ -131,35 +131,26 @@ def _with(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., 
     return command
 
 
-def open_cluster(
+def cluster_spec(
     *,
     scheduler: str | None,
     scheduler_file: str | None,
     workers: int | None,
     dashboard: str | None,
     quiet: bool,
-    backend: str = "auto",
-    threaded: bool = False,
 ) -> Any:
-    """``mgraph.connect`` with these options, not entered yet; local workers begin to warm up."""
+    """The ``ClusterSpec`` of these options; what local workers share begins to start."""
     from mgraph.core.backend import gpu_count
-    from mgraph.distributed.clusters import connect
+    from mgraph.distributed.clusters import connect, local
     from mgraph.distributed.protocol import configuration
 
     configuration.check_files()  # first: processes that start below read them, too
-    if not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS")) and (
-        backend == "cpu" or not gpu_count()
-    ):
-        connect.warm_up(quiet)
-    return connect.connect(
-        scheduler=scheduler,
-        scheduler_file=scheduler_file,
-        workers=workers,
-        backend=backend,
-        threaded=threaded,
-        dashboard=dashboard,
-        announce=None if quiet else sys.stderr,
-    )
+    # Without asking Dask's configuration: importing it takes as long as the fork server's start.
+    is_local = not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS"))
+    if is_local and not gpu_count():
+        local.warm_up(quiet)
+    announce = None if quiet else sys.stderr
+    return connect.ClusterSpec(scheduler, scheduler_file, workers, dashboard, announce)
 
 
 def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:

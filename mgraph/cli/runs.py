@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mgraph.cli import streams
-from mgraph.cli.options import GIVEN, Number, complete_runs, open_cluster, scheduler_options
+from mgraph.cli.options import GIVEN, Number, cluster_spec, complete_runs, scheduler_options
 from mgraph.cli.run_output import lines_of_tasks, printed, shown
 from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
@@ -179,9 +179,8 @@ def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     from mgraph.distributed.protocol.broadcast import print_nothing
     from mgraph.distributed.submission.runs import Runs
 
-    with open_cluster(
-        scheduler=None, scheduler_file=None, workers=None, dashboard=None, quiet=quiet
-    ) as cluster:
+    nothing = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
+    with cluster_spec(**nothing, quiet=quiet).open() as cluster:
         print_nothing(cluster.client)
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)

@@ -10,8 +10,8 @@ from mgraph.cli.options import (
     NUMBER,
     backend_option,
     cluster_options,
+    cluster_spec,
     compression_option,
-    open_cluster,
     refuse,
 )
 from mgraph.compilation import Stopwatch
@@ -143,16 +143,16 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = (
-        "random", "seed", "method", "cutoff", "delta", "set_point", "power_limit", "symmetrise",
-        "batch", "compression", "resume", "overwrite", "heap_threshold",
+        "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
+        "symmetrise", "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
     run = mgraph.sssp_many(
         graph,
         sources,
         options["out"],
-        cluster=open_cluster(threaded=True, **{name: options[name] for name in where}),
+        cluster=cluster_spec(**{name: options[name] for name in where}),
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},

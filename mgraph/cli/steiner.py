@@ -12,8 +12,8 @@ from mgraph.cli.options import (
     NUMBER,
     backend_option,
     cluster_options,
+    cluster_spec,
     compression_option,
-    open_cluster,
     refuse,
 )
 from mgraph.compilation import Stopwatch
@@ -174,13 +174,13 @@ def _many(graph: str, options: dict[str, Any]) -> int:
             raise UsageError(f"{options['queries']} holds no query")
     if options["out"] is None:
         refuse(("resume", "overwrite", "compression"), "is for --out")
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet", "backend")
+    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = ("sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite", *_ALIKE)
     run = mgraph.steiner_many(
         graph,
         queries,
         options["out"],
-        cluster=open_cluster(threaded=True, **{name: options[name] for name in where}),
+        cluster=cluster_spec(**{name: options[name] for name in where}),
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},
     )

@@ -3,11 +3,10 @@
 import statistics
 import sys
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TextIO
 
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations.tasks import follow_parts, result_of, worker_address
 from mgraph.errors import ClusterError, UsageError
 from mgraph.experiments.generator_timing import generator_seconds
@@ -39,7 +38,7 @@ def generator_scaling(
     model: CopyModel,
     *,
     repeats: int = 5,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
     progress: TextIO | None = sys.stderr,
 ) -> list[Scaling]:
     """Make the same graph in memory with 1, 2, 3 … of the workers, each with an equal share.
@@ -53,7 +52,7 @@ def generator_scaling(
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")
     found = []
-    with entered(cluster) as cluster:
+    with open_cluster(cluster) as cluster:
         addresses = sorted(cluster.workers)
         for count in range(1, len(addresses) + 1):
             shares = {index: model.edges_in(model.part(index, count)) for index in range(count)}

@@ -8,7 +8,6 @@ import pytest
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError, experiments
 from mgraph.core.backend import gpu_count
-from mgraph.distributed.operations.verify import where_to_verify
 
 METHODS = ("copy", "cuppa", "ba", "copy_hash")
 
@@ -68,8 +67,6 @@ def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
     made = mgraph.generate(tmp_path / "g", model, progress=None)
     assert made.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
     assert mgraph.verify(tmp_path / "g", regenerate=1.0, progress=None).ok
-    assert where_to_verify(tmp_path / "g", 0.5) == {"backend": "cpu", "threaded": True}
-    assert where_to_verify(tmp_path / "g", 0.0) == {}
 
 
 def test_scaling(cluster):

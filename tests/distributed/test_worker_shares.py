@@ -56,7 +56,7 @@ def test_a_cluster_says_it_before_it_starts(monkeypatch, tmp_path):
     def stop(*args, **how):
         raise mgraph.ClusterError("not in this test")
 
-    monkeypatch.setattr("mgraph.distributed.clusters.connect._local_cpu", stop)
+    monkeypatch.setattr("mgraph.distributed.clusters.local.start_cores", stop)
     monkeypatch.setattr(background_cluster, "_start", stop)
     for start in (
         lambda said: mgraph.connect(workers=999, backend="cpu", announce=said).__enter__(),

@@ -1,36 +1,30 @@
-"""Find or start a Dask cluster: by address, file or Dask's configuration, or on this machine.
-
-Workers on this machine come from a fork server that has imported what they need (``preload``):
-importing costs a core a second, so it happens once, while this process imports the scheduler.
-"""
+"""Find or start a Dask cluster: by address, file or Dask's configuration, or on this machine."""
 
 import contextlib
-import logging
+import dataclasses
 import os
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
-from mgraph import compilation
 from mgraph.core import backend as backends
 from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import interrupted_later
 from mgraph.core.wording import counted
-from mgraph.distributed.clusters import main_module, worker_shares
+from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import joined
-from mgraph.distributed.monitoring.dashboard import LazyDashboard, link_of
-from mgraph.distributed.protocol import addresses, configuration, run_context, settings
+from mgraph.distributed.monitoring.dashboard import link_of
+from mgraph.distributed.protocol import addresses, configuration, run_context
 from mgraph.distributed.protocol.broadcast import on_workers, print_nothing
-from mgraph.distributed.protocol.failures import cause_of, explained
-from mgraph.distributed.protocol.interrupts import ignore_interrupts, interrupts_blocked
+from mgraph.distributed.protocol.failures import explained
 from mgraph.errors import ClusterError, DeviceError, UsageError
 from mgraph.installation import install_command
 
 CONNECT_SECONDS = 10
 SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
 MOST_WORKERS = 1024  # on one machine
+_NOT_ALL_HAVE_ONE = "backend gpu was asked for, and not every worker of the cluster has a GPU"
 
 
 @dataclass(frozen=True)
@@ -99,27 +93,6 @@ def configured_scheduler() -> str | None:
     return None if found is None else str(found)
 
 
-def warm_up(quiet: bool = True) -> None:
-    """Start the fork server that local workers come from, in the background; cheap, repeatable.
-
-    It compiles what they share; it says so on standard error unless it is to be quiet.
-    """
-    import multiprocessing
-    from multiprocessing import forkserver, resource_tracker
-
-    multiprocessing.get_context("forkserver").set_forkserver_preload(
-        ["mgraph.distributed.clusters.preload"]
-    )
-    resource_tracker.ensure_running()  # here, since it unblocks interrupts
-    with interrupts_blocked():
-        if not quiet:
-            os.environ[compilation.TOLD_BY_FORK_SERVER] = "1"
-        try:
-            forkserver.ensure_running()
-        finally:
-            os.environ.pop(compilation.TOLD_BY_FORK_SERVER, None)
-
-
 @contextlib.contextmanager
 def connect(
     *,
@@ -170,15 +143,13 @@ def connect(
                     _warn(announce, warning)
             with interrupted_later():
                 if backend == "gpu":
-                    client, kind = _local_gpu(stack, workers, dashboard)
+                    client, kind = local.start_gpus(stack, workers, dashboard)
                 else:
-                    client, kind = _local_cpu(stack, workers, dashboard, threaded)
+                    client, kind = local.start_cores(stack, workers, dashboard, threaded)
         found = _survey_all(client)
         with_gpu = all(worker.gpus for worker in found.values())
         if backend == "gpu" and not with_gpu:
-            raise DeviceError(
-                "backend gpu was asked for, and not every worker of the cluster has one"
-            )
+            raise DeviceError(_NOT_ALL_HAVE_ONE)
         if backend == "auto":
             backend = "gpu" if with_gpu else "cpu"
         from mgraph.distributed.monitoring import monitor
@@ -194,16 +165,59 @@ def connect(
         yield cluster
 
 
-def entered(
-    cluster: Cluster | contextlib.AbstractContextManager[Cluster] | None, **how: Any
-) -> contextlib.AbstractContextManager[Cluster]:
-    """What a function does with its ``cluster`` argument: a context that gives a ``Cluster``.
+@dataclass(frozen=True)
+class ClusterSpec:
+    """Which cluster to use, or how to start one on this machine; the options are ``connect``'s.
 
-    how: what it asks of ``connect`` where there is none.
+    A description: an operation that is given one opens it when all else is checked, and adds what
+    only the operation knows, as whether workers share a graph.
+    """
+
+    scheduler: str | None = None
+    scheduler_file: str | os.PathLike[str] | None = None
+    workers: int | None = None
+    dashboard: str | None = None
+    announce: TextIO | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether a cluster would be started on this machine."""
+        return not (self.scheduler or self.scheduler_file or configured_scheduler())
+
+    def open(
+        self, *, backend: str = "auto", threaded: bool = False
+    ) -> contextlib.AbstractContextManager[Cluster]:
+        """A context that gives the cluster."""
+        options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return connect(**options, backend=backend, threaded=threaded)
+
+
+# What operations take as their ``cluster``.
+ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Cluster] | None
+
+
+@contextlib.contextmanager
+def open_cluster(
+    cluster: ClusterLike, *, backend: str = "auto", threaded: bool = False
+) -> Iterator[Cluster]:
+    """A context that gives the cluster of an operation, whose ``backend`` is where it works.
+
+    This is where CPU or GPU is decided. backend: auto is a GPU where every worker has one, and
+    ``cpu`` uses no GPU of theirs. threaded: as for ``connect``, where a cluster is started.
+    Raises UsageError for an unknown backend, DeviceError for gpu where a worker has none.
     """
     if cluster is None:
-        return connect(**how)
-    return contextlib.nullcontext(cluster) if isinstance(cluster, Cluster) else cluster
+        cluster = ClusterSpec()
+    if isinstance(cluster, ClusterSpec):
+        cluster = cluster.open(backend=backend, threaded=threaded)
+    if isinstance(cluster, Cluster):
+        cluster = contextlib.nullcontext(cluster)
+    with cluster as opened:
+        if backend not in backends.BACKENDS:
+            backends.resolve(backend)
+        if backend == "gpu" and opened.backend == "cpu":
+            raise DeviceError(_NOT_ALL_HAVE_ONE)
+        yield opened if backend == "auto" else dataclasses.replace(opened, backend=backend)
 
 
 @contextlib.contextmanager
@@ -246,96 +260,6 @@ def _check_one(scheduler: str | None, scheduler_file: Any) -> None:
 def _warn(announce: TextIO | None, warning: str | None) -> None:
     if announce is not None and warning:
         print(warning, file=announce, flush=True)
-
-
-def _local_gpu(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
-    try:
-        from dask_cuda import LocalCUDACluster
-    except ImportError as error:
-        raise ClusterError(
-            f"a GPU is here but dask-cuda is not usable ({error}); {install_command('gpu')}, or "
-            "use backend cpu"
-        ) from error
-    count = workers or backends.gpu_count()
-    threads = max(1, available_cores() // count)
-    name = "GPUs of this machine"
-    shares = {"n_workers": count, "threads_per_worker": threads}
-    shares["memory_limit"] = worker_shares.memory_of_each(count)
-    started = _start(stack, LocalCUDACluster, name, dashboard, **shares)
-    started[0].run(ignore_interrupts)
-    return started
-
-
-def _local_cpu(
-    stack: contextlib.ExitStack, workers: int | None, dashboard: str, threaded: bool
-) -> tuple[Any, str]:
-    warm_up()
-    import dask
-    import distributed.utils
-    from distributed import LocalCluster
-
-    # Dask would import pandas and others here, to have its own fork server preload them.
-    if hasattr(distributed.utils, "_forkserver_preload_set"):
-        distributed.utils._forkserver_preload_set = True
-    cores = available_cores()
-    count = workers or (1 if threaded else cores)
-    stack.enter_context(
-        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"})
-    )
-    return _start(
-        stack,
-        LocalCluster,
-        "cores of this machine",
-        dashboard,
-        n_workers=count,
-        threads_per_worker=-(-cores // count) if threaded else 1,
-        memory_limit=worker_shares.memory_of_each(count),
-        env=dict(os.environ),  # the fork server has that of its own start
-    )
-
-
-def _start(
-    stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: Any
-) -> tuple[Any, str]:
-    """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
-    from distributed import Client
-
-    certain = main_module.why_workers_fail(certain=True)
-    if certain:
-        raise ClusterError(certain)
-    stack.enter_context(main_module.readable_again())
-    stack.enter_context(settings.in_force())
-    with warnings.catch_warnings():
-        # A taken port moves the dashboard; the address that we print says where to.
-        warnings.filterwarnings("ignore", message="Port .* is already in use")
-        try:
-            cluster = kind(
-                host="127.0.0.1",
-                dashboard_address=dashboard,
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
-                **options,
-            )
-        except Exception as error:
-            raise ClusterError(_not_started(error)) from error
-        stack.enter_context(cluster)
-    LazyDashboard(cluster.scheduler)
-    client = stack.enter_context(Client(cluster))
-    try:
-        client.wait_for_workers(options["n_workers"], timeout=SURVEY_SECONDS)
-    except TimeoutError as error:
-        raise ClusterError(_not_started(error)) from error
-    return client, name
-
-
-def _not_started(error: Exception) -> str:
-    """Why no cluster could be started on this machine, as far as it can be told."""
-    while error.__cause__ is not None and isinstance(error.__cause__, Exception):
-        error = error.__cause__
-    return main_module.why_workers_fail(certain=False) or (
-        f"no workers could be started on this machine ({cause_of(error)}); what they wrote stands "
-        "above, and mgraph doctor examines the machine"
-    )
 
 
 def _survey_all(client: Any) -> dict[str, Survey]:

@@ -15,7 +15,6 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -23,7 +22,7 @@ import numpy as np
 
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.core.room import room_for
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.tasks import follow_parts, result_of, spans, submit_parts
 from mgraph.distributed.operations.verify import model_of
 from mgraph.errors import DatasetError
@@ -214,17 +213,19 @@ def _histograms(
 def degrees(
     location: str | os.PathLike[str],
     *,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
+    backend: str = "auto",
     progress: TextIO | None = sys.stderr,
 ) -> Degrees:
     """The degree distribution of a dataset's graph, each edge counted at both its ends.
 
+    cluster, backend: as for ``mgraph.generate``; the counting itself is done on cores.
     Raises DatasetError where there is no dataset, a part is missing or damaged, or an id is not
     below n.
     """
     dataset = EdgeDataset(location)
     dtype = np.dtype(np.uint32 if dataset.n < 1 << 31 else np.int64)
-    with entered(cluster) as cluster:
+    with open_cluster(cluster, backend=backend) as cluster:
         add: Callable[..., Any] = np.add
         summarize: Callable[..., Any] = histogram_of
         if few_edges(dataset, cluster, dtype):

@@ -21,10 +21,9 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core.arrays import plain
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.generate_plan import (
     Plan,
-    backend_on,
     block_edges,
     check_room,
     default_parts,
@@ -63,16 +62,13 @@ class Result:
 
 
 def where_of(model: CopyModel, backend: str = "auto") -> dict[str, Any]:
-    """What a model asks of a cluster that is started for it, as options of ``connect``.
-
-    Raises UsageError where its method lacks the backend.
-    """
+    """How a cluster is opened for a model. Raises UsageError where its method lacks the backend."""
     if model.method not in ON_GPU:
         backend = preferential_attachment.resolve(model, backend)
     return {"backend": backend, "threaded": model.whole}
 
 
-def holding(model: CopyModel, cluster: Cluster, backend: str) -> AbstractContextManager[str | None]:
+def holding(model: CopyModel, cluster: Cluster) -> AbstractContextManager[str | None]:
     """The holder of a graph that is made as a whole, on each worker once; of others None.
 
     Raises OutOfMemoryError where a worker has no room.
@@ -81,8 +77,8 @@ def holding(model: CopyModel, cluster: Cluster, backend: str) -> AbstractContext
         return contextlib.nullcontext()
     from mgraph.distributed.operations.graph_holder import held_by_workers
 
-    check_room(model, cluster, backend)
-    make = functools.partial(preferential_attachment.endpoints, model, backend=backend)
+    check_room(model, cluster)
+    make = functools.partial(preferential_attachment.endpoints, model, backend=cluster.backend)
     return held_by_workers(cluster, make)
 
 
@@ -119,7 +115,8 @@ def generate(
     out: str | os.PathLike[str],
     model: CopyModel,
     *,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
+    backend: str = "auto",
     parts: int | None = None,
     compression: str = "lz4",
     resume: bool = False,
@@ -128,8 +125,9 @@ def generate(
 ) -> Result:
     """Generate ``model``'s graph into the folder ``out`` as a Parquet edge-list dataset.
 
-    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or ``mgraph.connect(…)`` to be
-    entered once all else is checked; by default what ``mgraph.connect()`` finds. parts: how many
+    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or a ``ClusterSpec`` to be opened
+    once all else is checked; by default what ``mgraph.connect()`` finds. backend: cpu, gpu, or
+    auto: a GPU where every worker has one and the method is known there. parts: how many
     files; by default from the graph's size and the cluster's threads.
     compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
     overwrite: replace a dataset. progress: where the progress line goes; None for silence.
@@ -158,21 +156,20 @@ def generate(
         found = footers(folder, names) if intent.resume else {}
         if parts is None and found:
             parts = told_before(found, "parts", model.n)
-        cluster = stack.enter_context(entered(cluster, **where_of(model)))
-        backend = backend_on(cluster, model)
+        cluster = stack.enter_context(open_cluster(cluster, **where_of(model, backend)))
         plan = Plan(
             model=model,
-            parts=parts or default_parts(model, cluster.threads, backend),
+            parts=parts or default_parts(model, cluster.threads, cluster.backend),
             folder=folder,
             compression=compression,
-            backend=backend,
+            backend=cluster.backend,
             block_edges=block_edges(cluster, model),
         )
         records = kept_parts(plan, found)
         kept = len(records)
         missing = {i: plan.edges(i) for i in range(plan.parts) if i not in records}
         if missing:
-            holder = stack.enter_context(holding(model, cluster, backend))
+            holder = stack.enter_context(holding(model, cluster))
             plan = dataclasses.replace(plan, holder=holder)
         if missing:
             folder.remove(manifests.NAME)

@@ -8,7 +8,7 @@ from typing import Any
 from mgraph.core.wording import counted
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
-from mgraph.generators.copy_model import ON_GPU, CopyModel
+from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name, standing
@@ -162,18 +162,14 @@ def matching(
     return same
 
 
-def backend_on(cluster: Cluster, model: CopyModel) -> str:
-    """Where a cluster's workers make a model's edges."""
-    return cluster.backend if model.method in ON_GPU else "cpu"
-
-
-def check_room(model: CopyModel, cluster: Cluster, backend: str) -> None:
+def check_room(model: CopyModel, cluster: Cluster) -> None:
     """Raise OutOfMemoryError for a whole graph that a worker of the cluster has no room for."""
     if not model.whole:
         return
     for address, worker in cluster.workers.items():
-        free = worker.device_bytes if backend == "gpu" else worker.host_bytes
-        where = f"the GPU of worker {address}" if backend == "gpu" else f"worker {address}"
+        on_gpu = cluster.backend == "gpu"
+        free = worker.device_bytes if on_gpu else worker.host_bytes
+        where = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
         blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
         model.check_room(model.n, free, where, blocks)
 
@@ -191,7 +187,7 @@ def block_edges(cluster: Cluster, model: CopyModel | None) -> int:
     """
     held = {"cpu": 0, "gpu": 0}
     if model and model.whole:
-        held[backend_on(cluster, model)] = model.endpoint_bytes(model.n)
+        held[cluster.backend] = model.endpoint_bytes(model.n)
     room = []
     for worker in cluster.workers.values():
         room.append((worker.host_bytes - held["cpu"]) // worker.threads)

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TextIO
 
@@ -23,7 +23,7 @@ from mgraph.core import stopping
 from mgraph.core.arrays import as_list, plain
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import BatchPlan
 from mgraph.distributed.operations.generate_plan import existing_parts, footers
@@ -111,7 +111,7 @@ def knapsack_many(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
     *,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
     method: str = "auto",
     backend: str = "auto",
     key: str = "bound",
@@ -163,15 +163,14 @@ def knapsack_many(
             intent.record()
             solved = footers(folder, parts) if intent.resume else {}
             there = parts, {name: its for name, its in solved.items() if not _failed(its)}
-        cluster = stack.enter_context(entered(cluster, backend=backend))
+        cluster = stack.enter_context(open_cluster(cluster, backend=backend))
         asked = {
             "instances": len(instances),
             "instances_hash": _hash_of(instances),
             **options,
             "compression": compression,
         }
-        on = "cpu" if backend == "cpu" else cluster.backend
-        plan = BatchPlan(asked, folder, compression, on, options)
+        plan = BatchPlan(asked, folder, compression, cluster.backend, options)
         connected = time.monotonic()
         results, kept = fan_out.run_batches(
             cluster,

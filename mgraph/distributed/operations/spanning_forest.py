@@ -16,7 +16,7 @@ import os
 import sys
 import threading
 import time
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
@@ -27,7 +27,7 @@ from mgraph.core.arrays import plain
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.room import room_for
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.spanning_forest_plan import (
     Batches,
     ForestPlan,
@@ -177,7 +177,8 @@ def spanning_forest_dataset(
     location: str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
+    backend: str = "auto",
     symmetrise: bool = False,
     batch: int | None = None,
     compression: str = "lz4",
@@ -189,9 +190,10 @@ def spanning_forest_dataset(
 
     location: a folder of Parquet files with ``src``, ``dst[, weight]``, or an ``s3://`` address;
     edges without weights count 1 each. out: a new folder; ``forest`` in its manifest holds the
-    total weight. cluster: as ``mgraph.generate``'s. symmetrise: take arcs for edges. batch: edges a
-    task, by default a worker's share as far as it fits. compression: none, lz4 or zstd. resume: go
-    on from the forests that an earlier run has finished. overwrite: replace a dataset. progress:
+    total weight. cluster, backend: as ``mgraph.generate``'s. symmetrise: take arcs for edges.
+    batch: edges a task, by default a worker's share as far as it fits. compression: none, lz4 or
+    zstd. resume: go on from the forests that an earlier run has finished. overwrite: replace a
+    dataset. progress:
     where the progress line goes; None for none.
 
     The edges are those of ``minimum_spanning_forest`` of the whole graph, whatever the cluster and
@@ -229,7 +231,7 @@ def spanning_forest_dataset(
         if standing.finished:
             clear(folder)  # a run may have been killed while it did so
             return ForestRun(folder.location, standing.finished, 0, 1, time.monotonic() - began)
-        cluster = stack.enter_context(entered(cluster))
+        cluster = stack.enter_context(open_cluster(cluster, backend=backend))
         batches = standing.batches or batches_for(cluster, dataset.n, dataset.m, batch)
         there = standing.begin(batches)
         dtypes = tuple(dataset.dtypes)

@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, TextIO
@@ -28,7 +28,7 @@ from mgraph.core import stopping
 from mgraph.core.arrays import check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import GraphFacts
 from mgraph.distributed.operations.generate_plan import told_before
@@ -162,7 +162,8 @@ def sssp_many(
     *,
     random: int | None = None,
     seed: int = 1,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
+    backend: str = "auto",
     method: str = "auto",
     predecessors: bool = True,
     cutoff: float | None = None,
@@ -182,7 +183,8 @@ def sssp_many(
     location: a graph that every worker can read: what ``mgraph.read_graph`` takes. sources:
     vertices; or random: how many to draw, by ``seed``, among vertices that have arcs. out: a path
     or ``s3://`` address; None writes nothing, and tells only what ``SearchRun`` holds. cluster: as
-    for ``mgraph.generate``, by default ``connect(threaded=True)``. batch: sources a task; by
+    for ``mgraph.generate``; one that is started has a worker of many threads. backend: cpu, gpu, or
+    auto: a GPU where every worker has one, but for ``dijkstra``. batch: sources a task; by
     default as their number and memory allow. resume: keep the parts that are whole. overwrite:
     replace what is there. See ``mgraph.sssp`` for the rest; power_limit: watts a GPU, kept by
     moving the set-point.
@@ -216,14 +218,15 @@ def sssp_many(
     asked_for = {"sssp": identity.name, "sources": sources, "random": [random, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
     intent = Intent(folder, asked_for, resume, overwrite)
-    where = "cpu" if method == "dijkstra" else "auto"
+    if method == "dijkstra" and backend == "auto":
+        backend = "cpu"
     with ExitStack() as stack:
         there = stack.enter_context(
             fan_out.standing(folder, "mgraph sssp", graph, identity.name, FORMAT, intent)
         )
         if batch is None and there[1]:
             batch = told_before(there[1], "batch", MAX_N)
-        cluster = stack.enter_context(entered(cluster, threaded=True, backend=where))
+        cluster = stack.enter_context(open_cluster(cluster, threaded=True, backend=backend))
         check_backend(cluster.backend, method, power_limit)
         read = functools.partial(read_quietly, graph, symmetrise, backend=cluster.backend)
         with held_by_workers(cluster, read) as name:

@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -25,7 +25,7 @@ from mgraph.core import stopping
 from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
 from mgraph.core.room import room_for
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import GraphFacts
 from mgraph.distributed.operations.generate_plan import told_before
@@ -144,7 +144,7 @@ def steiner_many(
     *,
     sample: Sequence[tuple[int, int]] | None = None,
     seed: int = 1,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
     method: str = "star",
     search: str = "auto",
     backend: str = "auto",
@@ -209,7 +209,7 @@ def steiner_many(
         )
         if batch is None and there[1]:
             batch = told_before(there[1], "batch", MAX_N)
-        cluster = stack.enter_context(entered(cluster, threaded=True, backend=where))
+        cluster = stack.enter_context(open_cluster(cluster, threaded=True, backend=where))
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":
             backend = "cpu"

@@ -7,13 +7,12 @@ import contextlib
 import os
 import sys
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TextIO
 
-from mgraph.distributed.clusters.connect import Cluster, entered
+from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations.generate import held_ends, holding, where_of
-from mgraph.distributed.operations.generate_plan import backend_on, block_edges
+from mgraph.distributed.operations.generate_plan import block_edges
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.work_time import work_time
 from mgraph.errors import DatasetError, UsageError
@@ -156,33 +155,24 @@ def chosen(parts: int, fraction: float) -> frozenset[int]:
     return frozenset(i * parts // count for i in range(count)) if count else frozenset()
 
 
-def where_to_verify(location: str | os.PathLike[str], regenerate: float) -> dict[str, Any]:
-    """What ``verify`` asks of a cluster that is started for it, as options of ``connect``."""
-    _check_fraction(regenerate)
-    model = _checked_model(EdgeDataset(location), regenerate) if regenerate else None
-    return where_of(model) if model else {}
-
-
-def _check_fraction(regenerate: float) -> None:
-    if not 0 <= regenerate <= 1:
-        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
-
-
 def verify(
     location: str | os.PathLike[str],
     *,
     regenerate: float = 0.0,
-    cluster: Cluster | AbstractContextManager[Cluster] | None = None,
+    cluster: ClusterLike = None,
+    backend: str = "auto",
     progress: TextIO | None = sys.stderr,
 ) -> Verdict:
     """Check a dataset: every part's rows, ranges, order, repeated edges and checksum.
 
-    regenerate: a fraction of the parts, in [0, 1], to generate again and compare. Raises
+    regenerate: a fraction of the parts, in [0, 1], to generate again and compare. cluster, backend:
+    as for ``mgraph.generate``. Raises
     DatasetError where there is no dataset, or where parts are to be generated again and the
     dataset's model had other draws in the version of mgraph that made it. Faults in the dataset are
     returned, not raised.
     """
-    _check_fraction(regenerate)
+    if not 0 <= regenerate <= 1:
+        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
     began = time.monotonic()
     dataset = EdgeDataset(location)
     manifest = dataset.manifest
@@ -193,12 +183,10 @@ def verify(
     again = chosen(len(dataset), regenerate)
     jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
     with contextlib.ExitStack() as stack:
-        where = where_of(model) if again and model else {}
-        cluster = stack.enter_context(entered(cluster, **where))
-        backend, holder = cluster.backend, None
-        if again and model:
-            backend = backend_on(cluster, model)
-            holder = stack.enter_context(holding(model, cluster, backend))
+        made = model if again else None
+        where = where_of(made, backend) if made else {"backend": backend}
+        cluster = stack.enter_context(open_cluster(cluster, **where))
+        holder = stack.enter_context(holding(made, cluster)) if made else None
         with work_time(cluster.client) as work:
             found = run_parts(
                 cluster,
@@ -210,7 +198,7 @@ def verify(
                 folder=dataset.folder,
                 n=manifest.n,
                 model=model,
-                backend=backend,
+                backend=cluster.backend,
                 block=block_edges(cluster, model),
                 holder=holder,
             )
