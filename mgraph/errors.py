@@ -63,9 +63,9 @@ class TaskError(MgraphError):
     """Something failed that should not: a fault of mgraph or of a library, which is the cause."""
 
 
-class DeviceError(MgraphError):
+class DeviceError(MgraphError, RuntimeError):
     """A GPU was asked for and there is none, or it cannot do what was asked."""
 
 
-class OutOfMemoryError(MgraphError):
+class OutOfMemoryError(MgraphError, MemoryError):
     """There is no room in memory, this machine's or a GPU's, for what was asked."""

@@ -25,5 +25,7 @@ def room_for(what: str, instead: str) -> Iterator[None]:
     """Raise OutOfMemoryError where the block has no room for ``what``; do ``instead``."""
     try:
         yield
+    except OutOfMemoryError:
+        raise
     except MemoryError as error:  # NumPy's, Arrow's and CuPy's are such
         raise OutOfMemoryError(f"there is no room for {what} ({error}); {instead}") from error
