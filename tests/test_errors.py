@@ -38,7 +38,7 @@ def test_what_python_would_call_it(kind, python):
 
 def test_a_sentence_about_memory_is_said_once():
     with (
-        pytest.raises(errors.OutOfMemoryError, match="^the inner one$"),
+        pytest.raises(errors.OutOfMemoryError, match=r"^the inner one$"),
         room_for("the outer one", "do that"),
     ):
         raise errors.OutOfMemoryError("the inner one")

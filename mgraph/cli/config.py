@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mgraph.cli.options import GIVEN
+from mgraph.cli.options import GIVEN, Choice
 from mgraph.errors import UsageError
 
 # Click's own scripts know the verbs, options and choices. What is added to them: files, where
@@ -81,7 +81,7 @@ def config(key: str | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("shell", required=False, type=click.Choice(sorted(_ADDED)))
+@click.argument("shell", required=False, type=Choice(sorted(_ADDED)))
 def completion(shell: str | None) -> None:
     """Print the script that has SHELL complete mgraph's commands.
 

@@ -48,6 +48,15 @@ VERBS = {
 class _LazyGroup(click.Group):
     """A group whose commands are imported by name, so that ``--help`` stays quick."""
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            from mgraph.core.choices import did_you_mean
+
+            ctx.fail(f"No such command {args[0]!r}{did_you_mean(args[0], VERBS)}")
+        return super().resolve_command(ctx, args)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(VERBS)
 
@@ -128,9 +137,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return help_text.exit_code
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
-        hint = f"; see {context.command_path} --help" if context else ""
         message = " ".join(error.format_message().split()).rstrip(".")
-        click.echo(f"mgraph: {message}{hint}", err=True)
+        if context:
+            see = f"ee {context.command_path} --help"
+            message += f" S{see}" if message.endswith("?") else f"; s{see}"
+        click.echo(f"mgraph: {message}", err=True)
         return error.exit_code
     except MgraphError as error:
         return _failed(error)

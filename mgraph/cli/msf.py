@@ -10,6 +10,7 @@ import numpy as np
 import mgraph
 from mgraph.cli.options import (
     NUMBER,
+    Choice,
     backend_option,
     cluster_options,
     cluster_spec,
@@ -29,7 +30,7 @@ symmetrise_option = click.option(
     "--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions."
 )
 method_option = click.option(
-    "--method", type=click.Choice(METHODS), default="auto", show_default=True, help="The algorithm."
+    "--method", type=Choice(METHODS), default="auto", show_default=True, help="The algorithm."
 )
 
 

@@ -36,6 +36,20 @@ class Number(click.ParamType):
 NUMBER = Number()
 
 
+class Choice(click.Choice):
+    """Click's, which names the nearest choice to a misspelt one."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Click's hook."""
+        from mgraph.core.choices import did_you_mean
+
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = did_you_mean(value, map(str, self.choices))
+            self.fail(f"{error.message.rstrip('.')}{near}", param, ctx)
+
+
 class _Given(click.ParamType):
     """A text that says something, which a shell's variable that is not set does not."""
 
@@ -68,11 +82,11 @@ class WeightRange(click.ParamType):
 WEIGHTS = WeightRange()
 
 backend_option = click.option(
-    "--backend", type=click.Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
+    "--backend", type=Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
 )
 compression_option = click.option(
     "--compression",
-    type=click.Choice(["none", "lz4", "zstd"]),
+    type=Choice(["none", "lz4", "zstd"]),
     default="lz4",
     show_default=True,
     help="Of Parquet files.",
@@ -151,6 +165,25 @@ def cluster_spec(
         local.warm_up(quiet)
     announce = None if quiet else sys.stderr
     return connect.ClusterSpec(scheduler, scheduler_file, workers, dashboard, announce)
+
+
+def vertex_checker(graph: str) -> Callable[[str, Sequence[int]], None]:
+    """What raises UsageError for numbers that are no vertices of a dataset, before it is read.
+
+    Graph files do not tell how many vertices they have before they are read.
+    """
+    from mgraph.core.arrays import checked_vertices
+    from mgraph.core.graph import MAX_N
+    from mgraph.io.dataset import EdgeDataset
+    from mgraph.io.formats import format_of
+
+    n = MAX_N if format_of(graph)[0] else EdgeDataset(graph).n
+
+    def check(name: str, vertices: Sequence[int]) -> None:
+        if vertices:
+            checked_vertices(name, vertices, n)
+
+    return check
 
 
 def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from mgraph.cli import streams
-from mgraph.cli.options import GIVEN, Number, cluster_spec, complete_runs, scheduler_options
+from mgraph.cli.options import GIVEN, Choice, Number, cluster_spec, complete_runs, scheduler_options
 from mgraph.cli.run_output import lines_of_tasks, printed, shown
 from mgraph.core.wording import counted, escaped, local_time, shell_command
 from mgraph.errors import ClusterError, UsageError
@@ -356,7 +356,7 @@ def cancel(run_id: str, **where: Any) -> int:
 @click.command("list")
 @click.option("--json", "as_json", is_flag=True, help="The records as JSON.")
 @click.option("--all", "every", is_flag=True, help="All, not the last 20.")
-@click.option("--state", type=click.Choice(STATES), help="Those that are in it.")
+@click.option("--state", type=Choice(STATES), help="Those that are in it.")
 @click.option(
     "--remove-ended", type=AT_LEAST_0, metavar="DAYS", help="Remove those that ended before."
 )

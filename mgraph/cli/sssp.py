@@ -13,6 +13,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     refuse,
+    vertex_checker,
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.wording import counted, counted_parts, in_all, time_taken
@@ -80,6 +81,7 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.distributed.protocol.progress import quantity
     from mgraph.shortest_paths.rehearsal import rehearse
+    from mgraph.shortest_paths.sssp import check_options
 
     whole = Stopwatch()
     refuse(("seed",), "is of --random")
@@ -90,6 +92,11 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         ),
         "is for many sources, or one with --out",
     )  # fmt: skip
+    names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
+    check_options(*(options[name] for name in names))
+    check = vertex_checker(graph)
+    check("source", [source])
+    check("targets", options["targets"])
     if options["plot"]:
         check_figure(options["plot"])
     if not options["trace"]:
@@ -143,6 +150,7 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
+    vertex_checker(graph)("sources", sources or [])
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = (
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",

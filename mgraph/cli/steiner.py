@@ -15,6 +15,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     refuse,
+    vertex_checker,
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.numbers import parse_number
@@ -101,6 +102,7 @@ _ALIKE = ("method", "search", "backend", "epsilon", "improve", "bound", "time_li
 def _one(graph: str, options: dict[str, Any]) -> None:
     from mgraph.io.formats import check_target
     from mgraph.steiner.rehearsal import rehearse
+    from mgraph.steiner.steiner_tree import check_options
 
     whole = Stopwatch()
     refuse(("seed",), "is of --sample")
@@ -110,7 +112,10 @@ def _one(graph: str, options: dict[str, Any]) -> None:
         ),
         "is for many queries",
     )  # fmt: skip
+    names = ("method", "search", "backend", "epsilon", "time_limit")
+    check_options(*(options[name] for name in names))
     terminals, out = options["terminals"], options["out"]
+    vertex_checker(graph)("terminals", terminals or [])
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
@@ -172,6 +177,9 @@ def _many(graph: str, options: dict[str, Any]) -> int:
         queries = read_vertex_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} holds no query")
+        check = vertex_checker(graph)
+        for number, query in enumerate(queries):
+            check(f"query {number}: terminals", query)
     if options["out"] is None:
         refuse(("resume", "overwrite", "compression"), "is for --out")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")

@@ -3,7 +3,8 @@
 import ctypes
 import importlib.util
 
-from mgraph.errors import DeviceError, UsageError
+from mgraph.core.choices import check_choice
+from mgraph.errors import DeviceError
 from mgraph.installation import install_command
 
 BACKENDS = ("auto", "cpu", "gpu")
@@ -31,8 +32,7 @@ def resolve(backend: str) -> str:
 
     Raises UsageError for a word that is no backend, DeviceError for ``gpu`` without one.
     """
-    if backend not in BACKENDS:
-        raise UsageError(f"backend must be one of {', '.join(BACKENDS)}, and is {backend!r}")
+    check_choice("backend", backend, BACKENDS)
     if backend == "cpu":
         return "cpu"
     if gpu_count():

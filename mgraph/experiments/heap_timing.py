@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.choices import check_choice
 from mgraph.errors import DeviceError, UsageError
 from mgraph.heap.batch_heap import MOST_KEYS_A_NODE, BatchHeap, check_shape
 
@@ -48,8 +49,7 @@ def heap_seconds(
     needed.
     """
     _check(heap, node, block_threads, blocks, repeats)
-    if order not in ORDERS:
-        raise UsageError(f"order must be one of {', '.join(ORDERS)}, and is {order!r}")
+    check_choice("order", order, ORDERS)
     if keys < node or keys % node:
         raise UsageError(f"keys must be a multiple of node, {node:,}, and are {keys:,}")
     if not 0 <= full <= 1 or (full < 1 and heap not in ("bottom_up", "top_down")):
@@ -107,8 +107,7 @@ def heap_pair_seconds(
 
 
 def _check(heap: str, node: int, block_threads: int, blocks: int | None, repeats: int) -> None:
-    if heap not in HEAPS:
-        raise UsageError(f"heap must be one of {', '.join(HEAPS)}, and is {heap!r}")
+    check_choice("heap", heap, HEAPS)
     check_shape(node, block_threads, blocks)
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")

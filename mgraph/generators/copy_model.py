@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.choices import check_choice
 from mgraph.core.graph import MAX_N
 from mgraph.errors import OutOfMemoryError, UsageError
 
@@ -94,15 +95,13 @@ class CopyModel:
         if math.isnan(self.p) or not 0 <= self.p <= 1:
             raise UsageError(f"p is a probability and must lie in [0, 1], and is {self.p}")
         object.__setattr__(self, "p", float(self.p))
-        if self.method not in METHODS:
-            raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {self.method!r}")
+        check_choice("method", self.method, METHODS)
         if self.method == "ba" and self.p != 0.5:
             raise UsageError(
                 f"method ba is preferential attachment alone, which is p = 0.5, and p is {self.p}; "
                 "the other methods take any p"
             )
-        if self.start not in STARTS:
-            raise UsageError(f"start must be one of {', '.join(STARTS)} (got {self.start!r})")
+        check_choice("start", self.start, STARTS)
         if self.method == "ba":
             object.__setattr__(self, "start", "ba")
         if self.weights is not None:

@@ -29,9 +29,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mgraph.core import gauges, stopping
+from mgraph.core.choices import check_choice
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
-from mgraph.errors import DatasetError, StorageError, UsageError
+from mgraph.errors import DatasetError, StorageError
 from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
 
@@ -49,10 +50,7 @@ class ForeignFileError(DatasetError):
 
 def check_compression(compression: str) -> None:
     """Raise UsageError for a word that is no compression."""
-    if compression not in COMPRESSIONS:
-        raise UsageError(
-            f"compression must be one of {', '.join(COMPRESSIONS)}, and is {compression!r}"
-        )
+    check_choice("compression", compression, COMPRESSIONS)
 
 
 class PartWriter:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.choices import check_choice
 from mgraph.core.room import room_for
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.found import Found
@@ -111,14 +112,12 @@ def knapsack(
 
 def check_options(method: str, backend: str, key: str, time_limit: float | None) -> None:
     """Raise UsageError for options that ``knapsack`` would not take."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    check_choice("method", method, METHODS)
     if backend not in ("auto", "cpu", "gpu"):
         raise UsageError(f"backend must be auto, cpu or gpu, and is {backend!r}")
     if method == "dynamic_program" and backend == "gpu":
         raise UsageError("dynamic_program runs on a CPU; branch_and_bound runs on a GPU")
-    if key not in KEYS:
-        raise UsageError(f"key must be one of {', '.join(KEYS)}, and is {key!r}")
+    check_choice("key", key, KEYS)
     if time_limit is None:
         return
     number = isinstance(time_limit, (int, float, np.number)) and not isinstance(time_limit, bool)

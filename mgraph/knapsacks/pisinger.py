@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mgraph.core.choices import check_choice
 from mgraph.errors import UsageError
 from mgraph.knapsacks.instance import KnapsackInstance
 
@@ -49,8 +50,7 @@ def pisinger_instance(
                              ("series", series, 1), ("number", number, 1)):  # fmt: skip
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
             raise UsageError(f"{name} must be a whole number, {low} or more, and is {value!r}")
-    if kind not in KINDS:
-        raise UsageError(f"kind must be one of {', '.join(KINDS)}, and is {kind!r}")
+    check_choice("kind", kind, KINDS)
     if number > series:
         raise UsageError(f"number must be within the series of {series}, and is {number}")
     if word_bits not in (32, 64):

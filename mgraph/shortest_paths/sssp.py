@@ -9,6 +9,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import stopping
+from mgraph.core.choices import check_choice
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
 from mgraph.errors import UsageError
@@ -181,8 +182,7 @@ def check_options(
     heap_threshold: int | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or that the method does not know."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    check_choice("method", method, METHODS)
     if delta is not None and not (delta > 0 and np.isfinite(delta)):
         raise UsageError(f"delta must be a positive number, and is {delta}")
     if set_point is not None and not (set_point >= 1 and np.isfinite(set_point)):

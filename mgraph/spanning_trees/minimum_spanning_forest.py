@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.choices import check_choice
 from mgraph.core.csr import ascending
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
@@ -77,8 +78,7 @@ def minimum_spanning_forest(
 
 def check_method(method: str, steps: bool) -> None:
     """Raise UsageError for an unknown method, or one that has no ``steps`` to choose or to time."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
+    check_choice("method", method, METHODS)
     if steps and method != "boruvka":
         raise UsageError(f"variants and times of steps are of method boruvka, not of {method}")
 

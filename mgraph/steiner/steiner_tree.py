@@ -13,6 +13,7 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core import stopping
 from mgraph.core.arrays import as_list, checked_vertices
+from mgraph.core.choices import check_choice
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
@@ -184,10 +185,8 @@ def check_options(
     time_limit: float | None = None,
 ) -> None:
     """Raise UsageError for options that are wrong, or do not go together."""
-    if method not in METHODS:
-        raise UsageError(f"method must be one of {', '.join(METHODS)}, and is {method!r}")
-    if search not in SEARCHES:
-        raise UsageError(f"search must be one of {', '.join(SEARCHES)}, and is {search!r}")
+    check_choice("method", method, METHODS)
+    check_choice("search", search, SEARCHES)
     if backend not in backends.BACKENDS:
         backends.resolve(backend)  # says what is wrong with it
     if not (isinstance(epsilon, Real) and epsilon >= 0 and math.isfinite(epsilon)):
