@@ -10,7 +10,7 @@ import threading
 import time
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 
 PATIENCE = 1.0 * len(os.sched_getaffinity(0))  # seconds of processors; mostly a tenth is enough
 
@@ -29,10 +29,10 @@ def seconds_to_stop(run, *, after=0.2, longest=240.0):
 
     def begin():
         try:
-            with stopping.stopping_when(unwanted.is_set):
+            with cancellation.cancelled_when(unwanted.is_set):
                 run()
             ended.append((time.process_time(), "it was done before"))
-        except stopping.Stopped:
+        except cancellation.Cancelled:
             ended.append((time.process_time(), ""))
         except Exception as error:
             ended.append((time.process_time(), f"it failed: {error!r}"))
@@ -51,6 +51,6 @@ def seconds_to_stop(run, *, after=0.2, longest=240.0):
 
 def both_ways(run):
     """What ``run()`` gives to who might stop it, and to who cannot."""
-    with stopping.stopping_when(lambda: False):
+    with cancellation.cancelled_when(lambda: False):
         stoppable = run()
     return stoppable, run()

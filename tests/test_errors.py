@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from mgraph import errors
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 
 ALL = [
     kind
@@ -39,11 +39,11 @@ def test_what_python_would_call_it(kind, python):
 def test_a_sentence_about_memory_is_said_once():
     with (
         pytest.raises(errors.OutOfMemoryError, match=r"^the inner one$"),
-        room_for("the outer one", "do that"),
+        memory_guard("the outer one", "do that"),
     ):
         raise errors.OutOfMemoryError("the inner one")
     with (
         pytest.raises(errors.OutOfMemoryError, match="there is no room for the outer one"),
-        room_for("the outer one", "do that"),
+        memory_guard("the outer one", "do that"),
     ):
         raise MemoryError("1 GiB")

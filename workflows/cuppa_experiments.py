@@ -64,7 +64,7 @@ class Experiments:
     def seconds(self, model: mgraph.CopyModel, **how: Any) -> float:
         """The median time to make a graph; on a CPU of one run if it takes long."""
         backend = self.on(model.method)
-        slow = backend == "cpu" and model.m > 50_000_000
+        slow = backend == "cpu" and model.num_edges > 50_000_000
         repeats = 1 if slow else self.repeats
         threads = 1 if model.method in SEQUENTIAL else None
         return statistics.median(
@@ -96,7 +96,7 @@ class Experiments:
             seconds = self.seconds(model, **how)
             rows.append(
                 {"method": model.method, "n": model.n, "d": model.d, "p": model.p,
-                 "edges": model.m, "seconds": seconds, "edges/s": model.m / seconds}
+                 "edges": model.num_edges, "seconds": seconds, "edges/s": model.num_edges / seconds}
             )  # fmt: skip
             print(f"  n {model.n:,} d {model.d} p {model.p:g}: {seconds:.3g} s", flush=True)
         return pd.DataFrame(rows)

@@ -37,7 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         ) as cluster:
             made = mgraph.generate(graph, model, cluster=cluster, resume=options.resume)
             parts = len(made.manifest.parts)
-            print(f"{made.manifest.m:,} edges in {parts} part{'s' * (parts != 1)}")
+            print(f"{made.manifest.num_edges:,} edges in {parts} part{'s' * (parts != 1)}")
             verdict = mgraph.verify(graph, regenerate=options.regenerate, cluster=cluster)
             found = mgraph.degrees(graph, cluster=cluster)
         (options.out / "degrees.json").write_text(json.dumps(found.to_json()))

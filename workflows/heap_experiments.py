@@ -94,7 +94,7 @@ class Experiments:
             }
             found["near_far"] = self.searches(graph, source, method="near_far")
             rows.append(
-                {"graph": name, "vertices": graph.n, "arcs": graph.m}
+                {"graph": name, "vertices": graph.n, "arcs": graph.num_arcs}
                 | {f"{way}, ms": ms for way, (ms, _) in found.items()}
                 | {f"{way}, expanded": expanded for way, (_, expanded) in found.items()}
             )

@@ -80,7 +80,7 @@ def main(argv: list[str] | None = None) -> int:
                 print(f"time alone: {error}")
         else:
             print("time alone: energy is measured on a GPU, and the graph is on the CPU")
-        unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
+        unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
         settings = [("near_far", {"delta": d * unit}) for d in options.deltas]
         settings += [("self_tuning", {"set_point": p}) for p in options.set_points]
         where = (graph, options.source, options.backend, options.seconds, meter)

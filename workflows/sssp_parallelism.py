@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> int:
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
-        unit = 32 * graph.mean_weight * graph.n / max(graph.m, 1)
+        unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
         asked = {f"delta {d * unit:,.6g}": {"delta": d * unit} for d in options.deltas}
         asked |= {f"P = {p:,.6g}": {"set_point": p} for p in options.set_points}
         traces = {}

@@ -159,7 +159,7 @@ def evaluate(case: Case, searches: list[str]) -> list[dict[str, Any]]:
         where = {search: on_gpu if search in ON_GPU else graph for search in searches}
         for k, some in queries.items():
             found = measure(where, some, f"{name} of {graph.n:,} vertices, k = {k}")
-            known = {"graph": name, "n": graph.n, "m": graph.m, "k": k}
+            known = {"graph": name, "n": graph.n, "m": graph.num_arcs, "k": k}
             rows += [known | row for row in found]
     except mgraph.OutOfMemoryError as error:
         print(f"{name} of {graph.n:,} vertices: no more, since {error}", flush=True)

@@ -4,7 +4,7 @@ import click
 
 import mgraph
 from mgraph.cli.options import compression_option
-from mgraph.core.wording import counted
+from mgraph.core.formatting import pluralize
 
 
 @click.command(
@@ -36,7 +36,7 @@ def convert(
         source, symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, backend="cpu"
     )
     mgraph.write_graph(graph, out, overwrite=overwrite, compression=compression)
-    size = f"{counted(graph.m, 'arc')}, directed"
+    size = f"{pluralize(graph.num_arcs, 'arc')}, directed"
     if not graph.directed:
-        size = f"{counted(len(graph.to_edges()), 'edge')}, undirected"
-    click.echo(f"{counted(graph.n, 'vertex', 'vertices')} and {size}, in {out}")
+        size = f"{pluralize(len(graph.to_edges()), 'edge')}, undirected"
+    click.echo(f"{pluralize(graph.n, 'vertex', 'vertices')} and {size}, in {out}")

@@ -14,7 +14,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
 )
-from mgraph.core.wording import counted, counted_parts, in_all, time_taken
+from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
 from mgraph.generators.copy_model import METHODS, STARTS
 
@@ -98,11 +98,13 @@ def generate(
     work = "all parts were there already"
     if result.made_parts:
         rate = quantity(result.made_edges / result.work_seconds)
-        made = f"{counted(result.made_edges, 'edge')} made in {time_taken(result.work_seconds)}"
+        made = (
+            f"{pluralize(result.made_edges, 'edge')} made in {format_seconds(result.work_seconds)}"
+        )
         work = f"{made}, {rate} edges/s"
     click.echo(
-        f"{manifest.n:,} vertices and {counted(manifest.m, 'edge')} in "
-        f"{counted_parts(len(manifest.parts), result.kept_parts)}, "
+        f"{manifest.n:,} vertices and {pluralize(manifest.num_edges, 'edge')} in "
+        f"{format_parts(len(manifest.parts), result.kept_parts)}, "
         f"{quantity(manifest.bytes)}B, in {without_secrets(result.location)}; {work}; "
-        f"{in_all(result.seconds, result.compile_seconds)}"
+        f"{format_total_time(result.seconds, result.compile_seconds)}"
     )

@@ -9,10 +9,10 @@ import click
 
 import mgraph
 from mgraph.cli.options import cluster_options, cluster_spec
-from mgraph.core.wording import counted, in_all, rounded, time_taken
+from mgraph.core.formatting import format_number, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
-from mgraph.io.untrusted import shown
+from mgraph.io.untrusted import printable
 
 SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
@@ -24,16 +24,15 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
     least, most = min(rows, default=0), max(rows, default=0)
-    sizes = f"{least:,} to " * (least < most) + counted(most, "edge")
+    sizes = f"{least:,} to " * (least < most) + pluralize(most, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
-    size = (
-        f"{quantity(manifest.bytes)}B, {rounded(manifest.bytes / max(manifest.m, 1), 3)} B per edge"
-    )
+    per_edge = format_number(manifest.bytes / max(manifest.num_edges, 1), 3)
+    size = f"{quantity(manifest.bytes)}B, {per_edge} B per edge"
     lines = {
         "dataset": without_secrets(dataset.location),
         "model": parameters or "none: not generated here",
         "vertices": f"{manifest.n:,}",
-        "edges": f"{manifest.m:,}, {'directed' if manifest.directed else 'undirected'}",
+        "edges": f"{manifest.num_edges:,}, {'directed' if manifest.directed else 'undirected'}",
         "ids": f"{manifest.dtype}, {manifest.compression} compression",
         "weights": manifest.weight_dtype or "none",
         "parts": f"{len(rows)}, of {sizes}",
@@ -48,8 +47,8 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
     if dataset.others:
-        names = ", ".join(map(shown, dataset.others[:5])) + ", …" * (len(dataset.others) > 5)
-        count = counted(len(dataset.others), "other file or folder", "other files or folders")
+        names = ", ".join(map(printable, dataset.others[:5])) + ", …" * (len(dataset.others) > 5)
+        count = pluralize(len(dataset.others), "other file or folder", "other files or folders")
         not_read.append(f"{count}: {names}")
     if not_read:
         lines["not read"] = "; ".join(not_read)
@@ -65,7 +64,7 @@ def _of_summary(told: Any) -> dict[str, str]:
         "degrees": "{:,} to {:,}".format(*told.degree),
     }
     ends = told.edges if told.directed else 2 * told.edges
-    lines["degrees"] += f", mean {rounded(ends / max(told.n, 1))}"
+    lines["degrees"] += f", mean {format_number(ends / max(told.n, 1))}"
     if told.in_degree:
         lines["degrees"] += " out, {:,} to {:,} in".format(*told.in_degree)
     if told.weight:
@@ -90,7 +89,7 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 
     dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
     if scan is None:
-        scan = dataset is None or dataset.m <= SCAN_EDGES
+        scan = dataset is None or dataset.num_edges <= SCAN_EDGES
     told = formats.summarize(graph) if scan or dataset is None else None
     if as_json:
         content = dataset.manifest.to_json() if dataset else {}
@@ -129,7 +128,7 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
         bad = len(verdict.faults)
         click.echo(
             f"{without_secrets(verdict.location)} does not hold what its manifest says: "
-            f"{counted(bad, 'fault')}; delete these parts, then run mgraph generate --resume",
+            f"{pluralize(bad, 'fault')}; delete these parts, then run mgraph generate --resume",
             err=True,
         )
         return 1
@@ -137,10 +136,10 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
         f"OK: {without_secrets(verdict.location)}: {parts} verified, "
-        f"{counted(verdict.edges, 'edge')}{again}; "
-        f"{time_taken(verdict.work_seconds)}, "
+        f"{pluralize(verdict.edges, 'edge')}{again}; "
+        f"{format_seconds(verdict.work_seconds)}, "
         f"{quantity(verdict.edges / verdict.work_seconds)} edges/s; "
-        f"{in_all(verdict.seconds, verdict.compile_seconds)}"
+        f"{format_total_time(verdict.seconds, verdict.compile_seconds)}"
     )
     return 0
 
@@ -170,7 +169,7 @@ def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any
         return
     click.echo(
         f"{found.n:,} vertices; degree {found.degree[0]:,} to {found.degree[-1]:,}, "
-        f"mean {rounded(2 * found.m / found.n)}"
+        f"mean {format_number(2 * found.num_edges / found.n)}"
     )
     if law:
         click.echo(

@@ -14,7 +14,7 @@ from mgraph.cli.options import (
     refuse,
 )
 from mgraph.compilation import Stopwatch
-from mgraph.core.wording import counted, counted_parts, in_all, time_taken
+from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
 from mgraph.knapsacks.knapsack import METHODS, check_options
 
@@ -66,8 +66,8 @@ def _one(file: str, options: dict[str, Any]) -> int:
     click.echo(
         f"{_sentence(found)} {found.items.size:,} of {instance.items:,} items, weight "
         f"{found.weight:,} of {instance.capacity:,}; {found.method} on the {found.backend}, "
-        f"{counted(found.nodes, 'node')}, {time_taken(watch.work)}; "
-        f"{in_all(watch.total, watch.compiling)}"
+        f"{pluralize(found.nodes, 'node')}, {format_seconds(watch.work)}; "
+        f"{format_total_time(watch.total, watch.compiling)}"
     )
     return 0
 
@@ -96,10 +96,10 @@ def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> i
             told = f"{packed.nodes:,} nodes, {packed.seconds:.3f} s"
             click.echo(f"{file:{width}}  {_sentence(packed)} {packed.items:,} items, {told}")
     proven = sum(bool(packed.optimal) for packed in run.packed)
-    parts = counted_parts(len(run.packed), run.kept_parts)
+    parts = format_parts(len(run.packed), run.kept_parts)
     place = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     click.echo(
-        f"{counted(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
+        f"{pluralize(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
         f"{run.seconds:.1f} s"
     )
     return int(any(packed.error is not None for packed in run.packed))

@@ -98,10 +98,10 @@ class _Shown:
         if not issubclass(category, MgraphWarning):
             self._others(message, category, *where, **more)
         elif text not in self._shown:
-            from mgraph.io.untrusted import shown
+            from mgraph.io.untrusted import printable
 
             self._shown.add(text)
-            click.echo(f"mgraph: {shown(without_secrets(text))}", err=True)
+            click.echo(f"mgraph: {printable(without_secrets(text))}", err=True)
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
@@ -159,12 +159,12 @@ def _run(arguments: Sequence[str] | None) -> int:
 def _failed(error: Exception) -> int:
     """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
     from mgraph.distributed.protocol.failures import debugging, explained
-    from mgraph.io.untrusted import shown  # names in files may hold control characters
+    from mgraph.io.untrusted import printable  # names in files may hold control characters
 
     if debugging():
         traceback.print_exception(error)
     told = explained(error, "the command")
-    click.echo(f"mgraph: {shown(str(told))}", err=True)
+    click.echo(f"mgraph: {printable(str(told))}", err=True)
     return told.exit_status
 
 

@@ -19,7 +19,7 @@ from mgraph.cli.options import (
     refuse,
 )
 from mgraph.compilation import Stopwatch
-from mgraph.core.wording import counted, in_all, time_taken
+from mgraph.core.formatting import format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
@@ -99,7 +99,7 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
             compression=options["compression"],
             forest={"of": parse(graph).text, "total_weight": forest.total_weight},
         )
-        click.echo(f"{counted(len(forest), 'edge')} in {out}")
+        click.echo(f"{pluralize(len(forest), 'edge')} in {out}")
 
 
 def _read(graph: str, options: dict[str, Any]) -> "mgraph.Graph":
@@ -129,10 +129,10 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
     forest = mgraph.minimum_spanning_forest(read, **how)
     seconds = watch.work
     click.echo(
-        f"{counted(len(forest), 'edge')}, {counted(forest.components, 'component')}, total weight "
-        f"{forest.total_weight:,}; {forest.method} on the {forest.backend}, "
-        f"{time_taken(seconds)}, {quantity(read.m / seconds)} arcs/s; "
-        f"{in_all(whole.total, whole.compiling)}"
+        f"{pluralize(len(forest), 'edge')}, {pluralize(forest.components, 'component')}, "
+        f"total weight {forest.total_weight:,}; {forest.method} on the {forest.backend}, "
+        f"{format_seconds(seconds)}, {quantity(read.num_arcs / seconds)} arcs/s; "
+        f"{format_total_time(whole.total, whole.compiling)}"
     )
     for step, milliseconds in (forest.step_times or {}).items():
         click.echo(f"{step:9s} {milliseconds:8.2f} ms")
@@ -155,10 +155,10 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     manifest = run.manifest
     kept = f", {run.kept} kept" if run.kept else ""
     click.echo(
-        f"{counted(manifest.m, 'edge')}, {counted(run.components, 'component')}, total weight "
-        f"{run.total_weight:,}, in {counted(len(manifest.parts), 'part')}, "
+        f"{pluralize(manifest.num_edges, 'edge')}, {pluralize(run.components, 'component')}, "
+        f"total weight {run.total_weight:,}, in {pluralize(len(manifest.parts), 'part')}, "
         f"{quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
-        f"{counted(run.made, 'forest')} made"
+        f"{pluralize(run.made, 'forest')} made"
         f"{kept}, {run.seconds:.1f} s"
     )
 
@@ -197,7 +197,7 @@ def clusters(
     sizes = np.sort(np.bincount(found))[::-1]
     shown = ", ".join(f"{size:,}" for size in sizes[:5]) + ", …" * (sizes.size > 5)
     click.echo(
-        f"{counted(sizes.size, 'cluster')} of {found.size:,} vertices, the largest of {shown}"
+        f"{pluralize(sizes.size, 'cluster')} of {found.size:,} vertices, the largest of {shown}"
     )
     if out is not None:
         mgraph.write_clusters(found, out)

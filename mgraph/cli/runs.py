@@ -12,7 +12,7 @@ import click
 from mgraph.cli import streams
 from mgraph.cli.options import GIVEN, Choice, Number, cluster_spec, complete_runs, scheduler_options
 from mgraph.cli.run_output import lines_of_tasks, printed, shown
-from mgraph.core.wording import counted, escaped, local_time, shell_command
+from mgraph.core.formatting import escape, format_local_time, pluralize, shell_command
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
@@ -86,7 +86,7 @@ def _tell_unreadable(runs: Any) -> bool:
     """Name the runs whose records cannot be read; whether there are any."""
     problems = runs.unreadable()
     for problem in problems[:MOST_TOLD]:
-        click.echo(f"mgraph: left out: {escaped(problem)}", err=True)
+        click.echo(f"mgraph: left out: {escape(problem)}", err=True)
     if len(problems) > MOST_TOLD:
         click.echo(f"mgraph: and {len(problems) - MOST_TOLD:,} more", err=True)
     return bool(problems)
@@ -218,7 +218,7 @@ def _told(record: Any, quiet: bool) -> int:
         if not quiet:
             click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
         return 0
-    error = f": {escaped(record.error)}" if record.error else ""
+    error = f": {escape(record.error)}" if record.error else ""
     click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
     return _status_of(record)
 
@@ -249,7 +249,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
         "script": shell_command([record.script, *record.arguments]),
-        "submitted": f"{local_time(record.submitted)} by {record.by}, in {record.cwd}",
+        "submitted": f"{format_local_time(record.submitted)} by {record.by}, in {record.cwd}",
         "cluster": record.scheduler,
     }
     if record.began:
@@ -260,9 +260,9 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     if record.status is not None:
         told["status"] = str(record.status)
     for name, value in told.items():
-        click.echo(f"{name:10s} {escaped(value)}")
+        click.echo(f"{name:10s} {escape(value)}")
     for operation in _operations(events, done):
-        click.echo(f"{'':10s} {escaped(operation)}")
+        click.echo(f"{'':10s} {escape(operation)}")
     return _status_of(record) if wait else 0
 
 
@@ -289,7 +289,7 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
     lines = []
     for name, told in list(found.items())[-10:]:
         size = told.get("parts")  # of a file, where anything may stand
-        parts = counted(size, "part") if isinstance(size, int) else "? parts"
+        parts = pluralize(size, "part") if isinstance(size, int) else "? parts"
         if told.get("state") == "running" and name in done:
             parts = f"{done[name]} of {parts}"
         error = f": {told['error']}" if told.get("error") else ""
@@ -349,7 +349,7 @@ def cancel(run_id: str, **where: Any) -> int:
             return 0
         record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
-    click.echo(f"run {record.id} {escaped(end)}; what is finished is kept")
+    click.echo(f"run {record.id} {escape(end)}; what is finished is kept")
     return 0
 
 
@@ -367,7 +367,7 @@ def list_runs(
     """Show the runs, newest last; the exit status is 1 where one cannot be read."""
     with _opened(**where) as runs:
         if remove_ended is not None:
-            click.echo(f"{counted(runs.remove_ended(remove_ended), 'run')} removed", err=True)
+            click.echo(f"{pluralize(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
         status = int(_tell_unreadable(runs))
     records = [run.record for run in known if state in (None, run.record.state)]

@@ -16,11 +16,11 @@ from mgraph.cli.options import (
     vertex_checker,
 )
 from mgraph.compilation import Stopwatch
-from mgraph.core.wording import counted, counted_parts, in_all, time_taken
+from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
-from mgraph.io.untrusted import shown
+from mgraph.io.untrusted import printable
 from mgraph.io.vertex_lists import read_vertex_lists
 
 
@@ -118,15 +118,16 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
     click.echo(
         f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
         f"the farthest at {found.distance[reached].max().item():,}; "
-        f"{found.method} on the {found.backend}, {time_taken(seconds)}, "
-        f"{quantity(read.m / seconds)} arcs/s; {in_all(whole.total, whole.compiling)}"
+        f"{found.method} on the {found.backend}, {format_seconds(seconds)}, "
+        f"{quantity(read.num_arcs / seconds)} arcs/s; "
+        f"{format_total_time(whole.total, whole.compiling)}"
     )
     for target in options["targets"]:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
         click.echo(f"target {_named(read, target)}: {length}")
     if options["trace"]:
         mgraph.write_trace(found.trace, options["trace"])
-        click.echo(f"{counted(len(found.trace), 'iteration')} in {options['trace']}")
+        click.echo(f"{pluralize(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.experiments.plot_profile(found.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
@@ -135,7 +136,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
 def _named(graph: "mgraph.Graph", vertex: int) -> str:
     """A vertex, with what its file calls it."""
     return f"{vertex:,}" + (
-        "" if graph.labels is None else f" ({shown(str(graph.labels[vertex]))})"
+        "" if graph.labels is None else f" ({printable(str(graph.labels[vertex]))})"
     )
 
 
@@ -166,13 +167,13 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
         **{name: options[name] for name in same},
     )
     reached = sum(search.reached for search in run.searched)
-    parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
+    parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)
     out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
-    rate = quantity(run.facts.m * len(run.searched) / run.search_seconds)
+    rate = quantity(run.facts.num_arcs * len(run.searched) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(
-        f"{counted(len(run.searched), 'source')}, "
-        f"{counted(reached, 'vertex', 'vertices')} reached{out}; "
-        f"searched in {time_taken(run.search_seconds)}{speed}; "
-        f"{in_all(run.seconds, run.compile_seconds)}"
+        f"{pluralize(len(run.searched), 'source')}, "
+        f"{pluralize(reached, 'vertex', 'vertices')} reached{out}; "
+        f"searched in {format_seconds(run.search_seconds)}{speed}; "
+        f"{format_total_time(run.seconds, run.compile_seconds)}"
     )

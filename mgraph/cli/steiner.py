@@ -18,8 +18,8 @@ from mgraph.cli.options import (
     vertex_checker,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.core.numbers import parse_number
-from mgraph.core.wording import counted, counted_parts, in_all, time_taken
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.vertex_lists import read_vertex_lists
 
@@ -138,14 +138,14 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     seconds = watch.work
     kind = "cost" if tree.complete else "stopped at the time limit, cost"
     star = tree.method == "star"
-    searches = counted(tree.searches, "search", "searches")
+    searches = pluralize(tree.searches, "search", "searches")
     tried = f"{searches}, {tree.accepted:,} accepted " if star else ""
     click.echo(
-        f"{counted(tree.terminals.size, 'terminal')}: {kind} {tree.cost:,}, "
-        f"{counted(tree.src.size, 'edge')}; "
+        f"{pluralize(tree.terminals.size, 'terminal')}: {kind} {tree.cost:,}, "
+        f"{pluralize(tree.src.size, 'edge')}; "
         f"{_gap(tree.gap, tree.lower_bound)}{tried}from a first tree of {tree.initial_cost:,}; "
-        f"{tree.search if star else tree.method} on the {tree.backend}, {time_taken(seconds)}; "
-        f"{in_all(whole.total, whole.compiling)}"
+        f"{tree.search if star else tree.method} on the {tree.backend}, {format_seconds(seconds)}; "
+        f"{format_total_time(whole.total, whole.compiling)}"
     )
     if out is not None:
         _write(tree, read.n, out, options["overwrite"])
@@ -194,15 +194,15 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     )
     solved = [answer for answer in run.answers if answer.error is None]
     failed = [answer for answer in run.answers if answer.error is not None]
-    parts = counted_parts(run.made_parts + run.kept_parts, run.kept_parts)
+    parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)
     out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
     edges = sum(answer.edges for answer in solved)
     click.echo(
-        f"{counted(len(run.answers), 'query', 'queries')}, {counted(len(solved), 'tree')} of "
-        f"{counted(edges, 'edge')}{out}; "
-        f"answered in {time_taken(run.solve_seconds)}{rate}; "
-        f"{in_all(run.seconds, run.compile_seconds)}"
+        f"{pluralize(len(run.answers), 'query', 'queries')}, {pluralize(len(solved), 'tree')} of "
+        f"{pluralize(edges, 'edge')}{out}; "
+        f"answered in {format_seconds(run.solve_seconds)}{rate}; "
+        f"{format_total_time(run.seconds, run.compile_seconds)}"
     )
     gaps = [answer.gap for answer in solved if answer.gap is not None]
     if gaps:

@@ -22,7 +22,7 @@ from numba import config
 from numba.core import caching, event
 
 from mgraph import compilation
-from mgraph.core import stopping
+from mgraph.core import cancellation
 
 _digests: dict[str, str] = {}  # by file
 
@@ -57,7 +57,7 @@ def compiled(function: Callable[..., Any]) -> Any:
         with compilation.PREPARING.span():
             return compile(types)
 
-    made.compile = lambda types: stopping.left_behind(lambda: ready(types))
+    made.compile = lambda types: cancellation.run_detached(lambda: ready(types))
     return made
 
 

@@ -8,7 +8,7 @@ from mgraph.core import backend as backends
 from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_whole
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
-from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.core.rows import tails
 from mgraph.errors import UsageError
 
@@ -51,7 +51,7 @@ def from_edges(
         must = backend == "gpu" or on_gpu(checked.src)
         if must or csr_gpu.fits(n, most, weight_bytes, edge_bytes):
             graph = f"a graph of {n:,} vertices and up to {most:,} arcs"
-            with room_for(graph, LARGER_GPU):
+            with memory_guard(graph, LARGER_GPU):
                 return csr_gpu.build(checked, n, **options)
     if on_gpu(checked.src):
         raise UsageError("backend cpu was asked for, and the edges are on a GPU; copy them first")

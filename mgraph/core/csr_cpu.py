@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -97,12 +97,12 @@ def _merge(indptr, indices, weights):
 def _both_ways(src: Any, dst: Any, weight: Any) -> tuple[Any, Any, Any]:
     """The arcs, and behind them, turned round, those that are no loops. weight: perhaps empty."""
     m, turned = src.size, 0
-    for piece in stopping.pieces(m, _PIECE_ARCS):
+    for piece in cancellation.chunks(m, _PIECE_ARCS):
         turned += int(np.count_nonzero(src[piece] != dst[piece]))
     into = [np.empty(m + turned, array.dtype) for array in (src, dst)]
     into.append(np.empty(m + turned if weight.size else 0, weight.dtype))
     end = m
-    for piece in stopping.pieces(m, _PIECE_ARCS):
+    for piece in cancellation.chunks(m, _PIECE_ARCS):
         here, there = src[piece], dst[piece]
         back = here != there
         begin, end = end, end + np.count_nonzero(back)
@@ -125,16 +125,16 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     if not directed:
         src, dst, weight = _both_ways(src, dst, weight)
     indptr = np.zeros(n + 1, np.int64)
-    for piece in stopping.pieces(src.size, _PIECE_ARCS):
+    for piece in cancellation.chunks(src.size, _PIECE_ARCS):
         _count(src[piece], indptr)
     np.cumsum(indptr, out=indptr)
     indices, weights = np.empty_like(dst), np.empty_like(weight)
     cursor = indptr[:-1].copy()
-    for piece in stopping.pieces(src.size, _PIECE_ARCS):
+    for piece in cancellation.chunks(src.size, _PIECE_ARCS):
         its_weight = weight[piece] if weight.size else weight
         _scatter(src[piece], dst[piece], its_weight, cursor, indices, weights)
     for first, stop, *_ in row_pieces(indptr, _PIECE_ARCS):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         _order_rows(indptr[first : stop + 1], indices, weights)
         if weights.size:
             _order_parallel(indptr[first : stop + 1], indices, weights)

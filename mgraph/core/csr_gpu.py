@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.rows import row_pieces
@@ -90,7 +90,7 @@ def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:
 
     kept = 0
     for first, stop, begin, end in row_pieces(indptr, _BATCH_ARCS):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         starts = indptr[first : stop + 1] - begin
         key = tails(starts, end - begin).astype(np.int64) << 32 | indices[begin:end]
         weight = None if weights is None else weights[begin:end]

@@ -4,21 +4,21 @@ import math
 import threading
 import time
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 
 
 class Deadline:
     """Over after some seconds, or as soon as it is stopped, or that of which it is a part.
 
     It is over, too, when nobody wants the work any more of the thread that made it: then call
-    ``stopping.check`` where what is done so far would be returned.
+    ``cancellation.raise_if_cancelled`` where what is done so far would be returned.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
         """Begin now."""
         self._at = time.perf_counter() + seconds
         self._stopped = threading.Event()
-        self._unwanted = stopping.current()
+        self._unwanted = cancellation.current_token()
 
     def within(self, seconds: float) -> "Deadline":
         """A part of this one: over after so many seconds, or with it."""
@@ -56,7 +56,7 @@ class _Never(Deadline):
     @property
     def over(self) -> bool:
         """Whether work must end."""
-        return stopping.current()()
+        return cancellation.current_token()()
 
 
 NEVER = _Never()

@@ -13,13 +13,14 @@ from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import as_list
 from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
-from mgraph.core.rows import tails
+from mgraph.core.rows import row_pieces, tails
 from mgraph.cuda.transfer import to_device
 from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
 INDEX_DTYPES = ("int32", "int64")
-_COMPUTED = "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
+_COUNTED_ARCS = 1 << 24  # arcs among which self-loops are counted at a time
+_COMPUTED = "num_edges", "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
 
 
 class WeightRange(NamedTuple):
@@ -112,13 +113,37 @@ class Graph:
 
     @property
     def n(self) -> int:
-        """Vertices."""
+        """The number of vertices, which are numbered 0 to n - 1."""
         return int(self.indptr.shape[0]) - 1
 
     @property
-    def m(self) -> int:
-        """Arcs: twice the edges of an undirected graph without self-loops."""
+    def num_vertices(self) -> int:
+        """The same as ``n``."""
+        return self.n
+
+    @property
+    def num_arcs(self) -> int:
+        """The number of arcs, both directions of an undirected edge counted."""
         return int(self.indices.shape[0])
+
+    @cached_property
+    def num_edges(self) -> int:
+        """The number of edges: of a directed graph its arcs.
+
+        An undirected graph stores two arcs per edge, and one per self-loop. Counting the loops
+        costs O(num_arcs), once.
+        """
+        if self.directed:
+            return self.num_arcs
+        return (self.num_arcs + self._count_loops()) // 2
+
+    def _count_loops(self) -> int:
+        loops = 0
+        for row, stop, begin, end in row_pieces(self.indptr, _COUNTED_ARCS):
+            heads = self.indices[begin:end]
+            starts = self.indptr[row : stop + 1] - begin
+            loops += int((tails(starts, heads) + row == heads).sum())
+        return loops
 
     @property
     def backend(self) -> str:
@@ -168,14 +193,14 @@ class Graph:
     @cached_property
     def weight_range(self) -> WeightRange:
         """The least and the largest weight; (1, 1) where none are given, as if each were 1."""
-        if self.weights is None or self.m == 0:
+        if self.weights is None or self.num_arcs == 0:
             return WeightRange(1, 1)
         return WeightRange(self.weights.min().item(), self.weights.max().item())
 
     @cached_property
     def mean_weight(self) -> float:
         """The mean weight; 1 where none are given."""
-        if self.weights is None or self.m == 0:
+        if self.weights is None or self.num_arcs == 0:
             return 1.0
         with np.errstate(over="ignore"):  # the sum may overflow where no weight does
             mean = float(self.weights.mean(dtype=np.float64))
@@ -194,7 +219,7 @@ class Graph:
             same = self.indices[1:] == self.indices[:-1]
             falls |= same & (self.weights[1:] < self.weights[:-1])
         begins = self.indptr[1:-1]
-        falls[begins[(begins > 0) & (begins < self.m)] - 1] = False
+        falls[begins[(begins > 0) & (begins < self.num_arcs)] - 1] = False
         return not bool(falls.any())
 
     @cached_property
@@ -211,7 +236,8 @@ class Graph:
         kind = "directed" if self.directed else "undirected"
         weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
         labels = "" if self.labels is None else "labels, "
-        return f"Graph(n={self.n}, arcs={self.m}, {kind}, {weights}, {labels}{self.backend})"
+        size = f"n={self.n}, num_arcs={self.num_arcs}"
+        return f"Graph({size}, {kind}, {weights}, {labels}{self.backend})"
 
 
 def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
@@ -262,7 +288,7 @@ def check_shapes(graph: Graph) -> None:
 
 def check_content(graph: Graph) -> None:
     """Raise UsageError unless ``indptr`` never falls and every arc ends at a vertex."""
-    indptr, n, m = graph.indptr, graph.n, graph.m
+    indptr, n, m = graph.indptr, graph.n, graph.num_arcs
     if int(indptr[0]) != 0 or int(indptr[-1]) != m or bool((indptr[1:] < indptr[:-1]).any()):
         raise UsageError(
             f"indptr must rise from 0 to the number of arcs, {m:,}, and goes from "

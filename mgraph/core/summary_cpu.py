@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import root
@@ -76,7 +76,7 @@ class Summarizer:
         for ids in (edges.src, edges.dst):
             if ids.size and not 0 <= ids.min() <= ids.max() < self._n:
                 raise UsageError(f"vertices must lie in [0, {self._n:,}), and one does not")
-        for piece in stopping.pieces(len(edges)):
+        for piece in cancellation.chunks(len(edges)):
             ends = edges.src[piece], edges.dst[piece]
             self._loops += _add(*ends, self._out, self._in, self._parent)
         self._edges += len(edges)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
+from mgraph.core.formatting import pluralize
 from mgraph.core.rows import row_pieces
-from mgraph.core.wording import counted
 from mgraph.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def check_symmetric(graph: "Graph") -> None:
     back = arcs[v, u, bits]
     raise UsageError(
         "An undirected graph holds both arcs of each edge with one weight, so each arc in both "
-        f"directions, and this one has {counted(arcs[u, v, bits], 'arc')} from {u:,} to "
+        f"directions, and this one has {pluralize(arcs[u, v, bits], 'arc')} from {u:,} to "
         f"{v:,}{weight} and {back or 'none'} back. Build it with mgraph.from_edges(edges, "
         "directed=False), which makes both arcs, or say that it is directed."
     )
@@ -68,7 +68,7 @@ def _hash_sums(graph: "Graph") -> np.ndarray:
 def _pieces_on_cpu(graph: "Graph") -> Iterator[tuple[Any, int, Any, Any]]:
     """Of some rows after another indptr, the first row, indices and weights, as NumPy's arrays."""
     for first, stop, begin, end in row_pieces(graph.indptr, _PIECE_ARCS):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         arrays = [graph.indptr[first : stop + 1] - begin, graph.indices[begin:end]]
         if graph.weights is not None:
             arrays.append(graph.weights[begin:end])

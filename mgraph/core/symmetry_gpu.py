@@ -39,7 +39,7 @@ def arguments(graph: "Graph", total: Any) -> tuple[Any, ...]:
     """The kernel's arguments for a graph. total: uint64, ``(1,)``, 0."""
     words, sign = words_of(graph.weights)
     lists = graph.indptr, graph.indices, 0 if graph.weights is None else words
-    return *lists, sign, np.int64(graph.n), np.int64(graph.m), total
+    return *lists, sign, np.int64(graph.n), np.int64(graph.num_arcs), total
 
 
 def symmetric(graph: "Graph") -> bool:

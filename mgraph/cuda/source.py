@@ -3,13 +3,14 @@
 import functools
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from mgraph import compilation
+from mgraph.cuda.declarations import Declarations, StructType
 from mgraph.errors import DeviceError
 
 INCLUDE = Path(str(resources.files("mgraph.cuda"))) / "include"
@@ -100,6 +101,28 @@ def headers(text: str, folder: Path) -> dict[str, Path]:
     return found
 
 
+def flattened(text: str, folder: Path) -> str:
+    """A source with its own headers in place of their first ``#include``."""
+    known, included = headers(text, folder), set[str]()
+
+    def content(include: re.Match[str]) -> str:
+        name = include[1] or include[2]
+        if name in included:
+            return ""
+        included.add(name)
+        return _INCLUDE.sub(content, known[name].read_text())
+
+    return _INCLUDE.sub(content, text)
+
+
+@functools.cache
+def _declarations(
+    source: "Source", defines: tuple[tuple[str, str], ...], types: tuple[tuple[str, str], ...]
+) -> Declarations:
+    text = flattened(source.text(dict(defines)), source.folder)
+    return Declarations(text, dict(defines), dict(types))
+
+
 @functools.cache
 def _watch_nvrtc() -> None:
     """Have CuPy's compiler counted when it runs, which it does not for kernels that are on disk."""
@@ -161,6 +184,23 @@ class Source:
     def options(self) -> tuple[str, ...]:
         """Compiler options: the language, and the digest that keys the cache on headers."""
         return ("-std=c++17", f"-DMGRAPH_DIGEST=0x{self.digest()}ULL")
+
+    def constant(self, name: str, **defines: object) -> int:
+        """The value of a constant, an enumerator or a macro that the source declares."""
+        return self._declared(defines, {}).constant(name)
+
+    def struct(
+        self, name: str, types: Mapping[str, str] | None = None, **defines: object
+    ) -> StructType:
+        """A struct that the source declares, for ``pack``.
+
+        types: NumPy's names of types that the source names by templates (``{"key_t": "i8"}``).
+        """
+        return self._declared(defines, types or {}).struct(name)
+
+    def _declared(self, defines: Mapping[str, object], types: Mapping[str, str]) -> Declarations:
+        pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
+        return _declarations(self, pairs, tuple(sorted(types.items())))
 
     def kernel(self, name: str, **defines: object) -> Any:
         """The kernel ``name`` on the current device (a ``cupy.RawKernel``), compiled once."""

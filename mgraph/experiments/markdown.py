@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
-from mgraph.core.wording import rounded
+from mgraph.core.formatting import format_number
 from mgraph.io.folder import writing_file
 
 
 def markdown_table(table: Any) -> str:
     """A pandas data frame's columns and rows in Markdown, fractions with four digits."""
     rows = [list(table), ["---"] * len(table.columns)]
-    rows += [[rounded(x) if isinstance(x, float) else str(x) for x in row] for row in table.values]
+    rows += [
+        [format_number(x) if isinstance(x, float) else str(x) for x in row] for row in table.values
+    ]
     return "".join(f"| {' | '.join(map(str, row))} |\n" for row in rows)
 
 

@@ -75,5 +75,5 @@ def generator_scaling(
             on, times = zip(*(result_of(done, "scaling") for _, done in following), strict=True)
             if set(on) != set(addresses[:count]):
                 raise ClusterError("a worker was lost while it was timed; measure again")
-            found.append(Scaling(count, max(times), model.m))
+            found.append(Scaling(count, max(times), model.num_edges))
     return found

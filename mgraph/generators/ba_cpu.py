@@ -16,7 +16,7 @@ Cost: one draw and half a random read an edge, 4 or 8 bytes written; no memory b
 import numpy as np
 from numba import int64, uint64
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.hashing import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
@@ -111,5 +111,5 @@ def fill(draws, dst, cancelled):
 
 def endpoints(model: CopyModel, dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, those of vertex d and on are written."""
-    fill(parameters(model), dst, stopping.word())
-    stopping.check()
+    fill(parameters(model), dst, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()

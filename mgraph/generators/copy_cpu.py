@@ -17,7 +17,7 @@ import threading
 import numpy as np
 from numba import int64, uint64
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.generators.copy_draws_cpu import (
     ALL_STORED,
@@ -75,8 +75,8 @@ def fill(draws, ends, cancelled):
 
 def endpoints(model: CopyModel, dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, after those of the clique are written."""
-    fill(parameters(model), dst[model.edges_before(model.d) :], stopping.word())
-    stopping.check()
+    fill(parameters(model), dst[model.edges_before(model.d) :], cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
 
 
 _cores = threading.Lock()
@@ -95,7 +95,7 @@ def exact_core(model: CopyModel) -> np.ndarray:
 def _exact_core(draws: Draws, vertices: int) -> np.ndarray:
     degree = int(draws.d)
     ends = np.empty((vertices - degree) * degree, np.int32)
-    fill(draws, ends, stopping.word())
-    stopping.check()  # raises, so that a core that was cut short is not kept
+    fill(draws, ends, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()  # raises, so that a core that was cut short is not kept
     ends.setflags(write=False)
     return ends

@@ -169,7 +169,7 @@ class CopyModel:
             )
 
     @property
-    def m(self) -> int:
+    def num_edges(self) -> int:
         """The number of edges: d(d-1)/2 in the clique, then d a vertex."""
         return self.edges_before(self.n)
 

@@ -8,7 +8,7 @@ each chain.
 import numpy as np
 from numba import int64, uint64
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_draws_cpu import ALL_STORED, draw, endpoint, parameters
@@ -73,8 +73,8 @@ def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
     ends = dst[model.edges_before(d) :]
     stored = ALL_STORED if model.whole else np.uint64(model.core_vertices)
     counted = tuple(np.zeros(size, np.int64) for size in (MOST, MOST, stops.size, stops.size))
-    _count(ends, parameters(model), stored, stops, counted, stopping.word())
-    stopping.check()
+    _count(ends, parameters(model), stored, stops, counted, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
     attempts, chains, dependent, most = counted
     edges = [d, *stops.tolist()]
     rounds = tuple(

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.core.graph import MAX_N
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.memory import free_bytes
@@ -166,7 +166,7 @@ def fill(
         log,
         np.uint32(len(log)),
         cupy.zeros(1, np.uint64),
-        stopping_gpu.word(),
+        cancellation_gpu.cancel_flag(),
         cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
     )
     macros = defines(model.d, model.dtype, launch.block_threads, model.start)

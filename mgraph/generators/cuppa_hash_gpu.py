@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.core.hashing import stream_key
 from mgraph.cuda.source import C_TYPES, Source, multiprocessors
 from mgraph.generators import cuppa_gpu
@@ -70,7 +70,7 @@ def _exact_core(d: int, p: float, seed: int, start: str, vertices: int, device: 
         model = CopyModel(vertices, d, p, seed, "cuppa", start=start)
         cuppa_gpu.fill(model, vertices, ends[d * d - model.edges_before(d) :])
     cupy.cuda.get_current_stream().synchronize()  # the next user may be on another stream
-    stopping_gpu.finished()  # raises, so that a core that was cut short is not kept
+    cancellation_gpu.finish()  # raises, so that a core that was cut short is not kept
     return ends
 
 

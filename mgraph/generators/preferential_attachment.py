@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.host import available_cores, available_memory
 from mgraph.errors import UsageError
@@ -137,7 +137,7 @@ def edges(
         return _fill(model, block, made.rows(row, row + model.edges_in(block)), ends)
 
     with ThreadPoolExecutor(threads) as pool:
-        checksum = sum(pool.map(stopping.handed_on(fill), model.blocks(part, share)))
+        checksum = sum(pool.map(cancellation.with_token(fill), model.blocks(part, share)))
     return Generated(made, checksum & CHECKSUM_MASK)
 
 
@@ -165,14 +165,14 @@ def stream(
         from mgraph.generators import preferential_attachment_gpu
 
         for on_gpu in preferential_attachment_gpu.stream(model, part, block_edges, ends):
-            stopping.check()
+            cancellation.raise_if_cancelled()
             yield Generated(*on_gpu)
         return
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     made = _empty(model, capacity)
     for block in blocks:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         here = made.rows(0, model.edges_in(block))
         checksum = _fill(model, block, here, ends)
         yield Generated(here, checksum)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.core.edges import EdgeList
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.transfer import copied_to_host
@@ -48,7 +48,7 @@ def endpoints(model: CopyModel, stop: int, beside: int = 0, **options: Any) -> A
     cuppa_hash_gpu.fill(model, clique, None, dst[: model.edges_in(clique)], unused)
     if stop > model.d:
         cuppa_gpu.fill(model, stop, dst, **options)
-    stopping_gpu.finished()  # whoever keeps a graph has a whole one
+    cancellation_gpu.finish()  # whoever keeps a graph has a whole one
     return dst
 
 

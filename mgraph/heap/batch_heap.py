@@ -6,7 +6,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.arrays import as_dtype
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.errors import UsageError
 from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
 
@@ -100,7 +100,7 @@ class BatchHeap:
                 "more are too many: pop some, or make it with a larger capacity, or none"
             )
         words = None if values is None else values.view(word_type(self.value_dtype))
-        with room_for(f"{len(self) + keys.size:,} keys", "pop some first, or push fewer"):
+        with memory_guard(f"{len(self) + keys.size:,} keys", "pop some first, or push fewer"):
             self._heap.push(to_words(keys, self.largest), words)
 
     def pop(self, count: int = 1) -> Any:

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.edges import EdgeList
+from mgraph.core.formatting import pluralize
 from mgraph.core.graph import MAX_N
-from mgraph.core.wording import counted
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import manifest, ownership
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
 from mgraph.io.manifest import Manifest, PartRecord
-from mgraph.io.untrusted import shown
+from mgraph.io.untrusted import printable
 
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is ours to replace
 
@@ -162,14 +162,14 @@ def survey(folder: Folder, files: list[str], unread: set[str]) -> Manifest:
     return Manifest(
         model={},
         n=n,
-        m=sum(part.rows for part in found),
+        num_edges=sum(part.rows for part in found),
         dtype="int32" if n < 1 << 31 else "int64",
         compression=", ".join(sorted({part.compression for part in found})),
         parts=tuple(
             PartRecord(name, part.rows, 0, n, 0, folder.size(name))
             for name, part in zip(files, found, strict=True)
         ),
-        created_by=shown(", ".join(sorted({part.created_by for part in found}))),
+        created_by=printable(", ".join(sorted({part.created_by for part in found}))),
         weight_dtype=next(iter(kinds), None),
         directed=True,
     )
@@ -221,7 +221,7 @@ def _described(folder: Folder, unread: set[str]) -> tuple[bool, Manifest, list[s
     if manifest.NAME in entries:
         found = manifest.read(folder)
         if unlisted := sorted(set(files) - {part.file for part in found.parts}):
-            more = f" and {counted(len(unlisted) - 1, 'other')}" * (len(unlisted) > 1)
+            more = f" and {pluralize(len(unlisted) - 1, 'other')}" * (len(unlisted) > 1)
             raise DatasetError(
                 f"{folder} holds Parquet files that its {manifest.NAME} does not list: "
                 f"{unlisted[0]}{more}; move them out, or remove {manifest.NAME} to have all read"
@@ -284,7 +284,7 @@ def _check_finished(folder: Folder, files: list[str]) -> None:
         return
     writer = ownership.writer_of(folder)
     raise DatasetError(
-        f"{folder} holds {counted(len(ours), 'part')} of an unfinished dataset and no "
+        f"{folder} holds {pluralize(len(ours), 'part')} of an unfinished dataset and no "
         f"{manifest.NAME}; "
         + (f"{writer}" if writer else "finish it with the command that began it, and --resume")
     )
@@ -317,9 +317,9 @@ class EdgeDataset(Sequence[Part]):
         return self.manifest.n
 
     @property
-    def m(self) -> int:
-        """Edges."""
-        return self.manifest.m
+    def num_edges(self) -> int:
+        """The number of edges."""
+        return self.manifest.num_edges
 
     @property
     def dtypes(self) -> list[Any]:
@@ -343,9 +343,10 @@ class EdgeDataset(Sequence[Part]):
         return Part(self.folder, self.manifest.parts[index], self.dtypes)
 
     def __repr__(self) -> str:
-        """The folder or file, n, m and the number of parts."""
+        """The folder or file, the numbers of vertices and edges, and that of parts."""
         name = type(self).__name__
-        return f"{name}({str(self.folder)!r}, n={self.n}, m={self.m}, parts={len(self)})"
+        size = f"n={self.n}, num_edges={self.num_edges}, parts={len(self)}"
+        return f"{name}({str(self.folder)!r}, {size})"
 
     def warn_of_unread(self) -> None:
         """Warn where files have columns that are passed over, as weights of another name are."""

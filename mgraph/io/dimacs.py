@@ -82,7 +82,7 @@ def write(graph: Graph, stream: BinaryIO) -> None:
     """Write every arc; without weights each counts 1. Raises UsageError for fractional weights."""
     if graph.weights is not None and graph.weights.dtype.kind != "i":
         raise UsageError(f"a DIMACS file holds whole weights, not {graph.weights.dtype}")
-    stream.write(f"c written by mgraph\np sp {graph.n} {graph.m}\n".encode())
+    stream.write(f"c written by mgraph\np sp {graph.n} {graph.num_arcs}\n".encode())
     write_lines(stream, "a", Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges())
 
 

@@ -19,7 +19,7 @@ from mgraph.core import backend as backends
 from mgraph.core.arrays import checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
@@ -99,9 +99,9 @@ def identify_dataset(dataset: EdgeDataset) -> Identity:
     """The identity of a graph whose dataset is open; warns of columns that are not read."""
     dataset.warn_of_unread()
     if dataset.has_manifest:
-        return Identity(f"{dataset.manifest.checksum:016x}", dataset.m)
+        return Identity(f"{dataset.manifest.checksum:016x}", dataset.num_edges)
     stamps = [dataset.folder.stamp(part.file) for part in dataset.manifest.parts]
-    return Identity(_digest(dataset.folder.address.path, stamps), dataset.m)
+    return Identity(_digest(dataset.folder.address.path, stamps), dataset.num_edges)
 
 
 def _digest(location: str, stamps: Any) -> str:
@@ -110,7 +110,7 @@ def _digest(location: str, stamps: Any) -> str:
 
 def room(location: str) -> AbstractContextManager[None]:
     """For reading a graph: OutOfMemoryError where there is no room for it."""
-    return room_for(f"the graph {location}", "use a machine with more memory")
+    return memory_guard(f"the graph {location}", "use a machine with more memory")
 
 
 def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
@@ -169,9 +169,9 @@ def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
         return where
     from mgraph.core import csr_gpu
 
-    arcs = dataset.m * (1 if dataset.manifest.directed and not symmetrise else 2)
+    arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
     widths = [dtype.itemsize for dtype in dataset.dtypes]
-    fits = csr_gpu.fits(dataset.n, arcs, sum(widths[2:]), dataset.m * sum(widths))
+    fits = csr_gpu.fits(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
     return "gpu" if fits else "cpu"
 
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
-from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
@@ -43,7 +43,7 @@ def read_parts(
     """
     threads = threads or available_cores()
     # First: a record may say anything.
-    group_rows = stopping.map_in_threads(Part.group_rows, parts, threads)
+    group_rows = cancellation.map_in_threads(Part.group_rows, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     store: Callable[[list[Any], list[Any]], None] = _copy
@@ -51,7 +51,7 @@ def read_parts(
         from mgraph.cuda.transfer import copy_to_device as store
         from mgraph.cuda.transfer import device_array
 
-        with room_for(f"the {starts[-1]:,} edges of {location}", LARGER_GPU):
+        with memory_guard(f"the {starts[-1]:,} edges of {location}", LARGER_GPU):
             arrays = [device_array(starts[-1], dtype) for dtype in dtypes]
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
@@ -67,7 +67,7 @@ def read_parts(
     for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
         firsts = np.cumsum([start, *rows]).tolist()
         jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
-    stopping.map_in_threads(fill, jobs, threads)
+    cancellation.map_in_threads(fill, jobs, threads)
     return EdgeList(*arrays)
 
 
@@ -96,7 +96,7 @@ def write(
     Manifest(
         model={},
         n=graph.n,
-        m=len(edges),
+        num_edges=len(edges),
         dtype=str(_ids(graph.n)),
         compression=compression,
         parts=tuple(records),
@@ -147,7 +147,7 @@ def write_parts(
         begin, end, total = places[index], places[index + 1], 0
         with writing_part(folder, name(index), columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
-                stopping.check()
+                cancellation.raise_if_cancelled()
                 arrays = on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
                 block = EdgeList(*map(np.ascontiguousarray, arrays, columns.values()))
                 total += checksum(block)
@@ -157,4 +157,4 @@ def write_parts(
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
-    return stopping.map_in_threads(write_one, range(len(bounds) - 1), threads)
+    return cancellation.map_in_threads(write_one, range(len(bounds) - 1), threads)

@@ -16,6 +16,7 @@ from mgraph.io.folder import Folder
 
 NAME = "_manifest.json"
 FORMAT, VERSION = "mgraph edge list", 1
+_KEYS = {"num_edges": "m"}  # fields that the file calls by another name
 _MOST = 1 << 56  # rows, so that no array's size in bytes overflows, and bytes
 
 
@@ -44,14 +45,14 @@ def part_from_json(content: Any) -> PartRecord:
     names = [field.name for field in fields(PartRecord)]
     if not isinstance(content, dict) or content.keys() != set(names):
         raise ValueError(f"a part must have {', '.join(names)}, and is {content!r:.60}")
-    first = untrusted.whole("a part's first", content["first"], 0, MAX_N)
+    first = untrusted.parse_int("a part's first", content["first"], 0, MAX_N)
     return PartRecord(
-        file=untrusted.file_name(content["file"]),
-        rows=untrusted.whole("a part's rows", content["rows"], 0, _MOST),
+        file=untrusted.parse_file_name(content["file"]),
+        rows=untrusted.parse_int("a part's rows", content["rows"], 0, _MOST),
         first=first,
-        stop=untrusted.whole("a part's stop", content["stop"], first, MAX_N),
-        checksum=untrusted.checksum(content["checksum"]),
-        bytes=untrusted.whole("a part's bytes", content["bytes"], 0, _MOST),
+        stop=untrusted.parse_int("a part's stop", content["stop"], first, MAX_N),
+        checksum=untrusted.parse_checksum(content["checksum"]),
+        bytes=untrusted.parse_int("a part's bytes", content["bytes"], 0, _MOST),
     )
 
 
@@ -66,7 +67,7 @@ class Manifest:
 
     model: dict[str, Any]
     n: int
-    m: int
+    num_edges: int
     dtype: str
     compression: str
     parts: tuple[PartRecord, ...]
@@ -87,7 +88,8 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """As it stands in the file."""
-        content = {"format": FORMAT, "version": VERSION, **asdict(self)}
+        content = {_KEYS.get(name, name): value for name, value in asdict(self).items()}
+        content = {"format": FORMAT, "version": VERSION, **content}
         content["checksum"] = f"{self.checksum:016x}"
         if self.forest is None:
             del content["forest"]
@@ -102,7 +104,7 @@ class Manifest:
 def check_replaceable(folder: Folder, kind: str = FORMAT) -> None:
     """Raise UsageError where the folder's manifest, which is there, tells of another kind."""
     try:
-        found = untrusted.parse_object(folder.read(NAME))["format"]
+        found = untrusted.parse_json_object(folder.read(NAME))["format"]
     except (ValueError, KeyError):
         return  # damaged
     if found != kind:
@@ -120,7 +122,7 @@ def read(folder: Folder) -> Manifest:
     if NAME not in names:
         raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:
-        content = untrusted.parse_object(folder.read(NAME))
+        content = untrusted.parse_json_object(folder.read(NAME))
         found = content.pop("format", None)
         if found != FORMAT:
             raise DatasetError(f"{folder} holds {found!r:.60}, and should hold {FORMAT!r}")
@@ -133,22 +135,22 @@ def read(folder: Folder) -> Manifest:
 
 def _from_json(content: dict[str, Any]) -> Manifest:
     """What ``Manifest.to_json`` made, but for format and version. Raises ValueError."""
-    total = untrusted.checksum(content.pop("checksum", None))
+    total = untrusted.parse_checksum(content.pop("checksum", None))
     listed = content.pop("parts", None)
     if not isinstance(listed, list):
         raise ValueError("its parts are no list")
     records = tuple(map(part_from_json, listed))
     if len({record.file for record in records}) < len(records):
         raise ValueError("it names a file twice")
-    known = {field.name for field in fields(Manifest)} - {"parts"}
+    known = {_KEYS.get(field.name, field.name) for field in fields(Manifest)} - {"parts"}
     content = {"created_by": "", "weight_dtype": None, "directed": False, "forest": None} | content
     if wrong := content.keys() ^ known:
         name = min(wrong)
         raise ValueError(f"{name!r:.60} is {'missing' if name in known else 'unknown'}")
-    n = untrusted.whole("n", content["n"], 0, MAX_N)
-    content["m"] = untrusted.whole("m", content["m"], 0, _MOST)
+    n = untrusted.parse_int("n", content["n"], 0, MAX_N)
+    content["num_edges"] = untrusted.parse_int("m", content.pop("m"), 0, _MOST)
     for name in ("compression", "created_by"):
-        content[name] = untrusted.text(name, content[name])
+        content[name] = untrusted.parse_text(name, content[name])
     if content["dtype"] not in ("int32", "int64") or (content["dtype"] == "int32" and n > 1 << 31):
         raise ValueError(f"ids of {n:,} vertices cannot be of type {content['dtype']!r:.60}")
     if content["weight_dtype"] not in (None, *WEIGHT_DTYPES):
@@ -158,13 +160,13 @@ def _from_json(content: dict[str, Any]) -> Manifest:
     if not isinstance(content["model"], dict):
         raise ValueError(f"model must be an object, and is {content['model']!r:.60}")
     content["model"] = {
-        untrusted.shown(name): untrusted.shown(value) if isinstance(value, str) else value
+        untrusted.printable(name): untrusted.printable(value) if isinstance(value, str) else value
         for name, value in content["model"].items()
     }
     if content["forest"] is not None:
         content["forest"] = _forest_from_json(content["forest"])
     manifest = Manifest(parts=records, **content)
-    if total != manifest.checksum or manifest.m != sum(part.rows for part in records):
+    if total != manifest.checksum or manifest.num_edges != sum(part.rows for part in records):
         raise ValueError("its parts do not add up to its totals")
     return manifest
 
@@ -175,4 +177,4 @@ def _forest_from_json(content: Any) -> dict[str, Any]:
     total = content.get("total_weight")
     if isinstance(total, bool) or not isinstance(total, int | float):
         raise ValueError(f"a forest's total_weight must be a number, and is {total!r:.60}")
-    return content | {"of": untrusted.text("of", content.get("of"))}
+    return content | {"of": untrusted.parse_text("of", content.get("of"))}

@@ -93,6 +93,6 @@ def write(graph: Graph, stream: BinaryIO) -> None:
         words = np.char.add(np.char.add(words, " "), graph.weights.astype(str))
     bounds = graph.indptr.tolist()
     kind = "" if graph.weights is None else " 001"
-    stream.write(f"{graph.n} {graph.m // 2}{kind}\n".encode())
+    stream.write(f"{graph.n} {graph.num_arcs // 2}{kind}\n".encode())
     for begin, end in pairwise(bounds):
         stream.write((" ".join(words[begin:end]) + "\n").encode())

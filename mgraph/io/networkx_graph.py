@@ -114,8 +114,8 @@ def to_networkx(graph: Any, *, vertices: Any = None) -> Any:
     if not isinstance(graph, Graph):
         graph, vertices = _as_graph(graph, vertices)
     graph = graph.to_cpu()
-    row_ends = np.zeros(graph.m, bool)
-    row_ends[graph.indptr[1:-1][graph.indptr[1:-1] < graph.m]] = True
+    row_ends = np.zeros(graph.num_arcs, bool)
+    row_ends[graph.indptr[1:-1][graph.indptr[1:-1] < graph.num_arcs]] = True
     parallel = bool(((graph.indices[1:] == graph.indices[:-1]) & ~row_ends[1:]).any())
     kind = "Multi" * parallel + "Di" * graph.directed + "Graph"
     made = getattr(networkx, kind)()

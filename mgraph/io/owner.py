@@ -69,14 +69,14 @@ class Owner:
 
 def parse_owner(content: bytes) -> Owner:
     """Raises ValueError for what no owner wrote."""
-    told = untrusted.parse_object(content)
+    told = untrusted.parse_json_object(content)
     fields = {field.name: field.type for field in dataclasses.fields(Owner)}
     known: dict[str, Any] = {name: told[name] for name in fields if name in told}
     for name, value in known.items():
         if type(value) is not fields[name]:
             raise ValueError(f"{name} is of another type")
         if isinstance(value, str):
-            known[name] = untrusted.shown(value)[:200]
+            known[name] = untrusted.printable(value)[:200]
     if not re.fullmatch("[0-9a-f]{32}", known.get("token", "")):
         raise ValueError("it has no token")
     return Owner(**known)

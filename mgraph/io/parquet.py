@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mgraph.core import gauges, stopping
+from mgraph.core import cancellation, gauges
 from mgraph.core.choices import check_choice
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
@@ -161,7 +161,7 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
         stored = (file.metadata.metadata or {}).get(METADATA_KEY)
         rows = file.metadata.num_rows
     try:
-        return untrusted.parse_object(stored or b"") | {"rows": rows}
+        return untrusted.parse_json_object(stored or b"") | {"rows": rows}
     except ValueError:
         raise ForeignFileError(f"{folder}/{name} was not written by mgraph") from None
 
@@ -265,7 +265,7 @@ def read_blocks(
         sizes = [file.metadata.row_group(i).total_byte_size for i in chosen]
         batches = file.iter_batches(_BLOCK_ROWS, chosen, wanted, use_threads=False)
         while True:
-            stopping.check()
+            cancellation.raise_if_cancelled()
             try:
                 batch = folder.call(lambda: next(batches, None), max(sizes, default=0))
             except (MemoryError, StorageError):  # Arrow's MemoryError is an ArrowException, too

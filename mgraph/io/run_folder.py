@@ -181,7 +181,7 @@ class RunFolder:
         with self._explaining():
             text = (self.path / RECORD).read_bytes()
         try:
-            content = untrusted.parse(text)
+            content = untrusted.parse_json(text)
         except ValueError:
             content = None
         return RunRecord.from_json(content, str(self.path / RECORD))
@@ -296,7 +296,7 @@ class RunFolder:
 
 def _parsed(line: str) -> Any:
     with contextlib.suppress(ValueError):
-        return untrusted.parse(line)
+        return untrusted.parse_json(line)
     return None
 
 

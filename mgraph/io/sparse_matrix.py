@@ -57,5 +57,5 @@ def to_sparse(graph: Graph) -> Any:
         return sparse_matrix_gpu.to_sparse(graph)
     from scipy import sparse
 
-    weights = np.ones(graph.m, np.int8) if graph.weights is None else graph.weights
+    weights = np.ones(graph.num_arcs, np.int8) if graph.weights is None else graph.weights
     return sparse.csr_array((weights, graph.indices, graph.indptr), shape=shape)

@@ -13,10 +13,10 @@ def to_sparse(graph: Graph) -> Any:
     import cupy
     from cupyx.scipy import sparse
 
-    if graph.m >= 1 << 31:
-        raise DeviceError(f"CuPy's matrices hold fewer than 2^31 entries, not {graph.m:,}")
+    if graph.num_arcs >= 1 << 31:
+        raise DeviceError(f"CuPy's matrices hold fewer than 2^31 entries, not {graph.num_arcs:,}")
     if graph.weights is None:
-        weights = cupy.ones(graph.m, np.float32)
+        weights = cupy.ones(graph.num_arcs, np.float32)
     else:
         weights = graph.weights
         if weights.dtype.kind == "i":

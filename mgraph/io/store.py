@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import timeouts
 from mgraph.io.address import Address
@@ -158,7 +158,7 @@ def cleaning_up(seconds: float | None = None) -> Iterator[None]:
     """For cleaning up: calls of this thread have a few seconds, also when it is cancelled."""
     before, _hurry.seconds = _hurry.seconds, seconds or CLEAN_UP_SECONDS
     try:
-        with stopping.stopping_when(lambda: False):
+        with cancellation.cancelled_when(lambda: False):
             yield
     finally:
         _hurry.seconds = before
@@ -169,7 +169,7 @@ def _next_result(finished: Any, address: Address, size: int) -> Any:
     seconds = (_hurry.seconds or timeouts.store_seconds()) + size / BYTES_PER_SECOND
     deadline = time.monotonic() + seconds
     while True:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         try:
             return finished.get(timeout=POLL_SECONDS)
         except queue.Empty:

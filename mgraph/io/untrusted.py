@@ -1,4 +1,4 @@
-"""What files of unknown origin say: JSON, names and numbers are taken for nothing but that."""
+"""Parsers for files of unknown origin, which take JSON, names and numbers for nothing but that."""
 
 import json
 import re
@@ -11,7 +11,7 @@ _CHECKSUM = re.compile(r"[0-9a-f]{1,16}")
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def parse(text: bytes | str) -> Any:
+def parse_json(text: bytes | str) -> Any:
     """What JSON text says. Raises ValueError for anything else, also for what nests too deeply."""
     try:
         return json.loads(text)
@@ -19,20 +19,20 @@ def parse(text: bytes | str) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
-def parse_object(text: bytes | str) -> dict[str, Any]:
+def parse_json_object(text: bytes | str) -> dict[str, Any]:
     """The same, of an object in braces; anything else is a ValueError, too."""
-    content = parse(text)
+    content = parse_json(text)
     if not isinstance(content, dict):
         raise ValueError("it is no JSON object")
     return content
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """The text without control characters, for people to read."""
     return _CONTROL.sub("\ufffd", text)
 
 
-def file_name(value: Any) -> str:
+def parse_file_name(value: Any) -> str:
     """A name that leads to a file of its folder and nowhere else, or ValueError."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(
@@ -41,27 +41,27 @@ def file_name(value: Any) -> str:
     return value
 
 
-def whole(name: str, value: Any, least: int, most: int) -> int:
+def parse_int(name: str, value: Any, minimum: int, maximum: int) -> int:
     """A whole number within bounds, or ValueError; True is none."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    if isinstance(value, bool) or not isinstance(value, int) or not minimum <= value <= maximum:
         raise ValueError(
-            f"{name} must be a whole number from {least:,} to {most:,}, and is {_cut(value)}"
+            f"{name} must be a whole number from {minimum:,} to {maximum:,}, and is {_cut(value)}"
         )
     return value
 
 
-def checksum(value: Any) -> int:
+def parse_checksum(value: Any) -> int:
     """The number in up to 16 hexadecimal digits, or ValueError."""
     if not isinstance(value, str) or not _CHECKSUM.fullmatch(value):
         raise ValueError(f"a checksum must be hexadecimal digits, and is {_cut(value)}")
     return int(value, 16)
 
 
-def text(name: str, value: Any) -> str:
-    """The text as ``shown``, or ValueError."""
+def parse_text(name: str, value: Any) -> str:
+    """The text as ``printable`` has it, or ValueError."""
     if not isinstance(value, str):
         raise ValueError(f"{name} must be text, and is {_cut(value)}")
-    return shown(value)
+    return printable(value)
 
 
 def _cut(value: Any) -> str:

@@ -25,10 +25,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, uint64
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
-from mgraph.core.room import free_memory
+from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.dominance import undominated
 from mgraph.knapsacks.found import Found
@@ -179,7 +179,7 @@ def solve(
     state["best"] = profit
     collect_at = COLLECT_AT
     while (ended := explore(items, memory, by_bound, STEPS, state)) != DONE:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         if collect and state["waiting"] > collect_at:
             _collect(memory, state)
             collect_at = max(COLLECT_AT, 2 * int(state["waiting"]))

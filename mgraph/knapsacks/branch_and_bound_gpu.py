@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping, stopping_gpu
+from mgraph.core import cancellation, cancellation_gpu
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
@@ -106,7 +106,7 @@ class Search:
         return ended
 
     def _kernel(self, name: str) -> Any:
-        return stopping_gpu.kernel(KERNELS, name, **defines(self._word, NODE, BLOCK_THREADS))
+        return cancellation_gpu.kernel(KERNELS, name, **defines(self._word, NODE, BLOCK_THREADS))
 
     def _blocks(self) -> int:
         kernel, shared = self._kernel("branch_and_bound_explore"), shared_bytes(self._word, NODE)
@@ -142,13 +142,13 @@ class Search:
 
         keys, at = self._heap.items()
         at = at.astype(np.int64)
-        stopping.check()  # millions of nodes take a second
+        cancellation.raise_if_cancelled()  # millions of nodes take a second
         profit, weight, bound, last = self._nodes[at].T
         alive = cupy.flatnonzero(bound > int(self.state["best"][0]))
         columns = (column[alive] for column in (last >> 33, weight, profit, at))
         alive = alive[undominated(cupy, *columns)]
         alive = alive[cupy.argsort(keys[alive])]
-        stopping.check()
+        cancellation.raise_if_cancelled()
         self._heap.refill(keys[alive], at[alive].astype(np.uint32))
         self._table[:] = 0  # it may remember one of equal nodes that is gone, not the one left
         self.state["pending"] = alive.size
@@ -197,7 +197,7 @@ def solve(
     search = Search(problem, by_bound)
     most_pending, ended = COLLECT_AT, GOING
     while ended != DONE and not (ended == STOPPED and time.monotonic() >= deadline):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         seconds = min(deadline - time.monotonic(), LAUNCH_SECONDS)
         ended = search.run(seconds, most_pending)
         if ended == HEAP_FULL:

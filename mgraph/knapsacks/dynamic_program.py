@@ -14,8 +14,8 @@ import time
 
 import numpy as np
 
-from mgraph.core import stopping
-from mgraph.core.room import free_memory
+from mgraph.core import cancellation
+from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.problem import KnapsackProblem
@@ -43,7 +43,7 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int | None = N
     for level, item in enumerate(levels.turns.tolist(), 1):
         if bound <= best or time.monotonic() >= deadline:
             break
-        stopping.check()
+        cancellation.raise_if_cancelled()
         sign = -1 if item < problem.split else 1
         old = profit.size
         needed = 2 * old * _BYTES_A_STATE
@@ -61,7 +61,7 @@ def solve(problem: KnapsackProblem, deadline: float, most_states: int | None = N
             best, best_level = int(completed.profit[first]), level
             place, flipped = first % old, first >= old
         kept = np.flatnonzero(completed.bound > best)
-        stopping.check()
+        cancellation.raise_if_cancelled()
         kept = kept[np.lexsort((-profit[kept], weight[kept]))]
         most_before = np.maximum.accumulate(profit[kept])
         kept = kept[np.concatenate([[True], profit[kept][1:] > most_before[:-1]])[: kept.size]]

@@ -10,7 +10,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.choices import check_choice
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.found import Found
 from mgraph.knapsacks.instance import KnapsackInstance
@@ -82,7 +82,7 @@ def knapsack(
         solve = _solver(method, on, key == "bound", collect)
         instead = "use another method, or fewer at a time"
         try:
-            with room_for(f"what {method} keeps of {problem.size:,} items", instead):
+            with memory_guard(f"what {method} keeps of {problem.size:,} items", instead):
                 found = solve(problem, deadline)
         except OutOfMemoryError:  # what the method kept goes with the exception
             if len(methods) == 1:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 
@@ -33,12 +33,12 @@ def run(
     n, whole = distance.size, distance.dtype.kind == "i"
     near = min(cutoff, distance.dtype.type(_MOST_SMALL)) if whole else cutoff
     heap = heap_cpu.new(n, small=whole)
-    stop = stopping.word()
+    stop = cancellation.cancel_flag()
     settled = int(_run(*search, near, near < cutoff, heap, stop))
     if settled < 0:  # integers of 64 bits are seldom that large
         distance.fill(infinity)
         settled = int(_run(*search, cutoff, False, heap_cpu.new(n, small=False), stop))
-    stopping.check()
+    cancellation.raise_if_cancelled()
     return settled
 
 

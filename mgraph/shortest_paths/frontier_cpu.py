@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 
 
@@ -91,6 +91,6 @@ def run(*search: Any) -> int:
     search: indptr, indices, weights, distance, sources, targets, whether the first of them is
     enough, cutoff, infinity, the least weight, and whether arcs are passed over, else vertices.
     """
-    rounds = int(_run(*search, stopping.word()))
-    stopping.check()
+    rounds = int(_run(*search, cancellation.cancel_flag()))
+    cancellation.raise_if_cancelled()
     return rounds

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import rows_gpu, stopping_gpu
+from mgraph.core import cancellation_gpu, rows_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
@@ -35,7 +35,7 @@ class Searcher:
 
         self.graph, self.length, self.by_arc = graph, np.dtype(length), by_arc
         self.indices = graph.indices.astype(np.int32, copy=False)
-        self.tails = rows_gpu.tails(graph.indptr, graph.m) if by_arc else None
+        self.tails = rows_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
         self.waiting = cupy.empty(graph.n, np.uint8)
         self.frontier = cupy.empty(graph.n if by_arc else 0, np.uint8)
 
@@ -69,10 +69,11 @@ class Searcher:
             _THREADS,
             (
                 graph.indptr, self.indices, 0 if weights is None else weights,
-                0 if self.tails is None else self.tails, np.int64(graph.n), np.int64(graph.m),
+                0 if self.tails is None else self.tails, np.int64(graph.n),
+                np.int64(graph.num_arcs),
                 distance, self.waiting, self.frontier, targets, np.int32(targets.size),
                 np.int32(first_target), np.array(cutoff, self.length).view(key)[()], least_weight,
-                least, arrived, rounds, stopping_gpu.word(), stopped_at,
+                least, arrived, rounds, cancellation_gpu.cancel_flag(), stopped_at,
             ),
         )  # fmt: skip
         return rounds

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths import trace as traces
@@ -112,4 +112,4 @@ def run(
     """Search to the end, or until the targets (int64, perhaps none) are settled."""
     row = np.zeros(traces.COLUMNS)
     _run(search, *_begun(search, sources), many, targets, first_target, cutoff, infinity, row)
-    stopping.check()
+    cancellation.raise_if_cancelled()

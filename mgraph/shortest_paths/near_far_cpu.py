@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 
@@ -64,7 +64,7 @@ def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partition
         np.empty(n, np.int64),
     )
     lists = stamp, frontier, updated, far
-    return Search(indptr, indices, weights, distance, *lists, stopping.word())
+    return Search(indptr, indices, weights, distance, *lists, cancellation.cancel_flag())
 
 
 @compiled
@@ -234,7 +234,7 @@ def run(
     """Near-far to the end, or until the targets (int64, perhaps none) are settled."""
     state, row = _begun(search, sources, delta), np.zeros(traces.COLUMNS)
     _run(search, state, delta, targets, first_target, cutoff, infinity, row)
-    stopping.check()
+    cancellation.raise_if_cancelled()
 
 
 @compiled

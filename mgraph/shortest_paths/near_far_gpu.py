@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
@@ -62,7 +62,7 @@ def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
     """How many of so many searches should share the device, as far as there is memory."""
     left = max(0, free_bytes() - searches * graph.n * np.dtype(length).itemsize)
     room = left // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
-    together = max(1, min(searches, most_together(graph.n, graph.m), room))
+    together = max(1, min(searches, most_together(graph.n, graph.num_arcs), room))
     rounds = -(-searches // together)
     return -(-searches // rounds)
 
@@ -95,9 +95,9 @@ class Searcher:
         import cupy
 
         n = graph.n
-        if graph.m >= MOST_ARCS:
+        if graph.num_arcs >= MOST_ARCS:
             raise DeviceError(
-                f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.m:,}"
+                f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.num_arcs:,}"
             )
         self.graph, self.length = graph, np.dtype(length)
         self.key = key_dtype(self.length)
@@ -168,14 +168,14 @@ class Searcher:
 
     def kernel(self) -> Any:
         """The kernel for this graph's types, compiled."""
-        kernel = stopping_gpu.kernel(KERNELS, "near_far_search", **self.defines)
+        kernel = cancellation_gpu.kernel(KERNELS, "near_far_search", **self.defines)
         kernel.max_dynamic_shared_size_bytes = self.shared_bytes
         return kernel
 
     @property
     def default_set_point(self) -> float:
         """A vertex a thread, or two where the arcs are many: then a device is just busy."""
-        degree = max(1.0, self.graph.m / max(self.graph.n, 1))
+        degree = max(1.0, self.graph.num_arcs / max(self.graph.n, 1))
         return self.blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
 
     def run(
@@ -232,11 +232,11 @@ class Searcher:
                 0 if wanted is None else wanted, np.int32(0 if wanted is None else wanted.size),
                 np.int32(first_target), np.array(cutoff, self.length).view(self.key)[()], distance,
                 np.float64(delta), np.float64(unit), np.float64(aim),
-                np.float64(graph.m / max(graph.n, 1)), np.float64(mean_weight / unit),
+                np.float64(graph.num_arcs / max(graph.n, 1)), np.float64(mean_weight / unit),
                 np.float64(quantum), np.int32(hops),
                 np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
                 self.notes, *self.heap_memory, 0 if trace is None else trace,
-                np.int32(trace_rows), iterations, stopping_gpu.word(),
+                np.int32(trace_rows), iterations, cancellation_gpu.cancel_flag(),
             ),
             self.shared_bytes,
         )  # fmt: skip

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 
 
@@ -23,14 +23,14 @@ def run(
     predecessor: Any,
 ) -> None:  # fmt: skip
     """Fill ``predecessor`` (int32 or int64, (n,)); -1 for sources and unreached vertices."""
-    stop = stopping.word()
+    stop = cancellation.cancel_flag()
     left = _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     if left > len(sources):
         tails, heads = _arcs_of_no_length(
             indptr, indices, weights, distance, infinity, predecessor, stop
         )
-        stopping.check()
+        cancellation.raise_if_cancelled()
         follow(tails, heads, sources, predecessor)
 
 
@@ -84,8 +84,8 @@ def follow(tails: Any, heads: Any, sources: Any, predecessor: Any) -> None:
     the sources and the vertices that have one.
     """
     order = np.argsort(tails, kind="stable")
-    _follow(tails[order], heads[order], sources, predecessor, stopping.word())
-    stopping.check()
+    _follow(tails[order], heads[order], sources, predecessor, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
 
 
 @compiled

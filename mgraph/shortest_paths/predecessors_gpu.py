@@ -33,10 +33,10 @@ class Finder:
         self.graph, self.defines = graph, length_defines(*types)
         self.infinity = np.array(infinity_of(length)).view(key_dtype(length))[()]
         self.arcs = (
-            rows_gpu.tails(graph.indptr, graph.m),
+            rows_gpu.tails(graph.indptr, graph.num_arcs),
             graph.indices.astype(np.int32, copy=False),
             0 if weights is None else weights,
-            np.int64(graph.m),
+            np.int64(graph.num_arcs),
         )
 
     def _launch(self, name: str, *arguments: Any) -> None:
@@ -51,7 +51,7 @@ class Finder:
         reached = distance < infinity_of(distance.dtype)
         if int((reached & (predecessor < 0)).sum()) <= len(sources):
             return
-        marked = cupy.empty(self.graph.m, np.bool_)
+        marked = cupy.empty(self.graph.num_arcs, np.bool_)
         self._launch("predecessors_mark_arcs", distance, self.infinity, predecessor, marked)
         tails, heads = (array[marked].astype(np.int64).get() for array in self.arcs[:2])
         found = predecessor.get()

@@ -98,7 +98,7 @@ class Problem:
     @property
     def mean_degree(self) -> float:
         """Arcs a vertex."""
-        return self.graph.m / max(self.graph.n, 1)
+        return self.graph.num_arcs / max(self.graph.n, 1)
 
 
 def _largest_within(cutoff: Any, dtype: np.dtype) -> Any:

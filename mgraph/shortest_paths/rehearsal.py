@@ -17,7 +17,7 @@ def _small(graph: Graph) -> Graph:
 
     Its weights are 0, or so large that lengths take 64 bits where the graph's do.
     """
-    arcs = -(-graph.m // max(graph.n, 1))
+    arcs = -(-graph.num_arcs // max(graph.n, 1))
     ends = graph.indices[:1].repeat(2 * arcs) * 0
     weight = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs)
     if weight is not None:

@@ -48,7 +48,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import gauges, stopping
+from mgraph.core import cancellation, gauges
 from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
@@ -335,7 +335,7 @@ def run(
     row = np.zeros(traces.COLUMNS)  # the last iteration's, X2 its arcs
     with gauges.showing(set_point=set_point, parallelism=lambda: float(row[1])):
         _run(search, control, set_point, targets, first_target, cutoff, infinity, quantum, row)
-    stopping.check()
+    cancellation.raise_if_cancelled()
 
 
 @compiled

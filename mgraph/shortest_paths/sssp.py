@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.choices import check_choice
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
@@ -158,7 +158,7 @@ def _backend_for(asked: Problem, how: Manner, backend: str) -> str:
         return where
     from mgraph.shortest_paths import sssp_gpu
 
-    little = graph.m * len(asked.sources) < LITTLE_ARCS
+    little = graph.num_arcs * len(asked.sources) < LITTLE_ARCS
     if how.method == "dijkstra" or little or not sssp_gpu.fits(asked, how):
         return "cpu"
     return "gpu"
@@ -217,7 +217,7 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     if weights is None:
         # One 1 for all arcs. (Two places at least: with fewer it would be another type to Numba,
         # and take seconds to compile.)
-        weights = np.broadcast_to(np.array(1, asked.dtype), max(graph.m, 2))
+        weights = np.broadcast_to(np.array(1, asked.dtype), max(graph.num_arcs, 2))
     shape = (len(asked.sources), graph.n)
     distance = np.empty(shape, asked.dtype)
     predecessor = np.empty(shape, graph.indices.dtype) if how.predecessors else None
@@ -243,11 +243,11 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
     threads = min(len(searches), how.together or available_cores())
     if threads == 1:
         for i in searches:
-            stopping.check()
+            cancellation.raise_if_cancelled()
             one(i)
     else:
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(stopping.handed_on(one), searches))
+            list(pool.map(cancellation.with_token(one), searches))
     return finished(asked, distance, predecessor, rows[0] if how.trace else None, how.method, "cpu")
 
 

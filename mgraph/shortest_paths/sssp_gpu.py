@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import csr_gpu, gauges, stopping, stopping_gpu
+from mgraph.core import cancellation, cancellation_gpu, csr_gpu, gauges
 from mgraph.core.graph import Graph
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.cuda.energy import EnergyMeter
 from mgraph.cuda.memory import free_bytes
 from mgraph.errors import DeviceError
@@ -26,12 +26,12 @@ def fits(asked: Problem, how: Manner) -> bool:
     graph, length = asked.graph, asked.dtype.itemsize
     wide = graph.indices.itemsize > 4
     tails = how.predecessors or how.method == "frontier_edge"
-    arcs = graph.nbytes + graph.m * (4 * wide + 8 * tails)
+    arcs = graph.nbytes + graph.num_arcs * (4 * wide + 8 * tails)
     answer = length + (4 + 8 * wide if how.predecessors else 0)
     search = 4 * (4 + length)  # in short lists
     if how.method == "heap":
         search += 2 * (4 + length)
-    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.m < near_far_gpu.MOST_ARCS
+    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.num_arcs < near_far_gpu.MOST_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
 
@@ -46,7 +46,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     if asked.graph.n > csr_gpu.MOST_VERTICES:
         raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
     rows = None
-    with room_for(
+    with memory_guard(
         f"{len(asked.sources)} searches on {asked.graph}",
         "ask for fewer sources at a time (--batch), or use --backend cpu",
     ):
@@ -57,7 +57,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
             distance = _near_far_within(asked, graph, how.power_limit, how.together)
         else:
             distance, rows = _near_far(asked, graph, how)
-        stopping_gpu.finished()
+        cancellation_gpu.finish()
         if asked.targets.size:
             key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
             found = key[:, cupy.asarray(asked.targets)]
@@ -68,7 +68,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         predecessor = cupy.empty(distance.shape, np.int32)
         finder = predecessors_gpu.Finder(graph, asked.dtype)
         for i, sources in enumerate(asked.sources):
-            stopping.check()
+            cancellation.raise_if_cancelled()
             finder.run(distance[i], sources, predecessor[i])
         predecessor = predecessor.astype(graph.indices.dtype, copy=False)
     return distance, predecessor, rows
@@ -81,7 +81,7 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
     distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
     targets = cupy.asarray(asked.targets, np.int32)
     for i, sources in enumerate(asked.sources):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         searcher.run(
             sources,
             distance[i],
@@ -106,7 +106,7 @@ def _near_far_within(
     done = 0
     with EnergyMeter() as meter:
         while done < searches:
-            stopping.check()
+            cancellation.raise_if_cancelled()
             here = slice(done, done + governor.rounds * searcher.groups)
             aim = governor.factor * searcher.default_set_point
             with gauges.showing(set_point=aim):
@@ -153,11 +153,11 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
             first_target=asked.first_target,
             trace_rows=TRACE_ROWS if how.trace else 0,
         )
-        stopping_gpu.finished()
+        cancellation_gpu.finish()
     if not how.trace:
         return found.distance, None
     count = int(found.iterations[0])
-    stopping.check()
+    cancellation.raise_if_cancelled()
     if count >= TRACE_ROWS:
         raise DeviceError(
             f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.errors import DatasetError
 from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
@@ -37,7 +37,7 @@ def timed(step: Callable[[Any], bool]) -> Any:
     """The trace of a search that ``step(row)`` takes an iteration further, until it is False."""
     rows, row, more = [], np.zeros(COLUMNS), True
     while more:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         began = time.perf_counter_ns()
         more = step(row)
         rows.append([*row, time.perf_counter_ns() - began])

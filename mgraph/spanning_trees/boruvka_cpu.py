@@ -15,25 +15,25 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
 def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend."""
-    edges, chosen, stop = edge_ids(indptr, indices), [], stopping.word()
+    edges, chosen, stop = edge_ids(indptr, indices), [], cancellation.cancel_flag()
     while indices.size:
         candidate = _choose_lightest(indptr, indices, keys, edges, stop)
-        stopping.check()
+        cancellation.raise_if_cancelled()
         _remove_mirrored(candidate, indices)
         chosen.append(edges[candidate[candidate >= 0]])
         colour = _propagate_colours(candidate, indices, stop)
-        stopping.check()
+        cancellation.raise_if_cancelled()
         new_id = _rename(colour)
         arrays = indptr, indices, keys, edges
         indptr, indices, keys, edges = _contract(*arrays, colour, new_id, stop)
-        stopping.check()
+        cancellation.raise_if_cancelled()
     return np.sort(np.concatenate(chosen)) if chosen else np.empty(0, np.int64)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.cuda.source import Source
 from mgraph.errors import UsageError
 
@@ -108,7 +108,7 @@ def run(
         KERNELS.launch("boruvka_edge_ids", (indptr, indices, keys, np.uint32(n), np.uint32(m), ids))
     chosen = []
     while indices.size:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         n = np.uint32(indptr.size - 1)
         graph = indptr, indices, keys, ids
         with clock.step("choose"):

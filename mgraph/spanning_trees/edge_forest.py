@@ -45,8 +45,8 @@ def _on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
     from mgraph.spanning_trees import edge_ids_cpu, filter_kruskal_cpu
 
     weights = graph.weights
-    keys = np.zeros(graph.m, np.uint32) if weights is None else order_keys(weights)
-    ids = filter_kruskal_cpu.run(graph.indptr, graph.indices, keys, graph.m, threads)
+    keys = np.zeros(graph.num_arcs, np.uint32) if weights is None else order_keys(weights)
+    ids = filter_kruskal_cpu.run(graph.indptr, graph.indices, keys, graph.num_arcs, threads)
     return edge_ids_cpu.tails(graph.indptr, ids).astype(graph.indices.dtype), ids
 
 
@@ -57,6 +57,6 @@ def _on_gpu(graph: Graph) -> tuple[Any, Any]:
     weights = graph.weights
     if weights is not None and weights.itemsize == 8:
         weights = ranks(order_keys(weights))
-    src = tails(graph.indptr, graph.m)
+    src = tails(graph.indptr, graph.num_arcs)
     ids = filter_boruvka_gpu.of_list(src, graph.indices, weights, graph.n)
     return src[ids], ids

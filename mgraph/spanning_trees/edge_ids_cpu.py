@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 
 
@@ -17,8 +17,8 @@ def edge_ids(indptr: Any, indices: Any) -> np.ndarray:
 
     Cost: O(n + m).
     """
-    ids: np.ndarray = _edge_ids(indptr, indices, stopping.word())
-    stopping.check()
+    ids: np.ndarray = _edge_ids(indptr, indices, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
     return ids
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import rows_gpu, stopping
+from mgraph.core import cancellation, rows_gpu
 from mgraph.core.rows import row_pieces
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors, threads_a_multiprocessor
@@ -95,7 +95,7 @@ def in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     n = indptr.size - 1
     forest, src = cupy.empty(0, np.int64), cupy.empty(0, np.int32)
     for first, stop, begin, end in row_pieces(indptr, PIECE_ARCS):
-        stopping.check()
+        cancellation.raise_if_cancelled()
         tails = rows_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
         own = cupy.flatnonzero(tails > indices[begin:end])
         src = cupy.concatenate([src, tails[own]])

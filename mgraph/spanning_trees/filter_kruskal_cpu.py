@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.host import available_cores
 from mgraph.core.rows import row_pieces
@@ -49,7 +49,7 @@ def run(
     chunks = [rows for *rows, _, _ in row_pieces(indptr, _CHUNK_ARCS)]
     met = int(_vertices_met(indptr, indices) if edges else np.count_nonzero(np.diff(indptr)))
     random = np.random.default_rng(1)
-    collect, flatten = stopping.handed_on(_collect), stopping.handed_on(_flatten)
+    collect, flatten = cancellation.with_token(_collect), cancellation.with_token(_flatten)
     low, most = -1, int(np.iinfo(keys.dtype).max)
     with ThreadPoolExecutor(threads or available_cores()) as pool:
         while low < most:
@@ -62,7 +62,7 @@ def run(
             ]
             tails, arcs = map(np.concatenate, zip(*(task.result() for task in tasks), strict=True))
             order = _order(keys[arcs])
-            for piece in stopping.pieces(order.size):
+            for piece in cancellation.chunks(order.size):
                 found = int(_unite(parent, tails, indices, arcs, order[piece], chosen, found))
             for task in [pool.submit(flatten, parent, *chunk) for chunk in chunks]:
                 task.result()

@@ -119,7 +119,7 @@ def _on_cpu(graph: Graph, method: str) -> SpanningForest:
     from mgraph.spanning_trees import edge_ids_cpu
 
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights
-    keys = np.zeros(graph.m, np.uint32) if weights is None else order_keys(weights)
+    keys = np.zeros(graph.num_arcs, np.uint32) if weights is None else order_keys(weights)
     algorithm = importlib.import_module(f"mgraph.spanning_trees.{method}_cpu")
     ids = algorithm.run(indptr, indices, keys)
     src = edge_ids_cpu.tails(indptr, ids).astype(indices.dtype)

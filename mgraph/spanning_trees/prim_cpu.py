@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.errors import UsageError
@@ -30,15 +30,15 @@ def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     ends = np.repeat(np.arange(degrees.size, dtype=indices.dtype), degrees)
     chosen = np.empty(degrees.size, np.int64)
     heap = heap_cpu.new(degrees.size, small=True)
-    ids, stop = edge_ids(indptr, indices), stopping.word()
+    ids, stop = edge_ids(indptr, indices), cancellation.cancel_flag()
     count = _run(indptr, indices, small, ids, ends, chosen, heap, stop)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     return np.sort(chosen[:count])
 
 
 @compiled
 def _run(indptr, indices, keys, edges, tails, chosen, heap, stop):
-    """Fill ``chosen``; returns how many. tails: each arc's source. stop: see ``stopping.word``."""
+    """Fill ``chosen``; returns how many. tails: each arc's source. stop: the cancel flag."""
     n = indptr.size - 1
     inside = np.zeros(n, np.bool_)
     count = size = np.int64(0)

@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 
 
 def run(indptr: Any, indices: Any, keys: Any) -> np.ndarray:
     """The forest's edges by id, int64, ascending."""
-    chosen = _run(indptr, indices, keys, edge_ids(indptr, indices), stopping.word())
-    stopping.check()
+    chosen = _run(indptr, indices, keys, edge_ids(indptr, indices), cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
     return np.sort(chosen[chosen >= 0])
 
 

@@ -7,8 +7,8 @@ from typing import Any
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
+from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph, on_gpu
-from mgraph.core.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class SpanningForest:
     def __repr__(self) -> str:
         """How large it is, and what found it."""
         return (
-            f"SpanningForest({counted(len(self), 'edge')}, "
-            f"{counted(self.components, 'component')}, total weight {self.total_weight:,}, "
+            f"SpanningForest({pluralize(len(self), 'edge')}, "
+            f"{pluralize(self.components, 'component')}, total weight {self.total_weight:,}, "
             f"{self.method} on the {self.backend})"
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
-from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
@@ -47,21 +47,25 @@ def run(
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights
     if graph.n > csr_gpu.MOST_VERTICES:
         raise DeviceError(f"a GPU takes graphs of fewer than 2^31 vertices, not {graph.n:,}")
-    with room_for(f"the spanning forest of {graph}", LARGER_GPU):
+    with memory_guard(f"the spanning forest of {graph}", LARGER_GPU):
         narrow = indices.astype(np.int32, copy=False)
         if method == "boruvka":
-            if graph.m > boruvka_gpu.MOST_ARCS:
-                raise DeviceError(f"boruvka takes fewer than 2^32 arcs, not {graph.m:,}")
-            keys = cupy.zeros(graph.m, np.uint32) if weights is None else ranks(order_keys(weights))
-            bits = _marked(boruvka_gpu.run(indptr, narrow, keys, how, clock), graph.m)
+            if graph.num_arcs > boruvka_gpu.MOST_ARCS:
+                raise DeviceError(f"boruvka takes fewer than 2^32 arcs, not {graph.num_arcs:,}")
+            keys = (
+                cupy.zeros(graph.num_arcs, np.uint32)
+                if weights is None
+                else ranks(order_keys(weights))
+            )
+            bits = _marked(boruvka_gpu.run(indptr, narrow, keys, how, clock), graph.num_arcs)
         else:
             keys = weights
             if weights is not None and weights.itemsize == 8:
                 keys = ranks(order_keys(weights))
-            if filter_boruvka_gpu.fits(graph.n, graph.m):
+            if filter_boruvka_gpu.fits(graph.n, graph.num_arcs):
                 bits = filter_boruvka_gpu.of_graph(indptr, narrow, keys)
             else:
-                bits = _marked(filter_boruvka_gpu.in_pieces(indptr, narrow, keys), graph.m)
+                bits = _marked(filter_boruvka_gpu.in_pieces(indptr, narrow, keys), graph.num_arcs)
         del narrow, keys
         src, dst, weight, edge_id = _edges(graph, bits)
     times = clock.times if clock else None
@@ -90,7 +94,7 @@ def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
     KERNELS.launch("spanning_forest_count", (bits, np.int64(bits.size), upto), **types)
     upto = cupy.cumsum(upto, dtype=np.uint32)
     arrays = tuple(cupy.empty(graph.n, dtype) for dtype in dtypes)
-    longs = cupy.zeros(1, np.uint32), cupy.empty(graph.m // _LONG_ROW + 1, np.int64)
+    longs = cupy.zeros(1, np.uint32), cupy.empty(graph.num_arcs // _LONG_ROW + 1, np.int64)
     rows = graph.indptr, graph.indices, 0 if weights is None else weights, np.int64(graph.n)
     for listed in (0, 1):
         arguments = (*rows, bits, upto, *arrays, *longs, np.int32(listed))
@@ -107,11 +111,11 @@ def fits(graph: Graph, method: str) -> bool:
         return False
     if method == "boruvka":
         an_arc, a_vertex = 44, 44
-        if graph.m > boruvka_gpu.MOST_ARCS:
+        if graph.num_arcs > boruvka_gpu.MOST_ARCS:
             return False
     else:
         an_arc = filter_boruvka_gpu.BYTES_AN_ARC
         a_vertex = filter_boruvka_gpu.BYTES_A_VERTEX + 20
     if graph.weights is not None and graph.weights.itemsize == 8:
         an_arc += _BYTES_RANKED
-    return graph.nbytes + an_arc * graph.m + a_vertex * graph.n < free_bytes()
+    return graph.nbytes + an_arc * graph.num_arcs + a_vertex * graph.n < free_bytes()

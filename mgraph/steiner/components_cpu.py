@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.rows import row_pieces
 from mgraph.core.union_find_cpu import root
@@ -44,9 +44,9 @@ def _number(parent):
 def components(indptr: Any, indices: Any) -> np.ndarray:
     """Of each vertex the number of its component, int32, in the order of their least vertices."""
     parent = np.arange(indptr.size - 1, dtype=indices.dtype)
-    for first, stop, *_ in row_pieces(indptr, stopping.PIECE):
-        stopping.check()
+    for first, stop, *_ in row_pieces(indptr, cancellation.CHUNK):
+        cancellation.raise_if_cancelled()
         _join(indptr, indices, first, stop, parent)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     found: np.ndarray = _number(parent)
     return found

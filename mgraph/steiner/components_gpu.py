@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.cuda.source import C_TYPES, Source
 
 KERNELS = Source(
@@ -38,6 +38,6 @@ def components(indptr: Any, indices: Any) -> np.ndarray:
     count = cupy.cumsum(is_root, dtype=np.int32, out=is_root)
     label = cupy.empty(n, np.int32)
     KERNELS.launch("components_number", (size, parent, count, label), **macros)
-    stopping_gpu.finished()
+    cancellation_gpu.finish()
     found: np.ndarray = label.get()
     return found

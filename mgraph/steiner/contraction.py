@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.graph import Graph
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
@@ -70,18 +70,18 @@ def contract(graph: Graph) -> Contraction:
     zero = weight <= 0
     shape = (n, n)
     free = sparse.csr_matrix((np.ones(int(zero.sum()), np.int8), (src[zero], dst[zero])), shape)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     count, component = csgraph.connected_components(free, directed=False)
     component = component.astype(np.int64)
     kept = component[src] != component[dst]
     src, dst, weight = src[kept], dst[kept], weight[kept]
     tail, head = component[src], component[dst]
-    stopping.check()
+    cancellation.raise_if_cancelled()
     order = np.lexsort((dst, src, weight, head, tail))
     tail, head = tail[order], head[order]
     first = np.ones(order.size, bool)
     first[1:] = (tail[1:] != tail[:-1]) | (head[1:] != head[:-1])
-    stopping.check()
+    cancellation.raise_if_cancelled()
     order, tail = order[first], tail[first]
     indptr = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(tail, minlength=count), out=indptr[1:])

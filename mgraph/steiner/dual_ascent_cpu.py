@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_cpu, heap_cpu, stopping
+from mgraph.core import cancellation, csr_cpu, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
@@ -139,7 +139,7 @@ def run(
     active = np.zeros(n, np.bool_)
     active[terminals] = True
     active[root] = False
-    total, stop_word = 0, stopping.word()
+    total, stop_word = 0, cancellation.cancel_flag()
     queue = [(int(indptr[t + 1] - indptr[t]), t) for t in terminals.tolist() if t != root]
     heapq.heapify(queue)
     while queue and not deadline.over:
@@ -153,7 +153,7 @@ def run(
             active[t] = False
         else:
             heapq.heappush(queue, (into, t))
-    stopping.check()
+    cancellation.raise_if_cancelled()
     bound = total if weights.dtype.kind == "i" else _rounded_down(total) / scale
     return Ascent(bound, total, reduced, scale, not queue)
 

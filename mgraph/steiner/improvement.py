@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.deadline import Deadline
 from mgraph.steiner import (
     dual_ascent_cpu,
@@ -102,7 +102,7 @@ def bounded(
     bound = _rounds(local, pool, ROUNDS, np.random.default_rng(SEED))
     if not _done(pool, bound, deadline):
         _search_from(pool[:1], local, pool, bound)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     return Improved(pool[0], bound)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import grown, pop, push, room
@@ -171,9 +171,9 @@ class Eliminator:
         np.add.at(cost, upper, loose.length)
         dearest = cost[keys].max()
         half = kind.type(dearest / 2)
-        seeds, stop_word = seeded(heap, tree.vertex), stopping.word()
+        seeds, stop_word = seeded(heap, tree.vertex), cancellation.cancel_flag()
         cells, start, heap = _spread(*csr, tree, regions, seeds, half, stop_word)
-        stopping.check()
+        cancellation.raise_if_cancelled()
         known = _crossings(*csr, regions, cells, start, dearest)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():

@@ -18,7 +18,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.core.union_find_cpu import root
@@ -259,8 +259,8 @@ def run(csr: tuple[Any, Any, Any], terminals: Any) -> Tree:
     heaps = seeded(vertex_heap, terminals), arc_heap
     none = Crossings(*(np.empty(0, np.int64) for _ in range(4)))
     limit = regions.distance[n]
-    forest, stop = np.arange(k), stopping.word()
+    forest, stop = np.arange(k), cancellation.cancel_flag()
     joined, *_ = join(*csr, regions, heaps, k, forest, k - 1, none, limit, stop)
-    stopping.check()
+    cancellation.raise_if_cancelled()
     src, dst, _ = paths(*csr, regions, joined)
     return spanning_tree(csr, np.unique(np.concatenate([src, dst])), terminals)

@@ -10,9 +10,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.graph import Graph
-from mgraph.core.room import LARGER_GPU, free_memory, room_for
+from mgraph.core.memory import LARGER_GPU, free_memory, memory_guard
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, UsageError
 from mgraph.shortest_paths.problem import length_dtype
@@ -44,7 +44,7 @@ class Prepared:
         check_symmetric(graph)
         self.n, self.labels = graph.n, graph.labels
         self.contraction: Contraction | None = None
-        if graph.m and graph.weights is not None and not graph.weight_range.least > 0:
+        if graph.num_arcs and graph.weights is not None and not graph.weight_range.least > 0:
             self.contraction = contraction.contract(graph.to_cpu())
             contracted = self.contraction.graph
             graph = contracted.to_gpu() if graph.backend == "gpu" else contracted
@@ -83,7 +83,7 @@ class Prepared:
         graph = self.graph.to_cpu()
         weights = graph.weights
         if weights is None:
-            weights = np.ones(graph.m, np.int32)
+            weights = np.ones(graph.num_arcs, np.int32)
         return graph.indptr, graph.indices, weights
 
     @property
@@ -104,7 +104,7 @@ class Prepared:
         if self.on_gpu and self.graph.n < 1 << 31:
             from mgraph.steiner import components_gpu
 
-            with room_for("the graph's components", LARGER_GPU):
+            with memory_guard("the graph's components", LARGER_GPU):
                 return components_gpu.components(self.graph.indptr, self.graph.indices)
         from mgraph.steiner.components_cpu import components
 
@@ -147,10 +147,10 @@ class Prepared:
         if name == "cpu":
             with self._lock:
                 slots = self._cpu_slots
-            with stopping.holding(slots), self._taken(name) as search:
+            with cancellation.acquiring(slots), self._taken(name) as search:
                 yield search
         else:
-            with self._taken(name) as search, stopping.holding(self._device):
+            with self._taken(name) as search, cancellation.acquiring(self._device):
                 yield search
 
     @contextmanager
@@ -191,7 +191,7 @@ _preparing = threading.Lock()
 
 def prepared(graph: Graph) -> Prepared:
     """The graph made ready; kept as long as the graph is."""
-    with stopping.holding(_preparing):
+    with cancellation.acquiring(_preparing):
         found = _prepared.get(graph) if isinstance(graph, Graph) else None
         if found is None:
             found = Prepared(graph)

@@ -24,7 +24,7 @@ def rehearse(graph: Graph, **options: Any) -> None:
     small = from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
     on_cpu = runs_on_cpu(options["method"], options["search"]) or graph.backend == "cpu"
     if options["backend"] == "auto":
-        options["backend"] = "cpu" if on_cpu or graph.m < BREAK_EVEN_ARCS else "gpu"
+        options["backend"] = "cpu" if on_cpu or graph.num_arcs < BREAK_EVEN_ARCS else "gpu"
     if graph.backend == "gpu" and options["backend"] == "gpu":
         small = small.to_gpu()
     for _ in steiner_trees(small, [[0, 3], [0, 2, 4]], **options | {"time_limit": None}):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.steiner.prepared import prepared
@@ -40,7 +40,7 @@ def sample(graph: Graph, sizes: Sequence[tuple[int, int]], seed: int) -> list[An
         sets = gammaln(size[large] + 1.0) - gammaln(size[large] - k + 1.0)  # up to a factor k!
         share = np.exp(sets - sets.max())
         for i in range(count):
-            stopping.check()
+            cancellation.raise_if_cancelled()
             random = np.random.default_rng([seed, k, i])
             one = random.choice(large, p=share / share.sum())
             rows = random.choice(int(size[one]), k, replace=False)

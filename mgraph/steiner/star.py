@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.errors import MgraphError
 from mgraph.steiner import tree_cpu
@@ -147,7 +147,7 @@ class InTurn(ABC):
             deadline = query.until.within(query.time_left)
             while not query.complete and not deadline.over:
                 self._exchange_one(query, deadline)
-            stopping.check()
+            cancellation.raise_if_cancelled()
             if query.accepted:
                 query.tree = tree_cpu.in_order(query.tree)
 
@@ -212,13 +212,13 @@ def run(
     done: dict[int, Query | Apart] = {}
     ready: dict[int, Query | Apart] = {}
     for crew in [*crews, None]:
-        stopping.check()
+        cancellation.raise_if_cancelled()
         ticket = None if crew is None else start_centres(crew)
         started = search.start([query for query in ready.values() if isinstance(query, Query)])
         yield from done.items()
         try:
             following = {} if crew is None else first_queries(crew, ticket)
-        except stopping.Stopped:
+        except cancellation.Cancelled:
             search.finish(started)  # so that nothing is on its way any more
             raise
         search.finish(started)

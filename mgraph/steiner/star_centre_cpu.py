@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
-from mgraph.core.room import free_memory
+from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, no_way_back
@@ -213,11 +213,17 @@ class CentreFinder:
         if terminals.size % 64:
             full[-1] = (1 << terminals.size % 64) - 1
         centre, levels, count = _meet(
-            *self.csr[:2], terminals, self.hubs, self.state, self.touched, full, stopping.word()
+            *self.csr[:2],
+            terminals,
+            self.hubs,
+            self.state,
+            self.touched,
+            full,
+            cancellation.cancel_flag(),
         )
         try:
-            stopping.check()
-        except stopping.Stopped:
+            cancellation.raise_if_cancelled()
+        except cancellation.Cancelled:
             self.state = np.zeros((0, 3, 0), np.uint64)
             raise
         tree, other = None, -1

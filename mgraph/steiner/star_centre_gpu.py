@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping, stopping_gpu
+from mgraph.core import cancellation, cancellation_gpu
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
@@ -98,14 +98,14 @@ class CentreFinder:
         terminals, counts, work, seconds, (groups, begun, done, found, sizes) = ticket
         self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
         done.synchronize()
-        stopping.check()  # else some outcomes may be none
+        cancellation.raise_if_cancelled()  # else some outcomes may be none
         began = time.perf_counter()
         seconds += cupy.cuda.get_elapsed_time(begun, done) / 1000
         while found["levels"].max() >= self.room:
             self.room = 2 * int(found["levels"].max()) + 16
             groups, begun, done, found, sizes = self._launch(terminals, counts, work, groups)
             done.synchronize()
-            stopping.check()
+            cancellation.raise_if_cancelled()
         if (sizes == _NO_WAY_BACK).any():
             raise no_way_back()
         ends = np.cumsum(counts)
@@ -175,7 +175,8 @@ class CentreFinder:
                 at(2) + np.uint64(8 * groups), at(1), np.int32(self.words), self.hubs,
                 self.near_hubs, at(4), at(5),
                 self.memory.pool(total * self.room * work.steps.itemsize), np.int32(blocks), at(2),
-                at(3), self.state, self.listed, *work.near, work.lists, stopping_gpu.word(),
+                at(3), self.state, self.listed, *work.near, work.lists,
+                cancellation_gpu.cancel_flag(),
             ),
         )  # fmt: skip
         self.mailbox.fetch(4, 6)

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
@@ -269,9 +269,10 @@ class Searcher(InTurn):
         length, scale = measured(best, self.kind.dtype.kind == "f")
         path, weight, self.heaps = _shortest_path(
             *self.csr, scale, labels, tree.vertex, self.arcs_before, first, last, tree.end[last],
-            labels.dtype.type(length), self.heaps, self.touched, self.kind, stopping.word(),
+            labels.dtype.type(length), self.heaps, self.touched, self.kind,
+            cancellation.cancel_flag(),
         )  # fmt: skip
-        stopping.check()
+        cancellation.raise_if_cancelled()
         if path.size and path[-1] < 0:
             raise no_way_back()
         return path, weight

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.core.graph import Graph, WeightRange
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
@@ -67,7 +67,7 @@ class Searcher(InTurn):
         above = np.concatenate([vertex[:first], vertex[end:]]).astype(np.int32)
         targets = cupy.asarray(vertex[last:end].astype(np.int32))
         search.run(above, distance, targets=targets, first_target=True, cutoff=most - 1)
-        stopping_gpu.finished()  # else no path may be there to be walked
+        cancellation_gpu.finish()  # else no path may be there to be walked
         path, size = cupy.empty(n * steps.itemsize, np.uint8), cupy.empty(1, np.int32)
         kernel = KERNELS.kernel("star_frontier_walk", **self.graph.defines(str(length)))
         arguments = (
@@ -86,10 +86,10 @@ class Searcher(InTurn):
         import cupy
 
         if self.lengths is None:
-            self.lengths = cupy.empty(self.graph.m, np.int64)
+            self.lengths = cupy.empty(self.graph.num_arcs, np.int64)
         weights = self.graph.weights
         defines = self.graph.defines("int64")
-        arguments = weights, np.int64(self.graph.m), *map(np.float64, scale), self.lengths
+        arguments = weights, np.int64(self.graph.num_arcs), *map(np.float64, scale), self.lengths
         KERNELS.launch("star_frontier_lengths", arguments, **defines)
         ends = (whole(float(weight), scale) for weight in self.as_graph.weight_range)
         on_device = self.graph.indptr, self.graph.indices, self.lengths

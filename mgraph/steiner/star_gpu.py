@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import stopping, stopping_gpu
+from mgraph.core import cancellation, cancellation_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, launch_resident
@@ -136,7 +136,7 @@ class Searcher:
         try:
             for some, launched in ticket.launches:
                 seconds += self._read([ticket.queries[i] for i in some], *launched)
-        except stopping.Stopped:
+        except cancellation.Cancelled:
             for _, (launch, *_) in ticket.launches:
                 launch.done.synchronize()
                 launch.free = True
@@ -186,7 +186,7 @@ class Searcher:
         at = launch.mailbox.address
         launch.begun.record()
         launch.mailbox.send(5)
-        kernel = stopping_gpu.kernel(KERNELS, "star_exchange", **self.graph.defines(length))
+        kernel = cancellation_gpu.kernel(KERNELS, "star_exchange", **self.graph.defines(length))
         counters = at(3) + np.uint64(8 * (groups + shape.teams))
         launch_resident(
             kernel,
@@ -199,7 +199,7 @@ class Searcher:
                 at(2), at(5), counters, answers, np.uint64(room), counters + np.uint64(8),
                 np.int32(shape.blocks), np.int32(shape.groups), at(3),
                 at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels, *work.near,
-                work.lists, work.touched, *teams, stopping_gpu.word(),
+                work.lists, work.touched, *teams, cancellation_gpu.cancel_flag(),
             ),
         )  # fmt: skip
         launch.mailbox.fetch(5, 6)
@@ -217,8 +217,8 @@ class Searcher:
     ) -> float:
         """Give the queries their trees. Returns seconds: the launch's, and those spent here."""
         launch.done.synchronize()
-        launch.free = launch.free or stopping.current()()
-        stopping.check()
+        launch.free = launch.free or cancellation.current_token()()
+        cancellation.raise_if_cancelled()
         began, seconds = time.perf_counter(), launch.seconds
         told = outcomes.copy()
         used = int((told["start"] + told["size"]).max(initial=0))

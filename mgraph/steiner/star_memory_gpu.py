@@ -60,7 +60,7 @@ def shortage(graph: Graph) -> str:
             f"STAR's searches on a GPU take graphs of fewer than 2^31 vertices, and this one has "
             f"{graph.n:,}, so queries run on the CPU."
         )
-    arcs = graph.nbytes + (4 * graph.m if graph.indices.itemsize > 4 else 0)
+    arcs = graph.nbytes + (4 * graph.num_arcs if graph.indices.itemsize > 4 else 0)
     group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 16 * graph.n
     needed = (0 if graph.backend == "gpu" else arcs) + _FEWEST_GROUPS * group
     free = int(_MEMORY_SHARE * free_bytes())
@@ -112,16 +112,16 @@ class GraphOnDevice:
 
     def __init__(self, graph: Graph, *, sort_rows: bool = True) -> None:
         """Convert what must be. graph: on the device. sort_rows: by weight, where that pays."""
-        self.n, self.m = graph.n, graph.m
+        self.n, self.num_arcs = graph.n, graph.num_arcs
         self.indptr, self.weights = graph.indptr, graph.weights
         self.indices = graph.indices.astype(np.int32, copy=False)
         self.weight = "int32" if self.weights is None else str(self.weights.dtype)
         self.kind = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
-        self.mean_degree = graph.m / max(graph.n, 1)
+        self.mean_degree = graph.num_arcs / max(graph.n, 1)
         self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
         fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
         self.tile = next(fitting, 32)  # lanes to a piece
-        every = self.n + self.m // (_STEPS * self.tile)
+        every = self.n + self.num_arcs // (_STEPS * self.tile)
         self.max_degree = graph.max_degree
         largest = self.max_degree // (_STEPS * self.tile)  # one vertex must fit
         self.pieces = max(min(every, _MOST_PIECES), largest) + 64
@@ -138,21 +138,21 @@ class GraphOnDevice:
         import cupy
 
         few = self.mean_degree <= _FEW_ARCS or self.weights is None
-        if few or _BYTES_SORTED * self.m > _MEMORY_SHARE * free_bytes():
+        if few or _BYTES_SORTED * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
-        tails = rows_gpu.tails(self.indptr, self.m)
+        tails = rows_gpu.tails(self.indptr, self.num_arcs)
         by_weight = cupy.argsort(self.weights)  # stable, as the next is
         order = by_weight[cupy.argsort(tails[by_weight])]
         del by_weight
         self.indices, self.weights = self.indices[order], self.weights[order]
         del order
         rising = cupy.sort(self.weights)
-        places = [int(share * (self.m - 1)) for share in _MARKED_SHARES]
+        places = [int(share * (self.num_arcs - 1)) for share in _MARKED_SHARES]
         marks = rising[cupy.asarray(places)]
         del rising
         rows = cupy.empty((self.n, _ROW.itemsize // 4), np.uint32)
         rows[:, :2] = self.indptr[:-1].view(np.uint32).reshape(-1, 2)
-        counts = cupy.zeros(self.m + 1, np.int64)
+        counts = cupy.zeros(self.num_arcs + 1, np.int64)
         for i in range(len(places)):
             cupy.cumsum(self.weights <= marks[i], out=counts[1:])
             rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.choices import check_choice
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.interrupts import interrupted_later
-from mgraph.core.room import LARGER_GPU, room_for
+from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.steiner import star, tree_cpu
 from mgraph.steiner.prepared import Prepared, prepared
@@ -212,7 +212,7 @@ def make_ready(graph: Graph, method: str, search: str, backend: str) -> Prepared
     ready = prepared(graph)
     where = _backend_for(ready, method, search, backend)
     if method == "star":
-        with room_for(_ROOM, LARGER_GPU), ready.searcher(_searcher_name(where, search)):
+        with memory_guard(_ROOM, LARGER_GPU), ready.searcher(_searcher_name(where, search)):
             pass
     return ready
 
@@ -234,7 +234,7 @@ def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str
             raise DeviceError(f"search {search} needs a GPU, and none is visible here; {_OTHERS}")
         return where
     if where == "gpu" and backend == "auto":
-        small = ready.graph.m < BREAK_EVEN_ARCS
+        small = ready.graph.num_arcs < BREAK_EVEN_ARCS
         return "cpu" if small or ready.reason_for_cpu else "gpu"
     return where
 
@@ -250,7 +250,7 @@ def _answers(
         yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
         return
     name = _searcher_name(how.backend, how.search)
-    with room_for(_ROOM, LARGER_GPU), ready.searcher(name) as search:
+    with memory_guard(_ROOM, LARGER_GPU), ready.searcher(name) as search:
         found = star.run(
             search,
             inside,
@@ -271,8 +271,8 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    work = stopping.Work(lambda: how.until.stopped)
-    pool, answer = ThreadPoolExecutor(threads), stopping.handed_on(_answer, work)
+    work = cancellation.CancelToken(lambda: how.until.stopped)
+    pool, answer = ThreadPoolExecutor(threads), cancellation.with_token(_answer, work)
     try:
         futures = {
             pool.submit(answer, ready, wanted[i], inside[i], query, how): i
@@ -283,7 +283,7 @@ def _side_by_side(
     finally:  # also of a caller who goes away: what runs is not wanted any more
         how.until.stop()
         pool.shutdown(cancel_futures=True)
-        work.end()
+        work.close()
 
 
 def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
@@ -329,7 +329,7 @@ def _answer(
         lower_bound = tree.weight.sum().item()
     if how.improve or how.bound:
         seconds = {**seconds, "improvement": time.perf_counter() - began}
-    stopping.check()  # what ended for that reason is no answer
+    cancellation.raise_if_cancelled()  # what ended for that reason is no answer
     if ready.contraction is not None:
         tree = ready.contraction.expanded(tree, terminals)
     upper = tree.vertex[tree.parent[1:]]

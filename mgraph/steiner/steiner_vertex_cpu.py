@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import LEAST_GAIN
@@ -143,8 +143,8 @@ def _pass(indptr, indices, weights, tree, share, stop):
 def improved(csr: tuple[Any, Any, Any], tree: Tree) -> Tree:
     """The tree after one pass over the vertices beside it; the same object if none comes in."""
     share = 1 - LEAST_GAIN if length_kind(csr[2]).kind == "f" else 1
-    src, dst, weight, inserted = _pass(*csr, tree, share, stopping.word())
-    stopping.check()
+    src, dst, weight, inserted = _pass(*csr, tree, share, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
     if not inserted:
         return tree
     return tree_cpu.from_edges(src, dst, weight, tree.vertex[tree.terminal])

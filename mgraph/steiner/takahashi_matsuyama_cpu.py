@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import heap_cpu, stopping
+from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
@@ -91,6 +91,6 @@ def run(csr: tuple[Any, Any, Any], terminals: Any, start: int) -> Tree:
     labels = distance, distance.view(np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     heap = heap_cpu.new(n, small=False)
     begin = np.int64(start)
-    src, dst, weight = _grow(*csr, terminals, begin, *labels, heap, stopping.word())
-    stopping.check()
+    src, dst, weight = _grow(*csr, terminals, begin, *labels, heap, cancellation.cancel_flag())
+    cancellation.raise_if_cancelled()
     return tree_cpu.from_edges(src, dst, weight, terminals)

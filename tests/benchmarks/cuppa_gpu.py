@@ -41,8 +41,8 @@ def seconds(model, repeats=REPEATS, dst=None, **options):
 
 
 def report(model, time, *told):
-    line = f"n {model.n:>13,} d {model.d:>4} p {model.p:<7g} {model.m:>14,} edges "
-    line += f"{time * 1e3:9.2f} ms {model.m / time / 1e9:6.1f}e9/s"
+    line = f"n {model.n:>13,} d {model.d:>4} p {model.p:<7g} {model.num_edges:>14,} edges "
+    line += f"{time * 1e3:9.2f} ms {model.num_edges / time / 1e9:6.1f}e9/s"
     print(line, *told, flush=True)
 
 
@@ -86,8 +86,8 @@ def hard():
         dst = preferential_attachment_gpu.endpoints(model, model.n, told=told)
         vertices = certificate.sample(model, small(1_000_000 // d, 10))
         wrong = certificate.wrong_endpoints(model, dst, vertices)
-        share = model.m * model.dtype.itemsize / (free / NEARLY)
-        time = seconds(model, 1 if model.m > 1e10 else 3, dst)
+        share = model.num_edges * model.dtype.itemsize / (free / NEARLY)
+        time = seconds(model, 1 if model.num_edges > 1e10 else 3, dst)
         drawn = len(vertices) * d
         report(
             model,
@@ -119,7 +119,8 @@ def linear():
         for model, time in zip(models, times, strict=True):
             report(model, time)
         if len(models) > 1:
-            print(f"  log-log slope against edges {slope([x.m for x in models], times):.3f}")
+            edges = [model.num_edges for model in models]
+            print(f"  log-log slope against edges {slope(edges, times):.3f}")
 
 
 def main():

@@ -97,7 +97,7 @@ def peak_memory():
 
 def in_host_memory(model):
     """All edges as NumPy arrays."""
-    src, dst = np.empty(model.m, model.dtype), np.empty(model.m, model.dtype)
+    src, dst = np.empty(model.num_edges, model.dtype), np.empty(model.num_edges, model.dtype)
 
     def copy(part):
         row = model.edges_before(part.start)
@@ -154,12 +154,12 @@ def parquet(folder):
                     )
                 size = sum(entry.stat().st_size for entry in os.scandir(out))
                 print(
-                    f"{repeat} {name:8s} {seconds:6.2f} s {model.m / seconds / 1e6:8.0f}e6 edges/s "
-                    f"{size / 1e9:.2f} GB",
+                    f"{repeat} {name:8s} {seconds:6.2f} s "
+                    f"{model.num_edges / seconds / 1e6:8.0f}e6 edges/s {size / 1e9:.2f} GB",
                     flush=True,
                 )
                 if repeat:
-                    rates[name].append(model.m / seconds)
+                    rates[name].append(model.num_edges / seconds)
         print(f"resident memory of the workers: {peak['bytes'] / 2**30:.1f} GiB at most")
         medians = {name: statistics.median(values) for name, values in rates.items()}
         print(f"median mgraph / pyarrow: {medians['mgraph'] / medians['pyarrow']:.2f}")
@@ -187,7 +187,8 @@ def scaling(most):
         slowest = max(times)
         alone = alone or slowest
         print(
-            f"{gpus} GPUs: {slowest * 1e3:.1f} ms, {model.m / slowest / 1e9:.1f}e9 edges/s, "
+            f"{gpus} GPUs: {slowest * 1e3:.1f} ms, "
+            f"{model.num_edges / slowest / 1e9:.1f}e9 edges/s, "
             f"{alone / slowest / gpus:.1%} of linear",
             flush=True,
         )

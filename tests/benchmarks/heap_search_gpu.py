@@ -52,7 +52,7 @@ def main():
             tell(f"near_far, {best:g} times it", bench, delta=best * bench.unit),
         }
         plain, heaps = bench.searcher, Searcher(bench.graph, bench.length, heaps=True)
-        degree = bench.graph.m / bench.graph.n
+        degree = bench.graph.num_arcs / bench.graph.n
         for many in (None, *arguments.thresholds):
             aim = {"set_point": many * degree if many else None}
             bench.searcher = plain

@@ -74,9 +74,9 @@ def main():
     lost = kills * 0.5 * plain / parts
     allowed = plain * (1 + ALLOWED) + lost
     print(
-        f"{model.m:,} edges, {given.compression}{', weights' * given.weights}, {parts} parts: "
-        f"{plain:.1f} s without, {seconds:.1f} s with {kills} kills; work lost {lost:.1f} s, "
-        f"allowed {allowed:.1f} s"
+        f"{model.num_edges:,} edges, {given.compression}{', weights' * given.weights}, "
+        f"{parts} parts: {plain:.1f} s without, {seconds:.1f} s with {kills} kills; "
+        f"work lost {lost:.1f} s, allowed {allowed:.1f} s"
     )
     assert given.tiny or seconds <= allowed
 

@@ -166,7 +166,7 @@ def backends(options):
                 seconds.append(time.perf_counter() - began)
             times[backend] = 1000 * statistics.median(seconds[1:])
         print(
-            f"{name}: {graph.m:,} arcs, cpu {times['cpu']:.2f} ms, gpu {times['gpu']:.2f}",
+            f"{name}: {graph.num_arcs:,} arcs, cpu {times['cpu']:.2f} ms, gpu {times['gpu']:.2f}",
             flush=True,
         )
 

@@ -34,7 +34,7 @@ def make(model):
         rows = (model.n - model.d) * model.d
         copy_hash_cpu.endpoints(model, model.d, np.empty(rows, model.dtype))
     else:
-        ends = (np.empty(model.m, model.dtype) for _ in range(2))
+        ends = (np.empty(model.num_edges, model.dtype) for _ in range(2))
         cuppa_hash_cpu.fill_range(model, range(model.n), *ends)
 
 
@@ -47,7 +47,7 @@ def ours(method, n):
         began = time.perf_counter()
         make(model)
         times.append(time.perf_counter() - began)
-    report(f"mgraph {method}", model.m, statistics.median(times[2:]))
+    report(f"mgraph {method}", model.num_edges, statistics.median(times[2:]))
 
 
 def networkit(n):

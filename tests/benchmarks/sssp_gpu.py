@@ -26,7 +26,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from tests.benchmarks.makers import made
 from tests.benchmarks.tiny import add_option, apply, small
@@ -47,7 +47,7 @@ class Bench:
         self.length = length_dtype(graph)
         self.searcher = Searcher(graph, self.length)
         self.distance = cupy.empty((1, graph.n), self.length)
-        self.unit = 32 * graph.mean_weight * graph.n / graph.m
+        self.unit = 32 * graph.mean_weight * graph.n / graph.num_arcs
 
     def run(self, **how):
         return self.searcher.run(
@@ -88,7 +88,8 @@ class Bench:
             count = int(found.iterations[0])
             x2 = found.trace[1 : count + 1, 1].get()
             low, median, high = np.percentile(x2[count // 10 :], [25, 50, 75])
-            rows.append((count, x2.sum() / self.graph.m, median, (high - low) / max(median, 1)))
+            work, spread = x2.sum() / self.graph.num_arcs, (high - low) / max(median, 1)
+            rows.append((count, work, median, spread))
         return np.median(rows, axis=0)
 
     def checksum(self):
@@ -201,7 +202,7 @@ def watched(maker, names):
             rows = []
             for _ in range(25):
                 alone = bench.milliseconds(1, **how)
-                with stopping.stopping_when(lambda: False):
+                with cancellation.cancelled_when(lambda: False):
                     rows.append((alone, bench.milliseconds(1, **how)))
             alone, seen = np.median(rows, axis=0)
             print(f"{name}: {method:11s} {alone:.3f} ms, watched {seen:.3f} ms", flush=True)
@@ -258,7 +259,7 @@ def backends(maker, names):
             asked = [(source + i * graph.n // count) % graph.n for i in range(count)]
             took = [clock(mgraph.sssp, graph, asked, backend=backend) for backend in ("cpu", "gpu")]
             row.append("{} sources: CPU {:.2f}, GPU {:.2f} ms".format(count, *took))
-        print(f"{name}, {graph.m:,} arcs on the CPU, " + "; ".join(row), flush=True)
+        print(f"{name}, {graph.num_arcs:,} arcs on the CPU, " + "; ".join(row), flush=True)
 
 
 def build(folder):
@@ -281,14 +282,14 @@ def build(folder):
     reading, building = [], []
     for _ in range(6):
         began = time.perf_counter()
-        assert parquet_alone() == model.m
+        assert parquet_alone() == model.num_edges
         reading.append(time.perf_counter() - began)
         began = time.perf_counter()
         graph = mgraph.read_graph(out)
         cupy.cuda.Device().synchronize()
         building.append(time.perf_counter() - began)
         peak, size = pool.total_bytes(), graph.nbytes
-        m = graph.m
+        m = graph.num_arcs
         del graph
         pool.free_all_blocks()
     alone, built = statistics.median(reading[1:]), statistics.median(building[1:])

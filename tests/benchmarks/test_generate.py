@@ -26,8 +26,8 @@ def report(benchmark, edges):
 def test_cuppa_hash_on_one_core(benchmark, d, p):
     model = CopyModel(EDGES // d + d, d, p)
     made = benchmark(mgraph.edges, model, backend="cpu", threads=1)
-    assert made.edges.src.size == model.m
-    report(benchmark, model.m)
+    assert made.edges.src.size == model.num_edges
+    report(benchmark, model.num_edges)
 
 
 @pytest.mark.gpu
@@ -35,8 +35,8 @@ def test_cuppa_hash_on_one_core(benchmark, d, p):
 def test_cuppa_hash_on_a_gpu(benchmark, d):
     model = CopyModel(EDGES // d + d, d)
     made = benchmark(mgraph.edges, model, backend="gpu")
-    assert made.edges.src.size == model.m
-    report(benchmark, model.m)
+    assert made.edges.src.size == model.num_edges
+    report(benchmark, model.num_edges)
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)

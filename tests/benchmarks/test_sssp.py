@@ -61,4 +61,4 @@ def test_building_a_graph(benchmark, merge):
     model = CopyModel(SIDE * SIDE, 8, weights=(1, 99))
     edges, _ = mgraph.edges(model, backend="cpu")
     graph = benchmark(mgraph.from_edges, edges, model.n, directed=False, merge=merge, backend="cpu")
-    assert graph.m == 2 * model.m
+    assert graph.num_arcs == 2 * model.num_edges

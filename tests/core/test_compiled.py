@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from tests import stopped
 
@@ -92,5 +92,5 @@ def test_who_is_stopped_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
     assert not over.is_set()
     release.set()
     assert over.wait(60)
-    with stopping.stopping_when(lambda: False):
+    with cancellation.cancelled_when(lambda: False):
         assert made(1) == 2

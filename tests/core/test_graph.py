@@ -103,7 +103,7 @@ def tails_of(graph):
 
 
 def plain_arcs(graph):
-    weights = [None] * graph.m if graph.weights is None else (graph.weights + 0.0).tolist()
+    weights = [None] * graph.num_arcs if graph.weights is None else (graph.weights + 0.0).tolist()
     return Counter(zip(tails_of(graph).tolist(), graph.indices.tolist(), weights, strict=True))
 
 

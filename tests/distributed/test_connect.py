@@ -128,7 +128,7 @@ def test_the_dashboard_comes_when_asked_for_and_shows_our_work(cluster, tmp_path
     counted = cluster.client.run(
         lambda dask_worker: dask_worker.metrics["mgraph_edges"](dask_worker)
     )
-    assert sum(counted.values()) >= CopyModel(50_000, 4).m
+    assert sum(counted.values()) >= CopyModel(50_000, 4).num_edges
 
 
 def test_parts_and_blocks_fit_the_cluster(cluster):
@@ -149,7 +149,7 @@ def test_parts_and_blocks_fit_the_cluster(cluster):
 def test_a_plan_is_the_same_on_any_machine():
     plan = Plan(CopyModel(1000, 4), 7, None, "lz4", "cpu", 1 << 20)
     assert [v for i in range(7) for v in plan.part(i)] == list(range(1000))
-    assert sum(plan.edges(i) for i in range(7)) == plan.model.m
+    assert sum(plan.edges(i) for i in range(7)) == plan.model.num_edges
 
 
 class Terminal(io.StringIO):

@@ -37,7 +37,7 @@ def test_it_is_the_plain_count(dataset, cluster, monkeypatch, share):
     degree, count = np.unique(oracles.degrees_of(src, dst, MODEL.n), return_counts=True)
     np.testing.assert_array_equal(found.degree, degree)
     np.testing.assert_array_equal(found.count, count)
-    assert (found.degree * found.count).sum() == 2 * MODEL.m
+    assert (found.degree * found.count).sum() == 2 * MODEL.num_edges
     assert abs(found.power_law.exponent - 3) < 0.2
     assert found.to_json()["largest"] == degree[-1]
 
@@ -101,7 +101,7 @@ def test_a_graph_without_vertices(tmp_path, cluster):
     pq.write_table(pa.table({"src": pa.array([], "int32"), "dst": pa.array([], "int32")}),
                    tmp_path / "g" / "a.parquet")  # fmt: skip
     found = mgraph.degrees(tmp_path / "g", cluster=cluster, progress=None)
-    assert (found.n, found.m, found.degree.size, found.power_law) == (0, 0, 0, None)
+    assert (found.n, found.num_edges, found.degree.size, found.power_law) == (0, 0, 0, None)
     as_json = found.to_json()
     assert as_json["least"] is as_json["largest"] is as_json["mean"] is None
 
@@ -126,7 +126,7 @@ def test_views_agree(dataset):
     opened = mgraph.open_dataset(dataset)
     src = np.concatenate([part.read().src for part in opened])
     assert len(opened[1:3]) == 2
-    assert sum(map(len, opened)) == opened.m == MODEL.m
+    assert sum(map(len, opened)) == opened.num_edges == MODEL.num_edges
     np.testing.assert_array_equal(opened.to_arrow().to_table()["src"].to_numpy(), src)
     frame = opened.to_dask()
     assert frame.npartitions == 5

@@ -62,7 +62,7 @@ def test_the_files_hold_the_edges_in_order(tmp_path, cluster):
     np.testing.assert_array_equal(table["src"].to_numpy(), src)
     np.testing.assert_array_equal(table["dst"].to_numpy(), dst)
     assert result.manifest.checksum == checksum
-    assert result.made_edges == MODEL.m
+    assert result.made_edges == MODEL.num_edges
     assert sorted(p.name for p in (tmp_path / "g").iterdir()) == [
         "_manifest.json",
         *(f"part-{i:05d}.parquet" for i in range(5)),

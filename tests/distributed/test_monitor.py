@@ -55,17 +55,17 @@ def test_a_run_is_told(watched, tmp_path):
     before = [type(one).__name__ for one in application.applications]
     assert "<h2>Workflows</h2>" in page(watched)
     mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
-    found = until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.m)
+    found = until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.num_edges)
     (operation,) = found["operations"]
     assert operation["verb"] == "generate"
     assert operation["state"] == "finished"
-    assert (operation["done"], operation["parts"], operation["size"]) == (6, 6, SMALL.m)
+    assert (operation["done"], operation["parts"], operation["size"]) == (6, 6, SMALL.num_edges)
     assert operation["left"] is None
     assert operation["rate"] > 0
     written = sum(file.stat().st_size for file in (tmp_path / "g").glob("part-*"))
     assert found["totals"]["bytes"] == written
     assert found["totals"]["parts"] == 6
-    assert sum(row["edges"] for row in found["workers"]) == SMALL.m
+    assert sum(row["edges"] for row in found["workers"]) == SMALL.num_edges
     assert {row["threads"] for row in found["workers"]} == {1}
     assert all(0 < row["memory"] < row["limit"] for row in found["workers"])
     columns = watched.client.scheduler_info(n_workers=-1)["workers"].values()
@@ -123,17 +123,17 @@ def test_a_failure_is_told_in_short(watched):
 
 def test_a_killed_worker_keeps_its_counts_and_loses_its_row(watched, tmp_path):
     mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
-    until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.m)
+    until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.num_edges)
     address, pid = next(iter(watched.client.run(os.getpid).items()))
     os.kill(pid, signal.SIGKILL)
 
     def others(told):
         rows = [row["address"] for row in told["workers"]]
-        assert told["totals"]["edges"] == SMALL.m
+        assert told["totals"]["edges"] == SMALL.num_edges
         return address not in rows and len(rows) == 2
 
     until(lambda: data(watched), others)
-    assert metric(watched, "mgraph_edges_total") == SMALL.m
+    assert metric(watched, "mgraph_edges_total") == SMALL.num_edges
 
 
 def slow(_):

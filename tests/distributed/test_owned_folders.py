@@ -199,7 +199,7 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
     for attempt in (1, 2):
         monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
         run_context._folder.cache_clear()
-        intent = run_context.Intent(Folder(out), {}, False, False)
+        intent = run_context.WriteIntent(Folder(out), {}, False, False)
         if attempt == 1:
             with pytest.raises(UsageError, match="on far"):
                 intent.check_unowned()

@@ -133,7 +133,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         monkeypatch.setenv(run_context.FOLDER, str(folder))
         monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
         run_context._folder.cache_clear()
-        found = run_context.Intent("/out", {"n": asked}, resume, overwrite)
+        found = run_context.WriteIntent("/out", {"n": asked}, resume, overwrite)
         if record:
             found.record()
         return found.resume, found.overwrite

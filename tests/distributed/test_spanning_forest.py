@@ -89,7 +89,7 @@ def test_an_empty_graph(tmp_path, cluster):
     graph = mgraph.from_edges(EdgeList(none, none), 5, directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g")
     run = span(tmp_path / "g", tmp_path / "f", cluster)
-    assert (run.manifest.m, run.components, run.total_weight) == (0, 5, 0)
+    assert (run.manifest.num_edges, run.components, run.total_weight) == (0, 5, 0)
 
 
 def test_resume_goes_on_from_the_forests_there_are(tmp_path, cluster, dataset, whole, monkeypatch):
@@ -203,7 +203,7 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
         with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
             span(name, other, cluster, overwrite=True)
     assert_same(out, whole)
-    assert span(other, out, cluster, overwrite=True).manifest.m == 499
+    assert span(other, out, cluster, overwrite=True).manifest.num_edges == 499
     assert {path.name for path in out.iterdir()} == {"_manifest.json", "part-00000.parquet"}
 
 

@@ -70,7 +70,7 @@ def test_searches_are_counted_as_they_are_made(graph, monkeypatch, backend, at_o
 
     monkeypatch.setattr("mgraph.shortest_paths.sssp.sssp", search)
     options = {"method": "auto", "predecessors": False, "power_limit": None}
-    facts = GraphFacts(graph.n, graph.m, "int32")
+    facts = GraphFacts(graph.n, graph.num_arcs, "int32")
     plan = SearchPlan({}, None, "lz4", backend, options, "holder", facts)
     holder = SimpleNamespace(graph=lambda: graph, memory={})
     before = gauges.read()["queries"]

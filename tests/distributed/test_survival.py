@@ -79,7 +79,7 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
             time.sleep(60)
         return loaded
 
-    loaded = fan_out.GraphFacts(n=2, m=1, lengths="int64")
+    loaded = fan_out.GraphFacts(n=2, num_arcs=1, lengths="int64")
     with mgraph.connect(threaded=True, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         (pid,) = cluster.client.run(os.getpid).values()
 

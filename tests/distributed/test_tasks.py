@@ -12,7 +12,7 @@ import pytest
 
 import mgraph
 from mgraph import StorageError
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.distributed.monitoring.counters import count_edges
 from mgraph.distributed.operations import tasks
 from tests.waiting import wait_until
@@ -31,7 +31,7 @@ def test_a_task_whose_client_is_gone_stops(client, tmp_path):
         begun.touch()
         try:
             while True:
-                stopping.check()
+                cancellation.raise_if_cancelled()
                 time.sleep(0.01)
         finally:
             over.touch()
@@ -53,8 +53,8 @@ def test_a_failing_part_stops_the_others(client, tmp_path):
             raise StorageError("the disk is full")
         while True:
             try:
-                stopping.check()
-            except stopping.Stopped:
+                cancellation.raise_if_cancelled()
+            except cancellation.Cancelled:
                 over.touch()
                 raise
             time.sleep(0.01)
@@ -73,7 +73,7 @@ def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
 
     def loop(index):
         while index:
-            stopping.check()
+            cancellation.raise_if_cancelled()
             time.sleep(0.01)
 
     monkeypatch.setattr(tasks, "_fetch", lost)

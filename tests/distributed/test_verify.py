@@ -35,7 +35,7 @@ def edit(dataset, change, part="part-00002.parquet"):
 def test_what_was_generated_holds(dataset, cluster):
     verdict = mgraph.verify(dataset, regenerate=0.5, cluster=cluster, progress=None)
     assert verdict.ok
-    assert (verdict.parts, verdict.regenerated, verdict.edges) == (4, 2, MODEL.m)
+    assert (verdict.parts, verdict.regenerated, verdict.edges) == (4, 2, MODEL.num_edges)
 
 
 def swap_edges(src, dst):

@@ -68,13 +68,17 @@ def _with_shared_memory(text):
 
 
 def _launcher(kernel):
-    """A C function that launches a kernel."""
-    name, parameters = kernel[1], kernel[2].split(",")
-    passed = ", ".join(re.search(r"(\w+)\s*$", parameter)[1] for parameter in parameters)
+    """A C function that launches a kernel; it takes the address of a struct passed by value."""
+    name, parameters, passed = kernel[1], [], []
+    for parameter in kernel[2].split(","):
+        variable = re.search(r"(\w+)\s*$", parameter)[1]
+        struct = re.search(r"__grid_constant__\s+const\s+(\w+)", parameter)
+        parameters.append(f"const {struct[1]}* {variable}" if struct else parameter)
+        passed.append(f"*{variable}" if struct else variable)
     return (
         f'extern "C" int launch_{name}(unsigned blocks_, unsigned threads_, size_t shared_, '
         f"uint64_t seed_, {', '.join(parameters)}) {{\n"
-        f"  auto call = [=] {{ {name}({passed}); }};\n"
+        f"  auto call = [=] {{ {name}({', '.join(passed)}); }};\n"
         "  return emulator::launch(blocks_, threads_, shared_, seed_, call);\n}\n"
     )
 

@@ -247,6 +247,7 @@ template <class T, class F> T exchange(T* address, F next) {
 #define __global__
 #define __forceinline__ inline
 #define __noinline__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
 #define threadIdx (emulator::self().thread_index)

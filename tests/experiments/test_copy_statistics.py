@@ -11,7 +11,7 @@ from tests.generators.test_cuppa_hash import set_core
 MODELS = [(300, 1, 0.5), (200, 4, 0.0), (200, 4, 0.5), (120, 33, 0.3), (50, 3, 1.0)]
 
 
-def counted(model, stored):
+def pluralize(model, stored):
     """Attempts and chain lengths, by drawing: {edge: (attempts, length)}.
 
     Copies from vertices below ``stored`` read their endpoints.
@@ -49,7 +49,7 @@ def test_attempts_and_chains(monkeypatch, n, d, p, method, core):
     set_core(monkeypatch, core)
     model = CopyModel(n, d, p, 9, method)
     found = copy_statistics(model, backend="cpu")
-    expected = counted(model, n if method == "copy" else model.core_vertices).values()
+    expected = pluralize(model, n if method == "copy" else model.core_vertices).values()
     for ours, theirs in zip(
         (found.attempts, found.chains), zip(*expected, strict=True), strict=True
     ):

@@ -40,14 +40,14 @@ def test_what_is_out_of_range_is_refused_by_name(parameters, word):
 @given(models)
 def test_rows_count_the_edges(model):
     d, n = model.d, model.n
-    assert model.m == d * (d - 1) // 2 + (n - d) * d
+    assert model.num_edges == d * (d - 1) // 2 + (n - d) * d
     per_vertex = [min(v, d) for v in range(n)]
     assert [model.edges_before(v) for v in range(n + 1)] == [0, *np.cumsum(per_vertex)]
 
 
 @given(models, st.data())
 def test_vertex_at_inverts_edges_before(model, data):
-    row = data.draw(st.integers(0, model.m + model.d))
+    row = data.draw(st.integers(0, model.num_edges + model.d))
     v = model.vertex_at(row)
     assert model.edges_before(v) <= row
     assert v == model.n or model.edges_before(v + 1) > row
@@ -56,7 +56,7 @@ def test_vertex_at_inverts_edges_before(model, data):
 @given(models, st.data())
 def test_parts_and_blocks_tile_the_vertices(model, data):
     parts = data.draw(st.integers(1, model.n))
-    edges = data.draw(st.integers(1, 3 * model.m))
+    edges = data.draw(st.integers(1, 3 * model.num_edges))
     blocks = [block for part in model.split(parts) for block in model.blocks(part, edges)]
     assert [v for block in blocks for v in block] == list(range(model.n))
     assert all(model.edges_in(block) <= edges or len(block) == 1 for block in blocks)

@@ -67,7 +67,7 @@ def test_every_partition_makes_one_graph(monkeypatch, data):
     parts = [cpu(model, part) for part in model.split(data.draw(st.integers(1, min(64, model.n))))]
     blocks = list(
         preferential_attachment.stream(
-            model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.m))
+            model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.num_edges))
         )
     )
     for pieces in (parts, blocks):

@@ -69,7 +69,7 @@ def test_every_partition_makes_one_graph(data):
     columns = zip(*(part.edges for part in parts), strict=True)
     assert_same_edges(whole, [np.concatenate(column) for column in columns])
     blocks = preferential_attachment.stream(
-        model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.m))
+        model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.num_edges))
     )
     for pieces in (parts, blocks):
         assert sum(piece.checksum for piece in pieces) % (1 << 64) == whole.checksum
@@ -122,7 +122,7 @@ def test_endpoints_alone():
     model = CopyModel(3000, 4, method="copy")
     whole = cpu(model).edges.dst
     for stop in (None, 0, 3, 2000):
-        rows = model.m if stop is None else model.edges_before(stop)
+        rows = model.num_edges if stop is None else model.edges_before(stop)
         np.testing.assert_array_equal(preferential_attachment.endpoints(model, stop), whole[:rows])
     with pytest.raises(UsageError, match="method copy_hash keeps no endpoints; cuppa, copy, ba do"):
         preferential_attachment.endpoints(CopyModel(100, method="copy_hash"))

@@ -102,5 +102,5 @@ def test_the_starts_differ_at_the_first_vertex():
 def test_other_probabilities_take_the_start_ba_too(d, p):
     model = CopyModel(2000, d, p, 1, start="ba")
     (src, dst), _ = edges(model, backend="cpu")
-    assert len(np.unique(src.astype(np.int64) * model.n + dst)) == model.m
+    assert len(np.unique(src.astype(np.int64) * model.n + dst)) == model.num_edges
     assert (dst < src).all()

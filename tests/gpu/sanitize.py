@@ -14,7 +14,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList, experiments
-from mgraph.core import edge_list_cpu, edge_list_gpu, stopping
+from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
 from mgraph.heap import BatchHeap
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
@@ -196,7 +196,7 @@ CASES = {
 
 
 def main(names):
-    with stopping.stopping_when(lambda: False):  # kernels look whether they are to stop
+    with cancellation.cancelled_when(lambda: False):  # kernels look whether they are to stop
         for name in names or CASES:
             CASES[name]()
             print(f"{name}: equal to the CPU", flush=True)

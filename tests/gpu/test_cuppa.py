@@ -134,7 +134,7 @@ def test_edges_and_streams(weights):
         for ours, theirs in zip(block.edges, whole.edges, strict=True):
             np.testing.assert_array_equal(ours, theirs[here])
         rows, checksum = here.stop, checksum + block.checksum
-    assert (rows, checksum % (1 << 64)) == (model.m, whole.checksum)
+    assert (rows, checksum % (1 << 64)) == (model.num_edges, whole.checksum)
 
 
 @pytest.mark.parametrize("parts", [1, 7])

@@ -61,7 +61,7 @@ def test_streams_are_the_whole(parts, block_edges):
             np.testing.assert_array_equal(block.edges.src, whole.edges.src[rows])
             np.testing.assert_array_equal(block.edges.dst, whole.edges.dst[rows])
             row, checksum = rows.stop, checksum + block.checksum
-    assert row == model.m
+    assert row == model.num_edges
     assert checksum % (1 << 64) == whole.checksum
 
 
@@ -88,5 +88,5 @@ def test_every_gpu_takes_part(tmp_path):
         result = mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=64, progress=None)
         counted = cluster.client.run(edges_handled)
     assert all(counted.values())
-    assert sum(counted.values()) == model.m
+    assert sum(counted.values()) == model.num_edges
     assert result.manifest.checksum == mgraph.edges(model, backend="cpu").checksum

@@ -107,7 +107,7 @@ def test_light_self_loops():
 
 def test_rows_in_another_order():
     graph = copy_graph(20_000, 5, (1, 3)).to_cpu()
-    order = np.arange(graph.m)
+    order = np.arange(graph.num_arcs)
     for row in range(graph.n):
         order[graph.indptr[row] : graph.indptr[row + 1]] = order[
             graph.indptr[row] : graph.indptr[row + 1]

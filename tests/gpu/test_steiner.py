@@ -134,7 +134,8 @@ def test_a_graph_without_its_arcs_back_is_refused(search):
     import cupy
 
     graph = CASES["sparse"]
-    for weights, kept in ((np.arange(graph.m), graph.m), (graph.weights, graph.m - 1)):
+    arcs = graph.num_arcs
+    for weights, kept in ((np.arange(arcs), arcs), (graph.weights, arcs - 1)):
         indptr = np.minimum(graph.indptr, kept)
         arrays = (indptr, graph.indices[:kept], weights[:kept].astype(np.int32))
         there = Graph(*map(cupy.asarray, arrays), directed=False)
@@ -157,7 +158,7 @@ def test_many_queries_at_once(together):
     graph = CASES["hub"]
     queries = [draw(graph, 2 + i % 9, i) for i in range(40)]
     isolated = Graph.unchecked(  # one more vertex, that nothing reaches
-        np.append(graph.indptr, graph.m), graph.indices, graph.weights, False
+        np.append(graph.indptr, graph.num_arcs), graph.indices, graph.weights, False
     )
     queries[7] = np.array([3, graph.n])
     found = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", together=together))

@@ -248,11 +248,11 @@ def test_a_file_s_address_is_one_everywhere(tmp_path):
     for name in ("a.mtx", "b.gr.gz", "d"):
         uri = f"file://localhost{str(folder).replace(' ', '%20')}/{name}"
         mgraph.write_graph(graph, uri)
-        assert mgraph.read_graph(uri, backend="cpu").m == 4
+        assert mgraph.read_graph(uri, backend="cpu").num_arcs == 4
         assert (folder / name).exists()
     part = f"file://{folder}/d/part-00000.parquet"
-    assert mgraph.open_dataset(part).m == 2
-    assert mgraph.read_graph(part, backend="cpu").m == 2
+    assert mgraph.open_dataset(part).num_edges == 2
+    assert mgraph.read_graph(part, backend="cpu").num_arcs == 2
     with pytest.raises(UsageError, match="must be on this machine"):
         mgraph.read_graph("s3://b/a.mtx", backend="cpu")
     with pytest.raises(UsageError, match="must be a file on this machine"):

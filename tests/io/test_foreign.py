@@ -32,7 +32,7 @@ def check(location, edges=EDGES):
     for ours, theirs in zip((src, dst, weight), edges, strict=True):
         np.testing.assert_array_equal(ours[found], theirs[expected])
     assert src.dtype == dst.dtype == np.int32
-    assert (dataset.n, dataset.m) == (10, 5)
+    assert (dataset.n, dataset.num_edges) == (10, 5)
     assert dataset.manifest.directed
     return dataset
 
@@ -135,7 +135,7 @@ def test_files_of_several_kinds_are_named_one_each(tmp_path):
 def test_ids_of_two_widths_are_read(tmp_path):
     write(tmp_path / "a.parquet", src=np.array([0], np.int32), dst=np.array([1], np.int32))
     write(tmp_path / "b.parquet", src=np.array([1], np.int64), dst=np.array([2], np.uint64))
-    assert mgraph.read_graph(tmp_path, backend="cpu").m == 2
+    assert mgraph.read_graph(tmp_path, backend="cpu").num_arcs == 2
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_what_is_passed_over_is_told(tmp_path):
     graph = mgraph.from_edges(EdgeList([0], [1]), directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "another")
     dataset = mgraph.open_dataset(tmp_path)
-    assert dataset.m == 1
+    assert dataset.num_edges == 1
     assert dataset.others == ["README.txt", "another", "edges.csv", "lost+found", "notes"]
     done = subprocess.run(
         [sys.executable, "-m", "mgraph.cli.main", "info", tmp_path],
@@ -174,8 +174,8 @@ def test_what_is_passed_over_is_told(tmp_path):
 def test_other_names_of_parquet_files_are_read(tmp_path, name):
     write(tmp_path / "b.parquet", src=[0], dst=[1])
     write(tmp_path / name, src=[1], dst=[2])
-    assert mgraph.read_graph(tmp_path, backend="cpu").m == 2
-    assert mgraph.read_graph(tmp_path / name, backend="cpu").m == 1
+    assert mgraph.read_graph(tmp_path, backend="cpu").num_arcs == 2
+    assert mgraph.read_graph(tmp_path / name, backend="cpu").num_arcs == 1
 
 
 @pytest.mark.parametrize("name", ["000000_0", "a.parquet.bak", "b.gz"])
@@ -190,7 +190,7 @@ def test_files_that_a_manifest_does_not_list_are_told(tmp_path):
     graph = mgraph.from_edges(EdgeList([0], [1]), directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g")
     mgraph.write_graph(graph, tmp_path / "g" / "results")
-    assert mgraph.open_dataset(tmp_path / "g").m == 1
+    assert mgraph.open_dataset(tmp_path / "g").num_edges == 1
     for name in ("z.parquet", "part-00001.parquet"):
         write(tmp_path / "g" / name, src=[1], dst=[2])
     with pytest.raises(DatasetError, match=r"does not list: part-00001\.parquet and 1 other;"):

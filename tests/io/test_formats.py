@@ -49,7 +49,7 @@ def test_datasets(graph, tmp_path_factory):
 def test_matrix_market(graph, tmp_path_factory):
     back = round_trip(graph, tmp_path_factory.mktemp("io"), "x.mtx")
     weights = back.weights
-    if graph.weights is None and graph.m == 0:
+    if graph.weights is None and graph.num_arcs == 0:
         weights = None  # SciPy writes an empty pattern as real
     elif graph.weights is not None:
         weights = weights.astype(graph.weights.dtype)  # the file has the digits of a float32
@@ -59,7 +59,7 @@ def test_matrix_market(graph, tmp_path_factory):
 @settings(deadline=None, max_examples=30)
 @given(graph=graphs(INTEGERS))
 def test_dimacs(graph, tmp_path_factory):
-    ones = graph.weights if graph.weights is not None else np.ones(graph.m, np.int32)
+    ones = graph.weights if graph.weights is not None else np.ones(graph.num_arcs, np.int32)
     listed = Graph(graph.indptr, graph.indices, ones)
     assert_same(round_trip(graph, tmp_path_factory.mktemp("io"), "x.gr.gz"), listed)
 
@@ -75,7 +75,7 @@ def test_metis(graph, tmp_path_factory):
         assert not list(folder.iterdir())
     else:
         back = round_trip(graph, folder, "x.metis.xz")
-        empty_weights = graph.weights is not None and graph.m == 0
+        empty_weights = graph.weights is not None and graph.num_arcs == 0
         assert_same(back, graph if not empty_weights else back)
 
 
@@ -84,7 +84,8 @@ def test_metis(graph, tmp_path_factory):
 @given(graph=graphs(("int32", "float64", None)))
 def test_xml(graph, name, tmp_path_factory):
     back = round_trip(graph, tmp_path_factory.mktemp("io"), name)
-    if graph.m:  # NetworkX keeps no direction of parallel edges' numbers, and no type without any
+    # NetworkX keeps no direction of parallel edges' numbers, and no type without any
+    if graph.num_arcs:
         assert_same(back, graph)
 
 
@@ -118,7 +119,7 @@ def test_networkx(graph):
     assert made.number_of_nodes() == graph.n
     assert made.is_directed() == graph.directed
     back = mgraph.from_networkx(made)
-    assert_same(back, graph if graph.m else back)
+    assert_same(back, graph if graph.num_arcs else back)
 
 
 def test_scipy_matrices_of_all_kinds():
@@ -176,11 +177,11 @@ def test_what_generate_wrote_is_undirected(tmp_path, cluster):
 def test_choices_are_explicit():
     edges = EdgeList(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2]), np.array([5, 3, 9, 1]))
     build = {"backend": "cpu"}
-    assert mgraph.from_edges(edges, **build).m == 4
-    assert mgraph.from_edges(edges, directed=False, **build).m == 7
-    assert mgraph.from_edges(edges, drop_loops=True, **build).m == 3
+    assert mgraph.from_edges(edges, **build).num_arcs == 4
+    assert mgraph.from_edges(edges, directed=False, **build).num_arcs == 7
+    assert mgraph.from_edges(edges, drop_loops=True, **build).num_arcs == 3
     graph = mgraph.from_edges(edges, 9, directed=False, merge=True, drop_loops=True, **build)
-    assert (graph.n, graph.m) == (9, 2)
+    assert (graph.n, graph.num_arcs) == (9, 2)
     np.testing.assert_array_equal(graph.weights, [3, 3])
 
 

@@ -305,7 +305,7 @@ def test_readers_pass_over_an_owner(place):
     mgraph.write_graph(graph, place)
     leave(place, elsewhere())
     dataset = mgraph.open_dataset(place)
-    assert (dataset.m, dataset.to_arrow().count_rows(), dataset.others) == (2, 2, [])
+    assert (dataset.num_edges, dataset.to_arrow().count_rows(), dataset.others) == (2, 2, [])
     Folder(place).remove("_manifest.json")
     with pytest.raises(DatasetError, match=r"1 part of an unfinished dataset .* on far"):
         mgraph.open_dataset(place)

@@ -53,7 +53,7 @@ def test_generate_verify_resume_and_read(bucket):
         np.concatenate([part.read().dst for part in dataset]),
         mgraph.edges(MODEL, backend="cpu").edges.dst,
     )
-    assert dataset.to_arrow().count_rows() == MODEL.m
+    assert dataset.to_arrow().count_rows() == MODEL.num_edges
 
     import boto3
 
@@ -104,12 +104,12 @@ def test_keys_of_any_letters(bucket, name):
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     out = f"{bucket}/keys/{name}"
     mgraph.write_graph(graph, out)
-    assert mgraph.read_graph(out, backend="cpu").m == 4
+    assert mgraph.read_graph(out, backend="cpu").num_arcs == 4
     assert keys(f"keys/{name}/") == [
         f"keys/{name}/_manifest.json", f"keys/{name}/part-00000.parquet",
     ]  # fmt: skip
     part = mgraph.open_dataset(f"{out}/part-00000.parquet")
-    assert (part.m, part.has_manifest) == (2, False)
+    assert (part.num_edges, part.has_manifest) == (2, False)
     told = run("info", out)
     assert told.returncode == 0, told.stderr
 
@@ -122,7 +122,7 @@ def test_the_endpoint_of_the_configuration_file(bucket, tmp_path, monkeypatch):
     )
     monkeypatch.delenv("AWS_ENDPOINT_URL")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    assert mgraph.open_dataset(f"{bucket}/configured").m == 1
+    assert mgraph.open_dataset(f"{bucket}/configured").num_edges == 1
 
 
 def test_a_pattern_and_a_missing_folder(bucket):

@@ -35,7 +35,7 @@ def instance_of(folder, text, name="x.stp"):
 
 
 def assert_small(graph):
-    assert (graph.n, graph.m, graph.directed) == (4, 6, False)
+    assert (graph.n, graph.num_arcs, graph.directed) == (4, 6, False)
     np.testing.assert_array_equal(graph.indices, [1, 0, 2, 3, 1, 1])
     np.testing.assert_array_equal(graph.weights, [7, 7, 1, 5, 1, 5])
     assert graph.weights.dtype == np.int32
@@ -143,7 +143,7 @@ def test_few(tmp_path):
     assert found.terminals.size == 0
     lone = "SECTION Graph\nNodes 1\nEdges 0\nEND\nSECTION Terminals\nTerminals 1\nT 1\nEND\n"
     found = instance_of(tmp_path, lone)
-    assert (found.graph.n, found.graph.m, list(found.terminals)) == (1, 0, [0])
+    assert (found.graph.n, found.graph.num_arcs, list(found.terminals)) == (1, 0, [0])
 
 
 DAMAGED = {
@@ -289,7 +289,7 @@ def test_written_and_read_again(graph, tmp_path_factory):
     assert (back.n, back.directed) == (graph.n, False)
     np.testing.assert_array_equal(back.indptr, graph.indptr)
     np.testing.assert_array_equal(back.indices, graph.indices)
-    weights = np.ones(graph.m) if graph.weights is None else graph.weights
+    weights = np.ones(graph.num_arcs) if graph.weights is None else graph.weights
     np.testing.assert_array_equal(back.weights, weights.astype(np.float64))
     found = read_steinlib(file, backend="cpu")
     assert (found.terminals.size, found.name) == (0, "x")
@@ -310,7 +310,7 @@ def test_steinlib():
     assert len(rows) == 78
     for row in rows:
         found = read_steinlib(STEINLIB / row["instance"], backend="cpu")
-        sizes = (found.graph.n, found.graph.m // 2, found.terminals.size)
+        sizes = (found.graph.n, found.graph.num_arcs // 2, found.terminals.size)
         assert sizes == tuple(int(row[name]) for name in ("vertices", "edges", "terminals"))
         assert found.name.lower() == pathlib.PurePath(row["instance"]).stem
         assert found.graph.weights.dtype == np.int32

@@ -16,7 +16,7 @@ import pytest
 import mgraph
 from mgraph import StorageError, UsageError
 from mgraph.cli.main import main
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.errors import without_secrets
 from mgraph.io import store, timeouts
 from mgraph.io.address import parse
@@ -144,15 +144,15 @@ def test_what_a_call_raises_comes_through():
 def test_cancelled_work_does_not_wait(stuck):
     began = time.monotonic()
     with (
-        pytest.raises(stopping.Stopped),
-        stopping.stopping_when(lambda: time.monotonic() > began + 0.2),
+        pytest.raises(cancellation.Cancelled),
+        cancellation.cancelled_when(lambda: time.monotonic() > began + 0.2),
     ):
         store.call(stuck, PLACE)
 
 
 def test_cleaning_up_is_short_and_is_not_cancelled(monkeypatch, stuck):
     monkeypatch.setattr(store, "CLEAN_UP_SECONDS", 0.3)
-    with stopping.stopping_when(lambda: True), store.cleaning_up():
+    with cancellation.cancelled_when(lambda: True), store.cleaning_up():
         assert store.call(lambda: 7, PLACE) == 7
         with pytest.raises(StorageError, match=r"within 0\.3 s"):
             store.call(stuck, PLACE)
@@ -171,7 +171,7 @@ def test_threads_of_a_read_end_with_it():
         begun.set()
         try:
             while True:
-                stopping.check()
+                cancellation.raise_if_cancelled()
                 time.sleep(0.01)
         finally:
             ended.set()
@@ -182,7 +182,7 @@ def test_threads_of_a_read_end_with_it():
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
-        stopping.map_in_threads(wait, range(9), 3)
+        cancellation.map_in_threads(wait, range(9), 3)
     assert ended.wait(60)
 
 

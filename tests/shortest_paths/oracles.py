@@ -10,7 +10,7 @@ import numpy as np
 
 def arcs_of(graph):
     """Each arc as (u, v, weight)."""
-    weights = [1] * graph.m if graph.weights is None else graph.weights.tolist()
+    weights = [1] * graph.num_arcs if graph.weights is None else graph.weights.tolist()
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr)).tolist()
     return list(zip(tails, graph.indices.tolist(), weights, strict=True))
 

@@ -19,7 +19,7 @@ ALL = [method for method in METHODS if method != "auto"]
 
 
 def weights_of(graph):
-    return np.ones(graph.m, np.int32) if graph.weights is None else graph.weights
+    return np.ones(graph.num_arcs, np.int32) if graph.weights is None else graph.weights
 
 
 def assert_shortest(graph, sources, distance, predecessor):

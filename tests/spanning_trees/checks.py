@@ -23,7 +23,7 @@ def check_forest(graph, forest, sampled=50):
     np.testing.assert_array_equal(graph.indices[ids], forest.dst)
     np.testing.assert_array_equal(np.searchsorted(graph.indptr, ids, "right") - 1, forest.src)
     assert forest.src.dtype == forest.dst.dtype == graph.indices.dtype
-    weights = np.ones(graph.m, np.int32) if graph.weights is None else graph.weights
+    weights = np.ones(graph.num_arcs, np.int32) if graph.weights is None else graph.weights
     np.testing.assert_array_equal(weights[ids], forest.weight)
     assert forest.weight.dtype == weights.dtype
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))

@@ -22,8 +22,9 @@ class Components:
 def kruskal(graph):
     """The forest's edge ids: all edges in order of (weight, larger end, smaller end, id)."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    weights = np.ones(graph.m, int) if graph.weights is None else graph.weights
-    columns = (column.tolist() for column in (weights, tails, graph.indices, np.arange(graph.m)))
+    weights = np.ones(graph.num_arcs, int) if graph.weights is None else graph.weights
+    ids = np.arange(graph.num_arcs)
+    columns = (column.tolist() for column in (weights, tails, graph.indices, ids))
     edges = sorted(edge for edge in zip(*columns, strict=True) if edge[1] > edge[2])
     components = Components(graph.n)
     return sorted(arc for _, u, v, arc in edges if components.join(u, v))

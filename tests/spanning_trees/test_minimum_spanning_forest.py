@@ -79,7 +79,7 @@ def test_bands_of_few_edges_and_small_chunks(monkeypatch):
 @settings(max_examples=30, deadline=None)
 @given(graph=graphs(dtypes=("int32",)))
 def test_rows_in_another_order_give_the_same_edges(graph):
-    order = np.arange(graph.m)[::-1].copy()
+    order = np.arange(graph.num_arcs)[::-1].copy()
     for row in range(graph.n):
         begin, end = graph.indptr[row : row + 2]
         order[begin:end] = np.random.default_rng(row).permutation(np.arange(begin, end))

@@ -6,7 +6,7 @@ import types
 import numpy as np
 import pytest
 
-from mgraph.core import stopping_gpu
+from mgraph.core import cancellation_gpu
 from mgraph.cuda import mailbox
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
@@ -99,11 +99,11 @@ class Host:
             ),
         )
         monkeypatch.setattr(
-            stopping_gpu,
+            cancellation_gpu,
             "kernel",
             lambda source, name, **defines: self.kernel(source, name, **defines),
         )
-        monkeypatch.setattr(stopping_gpu, "finished", lambda: None)
+        monkeypatch.setattr(cancellation_gpu, "finished", lambda: None)
         for module in (star_gpu, star_centre_gpu, mailbox):
             monkeypatch.setattr(module, "Mailbox", Mailbox)
         for module in (star_memory_gpu, star_centre_gpu):

@@ -50,7 +50,7 @@ def trees(draw, graph, terminals):
         return v
 
     kept = []
-    for arc in draw(st.permutations(range(graph.m))):
+    for arc in draw(st.permutations(range(graph.num_arcs))):
         u, v = root_of(tails[arc]), root_of(graph.indices[arc])
         if u != v:
             parent[u] = v

@@ -75,8 +75,8 @@ def broken(draw):
     """A problem whose graph lacks some arcs back, or has them with another weight."""
     graph, terminals = draw(strategies.problems(most=14, dtypes=("int32", "float64")))
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    some = draw(st.lists(st.integers(0, graph.m - 1), min_size=1, max_size=4))
-    kept, weights = np.ones(graph.m, bool), graph.weights.copy()
+    some = draw(st.lists(st.integers(0, graph.num_arcs - 1), min_size=1, max_size=4))
+    kept, weights = np.ones(graph.num_arcs, bool), graph.weights.copy()
     if draw(st.booleans()):
         kept[some] = False
     else:

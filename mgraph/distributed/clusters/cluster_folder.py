@@ -77,7 +77,7 @@ class Place:
         """What is recorded, or None. Raises ClusterError for a record that cannot be understood."""
         try:
             with open(self._record, encoding="utf-8") as stream:
-                return _record(untrusted.parse_object(stream.read()))
+                return _record(untrusted.parse_json_object(stream.read()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
@@ -131,13 +131,13 @@ class Place:
 def _record(content: dict[str, Any]) -> Record:
     """What a record's JSON says. Raises ValueError, TypeError or KeyError for what it cannot be."""
     for name in ("host", "boot", "state", "since", "backend", "dashboard", "version"):
-        content[name] = untrusted.text(name, content[name])
+        content[name] = untrusted.parse_text(name, content[name])
     for name in ("count", "threads"):
-        untrusted.whole(name, content[name], 1, _MOST)
+        untrusted.parse_int(name, content[name], 1, _MOST)
     addresses.check_dashboard(content["dashboard"])
     for name in ("scheduler", "workers"):
         if content[name] is not None:
-            pid = untrusted.whole("pid", content[name]["pid"], 1, _MOST)
+            pid = untrusted.parse_int("pid", content[name]["pid"], 1, _MOST)
             started = content[name]["started"]
             if not isinstance(started, int | float) or not 0 <= started < _MOST:
                 raise ValueError(f"started must be a number of seconds, and is {started!r:.60}")

@@ -5,7 +5,7 @@ import dataclasses
 import os
 from dataclasses import dataclass
 
-from mgraph.core.wording import local_time
+from mgraph.core.formatting import format_local_time
 from mgraph.distributed.clusters import background_cluster, certificates
 from mgraph.distributed.clusters.cluster_folder import Place, Record
 from mgraph.distributed.protocol import addresses
@@ -48,7 +48,7 @@ class Status:
         head = f"{self.state}, {self.why}" if self.why else self.state
         told = {"cluster": f"{head}; {self.folder}"}
         if self.since:
-            told["since"] = local_time(self.since)
+            told["since"] = format_local_time(self.since)
         if self.scheduler_pid:
             told["scheduler"] = f"process {self.scheduler_pid}" + (
                 f", {self.address}" if self.address else ""

@@ -9,9 +9,9 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import interrupted_later
-from mgraph.core.wording import counted
 from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import joined
 from mgraph.distributed.monitoring.dashboard import link_of
@@ -63,7 +63,7 @@ class Cluster:
 
     def __str__(self) -> str:
         """The line that is printed on connecting."""
-        workers, threads = counted(len(self.workers), "worker"), counted(self.threads, "thread")
+        workers, threads = pluralize(len(self.workers), "worker"), pluralize(self.threads, "thread")
         line = f"{self.kind}: {workers}, {threads}, {self.backend}"
         return f"{line}; dashboard {self.dashboard}" if self.dashboard else line
 

@@ -6,8 +6,8 @@ only the memory limit of the outermost one. So workers are told.
 
 from collections.abc import Iterator
 
+from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, measure_cores, measure_memory, memory_limit
-from mgraph.core.wording import counted
 
 WORKER_BYTES = 256 << 20  # what a worker takes that has loaded all it needs, and little more
 
@@ -31,16 +31,16 @@ def warnings(workers: int, threads: int = 1) -> Iterator[str]:
         each = f" of {threads:,} threads" if threads > 1 else ""
         enough = max(1, cores.amount // threads)
         yield (
-            f"warning: {workers:,} workers{each} are more than the {counted(cores.amount, 'core')} "
-            f"here ({cores.reason}); they take memory and time to start, and compute no faster: "
-            f"--workers {enough} is enough"
+            f"warning: {workers:,} workers{each} are more than the "
+            f"{pluralize(cores.amount, 'core')} here ({cores.reason}); they take memory "
+            f"and time to start, and compute no faster: --workers {enough} is enough"
         )
     share = min(memory_of_each(workers), memory.amount // workers)
     if share < WORKER_BYTES:
         fitting = max(1, memory.amount // WORKER_BYTES)
         fewer = f"use --workers {fitting}" if fitting < workers else "give this machine more memory"
         yield (
-            f"warning: {counted(workers, 'worker')} with {share >> 20:,} MiB of memory each (free: "
-            f"{memory.amount >> 20:,} MiB {memory.reason}) may be too small: one takes about "
-            f"200 MiB before it computes anything; {fewer}"
+            f"warning: {pluralize(workers, 'worker')} with {share >> 20:,} MiB of memory each "
+            f"(free: {memory.amount >> 20:,} MiB {memory.reason}) may be too small: one takes "
+            f"about 200 MiB before it computes anything; {fewer}"
         )

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mgraph.core.wording import counted
+from mgraph.core.formatting import pluralize
 from mgraph.distributed.clusters import certificates, client, connect
 from mgraph.distributed.clusters.worker_shares import WORKER_BYTES
 from mgraph.distributed.doctor import worker_probe
@@ -222,7 +222,7 @@ def _same(name: str, versions: Mapping[str, str | None], other: str = FAIL) -> C
         places = [{"here": "here", "scheduler": "on the scheduler"}[who] for who in where
                   if who not in workers]  # fmt: skip
         if workers:
-            places.append(f"on {counted(len(workers), 'worker')} ({_named(workers)})")
+            places.append(f"on {pluralize(len(workers), 'worker')} ({_named(workers)})")
         told.append(f"{version or 'none'} {' and '.join(places)}")
     return Check(name, other, ", ".join(told), _INSTALL)
 

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from mgraph.core.wording import counted
+from mgraph.core.formatting import pluralize
 from mgraph.distributed.doctor import worker_probe
 from mgraph.distributed.doctor.check import FAIL, OK, Check, everyone
 from mgraph.errors import StorageError
@@ -97,7 +97,7 @@ class Probe:
         if answers and not (blind or refused or unseen):
             free = [answer["out"]["free"] for answer in answers.values()]
             least = min((count for count in free if count is not None), default=None)
-            told = f"read and written by {counted(len(answers), 'worker')}"
+            told = f"read and written by {pluralize(len(answers), 'worker')}"
             yield Check(
                 "out", OK, told if least is None else f"{told}, {least / 2**30:.1f} GiB free"
             )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from mgraph.core.wording import escaped
+from mgraph.core.formatting import escape
 from mgraph.distributed.protocol.run_context import RUN_KEY
 
 KEPT = 200
@@ -33,7 +33,7 @@ def _whole(value: Any) -> int:
 
 
 def _text(value: Any, most: int = TEXT) -> str | None:
-    return None if value is None else escaped(str(value)[:most])[:most]
+    return None if value is None else escape(str(value)[:most])[:most]
 
 
 @dataclass

@@ -20,8 +20,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
-from mgraph.core.room import room_for
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.tasks import follow_parts, result_of, spans, submit_parts
 from mgraph.distributed.operations.verify import model_of
@@ -44,7 +44,7 @@ class Degrees:
 
     location: str
     n: int
-    m: int
+    num_edges: int
     degree: np.ndarray
     count: np.ndarray
     power_law: PowerLaw | None
@@ -54,10 +54,10 @@ class Degrees:
         """For programs; ``power_law`` is null where no tail can be fitted."""
         return {
             "n": self.n,
-            "m": self.m,
+            "num_edges": self.num_edges,
             "least": int(self.degree[0]) if self.n else None,
             "largest": int(self.degree[-1]) if self.n else None,
-            "mean": 2 * self.m / self.n if self.n else None,
+            "mean": 2 * self.num_edges / self.n if self.n else None,
             "power_law": self.power_law._asdict() if self.power_law else None,
             "predicted_exponent": None if self.predicted == math.inf else self.predicted,
             "degree": self.degree.tolist(),
@@ -87,7 +87,7 @@ class Degrees:
             axes.plot(k, tail, "k--", lw=1, label=label)
         axes.set_xlabel("degree k")
         axes.set_ylabel("share of the vertices")
-        axes.set_title(f"{self.n:,} vertices, {self.m:,} edges")
+        axes.set_title(f"{self.n:,} vertices, {self.num_edges:,} edges")
         axes.grid(alpha=0.3)
         axes.legend()
         save_figure(figure, file)
@@ -99,7 +99,7 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
     from mgraph.distributed.monitoring.counters import count_edges
 
     vertices, parts = job
-    with room_for(f"counters of {len(vertices):,} vertices", _LESS):
+    with memory_guard(f"counters of {len(vertices):,} vertices", _LESS):
         counts = np.zeros(len(vertices), dtype)
     for part in parts:
         for block in part.blocks():
@@ -114,7 +114,7 @@ def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The task: a slice's degrees and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
-    with room_for(f"the degrees of {counts.size:,} vertices", _LESS):
+    with memory_guard(f"the degrees of {counts.size:,} vertices", _LESS):
         return histogram(counts)
 
 
@@ -123,7 +123,7 @@ def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
     from mgraph.distributed.monitoring.counters import count_edges
 
     found = np.empty(0, np.int64), np.empty(0, np.int64)
-    with room_for("the vertices that have edges", _LESS):
+    with memory_guard("the vertices that have edges", _LESS):
         for part in job:
             for block in part.blocks():
                 ends = np.concatenate([block.src, block.dst])
@@ -135,7 +135,7 @@ def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def merged_ends(*counted: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     """The task: the vertices of two groups of files, and their ends."""
-    with room_for("the vertices that have edges", _LESS):
+    with memory_guard("the vertices that have edges", _LESS):
         return merged(counted)
 
 
@@ -166,7 +166,7 @@ def _share(cluster: Cluster) -> int:
 
 def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: Any) -> bool:
     """Whether the vertices that have edges take less memory than a counter for every vertex."""
-    return _BYTES_AN_EDGE * dataset.m <= min(_share(cluster), dataset.n * dtype.itemsize)
+    return _BYTES_AN_EDGE * dataset.num_edges <= min(_share(cluster), dataset.n * dtype.itemsize)
 
 
 def plan_jobs(
@@ -252,16 +252,17 @@ def degrees(
         found = [result_of(done, "degrees") for number, done in following if number in summaries]
     degree, count = merged(found)
     ends = int((degree * count).sum())
-    if ends != 2 * dataset.m:
+    if ends != 2 * dataset.num_edges:
         raise DatasetError(
-            f"{dataset.location} says that it has {dataset.m:,} edges of {dataset.n:,} vertices, "
-            f"and {ends:,} of their {2 * dataset.m:,} ends are such; mgraph verify tells where not"
+            f"The manifest of {dataset.location} declares {dataset.num_edges:,} edges on "
+            f"{dataset.n:,} vertices, so {2 * dataset.num_edges:,} endpoints, but its parts hold "
+            f"{ends:,}. Run mgraph verify to find the damaged parts."
         )
     made_by = model_of(dataset)
     return Degrees(
         dataset.location,
         dataset.n,
-        dataset.m,
+        dataset.num_edges,
         degree,
         count,
         fit(degree, count),

@@ -15,7 +15,7 @@ import numpy as np
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.generate_plan import existing_parts, footers, matching
 from mgraph.distributed.operations.tasks import follow_parts, result_of, run_parts, submit_parts
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.address import parse
@@ -31,7 +31,7 @@ class GraphFacts(NamedTuple):
     """
 
     n: int
-    m: int
+    num_arcs: int
     lengths: str
     notes: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ def total_checksum(footers: Sequence[dict[str, Any]]) -> int:
     return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
 
 
-def told_by(
+def read_answers(
     results: Sequence[dict[str, Any]],
     key: str,
     kind: Callable[..., Any],
@@ -114,7 +114,7 @@ def standing(
     graph: str,
     identity: str,
     kind: str,
-    intent: Intent,
+    intent: WriteIntent,
     also: tuple[str, ...] = (),
 ) -> Iterator[tuple[list[str], dict[str, dict[str, Any]]]]:
     """The parts in the folder, and of those to keep what they say of themselves.

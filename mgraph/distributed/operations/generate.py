@@ -30,10 +30,10 @@ from mgraph.distributed.operations.generate_plan import (
     existing_parts,
     footers,
     kept_parts,
-    told_before,
+    previous_value,
 )
 from mgraph.distributed.operations.tasks import run_parts
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.distributed.protocol.work_time import work_time
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import ON_GPU, CopyModel
@@ -146,7 +146,7 @@ def generate(
         model.check_parts(parts)
     folder.check_writable()
     asked = {"generate": model.to_json(), "compression": compression, "parts": parts}
-    intent = Intent(folder, asked, resume, overwrite)
+    intent = WriteIntent(folder, asked, resume, overwrite)
     intent.check_unowned()
     existing_parts(folder, intent.resume, intent.overwrite)
     with contextlib.ExitStack() as stack:
@@ -155,7 +155,7 @@ def generate(
         intent.record()
         found = footers(folder, names) if intent.resume else {}
         if parts is None and found:
-            parts = told_before(found, "parts", model.n)
+            parts = previous_value(found, "parts", model.n)
         cluster = stack.enter_context(open_cluster(cluster, **where_of(model, backend)))
         plan = Plan(
             model=model,
@@ -189,7 +189,7 @@ def generate(
         manifest = Manifest(
             model=model.to_json(),
             n=model.n,
-            m=model.m,
+            num_edges=model.num_edges,
             dtype=str(model.dtype),
             compression=compression,
             parts=tuple(records[index] for index in range(plan.parts)),

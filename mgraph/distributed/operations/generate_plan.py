@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mgraph.core.wording import counted
+from mgraph.core.formatting import pluralize
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
@@ -80,7 +80,7 @@ def existing_parts(
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
     parts, complete = standing(folder, kind, also)
     if (parts or complete) and not (resume or overwrite):
-        found = counted(len(parts), "part")
+        found = pluralize(len(parts), "part")
         state = "a dataset" if complete else f"{found} of an unfinished dataset"
         raise UsageError(
             f"{folder} already holds {state}; --resume makes what is missing, --overwrite "
@@ -116,15 +116,15 @@ def kept_parts(plan: Plan, found: dict[str, dict[str, Any]]) -> dict[int, PartRe
     kept = {}
     for index, footer in matching(plan.folder, found, plan.footer, plan.parts).items():
         if footer["rows"] == plan.edges(index):
-            kept[index] = plan.record(index, untrusted.checksum(footer["checksum"]))
+            kept[index] = plan.record(index, untrusted.parse_checksum(footer["checksum"]))
     return kept
 
 
-def told_before(found: dict[str, dict[str, Any]], key: str, most: int) -> int | None:
+def previous_value(found: dict[str, dict[str, Any]], key: str, most: int) -> int | None:
     """How many ``key`` the parts of an earlier run say there are; None where they make no sense."""
     for footer in found.values():
         with contextlib.suppress(ValueError):
-            return untrusted.whole(key, footer.get(key), 1, most)
+            return untrusted.parse_int(key, footer.get(key), 1, most)
         break
     return None
 
@@ -156,7 +156,7 @@ def matching(
                 "parameters to resume, or --overwrite"
             )
         with contextlib.suppress(ValueError):
-            untrusted.checksum(footer.get("checksum"))
+            untrusted.parse_checksum(footer.get("checksum"))
             if name == part_name(index):
                 same[index] = footer
     return same
@@ -176,8 +176,8 @@ def check_room(model: CopyModel, cluster: Cluster) -> None:
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:
     """A few tasks a thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
-    wanted = max(-(-model.m // MAX_PART_EDGES), PARTS_PER_THREAD[backend] * threads)
-    return max(1, min(wanted, model.m // MIN_PART_EDGES, model.n))
+    wanted = max(-(-model.num_edges // MAX_PART_EDGES), PARTS_PER_THREAD[backend] * threads)
+    return max(1, min(wanted, model.num_edges // MIN_PART_EDGES, model.n))
 
 
 def block_edges(cluster: Cluster, model: CopyModel | None) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from distributed import WorkerPlugin, get_worker
 
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.protocol.failures import explaining
 
@@ -44,7 +44,7 @@ class GraphHolder(WorkerPlugin):
 
     def graph(self) -> Any:
         """The graph, loaded by the first caller; raises what ``load`` raises."""
-        with stopping.holding(self._loading):
+        with cancellation.acquiring(self._loading):
             if self._graph is None:
                 self._graph = self._load()
             return self._graph

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TextIO
 import numpy as np
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, plain
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
@@ -27,7 +27,7 @@ from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import BatchPlan
 from mgraph.distributed.operations.generate_plan import existing_parts, footers
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io.address import given
@@ -84,7 +84,7 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
     options = plan.options | {"backend": plan.backend}
     items = np.zeros(0, np.int64)
     try:
-        with stopping.holding(_device) if plan.backend == "gpu" else nullcontext():
+        with cancellation.acquiring(_device) if plan.backend == "gpu" else nullcontext():
             found = knapsack(profits, weights, capacity, **options)
     except OutOfMemoryError as error:
         packed = Packed(index, None, None, 0, None, None, None, options["method"],
@@ -149,7 +149,7 @@ def knapsack_many(
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
     asked_for = {"knapsack": _hash_of(instances), "compression": compression, **options}
-    intent = Intent(folder, asked_for, resume, overwrite)
+    intent = WriteIntent(folder, asked_for, resume, overwrite)
     if folder is not None:
         folder.check_writable()
         intent.check_unowned()
@@ -183,7 +183,7 @@ def knapsack_many(
             unit="instances",
             progress=progress,
         )
-        packed = fan_out.told_by(results, "packed", Packed, folder, several=False)
+        packed = fan_out.read_answers(results, "packed", Packed, folder, several=False)
         if folder is not None:
             _write_table(folder, names, instances, packed)
             content = {

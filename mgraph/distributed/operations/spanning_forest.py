@@ -22,11 +22,11 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.arrays import plain
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.spanning_forest_plan import (
     Batches,
@@ -44,7 +44,7 @@ from mgraph.distributed.operations.spanning_forest_plan import (
     write_done,
 )
 from mgraph.distributed.operations.tasks import run_parts
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
@@ -79,7 +79,7 @@ class ForestRun:
     @property
     def components(self) -> int:
         """Trees, those of a single vertex included."""
-        return self.manifest.n - self.manifest.m
+        return self.manifest.n - self.manifest.num_edges
 
 
 def reduce_parts(job: Job, plan: ForestPlan) -> Found:
@@ -99,8 +99,8 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
         return edges
 
     with (
-        stopping.holding(_memory),
-        room_for(f"{job.edges:,} edges and their forest", "use a smaller --batch"),
+        cancellation.acquiring(_memory),
+        memory_guard(f"{job.edges:,} edges and their forest", "use a smaller --batch"),
     ):
         try:
             forest = forest_of_edges(read(), plan.n, threads)
@@ -133,7 +133,7 @@ def _reduce(
     progress: TextIO | None,
 ) -> tuple[Found, int, int]:
     """Level after level until one forest is left; returns it, and how many were made and kept."""
-    share = batches.share(dataset.m)
+    share = batches.share(dataset.num_edges)
     inputs: list[tuple[Part, ...]] = [(piece,) for part in dataset for piece in part.pieces(share)]
     level = made = kept = 0
     while True:
@@ -221,7 +221,7 @@ def spanning_forest_dataset(
         "compression": compression,
         "batch": batch,
     }
-    intent = Intent(folder, {"msf": graph, **asked}, resume, overwrite)
+    intent = WriteIntent(folder, {"msf": graph, **asked}, resume, overwrite)
     intent.check_unowned()
     Standing(folder, graph, asked, intent.resume, intent.overwrite)
     with ExitStack() as stack:
@@ -232,7 +232,7 @@ def spanning_forest_dataset(
             clear(folder)  # a run may have been killed while it did so
             return ForestRun(folder.location, standing.finished, 0, 1, time.monotonic() - began)
         cluster = stack.enter_context(open_cluster(cluster, backend=backend))
-        batches = standing.batches or batches_for(cluster, dataset.n, dataset.m, batch)
+        batches = standing.batches or batches_for(cluster, dataset.n, dataset.num_edges, batch)
         there = standing.begin(batches)
         dtypes = tuple(dataset.dtypes)
         plan = ForestPlan(graph, dataset.n, dtypes, folder, compression, cluster.backend)
@@ -245,7 +245,7 @@ def spanning_forest_dataset(
         manifest = Manifest(
             model={},
             n=dataset.n,
-            m=sum(record.rows for record in found.records),
+            num_edges=sum(record.rows for record in found.records),
             dtype=dataset.manifest.dtype,
             compression=compression,
             parts=found.records,

@@ -86,7 +86,7 @@ def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, .
     if f"{name}{_DONE}" not in names:
         return None
     try:
-        records = untrusted.parse(folder.read(f"{name}{_DONE}"))
+        records = untrusted.parse_json(folder.read(f"{name}{_DONE}"))
         parts = tuple(manifests.part_from_json(record) for record in records)
     except (ValueError, TypeError):  # damaged
         return None
@@ -127,10 +127,10 @@ class Standing:
 
     def _read_run(self) -> dict[str, Any]:
         try:
-            began = untrusted.parse_object(self.folder.read(_RUN))
+            began = untrusted.parse_json_object(self.folder.read(_RUN))
             most, least = began["batches"]
             for size in (most, least):
-                untrusted.whole("a batch", size, 1, 1 << 63)
+                untrusted.parse_int("a batch", size, 1, 1 << 63)
             return began
         except (ValueError, TypeError, KeyError):
             raise DatasetError(

@@ -24,14 +24,14 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.arrays import check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import GraphFacts
-from mgraph.distributed.operations.generate_plan import told_before
+from mgraph.distributed.operations.generate_plan import previous_value
 from mgraph.distributed.operations.graph_holder import held_by_workers, holder
 from mgraph.distributed.operations.sssp_plan import (
     FORMAT,
@@ -44,7 +44,7 @@ from mgraph.distributed.operations.sssp_plan import (
     write_part,
 )
 from mgraph.distributed.operations.tasks import result_of
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.distributed.protocol.work_time import work_time
 from mgraph.errors import UsageError
 from mgraph.io import manifest as manifests
@@ -83,10 +83,10 @@ def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
 
     held = holder(name)
     graph = held.graph()
-    with stopping.holding(held.device):
+    with cancellation.acquiring(held.device):
         several = 2 if graph.backend == "gpu" else 1
         rehearse(graph, several, **options | {"power_limit": None})
-    return GraphFacts(graph.n, graph.m, str(length_dtype(graph)))
+    return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)))
 
 
 def draw_sources(name: str, count: int, seed: int) -> list[int]:
@@ -105,10 +105,10 @@ def search_batch(job: tuple[int, list[int]], plan: SearchPlan) -> dict[str, Any]
     """The task: search from a part's sources, write what was found, return a few numbers."""
     index, sources = job
     held, on_gpu = holder(plan.holder), plan.backend == "gpu"
-    with room_for(f"{len(sources)} searches and their results", "use a smaller --batch"):
+    with memory_guard(f"{len(sources)} searches and their results", "use a smaller --batch"):
         answers: Iterable[tuple[Searched, Rows | None]] = _answers(held, sources, plan)
         if on_gpu:
-            with stopping.holding(held.device):
+            with cancellation.acquiring(held.device):
                 answers = list(answers)  # the checksums wait for the device
         if plan.folder is None:
             return {"searched": [list(searched) for searched, _ in answers], "checksum": "0"}
@@ -138,7 +138,7 @@ def _answers(
         found = sssp(graph, some, backend=plan.backend, **options)
         searched = _told(found, some, began)
         gauges.add("queries", len(some))
-        count_edges(graph.m * len(some))
+        count_edges(graph.num_arcs * len(some))
         rows = repeat(None) if plan.folder is None else reached_rows(found, some, plan.ids)
         yield from zip(searched, rows, strict=False)
 
@@ -217,7 +217,7 @@ def sssp_many(
     graph, identity = fan_out.named(location)
     asked_for = {"sssp": identity.name, "sources": sources, "random": [random, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
-    intent = Intent(folder, asked_for, resume, overwrite)
+    intent = WriteIntent(folder, asked_for, resume, overwrite)
     if method == "dijkstra" and backend == "auto":
         backend = "cpu"
     with ExitStack() as stack:
@@ -225,7 +225,7 @@ def sssp_many(
             fan_out.standing(folder, "mgraph sssp", graph, identity.name, FORMAT, intent)
         )
         if batch is None and there[1]:
-            batch = told_before(there[1], "batch", MAX_N)
+            batch = previous_value(there[1], "batch", MAX_N)
         cluster = stack.enter_context(open_cluster(cluster, threaded=True, backend=backend))
         check_backend(cluster.backend, method, power_limit)
         read = functools.partial(read_quietly, graph, symmetrise, backend=cluster.backend)
@@ -244,7 +244,7 @@ def sssp_many(
                 "graph_identity": identity.name,
                 "symmetrise": symmetrise,
                 "n": facts.n,
-                "m": facts.m,
+                "m": facts.num_arcs,
                 "sources": len(sources),
                 "sources_hash": sources_hash(sources),
                 "cutoff": cutoff,
@@ -259,7 +259,7 @@ def sssp_many(
                 cluster,
                 search_batch,
                 batches,
-                [facts.m * len(batch) for batch in batches],
+                [facts.num_arcs * len(batch) for batch in batches],
                 there,
                 plan=plan,
                 verb="sssp",
@@ -273,7 +273,7 @@ def sssp_many(
     return SearchRun(
         location=None if folder is None else folder.location,
         facts=facts,
-        searched=fan_out.told_by(results, "searched", Searched, folder),
+        searched=fan_out.read_answers(results, "searched", Searched, folder),
         made_parts=len(batches) - kept,
         kept_parts=kept,
         checksum=fan_out.total_checksum(results),

@@ -83,7 +83,9 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
     if on_gpu:
-        enough = WRITTEN_TOGETHER if written else max(TOGETHER, most_together(facts.n, facts.m))
+        enough = (
+            WRITTEN_TOGETHER if written else max(TOGETHER, most_together(facts.n, facts.num_arcs))
+        )
         tasks = cluster.threads * (WRITTEN_PER_THREAD if written else 1)
         size = max(size, min(enough, -(-sources // tasks)))
     return max(1, min(size, fitting))

@@ -21,14 +21,14 @@ from typing import Any, TextIO
 import numpy as np
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
 from mgraph.core.graph import MAX_N
-from mgraph.core.room import room_for
+from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations import fan_out
 from mgraph.distributed.operations.fan_out import GraphFacts
-from mgraph.distributed.operations.generate_plan import told_before
+from mgraph.distributed.operations.generate_plan import previous_value
 from mgraph.distributed.operations.graph_holder import held_by_workers, holder
 from mgraph.distributed.operations.steiner_plan import (
     FORMAT,
@@ -42,7 +42,7 @@ from mgraph.distributed.operations.steiner_plan import (
     write_table,
 )
 from mgraph.distributed.operations.tasks import result_of
-from mgraph.distributed.protocol.run_context import Intent
+from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.distributed.protocol.work_time import work_time
 from mgraph.errors import DisconnectedError, MgraphWarning, UsageError
 from mgraph.io import manifest as manifests
@@ -82,10 +82,10 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     held = holder(name)
     graph = held.graph()
     ready = make_ready(graph, *(options[name] for name in ("method", "search", "backend")))
-    with stopping.holding(held.device):
+    with cancellation.acquiring(held.device):
         rehearse(graph, **options)
     on_cpu = vars(ready).get("reason_for_cpu")  # if it was looked at
-    return GraphFacts(graph.n, graph.m, ready.kind, (on_cpu,) if on_cpu else ())
+    return GraphFacts(graph.n, graph.num_arcs, ready.kind, (on_cpu,) if on_cpu else ())
 
 
 def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
@@ -109,8 +109,8 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
     answers: list[Any] = [None] * len(queries)
     terminals = [some for _, some in queries]
     with (
-        room_for(f"{len(queries)} queries and their trees", "use a smaller --batch"),
-        stopping.holding(held.device) if on_gpu else nullcontext(),
+        memory_guard(f"{len(queries)} queries and their trees", "use a smaller --batch"),
+        cancellation.acquiring(held.device) if on_gpu else nullcontext(),
     ):
         options = {**plan.options, "together": together}
         for i, found in steiner_trees(graph, terminals, **options):
@@ -199,7 +199,7 @@ def steiner_many(
     graph, identity = fan_out.named(location)
     asked_for = {"steiner": identity.name, "queries": queries, "sample": [sizes, seed], **options}
     asked_for |= {"symmetrise": symmetrise, "compression": compression, "batch": batch}
-    intent = Intent(folder, asked_for, resume, overwrite)
+    intent = WriteIntent(folder, asked_for, resume, overwrite)
     where = "cpu" if runs_on_cpu(method, search) else backend
     with ExitStack() as stack:
         there = stack.enter_context(
@@ -208,7 +208,7 @@ def steiner_many(
             )
         )
         if batch is None and there[1]:
-            batch = told_before(there[1], "batch", MAX_N)
+            batch = previous_value(there[1], "batch", MAX_N)
         cluster = stack.enter_context(open_cluster(cluster, threaded=True, backend=where))
         check_options(method, search, cluster.backend, epsilon, time_limit)
         if cluster.backend == "cpu":
@@ -233,7 +233,7 @@ def steiner_many(
                 "graph_identity": identity.name,
                 "symmetrise": symmetrise,
                 "n": facts.n,
-                "m": facts.m,
+                "m": facts.num_arcs,
                 "queries": len(wanted),
                 "queries_hash": queries_hash(wanted),
                 **options,
@@ -256,7 +256,7 @@ def steiner_many(
                 unit="queries",
                 progress=progress,
             )
-        told = fan_out.told_by(results, "answers", Answer, folder)
+        told = fan_out.read_answers(results, "answers", Answer, folder)
         answers = sorted(told, key=lambda answer: answer.query)
         if folder is not None:
             write_table(folder, answers, wanted, facts.lengths)

@@ -3,7 +3,7 @@
 A call is an operation: its tasks' keys are (``mgraph-<verb>-<digits>``, part), and the scheduler is
 told when it begins and how it ends, for whoever watches (``monitor``). A task that nobody wants any
 more, since it was cancelled or its client is gone, is told so by the worker that runs it, and ends
-at its next ``mgraph.core.stopping.check``.
+at its next ``mgraph.core.cancellation.raise_if_cancelled``.
 """
 
 import contextlib
@@ -14,8 +14,8 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, TextIO
 
 from mgraph import compilation
-from mgraph.core import stopping
-from mgraph.core.room import limit_memory
+from mgraph.core import cancellation
+from mgraph.core.memory import limit_memory
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.protocol import run_context
 from mgraph.distributed.protocol.broadcast import on_workers
@@ -44,7 +44,7 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
         state = tasks.get(key)
         return state is None or state.state == "cancelled"
 
-    with counting(key), stopping.stopping_when(unwanted):
+    with counting(key), cancellation.cancelled_when(unwanted):
         return task(argument, **common)
 
 
@@ -240,7 +240,7 @@ def _raise_or_retry(future: Any, verb: str) -> None:
     if future.status == "cancelled":
         raise ConnectionLostError(SCHEDULER_LOST)
     error: BaseException = future.exception()
-    if isinstance(error, stopping.Stopped):  # and wanted again before it had ended
+    if isinstance(error, cancellation.Cancelled):  # and wanted again before it had ended
         future.retry()
         return
     with explaining(work_of(verb)):

@@ -56,8 +56,8 @@ def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
         if model and part.rows != model.edges_in(range(part.first, part.stop)):
             faults.append(f"{part.file} has {part.rows} rows in the manifest, not the model's")
         expected = part.stop
-    sizes = (model.n, model.m) if model else (expected, manifest.m)
-    if expected != manifest.n or (manifest.n, manifest.m) != sizes:
+    sizes = (model.n, model.num_edges) if model else (expected, manifest.num_edges)
+    if expected != manifest.n or (manifest.n, manifest.num_edges) != sizes:
         faults.append(f"the manifest's n and m are not those of its parts and model ({model})")
     return faults
 
@@ -205,4 +205,6 @@ def verify(
     faults += [found[index] for index in sorted(found) if found[index]]
     seconds = time.monotonic() - began
     times = seconds, work.seconds, work.compiling
-    return Verdict(dataset.location, len(dataset), len(again), manifest.m, *times, tuple(faults))
+    return Verdict(
+        dataset.location, len(dataset), len(again), manifest.num_edges, *times, tuple(faults)
+    )

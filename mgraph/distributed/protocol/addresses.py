@@ -56,7 +56,7 @@ def in_file(file: str | os.PathLike[str]) -> str:
         try:
             with open(where, encoding="utf-8") as stream:
                 text = stream.read(_MOST_BYTES)
-            content: Any = untrusted.parse(text) if text.strip() else None
+            content: Any = untrusted.parse_json(text) if text.strip() else None
             if isinstance(content, dict) and isinstance(content.get("address"), str):
                 return check(content["address"])
             if text.strip():

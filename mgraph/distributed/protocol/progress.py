@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from mgraph.core.wording import counted
+from mgraph.core.formatting import pluralize
 
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 10.0
@@ -84,7 +84,7 @@ class Progress:
 
     def line(self) -> str:
         """The line as it stands now."""
-        parts = f"{self._done_parts}/{counted(self._parts, 'part')}"
+        parts = f"{self._done_parts}/{pluralize(self._parts, 'part')}"
         part_done = 0
         with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
             part_done = self._under_way()

@@ -53,7 +53,7 @@ def tell(event: str, **more: Any) -> None:
             folder.tell(event, **more)
 
 
-class Intent:
+class WriteIntent:
     """What an operation is about to write, and how it is to take what stands there.
 
     resume, overwrite: as asked for, but for what an earlier attempt of this run had begun: the same
@@ -118,7 +118,7 @@ class Intent:
 def begun_in(folder: RunFolder) -> dict[str, str]:
     """What was begun last in each folder of results: the hash of what it depends on."""
     with contextlib.suppress(OSError, ValueError):
-        found = untrusted.parse((folder.path / BEGUN).read_text())
+        found = untrusted.parse_json((folder.path / BEGUN).read_text())
         if isinstance(found, dict):
             return found
     return {}

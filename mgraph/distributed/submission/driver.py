@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import mgraph
-from mgraph.core.wording import local_time
+from mgraph.core.formatting import format_local_time
 from mgraph.distributed.operations.tasks import TOPIC, running
 from mgraph.distributed.protocol import broadcast, run_context
 from mgraph.distributed.submission import run_script
@@ -175,7 +175,7 @@ class _Attempt:
             ) as received,
         ):
             if self.record.attempt > 1:
-                moment = local_time(now())
+                moment = format_local_time(now())
                 line = (
                     f"--- attempt {self.record.attempt}, {moment}: begun again, and resumed ---\n"
                 )

@@ -74,7 +74,7 @@ def _print_hint(error: BaseException) -> None:
     folder = os.environ.get(run_context.FOLDER)
     if folder is not None:
         with contextlib.suppress(Exception):  # such as an error's whose text cannot be made
-            behind = untrusted.parse((Path(folder) / BEHIND).read_bytes())
+            behind = untrusted.parse_json((Path(folder) / BEHIND).read_bytes())
             if told := hint(error, behind):
                 print(f"mgraph: {told}", file=sys.stderr)
 

@@ -27,7 +27,7 @@ from typing import IO, Any
 
 from distributed import WorkerPlugin
 
-from mgraph.core.wording import counted, escaped
+from mgraph.core.formatting import escape, pluralize
 from mgraph.distributed.protocol import broadcast
 from mgraph.distributed.protocol.run_context import RUN_ANNOTATION
 
@@ -370,11 +370,12 @@ class Receiver:
 
 def _lines_of(event: dict[str, Any]) -> Iterator[str]:
     """As they stand in the log."""
-    who = f"{MARK.decode()}{escaped(str(event['worker']))}]"
+    who = f"{MARK.decode()}{escape(str(event['worker']))}]"
     for line in event["lines"]:
         yield f"{who} {line}\n"
     if count := event["left_out"]:
-        yield f"{who} {counted(count, 'line')} more in this worker's own output: too many at once\n"
+        lines = pluralize(count, "line")
+        yield f"{who} {lines} more in this worker's own output: too many at once\n"
 
 
 # These functions are made here so that they travel by value: a scheduler may have no mgraph.

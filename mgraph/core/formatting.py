@@ -1,4 +1,4 @@
-"""How messages say how many, when and how long, and what others have named."""
+"""How messages word counts, numbers, times, and text of unknown origin."""
 
 import datetime
 import shlex
@@ -7,18 +7,18 @@ from collections.abc import Iterable
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e"}
 
 
-def counted(number: int, noun: str, plural: str = "") -> str:
+def pluralize(number: int, noun: str, plural: str = "") -> str:
     """The number and its noun: "1 part", "2,000 parts". plural: of a noun that takes no -s."""
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
-def rounded(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """A number with so many digits that mean something, and no power of ten: "17,270", "0.25"."""
     whole = 10 ** (digits - 1) <= abs(value) < 1e15
     return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
 
 
-def time_taken(seconds: float) -> str:
+def format_seconds(seconds: float) -> str:
     """A time with three digits, as people read it: "0.42 ms", "31.2 s", "2,150 s"."""
     if seconds < 0.9995e-3:
         return f"{1000 * seconds:.2g} ms" if seconds >= 1e-6 else "0.001 ms"
@@ -27,18 +27,18 @@ def time_taken(seconds: float) -> str:
     return f"{seconds:.3g} s" if seconds < 999.5 else f"{seconds:,.0f} s"
 
 
-def in_all(total: float, compiling: float) -> str:
+def format_total_time(total: float, compiling: float) -> str:
     """The end of a report of work: what it took from the command's begin, and to compile."""
-    of_that = f", of which {time_taken(compiling)} compiling" if compiling else ""
-    return f"{time_taken(total)} in all{of_that}"
+    of_that = f", of which {format_seconds(compiling)} compiling" if compiling else ""
+    return f"{format_seconds(total)} in all{of_that}"
 
 
-def counted_parts(parts: int, kept: int) -> str:
+def format_parts(parts: int, kept: int) -> str:
     """The parts of a dataset, of which a resumed run has kept some: "8 parts, 3 of them kept"."""
-    return counted(parts, "part") + (f", {kept:,} of them kept" if kept else "")
+    return pluralize(parts, "part") + (f", {kept:,} of them kept" if kept else "")
 
 
-def local_time(time: str) -> str:
+def format_local_time(time: str) -> str:
     """A time of a record, ISO 8601 with its zone, as commands show it: 2026-01-31 23:59:59+09:00.
 
     What is no such time is shown escaped, as it is.
@@ -46,11 +46,11 @@ def local_time(time: str) -> str:
     try:
         moment = datetime.datetime.fromisoformat(time).astimezone()
     except (ValueError, OverflowError, OSError):
-        return escaped(time)
+        return escape(time)
     return moment.isoformat(sep=" ", timespec="seconds")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """The text in one line, without what would move a cursor or hide: ``\\n`` for a new line."""
     return "".join(one if one.isprintable() else _escape(one) for one in text)
 
@@ -64,7 +64,7 @@ def _shell_word(word: str) -> str:
     if word.isprintable():
         return shlex.quote(word)
     inside = word.replace("\\", "\\\\").replace("'", "\\'")
-    return f"$'{escaped(inside)}'"
+    return f"$'{escape(inside)}'"
 
 
 def _escape(character: str) -> str:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mgraph.core.wording import (
-    counted,
-    escaped,
-    in_all,
-    local_time,
-    rounded,
+from mgraph.core.formatting import (
+    escape,
+    format_local_time,
+    format_number,
+    format_seconds,
+    format_total_time,
+    pluralize,
     shell_command,
-    time_taken,
 )
 from mgraph.distributed.protocol.progress import quantity
 
@@ -32,7 +32,7 @@ BYTES = st.binary(max_size=8).map(
 def test_a_command_is_one_printable_line_that_a_shell_reads_back(words):
     line = shell_command(words)
     assert line.isprintable()
-    assert escaped(line) == line
+    assert escape(line) == line
     if (bash := shutil.which("bash")) is not None:
         printed = subprocess.run(
             [bash, "-c", f"printf '%s\\0' {line}"], capture_output=True, check=True,
@@ -45,7 +45,7 @@ def test_how_a_new_line_is_shown():
     assert (
         shell_command(["args.py", "new\nline", "two words"]) == r"args.py $'new\nline' 'two words'"
     )
-    assert escaped("a\r\nb\x1b[2Jc\x85\u2028") == r"a\r\nb\e[2Jc\u0085\u2028"
+    assert escape("a\r\nb\x1b[2Jc\x85\u2028") == r"a\r\nb\e[2Jc\u0085\u2028"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_times_have_the_local_offset(monkeypatch, zone, time, shown):
     monkeypatch.setenv("TZ", zone)
     clock.tzset()
     try:
-        found = local_time(time)
+        found = format_local_time(time)
     finally:
         monkeypatch.undo()
         clock.tzset()
@@ -77,12 +77,12 @@ def test_times_have_the_local_offset(monkeypatch, zone, time, shown):
      (0.9994, "999 ms"), (0.9996, "1 s"), (31.2, "31.2 s"), (999.4, "999 s"), (2150, "2,150 s")],
 )  # fmt: skip
 def test_times(seconds, told):
-    assert time_taken(seconds) == told
+    assert format_seconds(seconds) == told
 
 
 @given(st.floats(0, 1e9))
 def test_no_time_is_told_as_a_power_of_ten(seconds):
-    assert "e" not in time_taken(seconds)
+    assert "e" not in format_seconds(seconds)
 
 
 @given(st.floats(1e-4, 9e20))
@@ -97,10 +97,10 @@ def test_no_quantity_is_told_as_a_power_of_ten(value):
      (float("nan"), "nan"), (-5e4, "-50,000")],
 )  # fmt: skip
 def test_numbers_with_the_digits_that_mean_something(value, told):
-    assert rounded(value) == told
+    assert format_number(value) == told
 
 
 def test_what_a_command_took():
-    assert in_all(3.5, 0) == "3.5 s in all"
-    assert in_all(41, 39.5) == "41 s in all, of which 39.5 s compiling"
-    assert counted(1, "search", "searches") == "1 search"
+    assert format_total_time(3.5, 0) == "3.5 s in all"
+    assert format_total_time(41, 39.5) == "41 s in all, of which 39.5 s compiling"
+    assert pluralize(1, "search", "searches") == "1 search"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from tests import stopped
 
 N = 1 << 20
@@ -28,7 +28,7 @@ def test_a_search_stops(method):
 
 @pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
 def test_a_traced_search_stops(method):
-    with pytest.raises(stopping.Stopped), stopping.stopping_when(lambda: True):
+    with pytest.raises(cancellation.Cancelled), cancellation.cancelled_when(lambda: True):
         search(stopped.graph(1 << 12), method, trace=True)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.core import stopping, stopping_gpu
+from mgraph.core import cancellation, cancellation_gpu
 from mgraph.generators import preferential_attachment
 from mgraph.knapsacks.pisinger import pisinger_instance
 from mgraph.shortest_paths import near_far_gpu
@@ -69,7 +69,7 @@ def test_nobody_waits_for_the_compiler_who_is_stopped():
 
     def compile():
         new = {"NEW": time.time_ns()}  # to every cache
-        stopping_gpu.kernel(near_far_gpu.KERNELS, "near_far_search", **searcher.defines, **new)
+        cancellation_gpu.kernel(near_far_gpu.KERNELS, "near_far_search", **searcher.defines, **new)
 
     assert stopped.seconds_to_stop(compile, after=0.3) < stopped.PATIENCE
 
@@ -147,16 +147,16 @@ def test_a_knapsack_stops():
 
 
 def test_words_are_of_the_work_and_stay_set():
-    from mgraph.core import stopping_gpu
+    from mgraph.core import cancellation_gpu
 
-    assert stopping_gpu.word() == 0
-    with stopping.stopping_when(lambda: False):
-        word = stopping_gpu.word()
-        assert word == stopping_gpu.word() != 0
-        stopping_gpu.finished()
-    with stopping.stopping_when(lambda: True):
-        stopping_gpu.word()
-        assert stopping.current()()
-        assert stopping.current().device_word[0] == 1
-        with pytest.raises(stopping.Stopped):
-            stopping_gpu.finished()
+    assert cancellation_gpu.cancel_flag() == 0
+    with cancellation.cancelled_when(lambda: False):
+        word = cancellation_gpu.cancel_flag()
+        assert word == cancellation_gpu.cancel_flag() != 0
+        cancellation_gpu.finish()
+    with cancellation.cancelled_when(lambda: True):
+        cancellation_gpu.cancel_flag()
+        assert cancellation.current_token()()
+        assert cancellation.current_token().device_flag[0] == 1
+        with pytest.raises(cancellation.Cancelled):
+            cancellation_gpu.finish()

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import mgraph
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.steiner import dual_ascent_cpu, star
 from mgraph.steiner.components_cpu import components
 from mgraph.steiner.prepared import prepared
@@ -79,22 +79,22 @@ def test_half_a_result_is_none():
     ready, terminals = prepared(graph), np.sort(terminals_of(graph, 8))
     with ready.searcher("cpu") as search:
         ((_, query),) = star.run(search, [terminals])
-        with stopping.stopping_when(lambda: True):
-            with pytest.raises(stopping.Stopped):
+        with cancellation.cancelled_when(lambda: True):
+            with pytest.raises(cancellation.Cancelled):
                 list(star.run(search, [terminals]))
-            with pytest.raises(stopping.Stopped):
+            with pytest.raises(cancellation.Cancelled):
                 star.exchanged(search, query.tree, query.until)
-            with pytest.raises(stopping.Stopped):
+            with pytest.raises(cancellation.Cancelled):
                 dual_ascent_cpu.run(ready.csr, terminals, terminals[0])
 
 
 @pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
 def test_components_are_numbered_by_their_least_vertices(monkeypatch, m):
-    monkeypatch.setattr(stopping, "PIECE", 30)
+    monkeypatch.setattr(cancellation, "CHUNK", 30)
     for seed in range(20):
         src, dst = np.random.default_rng(seed).integers(0, 100, (2, m))
         graph = mgraph.from_edges(mgraph.EdgeList(src, dst), 100, directed=False, backend="cpu")
-        arcs = sparse.csr_matrix((np.ones(graph.m), graph.indices, graph.indptr), (100, 100))
+        arcs = sparse.csr_matrix((np.ones(graph.num_arcs), graph.indices, graph.indptr), (100, 100))
         expected = csgraph.connected_components(arcs, directed=False)[1]
         np.testing.assert_array_equal(components(graph.indptr, graph.indices), expected)
 
@@ -103,6 +103,6 @@ def test_contraction_stops():
     graph = mgraph.from_edges(
         mgraph.EdgeList([0, 1], [1, 2], np.zeros(2, np.int32)), 3, directed=False, backend="cpu"
     )
-    with pytest.raises(stopping.Stopped), stopping.stopping_when(lambda: True):
+    with pytest.raises(cancellation.Cancelled), cancellation.cancelled_when(lambda: True):
         mgraph.steiner_tree(graph, [0, 2], backend="cpu")
     assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 0

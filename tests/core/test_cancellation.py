@@ -6,67 +6,71 @@ import numpy as np
 import pytest
 
 import mgraph
-from mgraph.core import csr_cpu, stopping
+from mgraph.core import cancellation, csr_cpu
+from mgraph.core.cancellation import Cancelled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
-from mgraph.core.stopping import Stopped
 from mgraph.core.summary_cpu import Summarizer
 from tests import stopped
 from tests.waiting import wait_until
 
 
 def watchers():
-    return [thread for thread in threading.enumerate() if thread.name == "mgraph-stopping"]
+    return [thread for thread in threading.enumerate() if thread.name == "mgraph-cancellation"]
 
 
 def test_nothing_stops_what_nobody_watches():
-    assert stopping.word()[0] == 0
+    assert cancellation.cancel_flag()[0] == 0
     assert not watchers()
-    stopping.check()
-    assert list(stopping.pieces(5, 2)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
-    assert not list(stopping.pieces(0))
+    cancellation.raise_if_cancelled()
+    assert list(cancellation.chunks(5, 2)) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert not list(cancellation.chunks(0))
 
 
 def test_a_word_is_set_from_outside_and_stays_so():
     unwanted = threading.Event()
-    with stopping.stopping_when(unwanted.is_set):
-        stopping.check()
-        word, beside = stopping.word(), np.zeros(1, np.uint32)
-        stopping.current().also_set(beside)
+    with cancellation.cancelled_when(unwanted.is_set):
+        cancellation.raise_if_cancelled()
+        word, beside = cancellation.cancel_flag(), np.zeros(1, np.uint32)
+        cancellation.current_token().mirror_to(beside)
         assert word[0] == beside[0] == 0
         assert len(watchers()) == 1
-        assert stopping.word() is word
+        assert cancellation.cancel_flag() is word
         assert len(watchers()) == 1
         unwanted.set()
         wait_until(lambda: word[0])
         assert word[0] == beside[0] == 1
         unwanted.clear()
         late = np.zeros(1, np.uint32)
-        stopping.current().also_set(late)
+        cancellation.current_token().mirror_to(late)
         assert late[0] == 1
-        with pytest.raises(Stopped):
-            stopping.check()
-        with pytest.raises(Stopped):
-            next(stopping.pieces(1))
+        with pytest.raises(Cancelled):
+            cancellation.raise_if_cancelled()
+        with pytest.raises(Cancelled):
+            next(cancellation.chunks(1))
     assert not watchers()
-    stopping.check()
+    cancellation.raise_if_cancelled()
 
 
 def test_only_wanted_work_waits_for_a_lock():
     lock = threading.Lock()
-    with stopping.holding(lock):
+    with cancellation.acquiring(lock):
         assert lock.locked()
         assert stopped.seconds_to_stop(lambda: wait_for(lock)) < stopped.PATIENCE
     assert not lock.locked()
-    with stopping.stopping_when(lambda: True), pytest.raises(Stopped), stopping.holding(lock):
+    with (
+        cancellation.cancelled_when(lambda: True),
+        pytest.raises(Cancelled),
+        cancellation.acquiring(lock),
+    ):
         pytest.fail("nobody wants it")
     assert not lock.locked()
-    with stopping.stopping_when(lambda: False), stopping.holding(lock):
+    with cancellation.cancelled_when(lambda: False), cancellation.acquiring(lock):
         assert lock.locked()
 
 
 def wait_for(lock):
-    with stopping.holding(lock):
+    with cancellation.acquiring(lock):
         pytest.fail("another thread has it")
 
 
@@ -77,15 +81,15 @@ def test_only_wanted_work_waits_for_what_nothing_stops():
         release.wait(60)
         over.set()
 
-    assert stopped.seconds_to_stop(lambda: stopping.left_behind(long)) < stopped.PATIENCE
+    assert stopped.seconds_to_stop(lambda: cancellation.run_detached(long)) < stopped.PATIENCE
     assert not over.is_set()
     release.set()
     assert over.wait(60)  # it went on to its end
-    assert stopped.both_ways(lambda: stopping.left_behind(threading.get_ident))[1] == (
+    assert stopped.both_ways(lambda: cancellation.run_detached(threading.get_ident))[1] == (
         threading.get_ident()  # which nobody might stop: no thread is begun
     )
-    with stopping.stopping_when(lambda: False), pytest.raises(TimeoutError, match="its own"):
-        stopping.left_behind(raise_timeout)
+    with cancellation.cancelled_when(lambda: False), pytest.raises(TimeoutError, match="its own"):
+        cancellation.run_detached(raise_timeout)
 
 
 def raise_timeout():
@@ -96,30 +100,30 @@ def test_other_threads_are_told_what_to_ask():
     unwanted, began = threading.Event(), []
 
     def other():
-        began.append(stopping.word())
-        stopping.check()
+        began.append(cancellation.cancel_flag())
+        cancellation.raise_if_cancelled()
 
-    with stopping.stopping_when(unwanted.is_set):
-        handed, word = stopping.handed_on(other), stopping.word()
+    with cancellation.cancelled_when(unwanted.is_set):
+        handed, word = cancellation.with_token(other), cancellation.cancel_flag()
     handed()
     assert began == [word]
     unwanted.set()
-    with pytest.raises(Stopped):
+    with pytest.raises(Cancelled):
         handed()
     assert len(began) == 1  # it was not begun again
 
 
 def test_blocks_within_blocks():
-    with stopping.stopping_when(lambda: True):
-        with stopping.stopping_when(lambda: False):
-            stopping.check()
-        with pytest.raises(Stopped):
-            stopping.check()
+    with cancellation.cancelled_when(lambda: True):
+        with cancellation.cancelled_when(lambda: False):
+            cancellation.raise_if_cancelled()
+        with pytest.raises(Cancelled):
+            cancellation.raise_if_cancelled()
 
 
 def test_a_deadline_is_over_for_who_is_not_wanted():
     unwanted = threading.Event()
-    with stopping.stopping_when(unwanted.is_set):
+    with cancellation.cancelled_when(unwanted.is_set):
         deadline = Deadline(60)
         part = deadline.within(30)
         assert not any(one.over for one in (deadline, part, NEVER))
@@ -145,8 +149,8 @@ def test_a_graph_is_built_no_further(monkeypatch):
     for looks in range(1, 30, 4):
         asked = []
         with (
-            pytest.raises(Stopped),
-            stopping.stopping_when(lambda: len(asked) == looks or asked.append(1)),  # noqa: B023
+            pytest.raises(Cancelled),
+            cancellation.cancelled_when(lambda: len(asked) == looks or asked.append(1)),  # noqa: B023
         ):
             mgraph.from_edges(edges, directed=False, backend="cpu")
 
@@ -163,5 +167,5 @@ def test_a_large_graph_is_no_longer_built():
 def test_a_summary_stops():
     edges = EdgeList(np.arange(10), np.arange(10))
     told = Summarizer(10, True)
-    with pytest.raises(Stopped), stopping.stopping_when(lambda: True):
+    with pytest.raises(Cancelled), cancellation.cancelled_when(lambda: True):
         told.add(edges)

@@ -5,7 +5,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, experiments
-from mgraph.core import stopping
+from mgraph.core import cancellation
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from tests import emulator, stopped
 from tests.generators.test_cuppa_emulated import made
@@ -24,11 +24,11 @@ def test_edges_stop(method):
 
 def test_a_stream_stops_between_blocks():
     model, wanted = CopyModel(1 << 12, 8), [True]
-    with stopping.stopping_when(lambda: not wanted[0]):
+    with cancellation.cancelled_when(lambda: not wanted[0]):
         blocks = preferential_attachment.stream(model, range(model.n), block_edges=1000)
         next(blocks)
         wanted[0] = False
-        with pytest.raises(stopping.Stopped):
+        with pytest.raises(cancellation.Cancelled):
             next(blocks)
 
 
