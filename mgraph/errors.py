@@ -63,9 +63,9 @@ class TaskError(MgraphError):
     """Something failed that should not: a fault of mgraph or of a library, which is the cause."""
 
 
-class DeviceError(MgraphError, RuntimeError):
+class DeviceError(RuntimeError, MgraphError):
     """A GPU was asked for and there is none, or it cannot do what was asked."""
 
 
-class OutOfMemoryError(MgraphError, MemoryError):
+class OutOfMemoryError(MemoryError, MgraphError):
     """There is no room in memory, this machine's or a GPU's, for what was asked."""

@@ -136,9 +136,9 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     again = f", {verdict.regenerated} made again and equal" if verdict.regenerated else ""
     click.echo(
         f"OK: {without_secrets(verdict.location)}: {parts} verified, "
-        f"{pluralize(verdict.edges, 'edge')}{again}; "
+        f"{pluralize(verdict.num_edges, 'edge')}{again}; "
         f"{format_seconds(verdict.work_seconds)}, "
-        f"{quantity(verdict.edges / verdict.work_seconds)} edges/s; "
+        f"{quantity(verdict.num_edges / verdict.work_seconds)} edges/s; "
         f"{format_total_time(verdict.seconds, verdict.compile_seconds)}"
     )
     return 0

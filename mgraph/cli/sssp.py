@@ -166,13 +166,13 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},
     )
-    reached = sum(search.reached for search in run.searched)
+    reached = sum(search.reached for search in run.searches)
     parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)
     out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
-    rate = quantity(run.facts.num_arcs * len(run.searched) / run.search_seconds)
+    rate = quantity(run.facts.num_arcs * len(run.searches) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(
-        f"{pluralize(len(run.searched), 'source')}, "
+        f"{pluralize(len(run.searches), 'source')}, "
         f"{pluralize(reached, 'vertex', 'vertices')} reached{out}; "
         f"searched in {format_seconds(run.search_seconds)}{speed}; "
         f"{format_total_time(run.seconds, run.compile_seconds)}"

@@ -212,7 +212,7 @@ def test_start_up_is_not_work(cluster, tmp_path):
     assert 0 < run.search_seconds < run.seconds
     trees = mgraph.steiner_many(tmp_path / "g", [[0, 9]], cluster=cluster, progress=None)
     assert 0 < trees.solve_seconds < trees.seconds
-    np.testing.assert_array_equal([search.source for search in run.searched], [0, 5])
+    np.testing.assert_array_equal([search.source for search in run.searches], [0, 5])
 
 
 def test_the_progress_line_tells_it():

@@ -13,7 +13,12 @@ import pytest
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.distributed.clusters import connect
-from mgraph.distributed.operations.generate_plan import Plan, block_edges, check_room, default_parts
+from mgraph.distributed.operations.generate_plan import (
+    Plan,
+    block_edges,
+    check_memory,
+    default_parts,
+)
 from mgraph.distributed.protocol import configuration
 from mgraph.distributed.protocol.progress import Progress, duration, quantity
 
@@ -143,7 +148,7 @@ def test_parts_and_blocks_fit_the_cluster(cluster):
     assert block_edges(crowded, held) == 1 << 14
     assert block_edges(crowded, CopyModel(2_000_000, 7)) == block_edges(crowded, None)
     with pytest.raises(OutOfMemoryError, match=r"worker a has 0\.1 GiB"):
-        check_room(CopyModel(2_300_000, 7, method="copy"), crowded)
+        check_memory(CopyModel(2_300_000, 7, method="copy"), crowded)
 
 
 def test_a_plan_is_the_same_on_any_machine():

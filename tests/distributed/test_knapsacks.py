@@ -1,5 +1,6 @@
 """Knapsacks over a cluster: each instance's answer, resumed or not."""
 
+import dataclasses
 import json
 
 import pyarrow.parquet as pq
@@ -48,6 +49,10 @@ def test_rows_are_the_items_of_each_instance(tmp_path, cluster, files, method):
     assert len(manifest["parts"]) == 5
 
 
+def figures(run):
+    return [dataclasses.replace(packed, seconds=0.0) for packed in run.packed]
+
+
 def test_resume_solves_only_what_is_missing(tmp_path, cluster, files):
     out = tmp_path / "r"
     whole = solve(files, cluster, out)
@@ -55,10 +60,10 @@ def test_resume_solves_only_what_is_missing(tmp_path, cluster, files):
         (out / name).unlink()
     again = solve(files, cluster, out, resume=True)
     assert (again.made_parts, again.kept_parts, again.checksum) == (1, 4, whole.checksum)
-    assert [x[:7] for x in again.packed] == [x[:7] for x in whole.packed]
+    assert figures(again) == figures(whole)
     with pytest.raises(UsageError, match="parts of another dataset"):
         solve(files[:2], cluster, out, resume=True)
-    with pytest.raises(UsageError, match="--overwrite"):
+    with pytest.raises(UsageError, match="`overwrite=True`"):
         solve(files, cluster, out)
     assert solve(files[:2], cluster, out, overwrite=True).made_parts == 2
     assert sorted(x.name for x in out.glob("part-*")) == [
@@ -99,7 +104,7 @@ def _mend():
 
 
 def test_nothing_to_solve(cluster, tmp_path):
-    with pytest.raises(UsageError, match="an instance at least"):
+    with pytest.raises(UsageError, match="at least one instance"):
         solve([], cluster)
     with pytest.raises(mgraph.StorageError, match="cannot be read"):
         solve([tmp_path / "none"], cluster)

@@ -21,8 +21,8 @@ def test_numbers_of_numpy_count_as_pythons(graph, cluster, tmp_path):
                              cutoff=np.float32(2.5), **own)  # fmt: skip
     assert paths.made_parts == 2
     drawn = mgraph.sssp_many(graph, random=np.int64(3), seed=np.uint8(4), **own)
-    assert [x.source for x in drawn.searched] == [
-        x.source for x in mgraph.sssp_many(graph, random=3, seed=4, **own).searched
+    assert [x.source for x in drawn.searches] == [
+        x.source for x in mgraph.sssp_many(graph, random=3, seed=4, **own).searches
     ]
     trees = mgraph.steiner_many(graph, ({1, 2}, range(3)), tmp_path / "t", batch=np.int32(1),
                                 epsilon=np.float32(0.5), time_limit=np.int8(9), **own)  # fmt: skip
@@ -40,7 +40,7 @@ def test_numbers_of_numpy_count_as_pythons(graph, cluster, tmp_path):
 @pytest.mark.parametrize("sources", [{0, 1}, range(2), (x for x in (0, 1)), {0: 1, 1: 2}.keys()])
 def test_sources_come_in_all_forms(graph, cluster, sources):
     found = mgraph.sssp_many(graph, sources, cluster=cluster, progress=None)
-    assert [x.source for x in found.searched] == [0, 1]
+    assert [x.source for x in found.searches] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_sources_come_in_all_forms(graph, cluster, sources):
     [
         ({"sources": [0.5]}, "sources must be a vertex or a list of vertices"),
         ({"sources": "12"}, "sources must be an array or a list"),
-        ({"sources": []}, "there must be a source at least"),
+        ({"sources": []}, "there must be at least one source"),
         ({"random": 2.5}, r"random must be a whole number, and is 2\.5"),
         ({"random": True}, "random must be a whole number, and is True"),
         ({"sources": [1], "batch": 0.5}, r"batch must be a whole number, and is 0\.5"),
@@ -67,8 +67,8 @@ def test_what_cannot_be_searched(graph, options, sentence):
         ({"queries": "12"}, "queries must be a list, and is str"),
         ({"queries": [[1, 2], ["3"]]}, "query 1: terminals must be a vertex or a list"),
         ({"queries": [[1, 2], []]}, "query 1 has no terminal"),
-        ({"queries": []}, "there must be a query at least"),
-        ({"sample": [2, 3]}, r"sample must be pairs \(k, count\), and one is 2"),
+        ({"queries": []}, "there must be at least one query"),
+        ({"sample": [2, 3]}, r"sample must be pairs \(k, count\) \(one is 2\)"),
         ({"sample": [(2, 0.5)]}, r"count must be a whole number, and is 0\.5"),
         ({"sample": [(2, 3)], "batch": 1.5}, "batch must be a whole number"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, StorageError, UsageError
-from mgraph.distributed.operations import generate, spanning_forest
+from mgraph.distributed.operations import operation, spanning_forest
 from mgraph.distributed.protocol import run_context
 from mgraph.io import run_folder
 from mgraph.io.folder import Folder
@@ -79,9 +79,7 @@ def test_an_operation_owns_its_folder_and_leaves_no_trace(
 
         return spied
 
-    from mgraph.distributed.operations import fan_out
-
-    for module in (generate, fan_out, spanning_forest):
+    for module in (operation, spanning_forest):
         monkeypatch.setattr(module, "run_parts", spy(module.run_parts))
     OPERATIONS[name](graph, out, cluster=cluster, progress=None)
     assert seen
@@ -104,8 +102,6 @@ def test_an_operation_that_fails_leaves_no_owner(tmp_path, graph, name):
 def test_an_operation_that_lost_its_folder_writes_no_more(
     tmp_path, cluster, graph, name, monkeypatch
 ):
-    from mgraph.distributed.operations import fan_out
-
     out = tmp_path / "out"
 
     def robbed(function):
@@ -115,7 +111,7 @@ def test_an_operation_that_lost_its_folder_writes_no_more(
 
         return run
 
-    for module in (generate, fan_out, spanning_forest):
+    for module in (operation, spanning_forest):
         monkeypatch.setattr(module, "run_parts", robbed(module.run_parts))
     with pytest.raises(StorageError, match="no longer written by this operation"):
         OPERATIONS[name](graph, out, cluster=cluster, progress=None)

@@ -106,11 +106,11 @@ def test_resume_goes_on_from_the_forests_there_are(tmp_path, cluster, dataset, w
     with pytest.raises(KeyboardInterrupt):
         span(dataset, out, cluster, batch=10_000)
     monkeypatch.setattr(spanning_forest, "run_parts", run_parts)
-    with pytest.raises(UsageError, match="a run that was cut short; --resume goes on"):
+    with pytest.raises(UsageError, match="a run that was cut short; pass `resume=True`"):
         span(dataset, out, cluster)
     with pytest.raises(DatasetError):
         mgraph.open_dataset(out)
-    with pytest.raises(UsageError, match="begun with --batch 10000, and now it is 500; go on"):
+    with pytest.raises(UsageError, match="begun with `batch=10000`, and now batch is 500; go on"):
         span(dataset, out, cluster, resume=True, batch=500)
     done = sorted(out.glob("*done.json"))
     assert len(done) == levels[0] == 11
@@ -131,7 +131,7 @@ def test_a_run_that_began_is_recognised(tmp_path, cluster, dataset):
     out = tmp_path / "f"
     out.mkdir()
     (out / "_forests.json").write_text("{")
-    with pytest.raises(DatasetError, match=r"_forests\.json is damaged; --overwrite"):
+    with pytest.raises(DatasetError, match=r"_forests\.json is damaged; pass `overwrite=True`"):
         span(dataset, out, cluster, resume=True)
 
 
@@ -187,14 +187,16 @@ def test_finished_forests_outlive_a_damaged_part(tmp_path, cluster, dataset, who
 def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
     out = tmp_path / "f"
     span(dataset, out, cluster)
-    with pytest.raises(UsageError, match="already holds a dataset; --resume"):
+    with pytest.raises(UsageError, match="already holds a dataset; pass `resume=True`"):
         span(dataset, out, cluster)
     other = tmp_path / "g"
     mgraph.generate(other, CopyModel(500, 2), cluster=cluster, progress=None)
     for graph, result in ((other, out), (dataset, other)):
         with pytest.raises(UsageError, match=f"{result} is not of {graph}, or that was changed"):
             span(graph, result, cluster, resume=True)
-    with pytest.raises(UsageError, match="begun with --compression lz4, and now it is zstd"):
+    with pytest.raises(
+        UsageError, match="begun with `compression=lz4`, and now compression is zstd"
+    ):
         span(dataset, out, cluster, resume=True, compression="zstd")
     with pytest.raises(UsageError, match="is the graph; write its forest to another folder"):
         span(other, other, cluster, overwrite=True)
@@ -210,8 +212,8 @@ def test_what_must_not_be_touched_is_not(tmp_path, cluster, dataset, whole):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"batch": 0}, "batch is a whole number of edges, at least 1, and is 0"),
-        ({"batch": 1.5}, "batch is a whole number of edges, at least 1, and is 1.5"),
+        ({"batch": 0}, "batch must be a whole number of edges, at least 1 .got 0"),
+        ({"batch": 1.5}, "batch must be a whole number of edges, at least 1 .got 1.5"),
         ({"compression": "zip"}, "compression must be one of"),
         ({"resume": True, "overwrite": True}, "choose one"),
     ],
@@ -227,7 +229,7 @@ def test_bad_data_leaves_nothing(tmp_path, cluster):
         table = pa.table({"src": [1, 2], "dst": [0, 0], "weight": weight})
         (tmp_path / name).mkdir()
         pq.write_table(table, tmp_path / name / "a.parquet")
-        with pytest.raises(UsageError, match="lists arcs; --symmetrise takes each for both"):
+        with pytest.raises(UsageError, match="lists arcs; pass `symmetrise=True`"):
             span(tmp_path / name, tmp_path / "f", cluster)
         with pytest.raises(DatasetError, match=f"{name}: .*{name}|{name}: .*NaN"):
             span(tmp_path / name, tmp_path / "f", cluster, symmetrise=True)
@@ -244,7 +246,7 @@ def test_too_many_vertices_for_a_worker(cluster):
     with pytest.raises(UsageError, match="GiB of memory on each worker, and one has"):
         batches_for(cluster, 1 << 36, 1 << 38, 5)
     found = batches_for(cluster, 1000, 10_000)
-    assert (found.least, found.share(10_000)) == (2, 5000)
+    assert (found.min_count, found.share(10_000)) == (2, 5000)
     assert batches_for(cluster, 1000, 10_000, 5) == (5, 1)
 
 

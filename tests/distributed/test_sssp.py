@@ -13,9 +13,8 @@ import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, UsageError
 from mgraph.core import gauges
 from mgraph.core.edge_list_cpu import checksum
-from mgraph.distributed.operations import sssp
-from mgraph.distributed.operations.fan_out import GraphFacts
-from mgraph.distributed.operations.sssp_plan import SearchPlan
+from mgraph.distributed.operations import sssp_tasks
+from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts
 
 MODEL = CopyModel(3000, 3, weights=(0, 20))
 
@@ -36,6 +35,10 @@ def search(dataset, cluster, sources=(5, 0, 2999, 7), out=None, **options):
     return mgraph.sssp_many(dataset, sources, out, cluster=cluster, progress=None, **options)
 
 
+def figures(run):
+    return [(one.source, one.reached, one.max_distance) for one in run.searches]
+
+
 def rows_of(out):
     return pq.read_table([str(file) for file in sorted(out.glob("part-*.parquet"))]).to_pandas()
 
@@ -53,8 +56,8 @@ def test_rows_are_those_of_each_search(tmp_path, cluster, dataset, graph, batch)
         np.testing.assert_array_equal(found["predecessor"], expected.predecessor[expected.reached])
     columns = [rows[name].to_numpy() for name in ("source", "vertex", "distance")]
     assert run.checksum == checksum(EdgeList(*columns))
-    assert [s.source for s in run.searched] == [5, 0, 2999, 7]
-    assert all(s.reached == 3000 for s in run.searched)
+    assert [s.source for s in run.searches] == [5, 0, 2999, 7]
+    assert all(s.reached == 3000 for s in run.searches)
     manifest = json.loads((tmp_path / "r" / "_manifest.json").read_text())
     assert manifest["checksum"] == f"{run.checksum:016x}"
 
@@ -71,10 +74,10 @@ def test_searches_are_counted_as_they_are_made(graph, monkeypatch, backend, at_o
     monkeypatch.setattr("mgraph.shortest_paths.sssp.sssp", search)
     options = {"method": "auto", "predecessors": False, "power_limit": None}
     facts = GraphFacts(graph.n, graph.num_arcs, "int32")
-    plan = SearchPlan({}, None, "lz4", backend, options, "holder", facts)
+    plan = BatchPlan({}, None, "lz4", backend, options, facts, "holder")
     holder = SimpleNamespace(graph=lambda: graph, memory={})
     before = gauges.read()["queries"]
-    answers = sssp._answers(holder, [5, 0, 7], plan)
+    answers = sssp_tasks._search_all(holder, [5, 0, 7], plan)
     assert next(answers)[0].source == 5
     assert gauges.read()["queries"] == before + at_once
     assert [searched.source for searched, _ in answers] == [0, 7]
@@ -97,7 +100,7 @@ def test_cutoff_and_distances_alone(tmp_path, cluster, dataset, graph):
     rows = rows_of(tmp_path / "r")
     assert list(rows) == ["source", "vertex", "distance"]
     assert rows["distance"].max() <= 6
-    assert len(rows) == sum(s.reached for s in run.searched) < 12000
+    assert len(rows) == sum(s.reached for s in run.searches) < 12000
 
 
 def test_resume_searches_only_what_is_missing(tmp_path, cluster, dataset):
@@ -111,11 +114,11 @@ def test_resume_searches_only_what_is_missing(tmp_path, cluster, dataset):
     again = search(dataset, cluster, out=out, resume=True)
     assert (again.made_parts, again.kept_parts) == (2, 2)
     assert again.checksum == whole.checksum
-    assert [s[:3] for s in again.searched] == [s[:3] for s in whole.searched]
+    assert figures(again) == figures(whole)
     assert (out / "part-00000.parquet").stat().st_mtime_ns == before
     with pytest.raises(UsageError, match="parts of another dataset"):
         search(dataset, cluster, sources=(5, 0, 2999, 8), out=out, resume=True)
-    with pytest.raises(UsageError, match="--overwrite"):
+    with pytest.raises(UsageError, match="`overwrite=True`"):
         search(dataset, cluster, out=out)
     replaced = search(dataset, cluster, sources=(1,), out=out, overwrite=True)
     assert set(rows_of(out)["source"]) == {1}
@@ -138,7 +141,7 @@ def test_random_sources_are_drawn_by_seed(cluster, dataset):
         mgraph.sssp_many(dataset, random=5, seed=seed, cluster=cluster, progress=None)
         for seed in (1, 1, 2)
     ]
-    one, same, other = ([s.source for s in run.searched] for run in runs)
+    one, same, other = ([s.source for s in run.searches] for run in runs)
     assert one == same != other
     assert len(set(one)) == 5
     assert runs[0].location is None
@@ -150,7 +153,7 @@ def test_random_sources_are_drawn_by_seed(cluster, dataset):
     ("options", "words"),
     [
         ({"sources": [3000]}, r"sources must lie in \[0, 3,000\)"),
-        ({"sources": []}, "a source at least"),
+        ({"sources": []}, "at least one source"),
         ({"sources": None}, "give sources"),
         ({"method": "magic"}, "method must be one of"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
@@ -189,8 +192,8 @@ def test_files_and_symmetry(tmp_path, cluster):
     (tmp_path / "g.gr").write_text("p sp 3 2\na 1 2 7\na 3 2 1\n")
     arcs = search(tmp_path / "g.gr", cluster, sources=[0])
     both = search(tmp_path / "g.gr", cluster, sources=[0], symmetrise=True)
-    assert (arcs.searched[0].reached, arcs.searched[0].farthest) == (2, 7)
-    assert (both.searched[0].reached, both.searched[0].farthest) == (3, 8)
+    assert (arcs.searches[0].reached, arcs.searches[0].max_distance) == (2, 7)
+    assert (both.searches[0].reached, both.searches[0].max_distance) == (3, 8)
 
 
 def test_threads_of_a_cpu_worker_search_at_the_same_time(dataset, monkeypatch):
@@ -204,4 +207,4 @@ def test_threads_of_a_cpu_worker_search_at_the_same_time(dataset, monkeypatch):
     here = LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None)
     with here, mgraph.connect(scheduler=here.scheduler_address, backend="cpu") as cluster:
         run = mgraph.sssp_many(dataset, [0, 5], batch=1, cluster=cluster, progress=None)
-    assert [search.source for search in run.searched] == [0, 5]
+    assert [search.source for search in run.searches] == [0, 5]

@@ -1,5 +1,6 @@
 """Many queries over a cluster: the trees of one query each, resumed or not, in any batches."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, EdgeList, UsageError
-from mgraph.distributed.operations.steiner_plan import TABLE
+from mgraph.distributed.operations.steiner_tasks import TABLE
 
 MODEL = CopyModel(3000, 3, weights=(0, 20))
 QUERIES = [[5, 9], [0, 2999, 7, 7], [11], [1, 2, 3, 4, 5, 6], [2000, 1000]]
@@ -63,6 +64,10 @@ def test_rows_do_not_depend_on_batches(tmp_path, cluster, dataset):
     assert 0 not in checksums
 
 
+def figures(run):
+    return [dataclasses.replace(answer, seconds={}) for answer in run.answers]
+
+
 def test_resume_answers_only_what_is_missing(tmp_path, cluster, dataset):
     out = tmp_path / "r"
     whole = solve(dataset, cluster, out=out, batch=1)
@@ -74,13 +79,13 @@ def test_resume_answers_only_what_is_missing(tmp_path, cluster, dataset):
     again = solve(dataset, cluster, out=out, resume=True)
     assert (again.made_parts, again.kept_parts) == (2, 3)
     assert again.checksum == whole.checksum
-    assert [a[:8] for a in again.answers] == [a[:8] for a in whole.answers]
+    assert figures(again) == figures(whole)
     assert len((out / TABLE).read_bytes()) == pytest.approx(len(table), rel=0.1)
     with pytest.raises(UsageError, match="parts of another dataset"):
         solve(dataset, cluster, queries=[[1, 2]], out=out, resume=True)
     with pytest.raises(UsageError, match="parts of another dataset"):
         solve(dataset, cluster, out=out, epsilon=0.5, resume=True)
-    with pytest.raises(UsageError, match="--overwrite"):
+    with pytest.raises(UsageError, match="`overwrite=True`"):
         solve(dataset, cluster, out=out)
     replaced = solve(dataset, cluster, queries=[[1, 2]], out=out, overwrite=True)
     assert replaced.made_parts == 1
@@ -127,7 +132,7 @@ def test_samples_are_drawn_by_seed_where_a_tree_can_be(tmp_path, cluster):
     [
         ({"queries": [[0], [3000]]}, r"query 1: terminals must lie in \[0, 3,000\)"),
         ({"queries": [[0], []]}, "query 1 has no terminal"),
-        ({"queries": []}, "there must be a query at least"),
+        ({"queries": []}, "there must be at least one query"),
         ({"queries": None}, "give queries, or how many"),
         ({"sample": [(2, 3)]}, "give queries, or how many"),
         ({"queries": None, "sample": [(0, 3)]}, "a sample is K:COUNT, K at least 1"),

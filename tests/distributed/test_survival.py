@@ -15,7 +15,7 @@ from dask.utils import parse_timedelta
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
-from mgraph.distributed.operations import fan_out
+from mgraph.distributed.operations import graph_operation
 from mgraph.distributed.operations.tasks import run_parts
 from tests.waiting import wait_until
 
@@ -79,7 +79,7 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
             time.sleep(60)
         return loaded
 
-    loaded = fan_out.GraphFacts(n=2, num_arcs=1, lengths="int64")
+    loaded = graph_operation.GraphFacts(n=2, num_arcs=1, length_dtype="int64")
     with mgraph.connect(threaded=True, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         (pid,) = cluster.client.run(os.getpid).values()
 
@@ -90,7 +90,7 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
 
         killer = threading.Thread(target=kill)
         killer.start()
-        assert fan_out.load_everywhere(cluster, load, "g", 1, None) == loaded
+        assert graph_operation.load_everywhere(cluster, load, "g", 1, None) == loaded
         killer.join()
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, DatasetError, UsageError
-from mgraph.distributed.operations.verify import chosen
+from mgraph.distributed.operations.verify import chosen_parts
 
 MODEL = CopyModel(3000, 5)
 
@@ -35,7 +35,7 @@ def edit(dataset, change, part="part-00002.parquet"):
 def test_what_was_generated_holds(dataset, cluster):
     verdict = mgraph.verify(dataset, regenerate=0.5, cluster=cluster, progress=None)
     assert verdict.ok
-    assert (verdict.parts, verdict.regenerated, verdict.edges) == (4, 2, MODEL.num_edges)
+    assert (verdict.parts, verdict.regenerated, verdict.num_edges) == (4, 2, MODEL.num_edges)
 
 
 def swap_edges(src, dst):
@@ -100,7 +100,7 @@ def test_an_edited_part_is_named(dataset, cluster, change, words):
 @pytest.mark.parametrize("change", [negative, beyond])
 def test_degrees_are_of_all_ends_or_an_error(dataset, cluster, change):
     edit(dataset, change)
-    with pytest.raises(DatasetError, match="29,969 of their 29,970 ends are such; mgraph verify"):
+    with pytest.raises(DatasetError, match="so 29,970 endpoints, .* hold 29,969; run mgraph"):
         mgraph.degrees(dataset, cluster=cluster, progress=None)
 
 
@@ -144,10 +144,10 @@ def test_what_is_no_dataset_raises(tmp_path, cluster):
 
 
 def test_chosen_parts_are_spread():
-    assert chosen(10, 0.0) == frozenset()
-    assert chosen(10, 0.2) == {0, 5}
-    assert chosen(3, 0.01) == {0}
-    assert chosen(7, 1.0) == set(range(7))
+    assert chosen_parts(10, 0.0) == frozenset()
+    assert chosen_parts(10, 0.2) == {0, 5}
+    assert chosen_parts(3, 0.01) == {0}
+    assert chosen_parts(7, 1.0) == set(range(7))
 
 
 def test_weights_are_held_against_their_hash(tmp_path, cluster):

@@ -25,8 +25,8 @@ def test_many_sources_over_a_cluster(cutoff, tmp_path):
                 cluster=cluster,
                 progress=None,
             )
-        assert [search.source for search in run.searched] == sorted(
-            search.source for search in run.searched
+        assert [search.source for search in run.searches] == sorted(
+            search.source for search in run.searches
         )
         checksums.add(run.checksum)
     assert len(checksums) == 1

@@ -1,19 +1,18 @@
 """The degree distribution of a dataset, over a cluster.
 
-Data flow: the vertices are cut into slices whose counters fit a worker's memory; the parts into
-groups, one a thread. A task counts one slice's endpoints in one group of files; counters of a
-slice are summed pair by pair on the workers, and only their histogram comes back. Cost: every
-file is read once a slice (files whose ``src`` lies below a slice not at all), and 4 bytes a vertex
-and thread, times a few. Where the vertices are many more than the edges (ids near 2^35 of three
-edges, say) a task sorts the ends of its files instead, and what the workers merge are the vertices
-that have edges: 64 bytes an edge and thread, and every file is read once.
+Data flow: the vertices are cut into slices whose counters fit a worker's memory, and the parts into
+groups, one per thread. A task counts one slice's endpoints in one group of files; the counters of a
+slice are added up in pairs on the workers, and only their histogram comes back. Cost: every file is
+read once per slice (not at all if its ``src`` lies below the slice), and a few times 4 bytes per
+vertex and thread. If there are many more vertices than edges (three edges with ids near 2^35, say),
+a task sorts the endpoints of its files instead, and the workers merge the vertices that have edges:
+64 bytes per edge and thread, and every file is read once.
 """
 
 import functools
 import itertools
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -22,24 +21,36 @@ import numpy as np
 
 from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
-from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
+from mgraph.distributed.clusters.connect import Cluster, ClusterLike
+from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.tasks import follow_parts, result_of, spans, submit_parts
 from mgraph.distributed.operations.verify import model_of
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
 
-COUNTER_SHARE = 8  # a counter array takes at most this part of a thread's memory
-_BYTES_AN_EDGE = 64  # of vertices that have edges, while they are merged
-_LESS = "use fewer --workers, or a machine with more memory"
+COUNTER_SHARE = 8  # a counter array takes at most one eighth of a thread's memory
+_BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
+_REMEDY = "use fewer `workers`, or a machine with more memory"
 
 
 @dataclass(frozen=True)
 class Degrees:
-    """A degree distribution: ``count[i]`` vertices have degree ``degree[i]`` (int64, ascending).
+    """A degree distribution: ``count[i]`` vertices have degree ``degree[i]``.
 
-    power_law: the fit to the tail; predicted: the exponent that the model of a generated dataset
-    tends to with n, infinite where that is no power law; each None where there is none.
+    Attributes
+    ----------
+    location : str
+        The dataset's folder.
+    n, num_edges : int
+        Vertices and edges.
+    degree, count : numpy.ndarray, int64
+        The degrees that occur, ascending, and how many vertices have each.
+    power_law : PowerLaw or None
+        The fit to the tail: ``exponent``, ``standard_error``, ``k_min``, ``tail`` (vertices in it).
+    predicted : float or None
+        The exponent to which the model of a generated dataset tends as n grows; infinite if that is
+        no power law.
     """
 
     location: str
@@ -51,12 +62,12 @@ class Degrees:
     predicted: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For programs; ``power_law`` is null where no tail can be fitted."""
+        """The distribution as JSON; ``power_law`` is null if no tail can be fitted."""
         return {
             "n": self.n,
             "num_edges": self.num_edges,
-            "least": int(self.degree[0]) if self.n else None,
-            "largest": int(self.degree[-1]) if self.n else None,
+            "min": int(self.degree[0]) if self.n else None,
+            "max": int(self.degree[-1]) if self.n else None,
             "mean": 2 * self.num_edges / self.n if self.n else None,
             "power_law": self.power_law._asdict() if self.power_law else None,
             "predicted_exponent": None if self.predicted == math.inf else self.predicted,
@@ -65,9 +76,9 @@ class Degrees:
         }
 
     def plot(self, file: str | os.PathLike[str]) -> None:
-        """Draw the distribution, log by log, with the fitted tail, into a ``.png`` or ``.svg``.
+        """Draw the distribution on logarithmic axes, with the fitted tail, as ``.png`` or ``.svg``.
 
-        Raises UsageError where matplotlib is not installed or the file's kind is unknown to it.
+        Raises UsageError if matplotlib is not installed or does not know the file's format.
         """
         from scipy.special import zeta
 
@@ -94,12 +105,12 @@ class Degrees:
 
 
 def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
-    """The task: how often each vertex of a slice is an endpoint in a group of files."""
+    """Task: how often each vertex of a slice is an endpoint in a group of files."""
     from mgraph.core.degrees_cpu import count_endpoints
     from mgraph.distributed.monitoring.counters import count_edges
 
     vertices, parts = job
-    with memory_guard(f"counters of {len(vertices):,} vertices", _LESS):
+    with memory_guard(f"counters of {len(vertices):,} vertices", _REMEDY):
         counts = np.zeros(len(vertices), dtype)
     for part in parts:
         for block in part.blocks():
@@ -111,38 +122,38 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
 
 
 def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The task: a slice's degrees and how often each occurs."""
+    """Task: the degrees of a slice, and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
-    with memory_guard(f"the degrees of {counts.size:,} vertices", _LESS):
+    with memory_guard(f"the degrees of {counts.size:,} vertices", _REMEDY):
         return histogram(counts)
 
 
 def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The task: the vertices below n that have edges in a group of files, and how many ends."""
+    """Task: the vertices below n that have edges in a group of files, and how many each."""
     from mgraph.distributed.monitoring.counters import count_edges
 
-    found = np.empty(0, np.int64), np.empty(0, np.int64)
-    with memory_guard("the vertices that have edges", _LESS):
+    counts = np.empty(0, np.int64), np.empty(0, np.int64)
+    with memory_guard("the vertices that have edges", _REMEDY):
         for part in job:
             for block in part.blocks():
                 ends = np.concatenate([block.src, block.dst])
                 ends = ends[(ends >= 0) & (ends < n)].astype(np.int64, copy=False)
-                found = merged([found, np.unique(ends, return_counts=True)])
+                counts = merged([counts, np.unique(ends, return_counts=True)])
                 count_edges(block.src.size)
-    return found
+    return counts
 
 
 def merged_ends(*counted: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """The task: the vertices of two groups of files, and their ends."""
-    with memory_guard("the vertices that have edges", _LESS):
+    """Task: the counts of two groups of files, added up."""
+    with memory_guard("the vertices that have edges", _REMEDY):
         return merged(counted)
 
 
 def histogram_of_ends(
     counted: tuple[np.ndarray, np.ndarray], n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The task: the degrees of n vertices, of which those that have edges are counted."""
+    """Task: the degrees of n vertices, given the counts of those that have edges."""
     vertices, ends = counted
     isolated = np.zeros(1, np.int64), np.array([n - vertices.size])
     with_edges = np.unique(ends, return_counts=True)
@@ -150,7 +161,7 @@ def histogram_of_ends(
 
 
 def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The sum of histograms: distinct values, ascending, and how often each occurs in all."""
+    """The sum of histograms: distinct values, ascending, and how often each occurs in total."""
     values, counts = (np.concatenate(column) for column in zip(*histograms, strict=True))
     distinct, inverse = np.unique(values, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
@@ -159,30 +170,27 @@ def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
 
 
 def _share(cluster: Cluster) -> int:
-    """The bytes that a task may take for what it counts."""
-    room = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
-    return room // COUNTER_SHARE
+    """The bytes that a task's counters may take."""
+    free = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
+    return free // COUNTER_SHARE
 
 
 def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: Any) -> bool:
     """Whether the vertices that have edges take less memory than a counter for every vertex."""
-    return _BYTES_AN_EDGE * dataset.num_edges <= min(_share(cluster), dataset.n * dtype.itemsize)
+    return _BYTES_PER_EDGE * dataset.num_edges <= min(_share(cluster), dataset.n * dtype.itemsize)
 
 
 def plan_jobs(
     dataset: EdgeDataset, cluster: Cluster, dtype: Any
-) -> list[dict[int, tuple[range, list[Part]]]]:
-    """For each slice of the vertices, its numbered jobs: the slice and the files to count."""
+) -> list[list[tuple[range, list[Part]]]]:
+    """The jobs of each slice of the vertices: the slice, and a group of files to count."""
     length = max(1, _share(cluster) // dtype.itemsize)
     groups = min(cluster.threads, len(dataset))
-    slices, number = [], 0
+    slices = []
     for start in range(0, dataset.n, length):
         vertices = range(start, min(start + length, dataset.n))
-        jobs = {}
-        for group in range(groups):
-            jobs[number] = vertices, [p for p in dataset[group::groups] if p.record.stop > start]
-            number += 1
-        slices.append(jobs)
+        parts = (dataset[group::groups] for group in range(groups))
+        slices.append([(vertices, [p for p in group if p.record.stop > start]) for group in parts])
     return slices
 
 
@@ -192,10 +200,10 @@ def _histograms(
     add: Callable[..., Any],
     summarize: Callable[..., Any],
 ) -> dict[int, Any]:
-    """Futures of each slice's histogram, of those of its counters, which are added up in pairs.
+    """The future of each slice's histogram, by its part number in the operation.
 
-    By the part that it is of the operation. They go before what others have on the cluster, since
-    counters wait for them in memory.
+    layers: the futures of each slice's counters, which are added up in pairs. These tasks have
+    priority, since counters wait for them in memory.
     """
     submit = functools.partial(cluster.client.submit, priority=1)
     sums, histograms = itertools.count(), {}
@@ -210,55 +218,103 @@ def _histograms(
     return histograms
 
 
+class DegreesOperation(Operation):
+    """``mgraph degrees``: counts per slice and group of files, added up in pairs on the workers."""
+
+    verb = "degrees"
+    slices: list[range]
+    add: Callable[..., Any]
+    summarize: Callable[..., Any]
+
+    def __init__(self, location: str | os.PathLike[str], backend: str) -> None:
+        """Read the manifest. Raises DatasetError."""
+        super().__init__(backend=backend)
+        self.dataset = EdgeDataset(location)
+        self.dtype = np.dtype(np.uint32 if self.dataset.n < 1 << 31 else np.int64)
+
+    def work(self, run: Run) -> Work:
+        """A task per group of files and, unless edges are few, per slice of the vertices."""
+        dataset, dtype = self.dataset, self.dtype
+        if few_edges(dataset, run.cluster, dtype):
+            groups = max(1, min(run.cluster.threads, len(dataset)))
+            jobs = [dataset[number::groups] for number in range(groups)]
+            self.slices = [range(groups)]
+            summarize = functools.partial(histogram_of_ends, n=dataset.n)
+            self.add, self.summarize = merged_ends, summarize
+            return Work(count_ends, jobs, [sum(map(len, job)) for job in jobs], {"n": dataset.n})
+        slices = plan_jobs(dataset, run.cluster, dtype)
+        jobs = [job for slice_jobs in slices for job in slice_jobs]
+        bounds = np.cumsum([0, *map(len, slices)]).tolist()
+        self.slices = [range(*pair) for pair in itertools.pairwise(bounds)]
+        self.add, self.summarize = np.add, histogram_of
+        return Work(
+            count_group, jobs, [sum(map(len, parts)) for _, parts in jobs], {"dtype": dtype.str}
+        )
+
+    def fan_out(self, run: Run, work: Work) -> list[Any]:
+        """The histogram of each slice: counters stay on the workers until they are added up."""
+        jobs, verb = dict(enumerate(work.arguments)), self.verb
+        futures = submit_parts(run.cluster, work.task, jobs, verb=verb, **work.shared)
+        layers = {
+            len(jobs) + i: [futures[number] for number in numbers]
+            for i, numbers in enumerate(self.slices)
+        }
+        with spans(verb):
+            futures |= _histograms(run.cluster, layers, self.add, self.summarize)
+        sizes = dict(enumerate(work.sizes)) | dict.fromkeys(layers, 0)
+        summaries = set(layers)
+        del layers  # counters are dropped when they are added up
+        following = follow_parts(run.cluster, futures, sizes, verb=verb, progress=run.progress)
+        return [result_of(done, verb) for number, done in following if number in summaries]
+
+
 def degrees(
     location: str | os.PathLike[str],
     *,
     cluster: ClusterLike = None,
     backend: str = "auto",
-    progress: TextIO | None = sys.stderr,
+    progress: TextIO | None = None,
 ) -> Degrees:
-    """The degree distribution of a dataset's graph, each edge counted at both its ends.
+    """The degree distribution of a dataset's graph; each edge counts at both its ends.
 
-    cluster, backend: as for ``mgraph.generate``; the counting itself is done on cores.
-    Raises DatasetError where there is no dataset, a part is missing or damaged, or an id is not
-    below n.
+    Parameters
+    ----------
+    location : path or ``s3://`` address
+        The dataset's folder.
+    cluster, backend, progress
+        As for ``mgraph.generate``; the counting itself is done on cores.
+
+    Returns
+    -------
+    Degrees
+
+    Raises
+    ------
+    DatasetError
+        If there is no dataset, a part is missing or damaged, or a vertex is not below n.
+
+    Notes
+    -----
+    Every file is read once per slice of the vertices; counters take 4 bytes per vertex and thread.
+
+    Examples
+    --------
+    >>> run = mgraph.generate("graph", mgraph.CopyModel(1000, 2))
+    >>> found = mgraph.degrees("graph")
+    >>> int(found.count.sum()), int(found.degree.min())
+    (1000, 2)
     """
-    dataset = EdgeDataset(location)
-    dtype = np.dtype(np.uint32 if dataset.n < 1 << 31 else np.int64)
-    with open_cluster(cluster, backend=backend) as cluster:
-        add: Callable[..., Any] = np.add
-        summarize: Callable[..., Any] = histogram_of
-        if few_edges(dataset, cluster, dtype):
-            add, summarize = merged_ends, functools.partial(histogram_of_ends, n=dataset.n)
-            groups = max(1, min(cluster.threads, len(dataset)))
-            grouped = {number: dataset[number::groups] for number in range(groups)}
-            edges = {number: sum(map(len, parts)) for number, parts in grouped.items()}
-            futures = submit_parts(cluster, count_ends, grouped, verb="degrees", n=dataset.n)
-            layers = [list(futures.values())]
-        else:
-            slices = plan_jobs(dataset, cluster, dtype)
-            jobs = {number: job for slice_jobs in slices for number, job in slice_jobs.items()}
-            edges = {number: sum(map(len, parts)) for number, (_, parts) in jobs.items()}
-            futures = submit_parts(cluster, count_group, jobs, verb="degrees", dtype=dtype.str)
-            layers = [[futures[number] for number in slice_jobs] for slice_jobs in slices]
-        summaries = range(len(edges), len(edges) + len(layers))
-        with spans("degrees"):
-            by_part = dict(zip(summaries, layers, strict=True))
-            futures |= _histograms(cluster, by_part, add, summarize)
-            del by_part
-        sizes = edges | dict.fromkeys(summaries, 0)
-        del layers  # counters go when they are added up
-        following = follow_parts(cluster, futures, sizes, verb="degrees", progress=progress)
-        found = [result_of(done, "degrees") for number, done in following if number in summaries]
-    degree, count = merged(found)
+    operation = DegreesOperation(location, backend)
+    outcome, dataset = operation.run(cluster, progress), operation.dataset
+    degree, count = merged(outcome.results)
     ends = int((degree * count).sum())
     if ends != 2 * dataset.num_edges:
         raise DatasetError(
-            f"The manifest of {dataset.location} declares {dataset.num_edges:,} edges on "
-            f"{dataset.n:,} vertices, so {2 * dataset.num_edges:,} endpoints, but its parts hold "
-            f"{ends:,}. Run mgraph verify to find the damaged parts."
+            f"the manifest of {dataset.location} declares {dataset.num_edges:,} edges on "
+            f"{dataset.n:,} vertices, so {2 * dataset.num_edges:,} endpoints, and its parts hold "
+            f"{ends:,}; run mgraph verify to find the damaged parts"
         )
-    made_by = model_of(dataset)
+    model = model_of(dataset)
     return Degrees(
         dataset.location,
         dataset.n,
@@ -266,5 +322,5 @@ def degrees(
         degree,
         count,
         fit(degree, count),
-        made_by[0].exponent if made_by else None,
+        model[0].exponent if model else None,
     )

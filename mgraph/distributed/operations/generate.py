@@ -1,54 +1,52 @@
-"""Generate a dataset over a cluster: a part a task, written whole by the worker that made it.
+"""Generate a dataset over a cluster: one task per part, which the worker generates and writes.
 
-Data flow of a task: blocks of 2^20 edges are generated (on a GPU 2^23, generated and copied while
-the block before is encoded), encoded and written as row groups; the checksum is added up on the
-way. Memory: a few blocks a thread, whatever the graph's size. A worker runs as many tasks at once
+Data flow of a task: blocks of 2^20 edges (on a GPU 2^23, each generated and copied while the block
+before is encoded) are generated, encoded and written as row groups; the checksum is added up on the
+way. Memory: a few blocks per thread, whatever the graph's size. A worker runs as many tasks at once
 as it has threads, so with a GPU that is how many threads encode and write beside it.
-
-A part's footer says whose part it is. So a folder without a manifest, which a run that was killed
-leaves, tells all that ``resume`` needs.
 """
 
-import contextlib
-import dataclasses
 import functools
 import os
-import sys
-import time
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import mgraph
 from mgraph.core.arrays import plain
-from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
+from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,
     block_edges,
-    check_room,
+    check_memory,
     default_parts,
-    existing_parts,
-    footers,
-    kept_parts,
-    previous_value,
 )
-from mgraph.distributed.operations.tasks import run_parts
-from mgraph.distributed.protocol.run_context import WriteIntent
-from mgraph.distributed.protocol.work_time import work_time
+from mgraph.distributed.operations.graph_holder import holder
+from mgraph.distributed.operations.operation import Operation, Run, Work
+from mgraph.distributed.operations.results import Results
+from mgraph.distributed.operations.resume import ExistingOutput
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import ON_GPU, CopyModel
-from mgraph.io import manifest as manifests
+from mgraph.io import untrusted
 from mgraph.io.dataset import part_name
-from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a run did: the dataset and its manifest, the edges and parts made, the parts kept.
+@dataclass(frozen=True, repr=False)
+class GenerateRun(Results):
+    """What ``generate`` did.
 
-    seconds: from the call to the manifest, starting a cluster included; work_seconds: of making
-    parts, without the time in which workers compiled; compile_seconds: that time.
+    Attributes
+    ----------
+    location : str
+        The dataset's folder.
+    manifest : Manifest
+        The dataset's description: model, ``n``, ``num_edges``, ``parts``, ``checksum``, ``bytes``.
+    made_edges, made_parts, kept_parts : int
+        Edges and parts that were generated, and parts kept of an earlier run.
+    seconds, work_seconds, compile_seconds : float
+        From the call to the manifest; of generating alone, without compiling; of the slowest
+        worker's compiler.
     """
 
     location: str
@@ -60,37 +58,39 @@ class Result:
     work_seconds: float
     compile_seconds: float
 
+    @property
+    def records(self) -> tuple[PartRecord, ...]:
+        """The parts: file, rows, first and stop vertex, checksum, bytes."""
+        return self.manifest.parts
 
-def where_of(model: CopyModel, backend: str = "auto") -> dict[str, Any]:
-    """How a cluster is opened for a model. Raises UsageError where its method lacks the backend."""
-    if model.method not in ON_GPU:
-        backend = preferential_attachment.resolve(model, backend)
-    return {"backend": backend, "threaded": model.whole}
-
-
-def holding(model: CopyModel, cluster: Cluster) -> AbstractContextManager[str | None]:
-    """The holder of a graph that is made as a whole, on each worker once; of others None.
-
-    Raises OutOfMemoryError where a worker has no room.
-    """
-    if not model.whole:
-        return contextlib.nullcontext()
-    from mgraph.distributed.operations.graph_holder import held_by_workers
-
-    check_room(model, cluster)
-    make = functools.partial(preferential_attachment.endpoints, model, backend=cluster.backend)
-    return held_by_workers(cluster, make)
+    _rows = "records"
 
 
-def held_ends(name: str | None) -> Any:
-    """Called in a task: what the holder of that name has, if there is one."""
-    from mgraph.distributed.operations.graph_holder import holder
+def backend_of(model: CopyModel, backend: str) -> str:
+    """The backend for a model. Raises UsageError where its method lacks the one that is named."""
+    if model.method in ON_GPU:
+        return backend
+    return preferential_attachment.resolve(model, backend)
 
+
+def held_endpoints(name: str | None) -> Any:
+    """In a task: the endpoints of a graph that this worker holds as a whole, or None."""
     return holder(name).graph() if name else None
 
 
+def maker_of(model: CopyModel, run: Run) -> Callable[[], Any] | None:
+    """The function by which a worker makes a graph as a whole, if the model's method does so.
+
+    Raises OutOfMemoryError where a worker has no room for it.
+    """
+    if not model.whole:
+        return None
+    check_memory(model, run.cluster)
+    return functools.partial(preferential_attachment.endpoints, model, backend=run.cluster.backend)
+
+
 def make_part(index: int, plan: Plan) -> PartRecord:
-    """The task: generate, encode and write one part; return its line of the manifest."""
+    """Task: generate, encode and write one part; returns its entry in the manifest."""
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.io.parquet import writing_part
 
@@ -100,7 +100,7 @@ def make_part(index: int, plan: Plan) -> PartRecord:
         plan.part(index),
         backend=plan.backend,
         block_edges=plan.block_edges,
-        ends=held_ends(plan.holder),
+        ends=held_endpoints(plan.holder),
     )
     with writing_part(plan.folder, part_name(index), model.columns, plan.compression) as writer:
         for block in blocks:
@@ -109,6 +109,76 @@ def make_part(index: int, plan: Plan) -> PartRecord:
             count_edges(block.edges.src.size)
         writer.close(plan.footer(index) | {"checksum": f"{checksum:016x}"})
     return plan.record(index, checksum)
+
+
+class GenerateOperation(Operation):
+    """``mgraph generate``."""
+
+    verb = "generate"
+    plan: Plan
+    manifest: Manifest
+
+    def __init__(
+        self, out: Any, model: CopyModel, parts: int | None, compression: str, **more: Any
+    ) -> None:
+        """Check the request. Raises UsageError."""
+        from mgraph.io.parquet import check_compression
+
+        super().__init__(out, threaded=model.whole, **more)
+        self.backend = backend_of(model, self.backend)
+        check_compression(compression)
+        if parts is not None:
+            model.check_parts(parts)
+        self.model, self.parts, self.compression = model, parts, compression
+
+    def request(self) -> dict[str, Any]:
+        """The model and how it is written."""
+        written = {"compression": self.compression, "parts": self.parts}
+        return {"generate": self.model.to_json(), **written}
+
+    def adopt(self, existing: ExistingOutput) -> None:
+        """Keep the earlier run's number of parts."""
+        self.parts = self.parts or existing.previous_value("parts", self.model.n)
+
+    def prepare(self, run: Run) -> None:
+        """Cut the graph into parts, and find those to keep."""
+        assert self.folder is not None
+        cluster, model = run.cluster, self.model
+        parts = self.parts or default_parts(model, cluster.threads, cluster.backend)
+        block = block_edges(cluster, model)
+        self.plan = plan = Plan(model, parts, self.folder, self.compression, cluster.backend, block)
+        self.kept_records = {
+            index: plan.record(index, untrusted.parse_checksum(footer["checksum"]))
+            for index, footer in self.kept(run, plan.footer, parts).items()
+            if footer["rows"] == plan.edges(index)
+        }
+
+    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
+        """How a worker makes the graph, if the method makes it as a whole and parts are missing."""
+        missing = self.plan.parts - len(self.kept_records)
+        return maker_of(self.model, run) if missing else None
+
+    def work(self, run: Run) -> Work:
+        """A task per part."""
+        self.plan = replace(self.plan, holder=run.holder)
+        parts = range(self.plan.parts)
+        sizes = [self.plan.edges(index) for index in parts]
+        return Work(make_part, parts, sizes, {"plan": self.plan}, dict(self.kept_records))
+
+    def finish(self, run: Run, results: list[PartRecord]) -> None:
+        """Write the manifest."""
+        model, folder = self.model, self.plan.folder
+        self.manifest = Manifest(
+            model=model.to_json(),
+            n=model.n,
+            num_edges=model.num_edges,
+            dtype=str(model.dtype),
+            compression=self.compression,
+            parts=tuple(results),
+            created_by=f"mgraph {mgraph.__version__}",
+            weight_dtype=str(model.weight_dtype) if model.weights else None,
+        )
+        self.manifest.write(folder)
 
 
 def generate(
@@ -121,90 +191,67 @@ def generate(
     compression: str = "lz4",
     resume: bool = False,
     overwrite: bool = False,
-    progress: TextIO | None = sys.stderr,
-) -> Result:
-    """Generate ``model``'s graph into the folder ``out`` as a Parquet edge-list dataset.
+    progress: TextIO | None = None,
+) -> GenerateRun:
+    """Generate a model's graph, over a cluster, as a Parquet edge-list dataset.
 
-    out: a path or an ``s3://`` address. cluster: a ``Cluster``, or a ``ClusterSpec`` to be opened
-    once all else is checked; by default what ``mgraph.connect()`` finds. backend: cpu, gpu, or
-    auto: a GPU where every worker has one and the method is known there. parts: how many
-    files; by default from the graph's size and the cluster's threads.
-    compression: none, lz4 or zstd. resume: keep the parts that are whole and make the rest.
-    overwrite: replace a dataset. progress: where the progress line goes; None for silence.
-    The edges depend on ``model`` alone. Cost: m/p draws, 3 to 5 bytes an edge written; memory: a
-    few blocks a thread. A method that makes a graph as a whole makes it once on each worker, which
-    keeps it while it writes its parts: 4 or 8 bytes an edge. Raises UsageError, StorageError,
-    ClusterError, OutOfMemoryError; parts that were finished stay, and ``resume`` goes on from them.
+    Parameters
+    ----------
+    out : path or ``s3://`` address
+        The dataset's folder: ``part-00000.parquet`` and so on, with columns ``src``, ``dst`` and,
+        if the model has weights, ``weight``; and ``_manifest.json``, written last.
+    model : CopyModel
+        The graph. The edges depend on it alone.
+    cluster : Cluster or ClusterSpec, optional
+        By default what ``mgraph.connect()`` finds. A ClusterSpec is opened once all else is
+        checked.
+    backend : {"auto", "cpu", "gpu"}, default "auto"
+        ``auto`` is a GPU if every worker has one and the model's method runs there.
+    parts : int, optional
+        The number of files; by default from the graph's size and the cluster's threads.
+    compression : {"none", "lz4", "zstd"}, default "lz4"
+        Of the Parquet files.
+    resume : bool, default False
+        Keep the finished parts of an earlier run.
+    overwrite : bool, default False
+        Replace what the folder holds.
+    progress : TextIO, optional
+        The stream for a progress line, such as ``sys.stderr``.
+
+    Returns
+    -------
+    GenerateRun
+
+    Raises
+    ------
+    UsageError, StorageError, ClusterError, OutOfMemoryError
+        Parts that were finished stay, and ``resume=True`` goes on from them.
+
+    Notes
+    -----
+    About m/p draws, and 3 to 5 bytes written per edge. Memory: a few blocks per thread; a method
+    that makes the graph as a whole (``ba``, ``copy``, ``cuppa``) also keeps 4 or 8 bytes per edge
+    on each worker.
+
+    Examples
+    --------
+    >>> run = mgraph.generate("graph", mgraph.CopyModel(1000, 2), parts=3)
+    >>> run.manifest.num_edges, run.made_parts
+    (1997, 3)
     """
-    from mgraph.io.parquet import check_compression
-
-    began = time.monotonic()
     (parts,) = plain(parts)
-    folder = Folder(out)
-    check_compression(compression)
-    if parts is not None:
-        model.check_parts(parts)
-    folder.check_writable()
-    asked = {"generate": model.to_json(), "compression": compression, "parts": parts}
-    intent = WriteIntent(folder, asked, resume, overwrite)
-    intent.check_unowned()
-    existing_parts(folder, intent.resume, intent.overwrite)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(intent.owning("mgraph generate"))
-        names = existing_parts(folder, intent.resume, intent.overwrite)  # what came meanwhile
-        intent.record()
-        found = footers(folder, names) if intent.resume else {}
-        if parts is None and found:
-            parts = previous_value(found, "parts", model.n)
-        cluster = stack.enter_context(open_cluster(cluster, **where_of(model, backend)))
-        plan = Plan(
-            model=model,
-            parts=parts or default_parts(model, cluster.threads, cluster.backend),
-            folder=folder,
-            compression=compression,
-            backend=cluster.backend,
-            block_edges=block_edges(cluster, model),
-        )
-        records = kept_parts(plan, found)
-        kept = len(records)
-        missing = {i: plan.edges(i) for i in range(plan.parts) if i not in records}
-        if missing:
-            holder = stack.enter_context(holding(model, cluster))
-            plan = dataclasses.replace(plan, holder=holder)
-        if missing:
-            folder.remove(manifests.NAME)
-        if intent.overwrite:
-            folder.remove(*names)
-        with work_time(cluster.client) as work:
-            made = run_parts(
-                cluster,
-                make_part,
-                {index: index for index in missing},
-                missing,
-                verb="generate",
-                progress=progress,
-                plan=plan,
-            )
-        records |= made
-        manifest = Manifest(
-            model=model.to_json(),
-            n=model.n,
-            num_edges=model.num_edges,
-            dtype=str(model.dtype),
-            compression=compression,
-            parts=tuple(records[index] for index in range(plan.parts)),
-            created_by=f"mgraph {mgraph.__version__}",
-            weight_dtype=str(model.weight_dtype) if model.weights else None,
-        )
-        manifest.write(folder)
-    seconds = time.monotonic() - began
-    return Result(
-        folder.location,
-        manifest,
-        sum(missing.values()),
-        len(missing),
-        kept,
-        seconds,
-        work.seconds,
-        work.compiling,
+    operation = GenerateOperation(
+        out, model, parts, compression, backend=backend, resume=resume, overwrite=overwrite
+    )
+    outcome = operation.run(cluster, progress)
+    kept = sum(record.rows for record in operation.kept_records.values())
+    return GenerateRun(
+        location=operation.plan.folder.location,
+        manifest=operation.manifest,
+        made_edges=model.num_edges - kept,
+        made_parts=outcome.made_parts,
+        kept_parts=outcome.kept_parts,
+        seconds=outcome.seconds,
+        work_seconds=outcome.work_seconds,
+        compile_seconds=outcome.compile_seconds,
     )

@@ -1,49 +1,52 @@
-"""Knapsacks over a cluster: instances fan out, one a task.
+"""Knapsacks over a cluster: instances fan out, one per task.
 
-Data flow: the client reads the instances and sends each with its task; a worker solves it and
-writes which items it chose as a part of the result, a row an item: instance, item. A table beside
-the parts has a row for each instance: its file, items, capacity, and what was found. A GPU's worker
-solves one at a time, and a CPU's one for each of its threads.
+Data flow: the client reads the instances and sends each with its task. A worker solves it and
+writes the chosen items as a part of the result, one row per item: instance, item. A GPU's worker
+solves one instance at a time, a CPU's worker one per thread. The table beside the parts has one row
+per instance: its file, its size, its capacity, and the solution's figures.
 """
 
 import hashlib
 import os
-import sys
 import threading
-import time
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
-import mgraph
 from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, plain
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
-from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
-from mgraph.distributed.operations import fan_out
-from mgraph.distributed.operations.fan_out import BatchPlan
-from mgraph.distributed.operations.generate_plan import existing_parts, footers
+from mgraph.distributed.clusters.connect import ClusterLike
+from mgraph.distributed.operations.graph_operation import (
+    BatchOperation,
+    BatchPlan,
+    read_answers,
+    to_record,
+    total_checksum,
+)
+from mgraph.distributed.operations.operation import Run, Work
+from mgraph.distributed.operations.results import Results
+from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import OutOfMemoryError, UsageError
-from mgraph.io import manifest as manifests
 from mgraph.io.address import given
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
 from mgraph.knapsacks.knapsack import check_options, knapsack
 
-FORMAT, VERSION = "mgraph knapsacks", 1
 TABLE = "_instances.parquet"
 COLUMNS = {"instance": np.dtype(np.int64), "item": np.dtype(np.int64)}
-_device = threading.Lock()
+_device = threading.Lock()  # of this worker: one instance at a time on its GPU
 
 
-class Packed(NamedTuple):
-    """What became of an instance: see ``mgraph.Knapsack``. error: why nothing did, or None."""
+@dataclass(frozen=True)
+class Packed:
+    """The solution of an instance: see ``mgraph.Knapsack``. error: why there is none, or None."""
 
     instance: int
     profit: int | None
@@ -58,48 +61,65 @@ class Packed(NamedTuple):
     error: str | None
 
 
-@dataclass(frozen=True)
-class KnapsackRun:
-    """What a run did. packed: one an instance, in order, those of kept parts included.
+@dataclass(frozen=True, repr=False)
+class KnapsackRun(Results):
+    """What ``knapsack_many`` did.
 
-    location: the results' folder, or None. checksum: of all rows; 0 where nothing is written.
-    seconds: from the call to the end, of which ``solve_seconds`` with the cluster there.
+    Attributes
+    ----------
+    location : str or None
+        The folder of the chosen items, or None if nothing was written.
+    packed : tuple of Packed
+        One per instance, in order, those of kept parts included: ``instance``, ``profit``,
+        ``weight``, ``items``, ``optimal``, ``bound`` and more; ``error`` says why there is none.
+    made_parts, kept_parts : int
+        Instances that were solved, and those kept of an earlier run.
+    checksum : int
+        Of all rows; 0 if nothing was written.
+    seconds, solve_seconds, compile_seconds : float
+        From the call to the end; of solving alone, without compiling; of the slowest worker's
+        compiler.
     """
 
     location: str | None
-    packed: list[Packed]
+    packed: tuple[Packed, ...]
     made_parts: int
     kept_parts: int
     checksum: int
     seconds: float
     solve_seconds: float
+    compile_seconds: float
+
+    _rows = "packed"
 
 
-def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[str, Any]:
-    """The task: solve an instance, write its items, return what the table tells of it."""
+def solve_instance(batch: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> Footer:
+    """Task: solve an instance, write its items, return the part's footer."""
     from mgraph.core import gauges
+    from mgraph.io.parquet import writing_part
 
-    index, (profits, weights, capacity) = job
-    footer = plan.footer(index)
-    options = plan.options | {"backend": plan.backend}
+    index, (profits, weights, capacity) = batch
     items = np.zeros(0, np.int64)
     try:
         with cancellation.acquiring(_device) if plan.backend == "gpu" else nullcontext():
-            found = knapsack(profits, weights, capacity, **options)
+            solution = knapsack(profits, weights, capacity, backend=plan.backend, **plan.options)
     except OutOfMemoryError as error:
-        packed = Packed(index, None, None, 0, None, None, None, options["method"],
-                        plan.backend, None, str(error))  # fmt: skip
+        packed = Packed(
+            index, None, None, 0, None, None, None, plan.options["method"], plan.backend, None,
+            str(error),
+        )  # fmt: skip
     else:
-        items = found.items
-        packed = Packed(index, found.profit, found.weight, items.size, found.optimal, found.bound,
-                        found.nodes, found.method, found.backend, round(found.seconds, 6),
-                        None)  # fmt: skip
+        items = solution.items
+        packed = Packed(
+            index, int(solution.profit), int(solution.weight), items.size, solution.optimal,
+            int(solution.bound), solution.nodes, solution.method, solution.backend,
+            round(solution.seconds, 6), None,
+        )  # fmt: skip
     gauges.add("queries", 1)
     rows = EdgeList(np.full(items.size, index), items)
-    footer |= {"packed": list(packed), "checksum": f"{checksum(rows):016x}"}
+    footer = plan.footer(index)
+    footer |= {"packed": [to_record(packed)], "checksum": f"{checksum(rows):016x}"}
     if plan.folder is not None:
-        from mgraph.io.parquet import writing_part
-
         with writing_part(plan.folder, part_name(index), COLUMNS, plan.compression) as writer:
             if items.size:
                 writer.write([rows.src, rows.dst])
@@ -107,119 +127,141 @@ def solve_one(job: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> dict[st
     return footer | {"rows": items.size}
 
 
+class KnapsackOperation(BatchOperation):
+    """``mgraph knapsack`` over many instances."""
+
+    verb, unit, format = "knapsack", "instances", "mgraph knapsacks"
+    tables = (TABLE,)
+
+    def __init__(
+        self, files: Any, out: Any, compression: str, options: dict[str, Any], **more: Any
+    ) -> None:
+        """Read the instances. options: of ``mgraph.knapsack``."""
+        from mgraph.io.parquet import check_compression
+
+        super().__init__(out, **more)
+        check_compression(compression)
+        check_options(options["method"], self.backend, options["key"], options["time_limit"])
+        if options["method"] != "branch_and_bound" and self.backend == "auto":
+            self.backend = "cpu"
+        is_one = isinstance(files, (str, os.PathLike))
+        self.names = [given(file) for file in ([files] if is_one else as_list("files", files))]
+        if not self.names:
+            raise UsageError("there must be at least one instance")
+        self.instances = [read_knapsack(name) for name in self.names]
+        self.hash = _hash_of(self.instances)
+        self.compression, self.options = compression, options
+
+    def request(self) -> dict[str, Any]:
+        """The instances and every option."""
+        return {"knapsack": self.hash, "compression": self.compression, **self.options}
+
+    def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
+        """The same, without parts whose instance was not solved: they are tried again."""
+        existing = super().look(intent, read)
+        solved = {name: one for name, one in existing.footers.items() if not _has_failed(one)}
+        return ExistingOutput(existing.names, solved)
+
+    def work(self, run: Run) -> Work:
+        """A task per instance."""
+        identity = {
+            "instances": len(self.instances),
+            "instances_hash": self.hash,
+            **self.options,
+            "compression": self.compression,
+        }
+        backend = run.cluster.backend
+        self.plan = BatchPlan(identity, self.folder, self.compression, backend, self.options)
+        instances = [(one.profits, one.weights, one.capacity) for one in self.instances]
+        kept = self.kept(run, self.plan.footer, len(instances))
+        sizes = [1] * len(instances)
+        return Work(solve_instance, list(enumerate(instances)), sizes, {"plan": self.plan}, kept)
+
+    def packed(self, footers: Sequence[Footer]) -> list[Packed]:
+        """The solutions, in the order of the instances."""
+        return read_answers(footers, "packed", Packed, self.folder)
+
+    def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
+        """The table of instances."""
+        _write_table(folder, self.names, self.instances, self.packed(footers))
+
+
 def knapsack_many(
     files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     out: str | os.PathLike[str] | None = None,
     *,
     cluster: ClusterLike = None,
-    method: str = "auto",
     backend: str = "auto",
+    method: str = "auto",
     key: str = "bound",
     collect: bool = True,
     time_limit: float | None = None,
     compression: str = "lz4",
     resume: bool = False,
     overwrite: bool = False,
-    progress: TextIO | None = sys.stderr,
+    progress: TextIO | None = None,
 ) -> KnapsackRun:
-    """Solve the instances in files, over a cluster, and write Parquet to the folder ``out``.
+    """Solve the 0/1 knapsack instances in files, over a cluster.
 
-    files: what ``mgraph.read_knapsack`` reads, one or several. out: a path or ``s3://`` address;
-    None writes nothing. cluster: as for ``mgraph.generate``. resume: keep what was solved.
-    overwrite: replace what is there. See ``mgraph.knapsack`` for the rest; time_limit: seconds an
-    instance.
-    An instance that takes too much memory is told in the table, and the others go on. Profits do
-    not depend on the workers or, without a time limit, on method and backend. Raises UsageError,
-    StorageError, ClusterError; what was finished stays, and ``resume`` goes on from it.
+    Parameters
+    ----------
+    files : path or sequence of paths
+        Instances, as ``mgraph.KnapsackInstance.read`` takes them.
+    out : path or ``s3://`` address, optional
+        The folder for the chosen items and the table of instances. By default nothing is written.
+    cluster, compression, resume, overwrite, progress
+        As for ``mgraph.sssp_many``.
+    backend, method, key, collect, time_limit
+        As for ``mgraph.knapsack``; ``time_limit`` is in seconds per instance.
+
+    Returns
+    -------
+    KnapsackRun
+        An instance that takes too much memory has its reason in ``packed[i].error``; the others are
+        solved.
+
+    Raises
+    ------
+    UsageError, StorageError, ClusterError
+        Parts that were finished stay, and ``resume=True`` goes on from them.
+
+    Notes
+    -----
+    Profits do not depend on the workers or, without a time limit, on method and backend.
     """
-    import json
-
-    from mgraph.io.parquet import check_compression
-
-    began = time.monotonic()
     (time_limit,) = plain(time_limit)
-    check_compression(compression)
-    check_options(method, backend, key, time_limit)
-    is_one = isinstance(files, (str, os.PathLike))
-    names = [given(file) for file in ([files] if is_one else as_list("files", files))]
-    if not names:
-        raise UsageError("there must be an instance at least")
-    instances = [read_knapsack(name) for name in names]
-    folder = None if out is None else Folder(out)
-    there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
-    asked_for = {"knapsack": _hash_of(instances), "compression": compression, **options}
-    intent = WriteIntent(folder, asked_for, resume, overwrite)
-    if folder is not None:
-        folder.check_writable()
-        intent.check_unowned()
-        existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
-    if method != "branch_and_bound" and backend == "auto":
-        backend = "cpu"
-    with ExitStack() as stack:
-        stack.enter_context(intent.owning("mgraph knapsack"))
-        if folder is not None:
-            parts = existing_parts(folder, intent.resume, intent.overwrite, FORMAT, (TABLE,))
-            intent.record()
-            solved = footers(folder, parts) if intent.resume else {}
-            there = parts, {name: its for name, its in solved.items() if not _failed(its)}
-        cluster = stack.enter_context(open_cluster(cluster, backend=backend))
-        asked = {
-            "instances": len(instances),
-            "instances_hash": _hash_of(instances),
-            **options,
-            "compression": compression,
-        }
-        plan = BatchPlan(asked, folder, compression, cluster.backend, options)
-        connected = time.monotonic()
-        results, kept = fan_out.run_batches(
-            cluster,
-            solve_one,
-            [(one.profits, one.weights, one.capacity) for one in instances],
-            [1] * len(instances),
-            there,
-            plan=plan,
-            verb="knapsack",
-            unit="instances",
-            progress=progress,
-        )
-        packed = fan_out.read_answers(results, "packed", Packed, folder, several=False)
-        if folder is not None:
-            _write_table(folder, names, instances, packed)
-            content = {
-                "format": FORMAT,
-                "version": VERSION,
-                **asked,
-                "checksum": f"{fan_out.total_checksum(results):016x}",
-                "parts": [plan.record(index, footer) for index, footer in enumerate(results)],
-                "table": TABLE,
-                "created_by": f"mgraph {mgraph.__version__}",
-            }
-            folder.write(manifests.NAME, (json.dumps(content, indent=1) + "\n").encode())
-    now = time.monotonic()
+    operation = KnapsackOperation(
+        files, out, compression, options, backend=backend, resume=resume, overwrite=overwrite
+    )
+    outcome = operation.run(cluster, progress)
     return KnapsackRun(
-        location=None if folder is None else folder.location,
-        packed=packed,
-        made_parts=len(instances) - kept,
-        kept_parts=kept,
-        checksum=fan_out.total_checksum(results) if folder is not None else 0,
-        seconds=now - began,
-        solve_seconds=now - connected,
+        location=operation.location,
+        packed=tuple(operation.packed(outcome.results)),
+        made_parts=outcome.made_parts,
+        kept_parts=outcome.kept_parts,
+        checksum=total_checksum(outcome.results) if out is not None else 0,
+        seconds=outcome.seconds,
+        solve_seconds=outcome.work_seconds,
+        compile_seconds=outcome.compile_seconds,
     )
 
 
-def _failed(footer: dict[str, Any]) -> bool:
-    """Whether a part tells that its instance was not solved."""
+def _has_failed(footer: Footer) -> bool:
+    """Whether a part says that its instance was not solved."""
     packed = footer.get("packed")
-    return isinstance(packed, list) and bool(packed) and packed[-1] is not None
+    if not isinstance(packed, list) or not packed:
+        return False
+    last = packed[-1]
+    return last.get("error") is not None if isinstance(last, dict) else last is not None
 
 
 def _hash_of(instances: Sequence[KnapsackInstance]) -> str:
-    """What tells one list of instances from another."""
+    """A hash that distinguishes one list of instances from another."""
     digest = hashlib.sha256()
-    for one in instances:
-        digest.update(np.array([one.items, one.capacity], np.int64).tobytes())
-        digest.update(one.profits.tobytes() + one.weights.tobytes())
+    for instance in instances:
+        digest.update(np.array([instance.items, instance.capacity], np.int64).tobytes())
+        digest.update(instance.profits.tobytes() + instance.weights.tobytes())
     return digest.hexdigest()[:16]
 
 
@@ -229,11 +271,11 @@ def _write_table(
     instances: Sequence[KnapsackInstance],
     packed: Sequence[Packed],
 ) -> None:
-    """Write the table of all instances, a row each, in their order."""
+    """Write the table of all instances, one row each, in their order."""
     import pyarrow as pa
     from pyarrow import parquet
 
-    kinds = {
+    types = {
         "profit": pa.int64(), "weight": pa.int64(), "items": pa.int64(), "optimal": pa.bool_(),
         "bound": pa.int64(), "nodes": pa.int64(), "method": pa.string(), "backend": pa.string(),
         "seconds": pa.float64(), "error": pa.string(),
@@ -241,10 +283,10 @@ def _write_table(
     columns = {
         "instance": pa.array(range(len(packed)), pa.int64()),
         "file": pa.array(names, pa.string()),
-        "of_items": pa.array([one.items for one in instances], pa.int64()),
-        "capacity": pa.array([one.capacity for one in instances], pa.int64()),
+        "of_items": pa.array([instance.items for instance in instances], pa.int64()),
+        "capacity": pa.array([instance.capacity for instance in instances], pa.int64()),
     }
-    for name, kind in kinds.items():
-        columns[name] = pa.array([getattr(one, name) for one in packed], kind)
+    for name, dtype in types.items():
+        columns[name] = pa.array([getattr(solution, name) for solution in packed], dtype)
     with folder.writing(TABLE) as stream:
         parquet.write_table(pa.table(columns), stream)

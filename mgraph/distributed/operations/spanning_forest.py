@@ -1,22 +1,18 @@
 """The minimum spanning forest of a dataset over a cluster, whatever the number of its edges.
 
-Data flow: neighbouring parts make batches that fit a worker. A task reads a batch, builds its graph
-and writes its forest, of fewer edges than vertices, beside the result; then forests are merged, as
-many at a time as fit, until one is left, which is the result. It is the forest of the whole: an
-edge that a batch's forest lacks is the heaviest of a cycle there, so it is in no forest. Ties go by
-the edges' ends, so it is the same however the parts are grouped.
+Data flow: neighbouring parts form batches that fit a worker. A task reads a batch, builds its graph
+and writes its forest, which has fewer edges than vertices, beside the result. Then forests are
+merged, as many at a time as fit, until one is left, which is the result. It is the forest of the
+whole graph: an edge that a batch's forest lacks is the heaviest of a cycle there, so it is in no
+minimum forest. Ties go by the edges' endpoints, so the result does not depend on the batches.
 
-Cost: each edge is read once; for each merge about n edges a forest are read, and n written. Memory:
-a batch at a time on each worker, on its GPU if it has one, and two forests at least. Every forest
-stands in files of its own with a record that is written last, so ``resume`` goes on from those that
-are finished.
+Cost: each edge is read once; each merge reads about n edges per forest, and writes n. Memory: one
+batch at a time on each worker, on its GPU if it has one, and at least two forests. Every forest has
+files of its own and a record that is written last, so ``resume`` goes on from finished forests.
 """
 
 import os
-import sys
 import threading
-import time
-from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
@@ -27,15 +23,18 @@ from mgraph.core.arrays import plain
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.memory import memory_guard
-from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
+from mgraph.distributed.clusters.connect import ClusterLike
+from mgraph.distributed.operations.operation import Operation, Run, Work
+from mgraph.distributed.operations.results import Results
+from mgraph.distributed.operations.resume import ExistingOutput
 from mgraph.distributed.operations.spanning_forest_plan import (
     Batches,
+    ForestOutput,
     ForestPlan,
     Job,
-    Standing,
     batches_for,
     clear,
-    clear_unless_begun,
+    clear_unless_resumable,
     grouped,
     identity_of,
     job_name,
@@ -47,28 +46,49 @@ from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
-from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest, PartRecord
 
 _memory = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
-class Found(NamedTuple):
-    """A forest in files: their records, and of the result the exact sum of its weights."""
+class Forest(NamedTuple):
+    """A forest in files: their records and, of the result, the exact sum of its weights."""
 
     records: tuple[PartRecord, ...]
     total_weight: int | Fraction = 0
 
 
-@dataclass(frozen=True)
-class ForestRun:
-    """What a run did: the dataset and its manifest, forests made in all, those kept of another."""
+@dataclass(frozen=True, repr=False)
+class ForestRun(Results):
+    """What ``spanning_forest_dataset`` did.
+
+    Attributes
+    ----------
+    location : str
+        The folder of the forest, a dataset.
+    manifest : Manifest
+        The dataset's description.
+    made, kept : int
+        Forests that were computed in all, and those kept of an earlier run.
+    seconds, work_seconds, compile_seconds : float
+        From the call to the end; of the tasks alone, without compiling; of the slowest worker's
+        compiler.
+    """
 
     location: str
     manifest: Manifest
     made: int
     kept: int
     seconds: float
+    work_seconds: float
+    compile_seconds: float
+
+    @property
+    def records(self) -> tuple[PartRecord, ...]:
+        """The parts: file, rows, first and stop vertex, checksum, bytes."""
+        return self.manifest.parts
+
+    _rows = "records"
 
     @property
     def total_weight(self) -> int | float:
@@ -78,20 +98,20 @@ class ForestRun:
 
     @property
     def components(self) -> int:
-        """Trees, those of a single vertex included."""
+        """Trees, isolated vertices included."""
         return self.manifest.n - self.manifest.num_edges
 
 
-def reduce_parts(job: Job, plan: ForestPlan) -> Found:
-    """The task: write the forest of some parts, as one on the way or as the result."""
+def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
+    """Task: write the forest of a job's parts, as an intermediate one or as the result."""
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.io.graph_dataset import read_parts, write_parts
     from mgraph.spanning_trees.edge_forest import forest_of_edges
 
-    threads = get_worker().state.nthreads  # the other cores are other workers'
-    third = job.edges // 3  # to be counted when they are read, spanned, and their forest written
+    threads = get_worker().state.nthreads  # the other cores belong to other workers
+    third = job.edges // 3  # progress counts a third each for reading, spanning and writing
 
     def read() -> EdgeList:
         edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend, threads)
@@ -100,11 +120,11 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
 
     with (
         cancellation.acquiring(_memory),
-        memory_guard(f"{job.edges:,} edges and their forest", "use a smaller --batch"),
+        memory_guard(f"{job.edges:,} edges and their forest", "use a smaller `batch`"),
     ):
         try:
             forest = forest_of_edges(read(), plan.n, threads)
-        except UsageError as error:  # of what the files hold
+        except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.graph}: {error}") from error
         total: int | Fraction = 0
         if job.name is None:
@@ -121,56 +141,161 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Found:
     count_edges(job.edges - 2 * third)
     if job.name is not None:
         write_done(plan.folder, job.name, records)
-    return Found(tuple(records), total)
+    return Forest(tuple(records), total)
 
 
-def _reduce(
-    cluster: Cluster,
-    plan: ForestPlan,
-    dataset: EdgeDataset,
-    batches: Batches,
-    there: set[str],
-    progress: TextIO | None,
-) -> tuple[Found, int, int]:
-    """Level after level until one forest is left; returns it, and how many were made and kept."""
-    share = batches.share(dataset.num_edges)
-    inputs: list[tuple[Part, ...]] = [(piece,) for part in dataset for piece in part.pieces(share)]
-    level = made = kept = 0
-    while True:
+class ForestOperation(Operation):
+    """``mgraph msf`` of a dataset: levels of tasks, which merge forests until one is left."""
+
+    verb = "msf"
+    output: ForestOutput
+
+    def __init__(
+        self,
+        location: str | os.PathLike[str],
+        out: Any,
+        symmetrise: bool,
+        batch: int | None,
+        compression: str,
+        **more: Any,
+    ) -> None:
+        """Check the request. Raises UsageError, DatasetError."""
+        from mgraph.io.parquet import check_compression
+
+        super().__init__(out, **more)
+        assert self.folder is not None
+        if batch is not None and not (isinstance(batch, int) and batch >= 1):
+            raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
+        check_compression(compression)
+        self.dataset = EdgeDataset(location)
+        if self.dataset.manifest.directed and not symmetrise:
+            raise UsageError(
+                f"a spanning forest needs an undirected graph, and {self.dataset.location} lists "
+                "arcs; pass `symmetrise=True` to add the reverse of every arc"
+            )
+        if self.folder.same_as(self.dataset.folder):
+            raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
+        self.batch, self.compression = batch, compression
+        self.identity = {
+            "graph_identity": identity_of(self.dataset),
+            "compression": compression,
+            "batch": batch,
+        }
+
+    def request(self) -> dict[str, Any]:
+        """The graph and how its forest is written."""
+        return {"msf": self.dataset.location, **self.identity}
+
+    def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
+        """The forests and parts in the folder, which have records of their own."""
+        assert self.folder is not None
+        self.output = ForestOutput(
+            self.folder, self.dataset.location, self.identity, intent.resume, intent.overwrite
+        )
+        return ExistingOutput(self.output.parts)
+
+    def is_finished(self, existing: ExistingOutput) -> bool:
+        """Whether the folder holds this forest already."""
+        if self.output.finished is None:
+            return False
+        assert self.folder is not None
+        self.manifest, self.made, self.kept_forests = self.output.finished, 0, 1
+        clear(self.folder)  # an earlier run may have been killed while it did so
+        return True
+
+    def work(self, run: Run) -> Work:
+        """The first level's inputs: the dataset's parts, cut so that they can be balanced."""
+        assert self.folder is not None
+        dataset, backend = self.dataset, run.cluster.backend
+        self.batches = self.output.batches or batches_for(
+            run.cluster, dataset.n, dataset.num_edges, self.batch
+        )
+        self.names = self.output.begin(self.batches)
+        dtypes = tuple(dataset.dtypes)
+        plan = ForestPlan(
+            dataset.location, dataset.n, dtypes, self.folder, self.compression, backend
+        )
+        self.share = self.batches.share(dataset.num_edges)
+        inputs = [(piece,) for part in dataset for piece in part.pieces(self.share)]
         sizes = [sum(map(len, parts)) for parts in inputs]
-        if level:  # any two forests may be merged, so that there is an end
-            batches = Batches(max(share, 2 * max(sizes)), 1)
+        return Work(reduce_parts, inputs, sizes, {"plan": plan})
+
+    def fan_out(self, run: Run, work: Work) -> list[Forest]:
+        """Level after level, until one forest is left."""
+        self.made = self.kept_forests = 0
+        plan: ForestPlan = work.shared["plan"]
+        inputs: list[tuple[Part, ...]] = list(work.arguments)
+        level = 0
+        try:
+            while True:
+                inputs, forest = self._merge(run, plan, inputs, level)
+                if forest is not None:
+                    return [forest]
+                level += 1
+        except DatasetError:
+            clear_unless_resumable(plan.folder)
+            raise
+
+    def _merge(
+        self, run: Run, plan: ForestPlan, inputs: list[tuple[Part, ...]], level: int
+    ) -> tuple[list[tuple[Part, ...]], Forest | None]:
+        """One level: the inputs of the next, and the result once there is but one group."""
+        sizes = [sum(map(len, parts)) for parts in inputs]
+        # Above the first level, any two forests may be merged, so that the levels end.
+        batches = Batches(max(self.share, 2 * max(sizes)), 1) if level else self.batches
         groups = grouped(sizes, batches) or [[]]
-        joined = [tuple(part for place in group for part in inputs[place]) for group in groups]
+        merged = [tuple(part for place in group for part in inputs[place]) for group in groups]
         if len(groups) == 1:
-            jobs = {0: Job(joined[0], None)}
+            jobs = {0: Job(merged[0], None)}
         else:
             jobs = {
                 index: Job(parts, job_name(level, index))
-                for index, parts in enumerate(joined)
-                if not level or len(groups[index]) > 1  # one that is alone waits
+                for index, parts in enumerate(merged)
+                if not level or len(groups[index]) > 1  # a single forest waits for the next level
             }
         for index, job in list(jobs.items()):
-            if job.name and (records := read_done(plan.folder, there, job.name)) is not None:
-                joined[index] = plan.parts(records)
+            if job.name and (records := read_done(plan.folder, self.names, job.name)) is not None:
+                merged[index] = plan.parts(records)
                 del jobs[index]
-                kept += 1
-        edges = {index: job.edges for index, job in jobs.items()}
-        found: dict[int, Found] = run_parts(
-            cluster,
+                self.kept_forests += 1
+        forests: dict[int, Forest] = run_parts(
+            run.cluster,
             reduce_parts,
             jobs,
-            edges,
+            {index: job.edges for index, job in jobs.items()},
             verb="msf-merge" if level else "msf",
-            progress=progress,
+            progress=run.progress,
             plan=plan,
         )
-        made += len(found)
+        self.made += len(forests)
         if len(groups) == 1:
-            return found[0], made, kept
-        for index, forest in found.items():
-            joined[index] = plan.parts(forest.records)
-        inputs, level = joined, level + 1
+            return [], forests[0]
+        for index, forest in forests.items():
+            merged[index] = plan.parts(forest.records)
+        return merged, None
+
+    def finish(self, run: Run, results: list[Forest]) -> None:
+        """Write the manifest, and remove the intermediate forests."""
+        (forest,), dataset, folder = results, self.dataset, self.folder
+        assert folder is not None
+        self.manifest = Manifest(
+            model={},
+            n=dataset.n,
+            num_edges=sum(record.rows for record in forest.records),
+            dtype=dataset.manifest.dtype,
+            compression=self.compression,
+            parts=forest.records,
+            created_by=f"mgraph {mgraph.__version__}",
+            weight_dtype=dataset.manifest.weight_dtype,
+            forest={
+                "of": dataset.location,
+                "graph_identity": self.identity["graph_identity"],
+                "total_weight": rounded(forest.total_weight),
+            },
+        )
+        remove_others(folder, forest.records)
+        self.manifest.write(folder)
+        clear(folder)
 
 
 def spanning_forest_dataset(
@@ -184,76 +309,61 @@ def spanning_forest_dataset(
     compression: str = "lz4",
     resume: bool = False,
     overwrite: bool = False,
-    progress: TextIO | None = sys.stderr,
+    progress: TextIO | None = None,
 ) -> ForestRun:
     """Write the minimum spanning forest of a dataset as a dataset, however many edges there are.
 
-    location: a folder of Parquet files with ``src``, ``dst[, weight]``, or an ``s3://`` address;
-    edges without weights count 1 each. out: a new folder; ``forest`` in its manifest holds the
-    total weight. cluster, backend: as ``mgraph.generate``'s. symmetrise: take arcs for edges.
-    batch: edges a task, by default a worker's share as far as it fits. compression: none, lz4 or
-    zstd. resume: go on from the forests that an earlier run has finished. overwrite: replace a
-    dataset. progress:
-    where the progress line goes; None for none.
+    Parameters
+    ----------
+    location : path or ``s3://`` address
+        A folder of Parquet files with columns ``src``, ``dst`` and, for weights, ``weight``; edges
+        without weights count 1 each.
+    out : path or ``s3://`` address
+        The folder for the forest; ``forest`` in its manifest holds the total weight.
+    cluster, backend, compression, overwrite, progress
+        As for ``mgraph.generate``.
+    symmetrise : bool, default False
+        Take arcs for edges.
+    batch : int, optional
+        Edges per task; by default a worker's share, as far as it fits.
+    resume : bool, default False
+        Go on from the forests that an earlier run finished.
 
-    The edges are those of ``minimum_spanning_forest`` of the whole graph, whatever the cluster and
-    the batches. Raises UsageError, DatasetError, StorageError, ClusterError.
+    Returns
+    -------
+    ForestRun
+
+    Raises
+    ------
+    UsageError, DatasetError, StorageError, ClusterError
+        Forests that were finished stay, and ``resume=True`` goes on from them.
+
+    Notes
+    -----
+    The edges are those of ``mgraph.minimum_spanning_forest`` of the whole graph, for any cluster
+    and any batches. Each edge is read once; each merge reads about n edges per forest.
+
+    Examples
+    --------
+    >>> model = mgraph.CopyModel(1000, 2, weights=(1, 100))
+    >>> made = mgraph.generate("graph", model)
+    >>> run = mgraph.spanning_forest_dataset("graph", "forest")
+    >>> run.manifest.num_edges, run.components
+    (999, 1)
     """
-    from mgraph.io.parquet import check_compression
-
-    began = time.monotonic()
     (batch,) = plain(batch)
-    if batch is not None and not (isinstance(batch, int) and batch >= 1):
-        raise UsageError(f"batch is a whole number of edges, at least 1, and is {batch}")
-    check_compression(compression)
-    dataset = EdgeDataset(location)
-    if dataset.manifest.directed and not symmetrise:
-        raise UsageError(
-            f"a spanning forest is of an undirected graph, and {dataset.location} lists arcs; "
-            "--symmetrise takes each for both directions"
-        )
-    graph, folder = dataset.location, Folder(out)
-    if folder.same_as(dataset.folder):
-        raise UsageError(f"{folder} is the graph; write its forest to another folder")
-    folder.check_writable()
-    asked = {
-        "graph_identity": identity_of(dataset),
-        "compression": compression,
-        "batch": batch,
-    }
-    intent = WriteIntent(folder, {"msf": graph, **asked}, resume, overwrite)
-    intent.check_unowned()
-    Standing(folder, graph, asked, intent.resume, intent.overwrite)
-    with ExitStack() as stack:
-        stack.enter_context(intent.owning("mgraph msf"))
-        standing = Standing(folder, graph, asked, intent.resume, intent.overwrite)
-        intent.record()
-        if standing.finished:
-            clear(folder)  # a run may have been killed while it did so
-            return ForestRun(folder.location, standing.finished, 0, 1, time.monotonic() - began)
-        cluster = stack.enter_context(open_cluster(cluster, backend=backend))
-        batches = standing.batches or batches_for(cluster, dataset.n, dataset.num_edges, batch)
-        there = standing.begin(batches)
-        dtypes = tuple(dataset.dtypes)
-        plan = ForestPlan(graph, dataset.n, dtypes, folder, compression, cluster.backend)
-        try:
-            found, made, kept = _reduce(cluster, plan, dataset, batches, there, progress)
-        except DatasetError:
-            clear_unless_begun(folder)
-            raise
-        told: dict[str, Any] = {"of": graph, "graph_identity": asked["graph_identity"]}
-        manifest = Manifest(
-            model={},
-            n=dataset.n,
-            num_edges=sum(record.rows for record in found.records),
-            dtype=dataset.manifest.dtype,
-            compression=compression,
-            parts=found.records,
-            created_by=f"mgraph {mgraph.__version__}",
-            weight_dtype=dataset.manifest.weight_dtype,
-            forest=told | {"total_weight": rounded(found.total_weight)},
-        )
-        remove_others(folder, found.records)
-        manifest.write(folder)
-        clear(folder)
-    return ForestRun(folder.location, manifest, made, kept, time.monotonic() - began)
+    operation = ForestOperation(
+        location, out, symmetrise, batch, compression,
+        backend=backend, resume=resume, overwrite=overwrite,
+    )  # fmt: skip
+    outcome = operation.run(cluster, progress)
+    assert operation.folder is not None
+    return ForestRun(
+        location=operation.folder.location,
+        manifest=operation.manifest,
+        made=operation.made,
+        kept=operation.kept_forests,
+        seconds=outcome.seconds,
+        work_seconds=outcome.work_seconds,
+        compile_seconds=outcome.compile_seconds,
+    )

@@ -1,4 +1,4 @@
-"""What a run of ``mgraph msf`` over a cluster will do, and what of it a folder already holds."""
+"""How ``mgraph msf`` cuts a dataset into batches, and which forests an output folder holds."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.distributed.clusters.connect import Cluster
-from mgraph.distributed.operations.generate_plan import existing_parts
+from mgraph.distributed.operations.resume import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
@@ -19,9 +19,9 @@ from mgraph.io.folder import Folder
 from mgraph.io.formats import identify_dataset
 from mgraph.io.manifest import Manifest, PartRecord
 
-# Of a batch and of the vertices, at the worst moment: building the graph, or its forest.
-BYTES_AN_EDGE, BYTES_A_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}
-MOST_EDGES = 1 << 31
+# Of a batch and of the vertices, at the peak: building the graph, or its forest.
+BYTES_PER_EDGE, BYTES_PER_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}
+MAX_EDGES = 1 << 31
 MEMORY_SHARE = 0.8
 _RUN, _PREFIX, _DONE = "_forests.json", "_forest-", "done.json"
 _IDENTITY = "graph_identity"
@@ -29,7 +29,7 @@ _IDENTITY = "graph_identity"
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """What every task of a run knows; small, since it travels with each. dtypes: of the columns."""
+    """What every task needs to know; it travels with each. dtypes: of the columns."""
 
     graph: str
     n: int
@@ -39,197 +39,208 @@ class ForestPlan:
     backend: str
 
     def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
-        """A forest's, to be read."""
+        """The parts of a forest, to be read."""
         return tuple(Part(self.folder, record, list(self.dtypes)) for record in records)
 
 
 class Batches(NamedTuple):
-    """Of at most so many edges each, and at least so many, if there are as many parts."""
+    """Batches of at most ``max_edges`` edges each, and at least ``min_count`` of them."""
 
-    most: int
-    least: int
+    max_edges: int
+    min_count: int
 
-    def share(self, m: int) -> int:
-        """About how many of m edges each has."""
-        return max(1, min(self.most, -(-m // self.least)))
+    def share(self, edges: int) -> int:
+        """About how many of that many edges each batch has."""
+        return max(1, min(self.max_edges, -(-edges // self.min_count)))
 
 
 @dataclass(frozen=True)
 class Job:
-    """Parts to reduce to their forest; name: what its files begin with, None for the result's."""
+    """Parts to reduce to their forest; name: the prefix of its files, None for the result's."""
 
     parts: tuple[Part, ...]
     name: str | None
 
     @property
     def edges(self) -> int:
-        """How many it reads."""
+        """How many edges are read."""
         return sum(map(len, self.parts))
 
 
 def job_name(level: int, index: int) -> str:
-    """What the files of a forest begin with. level: 0 of the dataset's parts, above of forests."""
+    """The prefix of a forest's files. level: 0 for forests of the dataset's parts, then upwards."""
     return f"{_PREFIX}{level}-{index:05d}-"
 
 
 def write_done(folder: Folder, name: str, records: Sequence[PartRecord]) -> None:
-    """Vouch for a forest whose files are whole."""
+    """Record that a forest's files are complete."""
     content = json.dumps([manifests.part_to_json(record) for record in records])
     folder.write(f"{name}{_DONE}", content.encode())
 
 
 def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, ...] | None:
-    """The parts of a forest, if an earlier run has finished it and its files are as they were.
+    """The parts of a forest that an earlier run finished, if its files are unchanged; else None.
 
-    names: what is in the folder.
+    names: of the files in the folder.
     """
     if f"{name}{_DONE}" not in names:
         return None
     try:
         records = untrusted.parse_json(folder.read(f"{name}{_DONE}"))
         parts = tuple(manifests.part_from_json(record) for record in records)
-    except (ValueError, TypeError):  # damaged
+    except (ValueError, TypeError):  # a damaged record
         return None
-    if not all(part.file.startswith(name) for part in parts):  # another's files
+    if not all(part.file.startswith(name) for part in parts):  # the files of another forest
         return None
-    whole = all(part.file in names and folder.size(part.file) == part.bytes for part in parts)
-    return parts if whole else None
+    is_complete = all(part.file in names and folder.size(part.file) == part.bytes for part in parts)
+    return parts if is_complete else None
 
 
-class Standing:
-    """What is in the folder of the result. Raises UsageError where it must not be touched."""
+class ForestOutput:
+    """What the output folder holds.
+
+    parts: the names of part files. finished: the manifest of the finished forest, if there is one.
+    """
 
     def __init__(
-        self, folder: Folder, graph: str, asked: dict[str, Any], resume: bool, overwrite: bool
+        self, folder: Folder, graph: str, identity: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
-        """Look. graph: its address; asked: what tells one run from another."""
-        self.folder, self._graph, self._asked = folder, graph, asked
-        self._ours = _of_a_run(folder)
-        self._parts = existing_parts(folder, resume, overwrite, also=tuple(self._ours))
+        """Look. Raises UsageError where the content must not be touched.
+
+        graph: its address; identity: what distinguishes this run from another.
+        """
+        self.folder, self._graph, self._identity = folder, graph, identity
+        self._own_files = _files_of_run(folder)
+        kind, tables = manifests.FORMAT, tuple(self._own_files)
+        self.parts = existing_parts(folder, resume, overwrite, kind, tables)
         self.finished: Manifest | None = None
-        self.began: dict[str, Any] = {}
+        self._earlier: dict[str, Any] = {}
         if overwrite:
             return
-        if self._ours and not resume:
+        if self._own_files and not resume:
             raise UsageError(
-                f"{folder} holds forests of a run that was cut short; --resume goes on, "
-                "--overwrite begins anew"
+                f"{folder} holds forests of a run that was cut short; pass `resume=True` to go "
+                "on, or `overwrite=True` to begin again"
             )
         if manifests.NAME in (folder.names() or []):
             self.finished = manifests.read(folder)
-            how = {"compression": self.finished.compression, "batch": asked["batch"]}
-            self._check(how | (self.finished.forest or {}))
-        elif _RUN in self._ours:
-            self.began = self._read_run()
-            self._check(self.began)
-        elif self._parts:
-            raise UsageError(f"{folder} holds parts of another dataset; --overwrite replaces them")
+            written = {"compression": self.finished.compression, "batch": identity["batch"]}
+            self._check(written | (self.finished.forest or {}))
+        elif _RUN in self._own_files:
+            self._earlier = self._read_run()
+            self._check(self._earlier)
+        elif self.parts:
+            raise UsageError(
+                f"{folder} holds parts of another dataset; pass `overwrite=True` to replace them"
+            )
 
     def _read_run(self) -> dict[str, Any]:
         try:
-            began = untrusted.parse_json_object(self.folder.read(_RUN))
-            most, least = began["batches"]
-            for size in (most, least):
+            record = untrusted.parse_json_object(self.folder.read(_RUN))
+            max_edges, min_count = record["batches"]
+            for size in (max_edges, min_count):
                 untrusted.parse_int("a batch", size, 1, 1 << 63)
-            return began
+            return record
         except (ValueError, TypeError, KeyError):
             raise DatasetError(
-                f"{self.folder}/{_RUN} is damaged; --overwrite begins anew"
+                f"{self.folder}/{_RUN} is damaged; pass `overwrite=True` to begin again"
             ) from None
 
-    def _check(self, found: dict[str, Any]) -> None:
-        if found.get(_IDENTITY) != self._asked[_IDENTITY]:
+    def _check(self, earlier: dict[str, Any]) -> None:
+        if earlier.get(_IDENTITY) != self._identity[_IDENTITY]:
             raise UsageError(
                 f"{self.folder} is not of {self._graph}, or that was changed, touched or moved "
-                "since: --overwrite begins anew"
+                "since; pass `overwrite=True` to begin again"
             )
-        for key, value in self._asked.items():
-            if value is not None and found.get(key) != value:
-                how = f"with --{key} {found[key]}" if found.get(key) else f"without --{key}"
+        for key, value in self._identity.items():
+            previous = earlier.get(key)
+            if value is not None and previous != value:
+                given = f"with `{key}={previous}`" if previous else f"without `{key}`"
                 raise UsageError(
-                    f"{self.folder} was begun {how}, and now it is {value}; go on with the same, "
-                    "or --overwrite"
+                    f"{self.folder} was begun {given}, and now {key} is {value}; go on with the "
+                    "same, or pass `overwrite=True`"
                 )
 
     @property
     def batches(self) -> Batches | None:
-        """Those of the run to go on with."""
-        return Batches(*self.began["batches"]) if self.began else None
+        """The batches of the run to go on with."""
+        return Batches(*self._earlier["batches"]) if self._earlier else None
 
     def begin(self, batches: Batches) -> set[str]:
-        """Make the folder ready; returns the names of what is kept of an earlier run."""
-        self.folder.remove(manifests.NAME)  # first: what is half removed must not look whole
-        self.folder.remove(*self._parts)
-        if self.began:
-            return self._ours
-        self.folder.remove(*self._ours)
-        self.folder.write(_RUN, json.dumps(self._asked | {"batches": batches}).encode())
+        """Prepare the folder; returns the names of the files that are kept of an earlier run."""
+        # The manifest first: a folder that is half removed must not look complete.
+        self.folder.remove(manifests.NAME)
+        self.folder.remove(*self.parts)
+        if self._earlier:
+            return self._own_files
+        self.folder.remove(*self._own_files)
+        self.folder.write(_RUN, json.dumps(self._identity | {"batches": batches}).encode())
         return set()
 
 
 def clear(folder: Folder) -> None:
-    """Remove what a run left beside its result."""
+    """Remove the files that a run left beside its result."""
     folder.remove_temporaries()
-    folder.remove(*_of_a_run(folder))
+    folder.remove(*_files_of_run(folder))
 
 
-def clear_unless_begun(folder: Folder) -> None:
-    """Remove what a run left that failed, unless ``resume`` can go on from a finished forest."""
-    ours = _of_a_run(folder)
-    if not any(name.endswith(_DONE) for name in ours):
-        folder.remove(*ours, *_parts(folder))
+def clear_unless_resumable(folder: Folder) -> None:
+    """Remove the files of a failed run, unless ``resume`` can go on from a finished forest."""
+    names = _files_of_run(folder)
+    if not any(name.endswith(_DONE) for name in names):
+        folder.remove(*names, *_part_files(folder))
 
 
 def remove_others(folder: Folder, records: Sequence[PartRecord]) -> None:
-    """Remove parts that are not the result's: a worker that died may have begun to write others."""
-    folder.remove(*_parts(folder) - {record.file for record in records})
+    """Remove parts that are not the result's, such as those that a worker left when it died."""
+    folder.remove(*_part_files(folder) - {record.file for record in records})
 
 
-def _parts(folder: Folder) -> set[str]:
+def _part_files(folder: Folder) -> set[str]:
     return {name for name in folder.names() or [] if PART_NAME.fullmatch(name)}
 
 
-def _of_a_run(folder: Folder) -> set[str]:
+def _files_of_run(folder: Folder) -> set[str]:
     names = folder.names() or []
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
 def identity_of(dataset: EdgeDataset) -> str:
-    """What forests of a dataset's parts are told from others by: its edges, n, and the parts."""
+    """A hash that distinguishes the forests of one dataset: its edges, n, and its parts."""
     parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
-    told = repr((identify_dataset(dataset).name, dataset.n, parts)).encode()
-    return hashlib.sha256(told).hexdigest()[:16]
+    content = repr((identify_dataset(dataset).name, dataset.n, parts)).encode()
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
-def batches_for(cluster: Cluster, n: int, m: int, asked: int | None = None) -> Batches:
-    """Those of so many edges as are asked for, or a worker's share, as far as it fits.
+def batches_for(cluster: Cluster, n: int, edges: int, batch: int | None = None) -> Batches:
+    """Batches of ``batch`` edges, or else of a worker's share as far as it fits.
 
     Raises UsageError where two forests do not fit.
     """
-    a_vertex, an_edge = BYTES_A_VERTEX[cluster.backend], BYTES_AN_EDGE[cluster.backend]
-    least = min(m, 2 * n)
-    room = min(
+    per_vertex, per_edge = BYTES_PER_VERTEX[cluster.backend], BYTES_PER_EDGE[cluster.backend]
+    needed_edges = min(edges, 2 * n)
+    free = min(
         worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
         for worker in cluster.workers.values()
     )
-    fitting = (int(MEMORY_SHARE * room) - a_vertex * n) // an_edge
-    if fitting < least:
-        needed = (a_vertex * n + an_edge * least) / MEMORY_SHARE / 2**30
+    fitting = (int(MEMORY_SHARE * free) - per_vertex * n) // per_edge
+    if fitting < needed_edges:
+        needed = (per_vertex * n + per_edge * needed_edges) / MEMORY_SHARE / 2**30
         raise UsageError(
             f"forests of {n:,} vertices take {needed:.1f} GiB of memory on each worker, and one "
-            f"has {room / 2**30:.1f}; use fewer workers on a machine, or larger ones"
+            f"has {free / 2**30:.1f}; use fewer workers per machine, or larger machines"
         )
-    if asked:
-        return Batches(asked, 1)
-    return Batches(max(1, min(fitting, MOST_EDGES)), len(cluster.workers))
+    if batch:
+        return Batches(batch, 1)
+    return Batches(max(1, min(fitting, MAX_EDGES)), len(cluster.workers))
 
 
 def grouped(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
-    """Places of neighbours in groups that keep to ``batches``, all about alike.
+    """Groups of neighbouring positions, of about equal size, that keep to ``batches``.
 
-    One that is larger than allowed stands alone.
+    A position whose size exceeds the limit is a group of its own.
     """
-    count = max(batches.least, len(packed(sizes, batches.most)))
-    bounds = range(batches.most)
+    count = max(batches.min_count, len(packed(sizes, batches.max_edges)))
+    bounds = range(batches.max_edges)
     enough = bisect_left(bounds, True, key=lambda bound: len(packed(sizes, bound)) <= count)
     return packed(sizes, enough)

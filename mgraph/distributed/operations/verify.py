@@ -1,20 +1,17 @@
-"""Read every part back and hold it against the manifest; make some again and compare.
+"""Read every part back and compare it with the manifest; generate some again and compare.
 
-Cost: every file read once, plus the given share of the graph generated again.
+Cost: every file is read once, and the given share of the graph is generated again.
 """
 
-import contextlib
 import os
-import sys
-import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
-from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
-from mgraph.distributed.operations.generate import held_ends, holding, where_of
+from mgraph.distributed.clusters.connect import ClusterLike
+from mgraph.distributed.operations.generate import backend_of, held_endpoints, maker_of
 from mgraph.distributed.operations.generate_plan import block_edges
-from mgraph.distributed.operations.tasks import run_parts
-from mgraph.distributed.protocol.work_time import work_time
+from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import CopyModel
@@ -25,16 +22,27 @@ from mgraph.io.manifest import Manifest, PartRecord
 
 @dataclass(frozen=True)
 class Verdict:
-    """What ``verify`` found: the parts read and made again, and a sentence a fault.
+    """What ``verify`` found.
 
-    seconds: from the call to the end; work_seconds: of checking, without the time in which workers
-    compiled; compile_seconds: that time.
+    Attributes
+    ----------
+    location : str
+        The dataset's folder.
+    parts, regenerated : int
+        Parts that were read, and those of them that were generated again.
+    num_edges : int
+        The edges that the manifest declares.
+    seconds, work_seconds, compile_seconds : float
+        From the call to the end; of checking alone, without compiling; of the slowest worker's
+        compiler.
+    faults : tuple of str
+        One sentence per fault, in the order of the parts.
     """
 
     location: str
     parts: int
     regenerated: int
-    edges: int
+    num_edges: int
     seconds: float
     work_seconds: float
     compile_seconds: float
@@ -42,17 +50,17 @@ class Verdict:
 
     @property
     def ok(self) -> bool:
-        """Whether everything holds."""
+        """Whether there is no fault."""
         return not self.faults
 
 
 def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
-    """Whether the parts tile the vertices, and their rows are the model's where there is one."""
+    """Faults of the manifest: parts must tile the vertices and have as many rows as the model."""
     faults = []
     expected = 0
     for part in manifest.parts:
         if part.first != expected:
-            faults.append(f"{part.file} begins at vertex {part.first}, and should at {expected}")
+            faults.append(f"{part.file} begins at vertex {part.first} instead of {expected}")
         if model and part.rows != model.edges_in(range(part.first, part.stop)):
             faults.append(f"{part.file} has {part.rows} rows in the manifest, not the model's")
         expected = part.stop
@@ -63,7 +71,7 @@ def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
 
 
 def model_of(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
-    """What generated a dataset and the version of its draws; None for edges from elsewhere.
+    """The model that generated a dataset, and the version of its draws; None for other edges.
 
     Raises DatasetError for a model that this mgraph does not know.
     """
@@ -78,10 +86,10 @@ def model_of(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
 
 
 def _checked_model(dataset: EdgeDataset, regenerate: float) -> CopyModel | None:
-    """What generated a dataset; None for edges from elsewhere.
+    """The model that generated a dataset; None for edges from elsewhere.
 
-    Raises DatasetError where there is no manifest, and where parts are to be made again of a model
-    whose draws have changed since: then it tells the graph's shape alone.
+    Raises DatasetError where there is no manifest, or where parts are to be generated again by a
+    model whose draws have changed since.
     """
     if not dataset.has_manifest:
         raise DatasetError(
@@ -111,13 +119,13 @@ def check_part(
     block: int,
     holder: str | None,
 ) -> str | None:
-    """The task: one part's first fault as a sentence, or None. job: the part, whether to remake."""
+    """Task: the first fault of a part as a sentence, or None. job: the part; generate it again?"""
     from mgraph.core.edge_list_cpu import EdgeCheck
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.generators.copy_model_cpu import RowCheck
     from mgraph.io.parquet import read_blocks
 
-    record, again = job
+    record, regenerate = job
     check = RowCheck(model, record.first) if model else EdgeCheck(record.first, record.stop, n)
     try:
         for edges in read_blocks(folder, record.file):
@@ -134,25 +142,63 @@ def check_part(
             f"{record.file} has checksum {check.checksum:016x}, and the manifest says "
             f"{record.checksum:016x}: an edge was changed"
         )
-    if again and model:
-        made = 0
-        for generated in preferential_attachment.stream(
+    if regenerate and model:
+        blocks = preferential_attachment.stream(
             model,
             range(record.first, record.stop),
             backend=backend,
             block_edges=block,
-            ends=held_ends(holder),
-        ):
-            made += generated.checksum
-        if made % (1 << 64) != record.checksum:
+            ends=held_endpoints(holder),
+        )
+        if sum(edges.checksum for edges in blocks) % (1 << 64) != record.checksum:
             return f"{record.file} is not what its parameters generate"
     return None
 
 
-def chosen(parts: int, fraction: float) -> frozenset[int]:
+def chosen_parts(parts: int, fraction: float) -> frozenset[int]:
     """``ceil(fraction · parts)`` parts, spread evenly over all."""
     count = -(-int(fraction * parts * 1_000_000) // 1_000_000)
     return frozenset(i * parts // count for i in range(count)) if count else frozenset()
+
+
+class VerifyOperation(Operation):
+    """``mgraph verify``."""
+
+    verb = "verify"
+
+    def __init__(self, location: str | os.PathLike[str], regenerate: float, backend: str) -> None:
+        """Read the manifest. Raises DatasetError, UsageError."""
+        if not 0 <= regenerate <= 1:
+            raise UsageError(f"regenerate must be a fraction in [0, 1] (got {regenerate})")
+        self.dataset = EdgeDataset(location)
+        self.model = _checked_model(self.dataset, regenerate)
+        if regenerate and self.model is None:
+            raise UsageError(
+                f"{self.dataset.location} was not generated, so no part can be generated again"
+            )
+        self.again = chosen_parts(len(self.dataset), regenerate)
+        self.maker = self.model if self.again else None
+        if self.maker is not None:
+            backend = backend_of(self.maker, backend)
+        super().__init__(backend=backend, threaded=bool(self.maker and self.maker.whole))
+
+    def shared_graph(self, run: Run) -> Callable[[], Any] | None:
+        """How a worker makes the graph, if the method makes it as a whole."""
+        return None if self.maker is None else maker_of(self.maker, run)
+
+    def work(self, run: Run) -> Work:
+        """A task per part."""
+        records = self.dataset.manifest.parts
+        shared = {
+            "folder": self.dataset.folder,
+            "n": self.dataset.n,
+            "model": self.model,
+            "backend": run.cluster.backend,
+            "block": block_edges(run.cluster, self.model),
+            "holder": run.holder,
+        }
+        jobs = [(record, index in self.again) for index, record in enumerate(records)]
+        return Work(check_part, jobs, [record.rows for record in records], shared)
 
 
 def verify(
@@ -161,50 +207,47 @@ def verify(
     regenerate: float = 0.0,
     cluster: ClusterLike = None,
     backend: str = "auto",
-    progress: TextIO | None = sys.stderr,
+    progress: TextIO | None = None,
 ) -> Verdict:
-    """Check a dataset: every part's rows, ranges, order, repeated edges and checksum.
+    """Check a dataset's parts: rows, ranges, order, repeated edges and checksums.
 
-    regenerate: a fraction of the parts, in [0, 1], to generate again and compare. cluster, backend:
-    as for ``mgraph.generate``. Raises
-    DatasetError where there is no dataset, or where parts are to be generated again and the
-    dataset's model had other draws in the version of mgraph that made it. Faults in the dataset are
-    returned, not raised.
+    Parameters
+    ----------
+    location : path or ``s3://`` address
+        The dataset's folder.
+    regenerate : float, default 0
+        The fraction of the parts, in [0, 1], to generate again and compare.
+    cluster, backend, progress
+        As for ``mgraph.generate``; a GPU is used only to generate parts again.
+
+    Returns
+    -------
+    Verdict
+        Faults of the dataset are in ``faults``, not raised.
+
+    Raises
+    ------
+    DatasetError
+        If there is no dataset, or parts are to be generated again and the dataset's model had other
+        draws in the version of mgraph that made it.
+
+    Examples
+    --------
+    >>> run = mgraph.generate("graph", mgraph.CopyModel(1000, 2))
+    >>> mgraph.verify("graph", regenerate=1).ok
+    True
     """
-    if not 0 <= regenerate <= 1:
-        raise UsageError(f"regenerate is a fraction and must lie in [0, 1], and is {regenerate}")
-    began = time.monotonic()
-    dataset = EdgeDataset(location)
-    manifest = dataset.manifest
-    model = _checked_model(dataset, regenerate)
-    if regenerate and model is None:
-        raise UsageError(f"{dataset.location} was not generated, so it cannot be made again")
-    faults = manifest_faults(manifest, model)
-    again = chosen(len(dataset), regenerate)
-    jobs = {index: (record, index in again) for index, record in enumerate(manifest.parts)}
-    with contextlib.ExitStack() as stack:
-        made = model if again else None
-        where = where_of(made, backend) if made else {"backend": backend}
-        cluster = stack.enter_context(open_cluster(cluster, **where))
-        holder = stack.enter_context(holding(made, cluster)) if made else None
-        with work_time(cluster.client) as work:
-            found = run_parts(
-                cluster,
-                check_part,
-                jobs,
-                {index: record.rows for index, (record, _) in jobs.items()},
-                verb="verify",
-                progress=progress,
-                folder=dataset.folder,
-                n=manifest.n,
-                model=model,
-                backend=cluster.backend,
-                block=block_edges(cluster, model),
-                holder=holder,
-            )
-    faults += [found[index] for index in sorted(found) if found[index]]
-    seconds = time.monotonic() - began
-    times = seconds, work.seconds, work.compiling
+    operation = VerifyOperation(location, regenerate, backend)
+    outcome = operation.run(cluster, progress)
+    dataset = operation.dataset
+    faults = manifest_faults(dataset.manifest, operation.model)
     return Verdict(
-        dataset.location, len(dataset), len(again), manifest.num_edges, *times, tuple(faults)
+        location=dataset.location,
+        parts=len(dataset),
+        regenerated=len(operation.again),
+        num_edges=dataset.num_edges,
+        seconds=outcome.seconds,
+        work_seconds=outcome.work_seconds,
+        compile_seconds=outcome.compile_seconds,
+        faults=(*faults, *filter(None, outcome.results)),
     )

@@ -1,0 +1,221 @@
+"""Operations that ask many questions, in batches of one task and one part each.
+
+Most ask them of a graph that each worker holds (``GraphOperation``). A batch's answers stand in its
+part's footer, as records with named fields, so that ``resume`` can go on from a folder without a
+manifest.
+"""
+
+import dataclasses
+import functools
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, TextIO, TypeVar
+
+import msgspec
+import numpy as np
+
+import mgraph
+from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.operations.operation import Operation, Run
+from mgraph.distributed.operations.resume import ExistingOutput, Footer
+from mgraph.distributed.operations.tasks import follow_parts, result_of, submit_parts
+from mgraph.distributed.protocol.run_context import WriteIntent
+from mgraph.errors import DatasetError, UsageError, without_secrets
+from mgraph.io import manifest as manifests
+from mgraph.io.address import parse
+from mgraph.io.dataset import part_name
+from mgraph.io.folder import Folder
+from mgraph.io.formats import identify, read_quietly
+
+T = TypeVar("T")
+
+
+class GraphFacts(NamedTuple):
+    """What the client knows of a graph that the workers hold.
+
+    length_dtype: the type of paths' lengths. notes: what the user should know of the workers.
+    """
+
+    n: int
+    num_arcs: int
+    length_dtype: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """What every task of a run needs to know; it travels with each, so it is small.
+
+    identity: all that the rows depend on, the questions by their hash. folder: None if nothing is
+    written. options: of the function that answers. facts, holder: of the graph, if there is one.
+    """
+
+    identity: dict[str, Any]
+    folder: Folder | None
+    compression: str
+    backend: str
+    options: dict[str, Any]
+    facts: GraphFacts | None = None
+    holder: str | None = None
+
+    @property
+    def vertex_dtype(self) -> np.dtype:
+        """The type of vertices in the rows."""
+        assert self.facts is not None
+        return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
+
+    def footer(self, index: int) -> Footer:
+        """The footer of a part, but for its results: to which output it belongs, and where."""
+        return self.identity | {"part": index}
+
+    def record(self, index: int, footer: Footer, *keys: str) -> dict[str, Any]:
+        """The manifest's entry for a part that is written. keys: further keys of its footer."""
+        assert self.folder is not None
+        name = part_name(index)
+        values = {key: footer[key] for key in (*keys, "rows", "checksum")}
+        return {"file": name, **values, "bytes": self.folder.size(name)}
+
+
+def total_checksum(footers: Sequence[Footer]) -> int:
+    """The checksum of all rows of all parts; 0 if nothing is written."""
+    return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
+
+
+def to_record(answer: Any) -> dict[str, Any]:
+    """An answer, a dataclass, with its fields by name."""
+    return dataclasses.asdict(answer)
+
+
+def read_answers(
+    footers: Sequence[Footer], key: str, kind: type[T], folder: Folder | None
+) -> list[T]:
+    """The answers that all footers hold under ``key``.
+
+    Raises DatasetError where a kept part holds something else. Fields that this version does not
+    know are passed over; version 0.1.0 wrote the fields' values in order, without names.
+    """
+    fields = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    answers = []
+    try:
+        for footer in footers:
+            records = footer[key]
+            if not isinstance(records[0] if records else {}, list | dict):
+                records = [records]  # of 0.1.0, where a part has one answer
+            for record in records:
+                if isinstance(record, list):
+                    record = dict(zip(fields, record, strict=True))
+                answers.append(msgspec.convert(record, kind))
+    except (KeyError, TypeError, ValueError):
+        raise DatasetError(
+            f"the footers of the parts in {folder} do not hold their {key}: they were edited or "
+            "damaged; pass `overwrite=True` to begin again"
+        ) from None
+    return answers
+
+
+class BatchOperation(Operation):
+    """Many questions, in batches; ``version`` is that of the output's format."""
+
+    version: ClassVar[int] = 1
+    answers_in_manifest: ClassVar[tuple[str, ...]] = ()
+
+    plan: BatchPlan
+
+    def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
+        """The content of the manifest; subclasses add to it. footers: of all parts, in order."""
+        keys = self.answers_in_manifest
+        tables = {"table": self.tables[0]} if self.tables else {}
+        return {
+            "format": self.format,
+            "version": self.version,
+            **self.plan.identity,
+            "checksum": f"{total_checksum(footers):016x}",
+            "parts": [self.plan.record(i, footer, *keys) for i, footer in enumerate(footers)],
+            **tables,
+            "created_by": f"mgraph {mgraph.__version__}",
+        }
+
+    def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
+        """Write the tables beside the parts."""
+
+    def finish(self, run: Run, results: list[Footer]) -> None:
+        """Write the tables and the manifest."""
+        if self.folder is not None:
+            self.write_tables(self.folder, results)
+            content = json.dumps(self.manifest(results), indent=1) + "\n"
+            self.folder.write(manifests.NAME, content.encode())
+
+
+class GraphOperation(BatchOperation):
+    """Many questions of a graph that each worker holds."""
+
+    facts: GraphFacts
+
+    def __init__(
+        self, location: str | os.PathLike[str], out: Any, *, symmetrise: bool, **more: Any
+    ) -> None:
+        """Identify the graph. Raises DatasetError where there is none, UsageError for ``out``."""
+        super().__init__(out, threaded=True, **more)
+        self.graph, self.symmetrise = parse(location).text, symmetrise
+        if self.folder is not None and self.folder.same_as(Folder(self.graph)):
+            raise UsageError(f"{self.folder} is the graph; write the results to another folder")
+        self.identity = identify(self.graph)
+
+    def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
+        """The same, and refuse parts of another graph."""
+        existing = super().look(intent, read)
+        others = {footer.get("graph_identity") for footer in existing.footers.values()}
+        if others - {self.identity.name}:
+            raise UsageError(
+                f"{self.folder} holds parts of another dataset, or {self.graph} was changed, "
+                "touched or moved since; pass `overwrite=True` to begin again"
+            )
+        return existing
+
+    def shared_graph(self, run: Run) -> Callable[[], Any]:
+        """How a worker reads the graph."""
+        return functools.partial(
+            read_quietly, self.graph, self.symmetrise, backend=run.cluster.backend
+        )
+
+    def load_everywhere(self, run: Run, task: Callable[..., GraphFacts]) -> GraphFacts:
+        """Have each worker read the graph, all at once; returns ``task(holder)``, notes of all."""
+        assert run.holder is not None
+        edges = self.identity.edges
+        return load_everywhere(run.cluster, task, run.holder, edges, run.progress)
+
+    def draw(self, run: Run, task: Callable[..., Any], *arguments: Any) -> Any:
+        """The questions that ``task(holder, *arguments)`` draws at random, on a worker."""
+        key = (f"mgraph-draw-{time.time_ns()}", 0)
+        drawing = run.cluster.client.submit(task, run.holder, *arguments, key=key)
+        return result_of(drawing, self.verb)
+
+    def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
+        """The same, and which graph it was."""
+        content = super().manifest(footers)
+        head = {key: content.pop(key) for key in ("format", "version")}
+        return {**head, "graph": without_secrets(self.graph), **content}
+
+
+def load_everywhere(
+    cluster: Cluster,
+    task: Callable[..., GraphFacts],
+    holder: str,
+    edges: int,
+    progress: TextIO | None,
+) -> GraphFacts:
+    """Run ``task(holder)`` once per worker; returns the facts, with the notes of all workers.
+
+    These are as many tasks as workers, which Dask places on one worker each. A task that is tied to
+    a worker would wait for ever if the last worker of its kind dies.
+    """
+    each = dict.fromkeys(range(len(cluster.workers)), holder)
+    futures = submit_parts(cluster, task, each, verb="load")
+    sizes = dict.fromkeys(futures, edges)
+    done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
+    loaded = [result_of(future, "load") for _, future in done]
+    notes = dict.fromkeys(note for facts in loaded for note in facts.notes)
+    return loaded[0]._replace(notes=tuple(notes))

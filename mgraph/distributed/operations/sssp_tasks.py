@@ -1,0 +1,227 @@
+"""The tasks of ``mgraph sssp`` over many sources: load the graph, draw sources, search, write.
+
+On a GPU a task searches from all sources of its batch in one launch and writes the distances, one
+row group at a time, while the worker's next task has the device. On cores it searches from one
+source after another, and writes each search before the next begins.
+
+A part has one row per vertex reached: source, vertex, distance and, unless left out, predecessor
+(-1 at a source).
+"""
+
+import hashlib
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core import cancellation
+from mgraph.core.edges import EdgeList
+from mgraph.core.memory import memory_guard
+from mgraph.distributed.clusters.connect import Cluster, Survey
+from mgraph.distributed.operations.graph_holder import holder
+from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts, to_record
+from mgraph.distributed.operations.resume import Footer
+from mgraph.errors import UsageError
+from mgraph.io.dataset import part_name
+from mgraph.shortest_paths.rehearsal import rehearse
+
+BATCHES_PER_THREAD = 4
+# On a GPU: searches per task, unless threads would have no task; the same if results are written,
+# and then tasks per thread. See shortest_paths/BENCHMARKS.md.
+GPU_BATCH, GPU_BATCH_WRITTEN, GPU_TASKS_WRITTEN = 16, 4, 2
+MAX_ROWS = 1 << 27  # per part
+BYTES_PER_ROW = 64  # distances, predecessors and their encoding
+_ROW_GROUP = 1 << 22  # large, since a worker's threads share one interpreter
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search: its source, how many vertices it reached, the greatest distance, its seconds."""
+
+    source: int
+    reached: int
+    max_distance: int | float
+    seconds: float
+
+
+class Rows(NamedTuple):
+    """The rows of a search: columns vertex, distance and, if recorded, predecessor.
+
+    checksum: the sum of the hashes of (source, vertex, distance).
+    """
+
+    columns: list[Any]
+    checksum: int
+
+
+def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
+    """Task: read the graph on this worker, and compile what searches with these options need."""
+    from mgraph.shortest_paths.problem import length_dtype
+
+    held = holder(name)
+    graph = held.graph()
+    with cancellation.acquiring(held.device):
+        several = 2 if graph.backend == "gpu" else 1
+        rehearse(graph, several, **options | {"power_limit": None})
+    return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)))
+
+
+def draw_sources(name: str, count: int, seed: int) -> list[int]:
+    """Task: draw distinct sources among the vertices that have arcs, in ascending order."""
+    graph = holder(name).graph()
+    candidates = (graph.indptr[1:] > graph.indptr[:-1]).nonzero()[0]
+    if count > candidates.size:
+        raise UsageError(
+            f"random asks for {count:,} sources, and only {candidates.size:,} vertices have arcs"
+        )
+    ranks = np.random.default_rng(seed).choice(int(candidates.size), count, replace=False)
+    return [int(candidates[rank]) for rank in np.sort(ranks)]
+
+
+def search_batch(batch: tuple[int, list[int]], plan: BatchPlan) -> Footer:
+    """Task: search from the sources of a part, write the rows, return the part's footer."""
+    index, sources = batch
+    assert plan.holder is not None
+    held, on_gpu = holder(plan.holder), plan.backend == "gpu"
+    with memory_guard(f"{len(sources)} searches and their results", "use a smaller `batch`"):
+        answers: Iterable[tuple[Search, Rows | None]] = _search_all(held, sources, plan)
+        if on_gpu:
+            with cancellation.acquiring(held.device):
+                answers = list(answers)  # the checksums wait for the device
+        if plan.folder is None:
+            return {"searched": [to_record(search) for search, _ in answers], "checksum": "0"}
+        return _write_part(index, plan, answers)
+
+
+def _search_all(
+    held: Any, sources: list[int], plan: BatchPlan
+) -> Iterator[tuple[Search, Rows | None]]:
+    """Yield each search with its rows, if they are to be written.
+
+    A GPU searches from all sources at once. Cores also have other threads' tasks, so a task
+    searches from one source after another.
+    """
+    from mgraph.core import gauges
+    from mgraph.distributed.monitoring.counters import count_edges
+    from mgraph.shortest_paths.power_governor import PowerGovernor
+    from mgraph.shortest_paths.sssp import sssp
+
+    graph, options = held.graph(), dict(plan.options)
+    if options["power_limit"]:
+        governor = PowerGovernor(options["power_limit"])
+        options["power_limit"] = held.memory.setdefault("governor", governor)
+    step = len(sources) if plan.backend == "gpu" else 1
+    for first in range(0, len(sources), step):
+        group = sources[first : first + step]
+        began = time.perf_counter()
+        paths = sssp(graph, group, backend=plan.backend, **options)
+        searches = _summarize(paths, group, began)
+        gauges.add("queries", len(group))
+        count_edges(graph.num_arcs * len(group))
+        rows: Iterable[Rows | None] = repeat(None)
+        if plan.folder is not None:
+            rows = reached_rows(paths, group, plan.vertex_dtype)
+        yield from zip(searches, rows, strict=False)
+
+
+def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
+    """Figures of each search, computed where the distances are; waits for them."""
+    distance = paths.distance.reshape(len(sources), -1)
+    reached = paths.reached.reshape(distance.shape)
+    # Row by row: CuPy reduces an array with all of a GPU, but each row of a matrix with one block.
+    counts = [int(row.sum()) for row in reached]
+    rows = zip(distance, reached, strict=True)
+    maxima = [np.where(mask, row, 0).max().item() for row, mask in rows]  # CuPy's, of its arrays
+    seconds = (time.perf_counter() - began) / len(sources)
+    return [Search(*values, seconds) for values in zip(sources, counts, maxima, strict=True)]
+
+
+def reached_rows(paths: Any, sources: Sequence[int], dtype: Any) -> Iterator[Rows]:
+    """Yield the rows of one search after another; dtype: of vertices.
+
+    The columns are arrays of the library that ``paths`` uses, NumPy or CuPy.
+    """
+    if isinstance(paths.distance, np.ndarray):
+        from mgraph.core.edge_list_cpu import checksum
+    else:
+        from mgraph.core.edge_list_gpu import checksum
+    distance = paths.distance.reshape(len(sources), -1)
+    arrays = [distance]
+    if paths.predecessor is not None:
+        arrays.append(paths.predecessor.reshape(distance.shape).astype(dtype, copy=False))
+    reached = paths.reached.reshape(distance.shape)
+    for i, (source, mask) in enumerate(zip(sources, reached, strict=True)):
+        vertex = np.flatnonzero(mask).astype(dtype)  # CuPy's, of its arrays
+        values = [array[i] for array in arrays]
+        if vertex.size < mask.size:
+            values = [value[vertex] for value in values]
+        edges = EdgeList(np.full_like(vertex, source), vertex, values[0])
+        yield Rows([vertex, *values], checksum(edges))
+
+
+def columns_of(plan: BatchPlan) -> dict[str, np.dtype]:
+    """The types of a part's columns, by name, in order."""
+    assert plan.facts is not None
+    vertex, length = plan.vertex_dtype, np.dtype(plan.facts.length_dtype)
+    columns = {"source": vertex, "vertex": vertex, "distance": length}
+    return columns | ({"predecessor": vertex} if plan.options["predecessors"] else {})
+
+
+def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any]]) -> Footer:
+    """Write the searches of a batch as they come, each with its ``Rows``; returns the footer."""
+    from mgraph.cuda.transfer import on_host
+    from mgraph.io.parquet import writing_part
+
+    assert plan.folder is not None
+    searches, total = [], 0
+    with writing_part(plan.folder, part_name(index), columns_of(plan), plan.compression) as writer:
+        for search, (columns, checksum) in answers:
+            searches.append(search)
+            total += checksum
+            sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.vertex_dtype)
+            for first in range(0, search.reached, _ROW_GROUP):
+                group = on_host([column[first : first + _ROW_GROUP] for column in columns])
+                writer.write([sources[: group[0].size], *group])
+        footer = plan.footer(index) | {
+            "checksum": f"{total % (1 << 64):016x}",
+            "searched": [to_record(search) for search in searches],
+        }
+        writer.close(footer)
+    return footer | {"rows": sum(search.reached for search in searches)}
+
+
+def sources_hash(sources: Sequence[int]) -> str:
+    """A hash that distinguishes one list of sources from another."""
+    return hashlib.sha256(np.array(sources, np.int64).tobytes()).hexdigest()[:16]
+
+
+def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
+    """Sources per task: a few tasks per thread, as far as a batch fits each worker's memory.
+
+    A GPU does many searches of a task side by side, so its tasks are larger, as long as each thread
+    has one task or, where results are written, two.
+    """
+    from mgraph.shortest_paths.near_far_gpu import most_together
+
+    on_gpu = cluster.backend == "gpu"
+
+    def free_bytes(worker: Survey) -> int:
+        if not on_gpu:
+            return worker.host_bytes // worker.threads
+        if not written:
+            return worker.device_bytes  # which one task at a time has
+        return min(worker.host_bytes, worker.device_bytes) // worker.threads
+
+    rows = min(map(free_bytes, cluster.workers.values())) // 2 // BYTES_PER_ROW
+    fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
+    size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
+    if on_gpu:
+        best = GPU_BATCH_WRITTEN
+        if not written:
+            best = max(GPU_BATCH, most_together(facts.n, facts.num_arcs))
+        tasks = cluster.threads * (GPU_TASKS_WRITTEN if written else 1)
+        size = max(size, min(best, -(-sources // tasks)))
+    return max(1, min(size, fitting))
