@@ -100,7 +100,7 @@ def test_an_edited_part_is_named(dataset, cluster, change, words):
 @pytest.mark.parametrize("change", [negative, beyond])
 def test_degrees_are_of_all_ends_or_an_error(dataset, cluster, change):
     edit(dataset, change)
-    with pytest.raises(DatasetError, match="so 29,970 endpoints, .* hold 29,969; run mgraph"):
+    with pytest.raises(DatasetError, match=r"so 29,970 endpoints, .* hold 29,969; run mgraph"):
         mgraph.degrees(dataset, cluster=cluster, progress=None)
 
 
