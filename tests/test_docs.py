@@ -100,5 +100,7 @@ def test_links_lead_somewhere(page):
         assert file.exists(), f"{page.name} links to {target}, which does not exist"
         if anchor:
             headings = re.findall(r"^#+ (.*)$", file.read_text(), re.MULTILINE)
-            slugs = [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+            slugs = [
+                re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings
+            ]
             assert any(anchor in slug for slug in slugs), f"{page.name} links to {target}#{anchor}"

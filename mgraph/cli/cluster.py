@@ -6,40 +6,55 @@ from typing import Any
 
 import click
 
-from mgraph.cli.options import GIVEN, NUMBER, backend_option
+from mgraph.cli.help import Command, option
+from mgraph.cli.options import GIVEN, NUMBER, backend_option, overwrite_option
 from mgraph.distributed.clusters.certificates import DAYS
 
-folder_option = click.option(
+folder_option = option(
     "--folder",
     metavar="DIR",
     type=GIVEN,
-    help="Where the cluster keeps its files [~/.mgraph/cluster].",
+    help="The folder of the cluster's files.  [default: ~/.mgraph/cluster]",
 )
 
 
 @click.group()
 def cluster() -> None:
-    """Start, stop or look at a cluster on this machine that stays up between commands."""
+    """Start, stop or look at a cluster on this machine that keeps running between commands."""
 
 
-@cluster.command()
-@click.option("--workers", type=NUMBER, help="By default one a GPU, or one a core.")
-@click.option(
-    "--threads", type=NUMBER, help="Of each worker; by default one, or a GPU's share of the cores."
+@cluster.command(
+    cls=Command, examples=("mgraph cluster start", "mgraph cluster start --workers 8 --tls")
+)
+@option(
+    "--workers",
+    type=NUMBER,
+    metavar="W",
+    help="The number of workers.  [default: one per GPU, or one per core]",
+)
+@option(
+    "--threads",
+    type=NUMBER,
+    help="Threads per worker.  [default: 1, or a GPU's share of the cores]",
 )
 @backend_option
-@click.option("--tls", is_flag=True, help="Encrypt, and let in only who has the certificate.")
-@click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Where the scheduler and workers listen."
+@option("--tls", is_flag=True, help="Encrypt, and admit only clients that have the certificate.")
+@option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="The address on which scheduler and workers listen.",
 )
-@click.option("--port", type=NUMBER, default=0, help="The scheduler's [any free one].")
-@click.option(
-    "--dashboard", type=GIVEN, metavar="HOST:PORT",
-    help="Where it shows its pages [127.0.0.1:8787].",
-)  # fmt: skip
+@option("--port", type=NUMBER, default=0, help="The scheduler's port.  [default: any free one]")
+@option(
+    "--dashboard",
+    type=GIVEN,
+    metavar="HOST:PORT",
+    help="The address of the dashboard.  [default: 127.0.0.1:8787]",
+)
 @folder_option
 def start(**how: Any) -> int:
-    """Start a scheduler and workers in the background, and wait until all are there."""
+    """Start a scheduler and workers in the background, and wait until all have joined."""
     from mgraph.distributed.clusters import background_cluster
     from mgraph.distributed.clusters.cluster_status import status as status_of
 
@@ -54,10 +69,10 @@ def start(**how: Any) -> int:
     return 0
 
 
-@cluster.command()
+@cluster.command(cls=Command, examples=("mgraph cluster stop",))
 @folder_option
 def stop(folder: str | None) -> None:
-    """End the workers and the scheduler that `start` began."""
+    """Stop the scheduler and the workers that `start` started."""
     from mgraph.distributed.clusters import background_cluster
 
     runs = background_cluster.stop(folder)
@@ -70,11 +85,11 @@ def stop(folder: str | None) -> None:
     click.echo("stopped")
 
 
-@cluster.command()
+@cluster.command(cls=Command, examples=("mgraph cluster status",))
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 @folder_option
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def status(folder: str | None, as_json: bool) -> int:
-    """Show what runs; the exit status is 0 for a whole cluster, else 1."""
+    """Show which processes of the cluster run; the exit status is 0 if all do, else 1."""
     from mgraph.distributed.clusters.cluster_status import status as status_of
 
     found = status_of(folder)
@@ -86,14 +101,24 @@ def status(folder: str | None, as_json: bool) -> int:
     return 0 if found.state == "running" else 1
 
 
-@cluster.command()
+@cluster.command(cls=Command, examples=("mgraph cluster certificates tls --host gpu1 --host gpu2",))
 @click.argument("directory", metavar="DIR", type=click.Path())
-@click.option(
-    "--host", "hosts", metavar="NAME", multiple=True, required=True,
-    help="A name or address of a host of the cluster; give it for each.",
-)  # fmt: skip
-@click.option("--days", type=NUMBER, default=DAYS, show_default=True, help="How long it is valid.")
-@click.option("--overwrite", is_flag=True, help="Replace the certificates that are in DIR.")
+@option(
+    "--host",
+    "hosts",
+    metavar="NAME",
+    multiple=True,
+    required=True,
+    help="The name or address of a host of the cluster; give it once per host.",
+)
+@option(
+    "--days",
+    type=NUMBER,
+    default=DAYS,
+    show_default=True,
+    help="Days until the certificate ends.",
+)
+@overwrite_option("the certificates in DIR")
 def certificates(directory: str, hosts: tuple[str, ...], days: int, overwrite: bool) -> None:
     """Make an authority, a certificate, their keys and Dask's configuration (dask.yaml) in DIR."""
     from mgraph.distributed.clusters import certificates as module

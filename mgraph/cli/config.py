@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from mgraph.cli.help import command, option
 from mgraph.cli.options import GIVEN, Choice
 from mgraph.errors import UsageError
 
@@ -56,9 +57,9 @@ def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-@click.command()
+@command(examples=("mgraph config", "mgraph config runs"))
 @click.argument("key", required=False, type=GIVEN, shell_complete=_complete_settings)
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with where each value comes from.")
+@option("--json", "as_json", is_flag=True, help="Print JSON, with the origin of each value.")
 def config(key: str | None, as_json: bool) -> None:
     """Show the settings and where they come from, or the value of KEY alone.
 
@@ -80,7 +81,12 @@ def config(key: str | None, as_json: bool) -> None:
             click.echo(f"{row.name:{widths[0]}s}  {value:{widths[1]}s}  {row.source}")
 
 
-@click.command()
+@command(
+    examples=(
+        "mgraph completion bash > ~/.mgraph-completion && . ~/.mgraph-completion",
+        "mgraph completion fish > ~/.config/fish/completions/mgraph.fish",
+    )
+)
 @click.argument("shell", required=False, type=Choice(sorted(_ADDED)))
 def completion(shell: str | None) -> None:
     """Print the script that has SHELL complete mgraph's commands.

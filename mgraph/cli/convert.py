@@ -3,21 +3,23 @@
 import click
 
 import mgraph
-from mgraph.cli.options import compression_option
+from mgraph.cli.help import command, option
+from mgraph.cli.options import compression_option, overwrite_option
 from mgraph.core.formatting import pluralize
 
 
-@click.command(
-    epilog="Formats, by the end of the name: .gr (DIMACS), .mtx (Matrix Market), .graph or .metis "
-    "(METIS), .graphml, .gexf, each perhaps with .gz, .bz2 or .xz after it; .parquet (reading) and "
-    "folders of Parquet files with columns src, dst and perhaps weight."
+@command(
+    examples=(
+        "mgraph convert roads roads.gexf",
+        "mgraph convert USA-road-d.NE.gr.gz roads --symmetrise --merge",
+    )
 )
 @click.argument("source", metavar="IN")
 @click.argument("out")
-@click.option("--symmetrise", is_flag=True, help="Take each arc for both directions.")
-@click.option("--drop-loops", is_flag=True, help="Leave self-loops out.")
-@click.option("--merge", is_flag=True, help="Of parallel arcs keep the one of least weight.")
-@click.option("--overwrite", is_flag=True, help="Replace OUT.")
+@option("--symmetrise", is_flag=True, help="Add the reverse of every arc of IN.")
+@option("--drop-loops", is_flag=True, help="Leave out self-loops.")
+@option("--merge", is_flag=True, help="Keep only the lightest of parallel arcs.")
+@overwrite_option("OUT")
 @compression_option
 def convert(
     source: str,
@@ -28,7 +30,12 @@ def convert(
     overwrite: bool,
     compression: str,
 ) -> None:
-    """Read the graph IN and write it to OUT, each in the format that its name tells."""
+    """Copy the graph IN to OUT, each in the format that its name says.
+
+    Names end in .gr (DIMACS), .mtx (Matrix Market), .graph or .metis (METIS), .graphml or .gexf,
+    also with .gz, .bz2 or .xz after that. Other names are folders of Parquet files with columns
+    src, dst and perhaps weight; IN may also be one .parquet file.
+    """
     from mgraph.io.formats import check_target
 
     check_target(out, overwrite, compression)

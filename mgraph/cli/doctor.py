@@ -5,21 +5,24 @@ import json
 
 import click
 
+from mgraph.cli.help import command, option
 from mgraph.cli.options import GIVEN, scheduler_options
 from mgraph.errors import MgraphError
 
 
-@click.command()
+@command(
+    examples=("mgraph doctor", "mgraph doctor --scheduler tcp://10.0.0.1:8786 --out /shared/graphs")
+)
+@option("--out", type=GIVEN, metavar="FOLDER", help="Test that every worker can write to FOLDER.")
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
 @scheduler_options
-@click.option("--out", type=GIVEN, metavar="FOLDER", help="A folder for every worker to write to.")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
 def doctor(
     scheduler: str | None, scheduler_file: str | None, out: str | None, as_json: bool
 ) -> int:
-    """Check this machine, and a cluster; each line says what to do.
+    """Check this machine and a cluster; each line says what to do.
 
-    The cluster is the one that is named, else that of Dask's configuration, else that of mgraph
-    cluster start, if there is any. The exit status is 1 where a line begins with FAIL, else 0.
+    The cluster is the one that is named, else that of Dask's configuration, else the one that
+    `mgraph cluster start` started. The exit status is 1 if a line begins with FAIL, else 0.
     """
     from mgraph.distributed.clusters import background_cluster, connect
     from mgraph.distributed.doctor import diagnosis as module

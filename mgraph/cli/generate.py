@@ -6,57 +6,75 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph.cli.help import command, option
 from mgraph.cli.options import (
     NUMBER,
+    OUTPUT,
     WEIGHTS,
     backend_option,
+    choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    overwrite_option,
+    resume_option,
 )
+from mgraph.core.choices import CopyMethod, Start
 from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
-from mgraph.generators.copy_model import METHODS, STARTS
 
 
-@click.command()
+@command(
+    examples=(
+        "mgraph generate graph -n 1_000_000 -d 8",
+        "mgraph generate roads -n 10_000 -d 3 --weights 1:100",
+        "mgraph generate s3://bucket/huge -n 2^31 -d 8 --scheduler tcp://10.0.0.1:8786",
+    )
+)
 @click.argument("out")
-@click.option("-n", "n", type=NUMBER, required=True, help="Vertices: above d, at most 2^40.")
-@click.option("-d", "d", type=NUMBER, default=8, show_default=True, help="Edges a vertex, to 4096.")
-@click.option(
+@option("-n", "n", type=NUMBER, required=True, help="The number of vertices, at most 2^40.")
+@option(
+    "-d", "d", type=NUMBER, default=8, show_default=True, help="Edges per vertex, at most 4,096."
+)
+@option(
     "-p",
     "p",
     type=float,
     default=0.5,
     show_default=True,
-    help="Probability of a direct edge: 0.5 preferential attachment, 1 uniform, 0 a star.",
+    help="Probability of an edge to a uniform vertex instead of a copied endpoint: 0.5 is "
+    "preferential attachment, 1 uniform attachment, 0 a star.",
 )
-@click.option(
-    "--start",
-    metavar="|".join(STARTS),
-    default="paper",
-    show_default=True,
-    help="ba: the initial clique's edges count as any other, so that -p 0.5 is Barabási–Albert.",
-)
-@click.option("--seed", type=NUMBER, default=1, show_default=True)
-@click.option(
+@option("--seed", type=NUMBER, default=1, show_default=True, help="The seed of all random draws.")
+@option(
     "--weights",
     type=WEIGHTS,
     metavar="LOW:HIGH",
-    help="Give each edge a whole weight, a hash of its ends and the seed.",
+    help="Give each edge a whole weight in this range, a hash of its endpoints and the seed.",
 )
-@click.option(
+@choice_option(
     "--method",
-    metavar="|".join(METHODS),
-    default="cuppa_hash",
-    show_default=True,
-    help="cuppa, copy and ba keep a graph in one memory; copy, copy_hash and ba need no GPU.",
+    CopyMethod,
+    "cuppa_hash",
+    "The algorithm. cuppa, copy and ba need the whole graph in one memory; copy, copy_hash and ba "
+    "run on cores only.",
 )
-@backend_option
-@click.option("--parts", type=NUMBER, help="Files; by default a few a thread, of 1 to 64 Mi edges.")
+@choice_option(
+    "--start",
+    Start,
+    "paper",
+    "The first vertices: as in the cuPPA paper, or as in Barabási and Albert's model (-p 0.5).",
+)
+@option(
+    "--parts",
+    type=NUMBER,
+    group=OUTPUT,
+    help="The number of files.  [default: a few per thread, of 1 to 64 Mi edges]",
+)
 @compression_option
-@click.option("--resume", is_flag=True, help="Keep the parts that are whole, make the others.")
-@click.option("--overwrite", is_flag=True, help="Replace the dataset in OUT.")
+@resume_option
+@overwrite_option("the dataset in OUT")
+@backend_option
 @cluster_options
 def generate(
     out: str,
@@ -75,10 +93,10 @@ def generate(
     quiet: bool,
     **where: Any,
 ) -> None:
-    """Generate a preferential-attachment graph into the folder OUT, or to s3://…
+    """Generate a random graph into the folder OUT, or to s3://bucket/folder.
 
-    Its edges depend on n, d, p, the seed and the method alone: not on the machine, the workers,
-    the parts, or whether it was resumed.
+    Each vertex connects to d earlier vertices (the copy model). The edges depend on n, d, p, the
+    seed and the method alone, not on the machine, the workers or the number of parts.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
     from mgraph.distributed.protocol.progress import quantity

@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 import mgraph
-from mgraph.cli.options import cluster_options, cluster_spec
+from mgraph.cli.help import command, option
+from mgraph.cli.options import backend_option, cluster_options, cluster_spec
 from mgraph.core.formatting import format_number, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
@@ -75,16 +76,16 @@ def _of_summary(told: Any) -> dict[str, str]:
     return lines
 
 
-@click.command()
+@command(examples=("mgraph info graph", "mgraph info roads.gr.gz --json"))
 @click.argument("graph")
-@click.option("--json", "as_json", is_flag=True, help="The same as JSON.")
-@click.option(
+@option("--json", "as_json", is_flag=True, help="Print JSON.")
+@option(
     "--scan/--no-scan",
     default=None,
-    help="Read the edges, for degrees, weights and components [for 10^8 edges at most].",
+    help="Read the edges, for degrees, weights and components.  [default: up to 10^8 edges]",
 )
 def info(graph: str, as_json: bool, scan: bool | None) -> None:
-    """Show what GRAPH is: a dataset, a folder of Parquet files, or a graph file."""
+    """Show what GRAPH holds: a dataset, a folder of Parquet files, or a graph file."""
     from mgraph.io import formats
 
     dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
@@ -106,19 +107,29 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
         click.echo(f"{name:10s} {value}")
 
 
-@click.command()
-@click.argument("out")
-@click.option(
-    "--regenerate", type=float, default=0.0, help="Fraction of the parts to make again and compare."
+@command(examples=("mgraph verify graph", "mgraph verify graph --regenerate 0.25"))
+@click.argument("dataset")
+@option(
+    "--regenerate",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="FRACTION",
+    help="Generate this fraction of the parts again, and compare.",
 )
+@backend_option
 @cluster_options
-def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
-    """Read every part of OUT back: rows, ranges, order, repeated edges, checksums."""
+def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: Any) -> int:
+    """Check every part of DATASET: rows, ranges, order, repeated edges and checksums.
+
+    The exit status is 1 if there is a fault.
+    """
     from mgraph.distributed.protocol.progress import quantity
 
     verdict = mgraph.verify(
-        out,
+        dataset,
         regenerate=regenerate,
+        backend=backend,
         cluster=cluster_spec(quiet=quiet, **where),
         progress=None if quiet else sys.stderr,
     )
@@ -144,17 +155,24 @@ def verify(out: str, regenerate: float, quiet: bool, **where: Any) -> int:
     return 0
 
 
-@click.command()
-@click.argument("out")
-@click.option("--plot", metavar="FILE.png", help="Draw the distribution.")
-@click.option("--json", "as_json", is_flag=True, help="The whole distribution as JSON.")
+@command(examples=("mgraph degrees graph", "mgraph degrees graph --plot degrees.png"))
+@click.argument("dataset")
+@option("--json", "as_json", is_flag=True, help="Print the whole distribution as JSON.")
+@option("--plot", metavar="FILE.png", help="Draw the distribution, with the fitted tail.")
+@backend_option
 @cluster_options
-def degrees(out: str, plot: str | None, as_json: bool, quiet: bool, **where: Any) -> None:
-    """Degree distribution of OUT, and the exponent of its tail by maximum likelihood."""
+def degrees(
+    dataset: str, plot: str | None, as_json: bool, backend: str, quiet: bool, **where: Any
+) -> None:
+    """Compute the degree distribution of DATASET, and the exponent of its tail.
+
+    The exponent is fitted by maximum likelihood, with its standard error.
+    """
     if plot:
         check_figure(plot)
     found = mgraph.degrees(
-        out,
+        dataset,
+        backend=backend,
         cluster=cluster_spec(quiet=quiet, **where),
         progress=None if quiet else sys.stderr,
     )

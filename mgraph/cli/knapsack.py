@@ -6,40 +6,81 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph.cli.help import command, option
 from mgraph.cli.options import (
+    METHOD,
+    OUTPUT,
     backend_option,
+    choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    overwrite_option,
     refuse,
+    resume_option,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.choices import KnapsackKey, KnapsackMethod
 from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
-from mgraph.knapsacks.knapsack import METHODS, check_options
+from mgraph.knapsacks.knapsack import check_options
 
 _ALIKE = ("method", "key", "collect", "time_limit")
 
 
-@click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--out", metavar="DIR", help="Write the items chosen, and a table, to DIR.")
-@click.option("--method", default="auto", show_default=True, help=f"One of {', '.join(METHODS)}.")
-@click.option(
-    "--key", default="bound", show_default=True, help="What branch_and_bound prefers, or: profit."
+@command(
+    "knapsack",
+    examples=(
+        "mgraph knapsack a.data",
+        "mgraph knapsack a.data --method branch_and_bound --time-limit 20",
+        "mgraph knapsack instances/*.data --out packed",
+    ),
 )
-@click.option("--collect/--no-collect", default=True, help="Whether its heap loses dead nodes.")
-@backend_option
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Of an instance.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@choice_option(
+    "--method",
+    KnapsackMethod,
+    "auto",
+    "The algorithm; auto is branch_and_bound if the dynamic program does not fit in memory.",
+    group=METHOD,
+)
+@choice_option(
+    "--key",
+    KnapsackKey,
+    "bound",
+    "What branch_and_bound expands first: the greatest bound, or the greatest profit so far.",
+    group=METHOD,
+)
+@option(
+    "--collect/--no-collect",
+    default=True,
+    show_default=True,
+    group=METHOD,
+    help="Remove nodes that cannot lead to the optimum any more from branch_and_bound's heap.",
+)
+@option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    group=METHOD,
+    help="End each instance after SECONDS with the best solution so far and an upper bound.",
+)
+@option(
+    "--out",
+    metavar="DIR",
+    group=OUTPUT,
+    help="Write the chosen items and a table of all instances to DIR, over a cluster.",
+)
 @compression_option
-@click.option("--resume", is_flag=True, help="Keep what DIR has solved.")
-@click.option("--overwrite", is_flag=True, help="Replace the results in DIR.")
+@resume_option
+@overwrite_option("the results in DIR")
+@backend_option
 @cluster_options
 def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
-    """The most profit of items whose weights are within the capacity, of each FILE.
+    """Solve the 0/1 knapsack instance in each FILE: the items of most profit within the capacity.
 
-    A FILE has the number of items and the capacity, then a profit and a weight a line. Many, or one
-    with --out, fan out over a cluster.
+    A FILE holds the number of items and the capacity, then a profit and a weight per line. Several
+    files, or one with --out, fan out over a cluster.
     """
     names = ("method", "backend", "key", "time_limit")
     check_options(**{name: options[name] for name in names})

@@ -22,27 +22,38 @@ from mgraph.cli import streams
 from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
 from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 
-VERBS = {
-    "cancel": "mgraph.cli.runs",
-    "cluster": "mgraph.cli.cluster",
-    "clusters": "mgraph.cli.msf",
-    "completion": "mgraph.cli.config",
-    "config": "mgraph.cli.config",
-    "convert": "mgraph.cli.convert",
-    "degrees": "mgraph.cli.inspect",
-    "doctor": "mgraph.cli.doctor",
-    "generate": "mgraph.cli.generate",
-    "info": "mgraph.cli.inspect",
-    "knapsack": "mgraph.cli.knapsack",
-    "list": "mgraph.cli.runs:list_runs",
-    "logs": "mgraph.cli.runs",
-    "msf": "mgraph.cli.msf",
-    "sssp": "mgraph.cli.sssp",
-    "status": "mgraph.cli.runs",
-    "steiner": "mgraph.cli.steiner",
-    "submit": "mgraph.cli.runs",
-    "verify": "mgraph.cli.inspect",
+# By heading, in the order of use: each command's module and what it does, which ``mgraph --help``
+# shows without importing the module.
+SECTIONS = {
+    "Make and check graphs": {
+        "generate": ("mgraph.cli.generate", "Generate a random graph as Parquet files."),
+        "info": ("mgraph.cli.inspect", "Show what a dataset or graph file holds."),
+        "verify": ("mgraph.cli.inspect", "Check every part of a dataset."),
+        "degrees": ("mgraph.cli.inspect", "Compute the degree distribution of a dataset."),
+        "convert": ("mgraph.cli.convert", "Copy a graph into another file format."),
+    },
+    "Ask questions": {
+        "sssp": ("mgraph.cli.sssp", "Find shortest paths, from one vertex or from many."),
+        "steiner": ("mgraph.cli.steiner", "Find small trees that connect given vertices."),
+        "msf": ("mgraph.cli.msf", "Find a minimum spanning forest."),
+        "clusters": ("mgraph.cli.msf", "Cluster the vertices by single linkage."),
+        "knapsack": ("mgraph.cli.knapsack", "Solve 0/1 knapsack instances."),
+    },
+    "Run scripts on a cluster": {
+        "submit": ("mgraph.cli.runs", "Run a Python script on a cluster."),
+        "status": ("mgraph.cli.runs", "Show the state of a run."),
+        "logs": ("mgraph.cli.runs", "Show the output of a run."),
+        "cancel": ("mgraph.cli.runs", "End a run."),
+        "list": ("mgraph.cli.runs:list_runs", "List the runs."),
+    },
+    "Set up": {
+        "cluster": ("mgraph.cli.cluster", "Start or stop a cluster on this machine."),
+        "doctor": ("mgraph.cli.doctor", "Find out what may be wrong with a cluster."),
+        "config": ("mgraph.cli.config", "Show the settings and where they come from."),
+        "completion": ("mgraph.cli.config", "Complete commands in your shell."),
+    },
 }
+VERBS = {name: home for section in SECTIONS.values() for name, (home, _) in section.items()}
 
 
 class _LazyGroup(click.Group):
@@ -58,7 +69,12 @@ class _LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted(VERBS)
+        return list(VERBS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, section in SECTIONS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name, text) for name, (_, text) in section.items()])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
@@ -72,7 +88,12 @@ class _LazyGroup(click.Group):
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(getattr(mgraph, "__version__", "unknown"), prog_name="mgraph")
 def cli() -> None:
-    """Very large graphs on many GPUs, or on this machine's cores, with Dask."""
+    """Very large graphs on many GPUs, or on this machine's cores, with Dask.
+
+    A first graph: mgraph generate graph -n 1_000_000
+
+    Each command explains itself with --help.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,30 +8,30 @@ import click
 import numpy as np
 
 import mgraph
+from mgraph.cli.help import command, option
 from mgraph.cli.options import (
+    METHOD,
     NUMBER,
-    Choice,
+    OUTPUT,
     backend_option,
+    choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    overwrite_option,
     quiet_option,
     refuse,
+    resume_option,
+    symmetrise_option,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.choices import ForestMethod
 from mgraph.core.formatting import format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.clusters import check_question
-from mgraph.spanning_trees.minimum_spanning_forest import METHODS, check_method
-
-symmetrise_option = click.option(
-    "--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions."
-)
-method_option = click.option(
-    "--method", type=Choice(METHODS), default="auto", show_default=True, help="The algorithm."
-)
+from mgraph.spanning_trees.minimum_spanning_forest import check_method
 
 
 class Variant(click.ParamType):
@@ -47,31 +47,52 @@ class Variant(click.ParamType):
         return step, variant
 
 
-@click.command()
+@command(
+    examples=(
+        "mgraph msf roads",
+        "mgraph msf roads --out forest.gexf",
+        "mgraph msf graph --out forest",
+    )
+)
 @click.argument("graph")
-@click.option("--out", metavar="DIR", help="Write the forest there: a dataset's over a cluster.")
-@method_option
-@backend_option
-@click.option(
+@symmetrise_option
+@choice_option("--method", ForestMethod, "auto", "The algorithm.", group=METHOD)
+@option(
     "--variant",
     "variants",
     type=Variant(),
     multiple=True,
     metavar="STEP=VARIANT",
-    help="How boruvka does a step on a GPU, as contract=vertex.",
+    group=METHOD,
+    help="Do a step of boruvka in another way on a GPU, such as contract=vertex.",
 )
-@click.option("--steps", is_flag=True, help="How long each step of boruvka takes on a GPU.")
-@symmetrise_option
-@click.option("--batch", type=NUMBER, help="Edges a task, with --out.")
+@option(
+    "--steps", is_flag=True, group=METHOD, help="Show how long each step of boruvka takes on a GPU."
+)
+@option(
+    "--out",
+    metavar="OUT",
+    group=OUTPUT,
+    help="Write the forest to a graph file or a folder; the forest of a dataset over a cluster.",
+)
+@option(
+    "--batch",
+    type=NUMBER,
+    metavar="EDGES",
+    group=OUTPUT,
+    help="Edges per task, for a dataset.  [default: a worker's share, as far as it fits]",
+)
 @compression_option
-@click.option("--resume", is_flag=True, help="Go on from the forests that stand in DIR.")
-@click.option("--overwrite", is_flag=True, help="Replace what is in DIR.")
+@resume_option
+@overwrite_option("OUT")
+@backend_option
 @cluster_options
 def msf(graph: str, out: str | None, **options: Any) -> None:
-    """Minimum spanning forest of GRAPH, a dataset or a graph file: a tree for each component.
+    """Find a minimum spanning forest of GRAPH: one tree per component.
 
-    With --out and a dataset, its parts are reduced to their forests over a cluster, so that GRAPH
-    may be larger than any worker's memory.
+    GRAPH is an undirected dataset or graph file; its weights may be negative. With --out, the parts
+    of a dataset are reduced to their forests over a cluster and merged, so that GRAPH may be larger
+    than any worker's memory.
     """
     from mgraph.io.formats import check_target, format_of
 
@@ -163,22 +184,32 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     )
 
 
-@click.command()
+@command(
+    examples=(
+        "mgraph clusters points -k 3",
+        "mgraph clusters points --distance 2.5 --out clusters.parquet",
+    )
+)
 @click.argument("graph")
-@click.option("-k", "k", type=NUMBER, help="How many clusters.")
-@click.option("--distance", type=float, help="Instead: no two clusters are nearer than this.")
-@click.option("--out", metavar="FILE.parquet", help="Write vertex and cluster there.")
-@method_option
-@backend_option
+@option("-k", "k", type=NUMBER, help="Cut the vertices into K clusters.")
+@option("--distance", type=float, help="Separate clusters that are at least this far apart.")
 @symmetrise_option
-@click.option("--overwrite", is_flag=True, help="Replace FILE.")
-@quiet_option("No note on the graph or on compiling.")
+@choice_option("--method", ForestMethod, "auto", "The algorithm for the forest.", group=METHOD)
+@option(
+    "--out",
+    metavar="FILE.parquet",
+    group=OUTPUT,
+    help="Write each vertex with its cluster to a file.",
+)
+@overwrite_option("FILE")
+@backend_option
+@quiet_option("Print the result only: no notes on the graph or on compiling.")
 def clusters(
     graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
 ) -> None:
-    """Clusters of GRAPH by single linkage: its minimum spanning forest without the heaviest edges.
+    """Cluster the vertices of GRAPH by single linkage: cut the heaviest edges of its forest.
 
-    GRAPH's weights are distances. Give -k or --distance.
+    The weights of GRAPH are distances. Give -k or --distance.
     """
     if (k is None) == (distance is None):
         raise UsageError("give -k, a number of clusters, or --distance")

@@ -3,12 +3,14 @@
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
 
 import click
 from click.core import ParameterSource
 
 from mgraph import compilation
+from mgraph.cli.help import option
+from mgraph.core.choices import Backend, Compression
 from mgraph.core.numbers import parse_number
 from mgraph.errors import MgraphError, UsageError
 
@@ -27,7 +29,7 @@ class Number(click.ParamType):
         try:
             number = value if isinstance(value, int) else parse_number(value)
         except ValueError:
-            self.fail(f"{value!r} is no whole number; 1_000_000, 1e9 and 2^30 are", param, ctx)
+            self.fail(f"{value!r} is not a whole number (1_000_000, 1e9 and 2^30 are)", param, ctx)
         if self._least is not None and number < self._least:
             self.fail(f"{number} is below {self._least}", param, ctx)
         return number
@@ -45,9 +47,10 @@ class Choice(click.Choice):
 
         try:
             return super().convert(value, param, ctx)
-        except click.BadParameter as error:
-            near = did_you_mean(value, map(str, self.choices))
-            self.fail(f"{error.message.rstrip('.')}{near}", param, ctx)
+        except click.BadParameter:
+            choices = list(map(str, self.choices))
+            near = did_you_mean(value, choices)
+            self.fail(f"must be one of {', '.join(choices)} (got {value!r}{near})", param, ctx)
 
 
 class _Given(click.ParamType):
@@ -81,16 +84,42 @@ class WeightRange(click.ParamType):
 
 WEIGHTS = WeightRange()
 
-backend_option = click.option(
-    "--backend", type=Choice(["auto", "cpu", "gpu"]), default="auto", show_default=True
+OUTPUT, CLUSTER, METHOD = "Output", "Where it runs", "Method"
+
+backend_option = option(
+    "--backend",
+    type=Choice(get_args(Backend)),
+    default="auto",
+    show_default=True,
+    group=CLUSTER,
+    help="Compute on GPUs or on cores; auto uses GPUs if every worker has one.",
 )
-compression_option = click.option(
+compression_option = option(
     "--compression",
-    type=Choice(["none", "lz4", "zstd"]),
+    type=Choice(get_args(Compression)),
     default="lz4",
     show_default=True,
-    help="Of Parquet files.",
+    group=OUTPUT,
+    help="The compression of Parquet files.",
 )
+symmetrise_option = option(
+    "--symmetrise", is_flag=True, help="Add the reverse of every arc of GRAPH."
+)
+resume_option = option(
+    "--resume", is_flag=True, group=OUTPUT, help="Keep finished parts, and make what is missing."
+)
+
+
+def overwrite_option(what: str) -> Callable[..., Any]:
+    """``--overwrite``, which replaces ``what``."""
+    return option("--overwrite", is_flag=True, group=OUTPUT, help=f"Replace {what}.")
+
+
+def choice_option(name: str, choices: Any, default: str, text: str, **more: Any) -> Any:
+    """An option that takes one of the names of a Literal type."""
+    return option(
+        name, type=Choice(get_args(choices)), default=default, show_default=True, help=text, **more
+    )
 
 
 def quiet_option(text: str) -> Any:
@@ -101,31 +130,42 @@ def quiet_option(text: str) -> Any:
             compilation.tell_with(None)
         return value
 
-    return click.option("--quiet", "-q", is_flag=True, callback=silence, help=text)
+    return option("--quiet", "-q", is_flag=True, callback=silence, group=CLUSTER, help=text)
 
 
 _SCHEDULER_OPTIONS = (
-    click.option(
-        "--scheduler", type=GIVEN, metavar="ADDRESS", help="Address of a running Dask scheduler."
+    option(
+        "--scheduler",
+        type=GIVEN,
+        metavar="ADDRESS",
+        group=CLUSTER,
+        help="Use the Dask cluster whose scheduler runs at ADDRESS.",
     ),
-    click.option(
-        "--scheduler-file", type=GIVEN, metavar="FILE", help="The file that a Dask scheduler wrote."
+    option(
+        "--scheduler-file",
+        type=GIVEN,
+        metavar="FILE",
+        group=CLUSTER,
+        help="Use the Dask cluster whose scheduler wrote FILE.",
     ),
 )
 _CLUSTER_OPTIONS = (
     *_SCHEDULER_OPTIONS,
-    click.option(
+    option(
         "--workers",
         type=NUMBER,
-        help="Workers to start here; by default one a GPU, or one a core (one for sssp, steiner).",
+        metavar="W",
+        group=CLUSTER,
+        help="Start W workers on this machine.  [default: one per GPU, or one per core]",
     ),
-    click.option(
+    option(
         "--dashboard",
         type=GIVEN,
         metavar="HOST:PORT",
-        help="Where a scheduler started here shows its dashboard [127.0.0.1:8787].",
+        group=CLUSTER,
+        help="Serve the dashboard of workers started here at HOST:PORT.  [default: 127.0.0.1:8787]",
     ),
-    quiet_option("No progress line, no note on the cluster or on compiling."),
+    quiet_option("Print results only: no progress, no notes on the cluster or on compiling."),
 )
 
 
@@ -140,8 +180,8 @@ def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _with(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
-    for option in reversed(options):
-        command = option(command)
+    for decorate in reversed(options):
+        command = decorate(command)
     return command
 
 

@@ -10,7 +10,16 @@ from typing import Any
 import click
 
 from mgraph.cli import streams
-from mgraph.cli.options import GIVEN, Choice, Number, cluster_spec, complete_runs, scheduler_options
+from mgraph.cli.help import command, option
+from mgraph.cli.options import (
+    CLUSTER,
+    GIVEN,
+    Choice,
+    Number,
+    cluster_spec,
+    complete_runs,
+    scheduler_options,
+)
 from mgraph.cli.run_output import lines_of_tasks, printed, shown
 from mgraph.core.formatting import escape, format_local_time, pluralize, shell_command
 from mgraph.errors import ClusterError, UsageError
@@ -21,8 +30,12 @@ MOST_TOLD = 5  # runs that cannot be read, each by name
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
-_runs_option = click.option(
-    "--runs", type=GIVEN, metavar="DIR", help="The folder of runs [of the configuration]."
+_runs_option = option(
+    "--runs",
+    type=GIVEN,
+    metavar="DIR",
+    group=CLUSTER,
+    help="The folder of runs.  [default: mgraph.runs of the configuration]",
 )
 
 
@@ -92,20 +105,38 @@ def _tell_unreadable(runs: Any) -> bool:
     return bool(problems)
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@command(
+    context_settings={"allow_interspersed_args": False},
+    examples=(
+        "mgraph submit job.py --seed 1",
+        "mgraph submit --detach --with helpers.py job.py",
+        "mgraph submit --scheduler tcp://10.0.0.1:8786 --env LEVEL=2 job.py",
+    ),
+)
 @click.argument("script", metavar="SCRIPT.py")
 @click.argument("arguments", nargs=-1, metavar="[ARGS]...")
-@click.option("--wait/--detach", default=True, help="Stream its output, or leave it [--wait].")
-@click.option(
+@option(
+    "--wait/--detach",
+    default=True,
+    show_default=True,
+    help="Stream the script's output until it ends, or return at once.",
+)
+@option(
     "--with",
     "companions",
     multiple=True,
     metavar="PATH",
-    help="Ship this file or folder, too: a module or package that it and its tasks import.",
+    help="Also ship a file or folder: a module or package that the script and its tasks import.",
 )
-@click.option("--env", "variables", multiple=True, metavar="NAME=VALUE", help="For the script.")
+@option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set an environment variable of the script.",
+)
 @_where
-@click.option("--quiet", "-q", is_flag=True, help="Its output alone.")
+@option("--quiet", "-q", is_flag=True, group=CLUSTER, help="Print the script's output only.")
 def submit(
     script: str,
     arguments: tuple[str, ...],
@@ -117,14 +148,14 @@ def submit(
     runs: str | None,
     quiet: bool,
 ) -> int:
-    """Run a Python script on the cluster, beside its workers; what follows SCRIPT.py is for it.
+    """Run a Python script on a cluster; whatever follows SCRIPT.py belongs to the script.
 
-    In the script ``mgraph.connect()`` finds the cluster. It runs in the current folder where the
-    worker's machine has that, with the worker's environment, and goes on when you log off. If its
-    worker dies it is begun again, and what it had begun is resumed. Processes that it starts end
-    with it, but for those in sessions of their own. Without a scheduler it goes to the cluster of
-    the configuration, else that of mgraph cluster start, else to one that lasts as long as the
-    command.
+    The script runs on a worker's machine, in the current folder if that machine has it, with the
+    worker's environment. In it, mgraph.connect() returns the cluster. It goes on when you log off;
+    if its worker dies, it starts again elsewhere, and whatever it had begun is resumed. Processes
+    that it starts end with it, except those in sessions of their own. Without a scheduler it runs
+    on the cluster of the configuration, else on that of `mgraph cluster start`, else on one that
+    lasts as long as the command.
     """
     from mgraph.distributed.clusters import connect
     from mgraph.distributed.protocol import configuration
@@ -226,13 +257,13 @@ def _told(record: Any, quiet: bool) -> int:
 _WORDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
 
 
-@click.command()
+@command(examples=("mgraph status", "mgraph status 1127-0930 --wait"))
 @_run_id(required=False)
-@click.option("--wait", is_flag=True, help="Until it has ended; exit with its status.")
-@click.option("--json", "as_json", is_flag=True, help="The record as JSON, with its events.")
+@option("--wait", is_flag=True, help="Wait until the run ends, and exit with its status.")
+@option("--json", "as_json", is_flag=True, help="Print the record and its events as JSON.")
 @_where
 def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
-    """Show a run, by default the newest: its state, where it runs, since when, and what it does."""
+    """Show the state of a run, by default the newest: where it runs, since when, what it does."""
     with _opened(**where) as runs:
         run = _one(runs, run_id)
         if wait:
@@ -297,17 +328,17 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
     return lines
 
 
-@click.command()
+@command(examples=("mgraph logs -f", "mgraph logs 1127-0930 --tail 100"))
 @_run_id(required=False)
-@click.option("--follow", "-f", is_flag=True, help="Until it has ended; exit with its status.")
-@click.option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="The last lines alone.")
-@click.option("--workers", is_flag=True, help="The lines of its tasks alone.")
+@option("--follow", "-f", is_flag=True, help="Wait until the run ends, and exit with its status.")
+@option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="Show the last LINES lines only.")
+@option("--workers", is_flag=True, help="Show the lines of the run's tasks only.")
 @_where
 def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **where: Any) -> int:
-    """Show what a run has printed. By default the newest.
+    """Show the output of a run, by default the newest.
 
-    Lines that its tasks print, or log to the standard error, begin with their worker's name; of a
-    worker that prints very much, the rest is in its own output, as the cluster's cluster.log.
+    Lines that tasks print, or log to standard error, begin with their worker's name. If a worker
+    prints very much, the rest is in that worker's own output, such as the cluster's cluster.log.
     """
     chosen = lines_of_tasks if workers else iter
     with _opened(**where) as runs:
@@ -335,11 +366,11 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
     return 0
 
 
-@click.command()
+@command(examples=("mgraph cancel 1127-0930",))
 @_run_id(required=True)
 @_where
 def cancel(run_id: str, **where: Any) -> int:
-    """End a run: its script is interrupted, and its tasks stop at their next step."""
+    """End a run: its script is interrupted, and its tasks end at their next step."""
     from mgraph.distributed.protocol import configuration
 
     with _opened(**where) as runs:
@@ -353,18 +384,21 @@ def cancel(run_id: str, **where: Any) -> int:
     return 0
 
 
-@click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="The records as JSON.")
-@click.option("--all", "every", is_flag=True, help="All, not the last 20.")
-@click.option("--state", type=Choice(STATES), help="Those that are in it.")
-@click.option(
-    "--remove-ended", type=AT_LEAST_0, metavar="DAYS", help="Remove those that ended before."
+@command("list", examples=("mgraph list", "mgraph list --state failed --all"))
+@option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
+@option("--all", "every", is_flag=True, help="List all runs instead of the last 20.")
+@option("--state", type=Choice(STATES), help="List the runs in this state only.")
+@option(
+    "--remove-ended",
+    type=AT_LEAST_0,
+    metavar="DAYS",
+    help="Remove the runs that ended more than DAYS days ago.",
 )
 @_where
 def list_runs(
     as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
 ) -> int:
-    """Show the runs, newest last; the exit status is 1 where one cannot be read."""
+    """List the runs, newest last; the exit status is 1 if a record cannot be read."""
     with _opened(**where) as runs:
         if remove_ended is not None:
             click.echo(f"{pluralize(runs.remove_ended(remove_ended), 'run')} removed", err=True)

@@ -6,16 +6,24 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph.cli.help import command, option
 from mgraph.cli.options import (
+    METHOD,
     NUMBER,
+    OUTPUT,
     backend_option,
+    choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    overwrite_option,
     refuse,
+    resume_option,
+    symmetrise_option,
     vertex_checker,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.choices import SsspMethod
 from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
@@ -32,40 +40,90 @@ def read_sources(file: str) -> list[int]:
     return sources
 
 
-@click.command()
+@command(
+    examples=(
+        "mgraph sssp graph --source 0 --target 99",
+        "mgraph sssp graph --random 64 --out paths",
+        "mgraph sssp roads.gr.gz --sources sources.txt --out paths --resume",
+    )
+)
 @click.argument("graph")
-@click.option("--source", type=NUMBER, help="One source: search here, without a cluster.")
-@click.option("--sources", metavar="FILE", help="Many: vertices in a text file.")
-@click.option("--random", type=NUMBER, metavar="K", help="Many: K vertices drawn at random.")
-@click.option("--seed", type=NUMBER, default=1, show_default=True, help="Of --random.")
-@click.option("--out", metavar="DIR", help="Write source, vertex, distance, predecessor to DIR.")
-@click.option("--method", default="auto", show_default=True, help="The algorithm.")
-@backend_option
-@click.option(
+@option("--source", type=NUMBER, metavar="V", help="Search from vertex V, in this process.")
+@option("--sources", metavar="FILE", help="Search from the vertices that a text file lists.")
+@option("--random", type=NUMBER, metavar="K", help="Search from K vertices drawn at random.")
+@option(
+    "--seed", type=NUMBER, default=1, show_default=True, help="The seed of the draws of --random."
+)
+@option(
+    "--target",
+    "targets",
+    type=NUMBER,
+    metavar="V",
+    multiple=True,
+    help="End the search of --source at V; may be given several times.",
+)
+@option("--cutoff", type=float, metavar="LENGTH", help="Ignore paths that are longer.")
+@symmetrise_option
+@choice_option("--method", SsspMethod, "auto", "The algorithm.", group=METHOD)
+@option(
+    "--delta",
+    type=float,
+    group=METHOD,
+    help="The step of near_far.  [default: from the mean weight and degree]",
+)
+@option(
     "--set-point",
     type=float,
     metavar="P",
-    help="Arcs an iteration, of self_tuning; on a GPU those of all its hops, up to 128.",
+    group=METHOD,
+    help="Arcs per iteration that self_tuning aims at; on a GPU those of all hops of a wave.  "
+    "[default: what keeps the device busy]",
 )
-@click.option("--power-limit", type=float, metavar="WATTS", help="Move P to keep to it, on GPUs.")
-@click.option("--delta", type=float, help="The step of near_far.")
-@click.option("--heap-threshold", type=NUMBER, metavar="N", help="Above it, heap uses its heap.")
-@click.option("--cutoff", type=float, help="Pass over longer paths.")
-@click.option("--target", "targets", type=NUMBER, multiple=True, help="Stop there (one source).")
-@click.option("--no-predecessors", is_flag=True, help="Distances alone.")
-@click.option("--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions.")
-@click.option("--trace", metavar="FILE.parquet", help="Write every iteration down (one source).")
-@click.option("--plot", metavar="FILE.png", help="Draw the trace: work an iteration, its density.")
-@click.option("--batch", type=NUMBER, help="Sources a task.")
+@option(
+    "--power-limit",
+    type=float,
+    metavar="WATTS",
+    group=METHOD,
+    help="Keep each GPU below WATTS, by lowering P and pausing between searches.",
+)
+@option(
+    "--heap-threshold",
+    type=NUMBER,
+    metavar="N",
+    group=METHOD,
+    help="Pending vertices above which heap uses its heap.  [default: by measurement]",
+)
+@option("--out", metavar="DIR", group=OUTPUT, help="Write the rows of all searches to DIR.")
+@option("--no-predecessors", is_flag=True, group=OUTPUT, help="Write distances only.")
+@option(
+    "--trace",
+    metavar="FILE.parquet",
+    group=OUTPUT,
+    help="Write each iteration of the search of --source to a file.",
+)
+@option(
+    "--plot",
+    metavar="FILE.png",
+    group=OUTPUT,
+    help="Draw the iterations of the search of --source.",
+)
+@option(
+    "--batch",
+    type=NUMBER,
+    group=OUTPUT,
+    help="Sources per task and part.  [default: as their number and memory allow]",
+)
 @compression_option
-@click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
-@click.option("--overwrite", is_flag=True, help="Replace the results in DIR.")
+@resume_option
+@overwrite_option("the results in DIR, or the trace")
+@backend_option
 @cluster_options
 def sssp(graph: str, source: int | None, **options: Any) -> None:
-    """Shortest paths in GRAPH, a dataset or a graph file, along arcs of weight 0 or more.
+    """Find shortest paths in GRAPH, a dataset or a graph file.
 
-    Give one of --source, --sources and --random. Many sources fan out over a cluster, each worker
-    with its own copy of the graph; DIR's Parquet files can be resumed.
+    Give one of --source, --sources and --random. Weights must be 0 or more; without weights, hops
+    are counted. Many sources fan out over a cluster, whose workers each read the graph. With --out,
+    DIR holds one row per source and vertex reached: source, vertex, distance, predecessor.
     """
     given = [name for name in ("sources", "random") if options[name] is not None]
     if len(given) + (source is not None) != 1:

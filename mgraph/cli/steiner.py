@@ -8,16 +8,24 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph.cli.help import command, option
 from mgraph.cli.options import (
+    METHOD,
     NUMBER,
+    OUTPUT,
     backend_option,
+    choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    overwrite_option,
     refuse,
+    resume_option,
+    symmetrise_option,
     vertex_checker,
 )
 from mgraph.compilation import Stopwatch
+from mgraph.core.choices import SteinerMethod, SteinerSearch
 from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.core.numbers import parse_number
 from mgraph.errors import UsageError, without_secrets
@@ -51,35 +59,90 @@ class Vertices(click.ParamType):
             self.fail(f"{value!r} is no list of vertices; 3,14,159 is", param, ctx)
 
 
-@click.command()
-@click.argument("graph")
-@click.option("--terminals", type=Vertices(), metavar="V,V,...", help="One query: answer it here.")
-@click.option("--queries", metavar="FILE", help="Many: a line of terminals each, in a text file.")
-@click.option(
-    "--sample", type=Sample(), metavar="K:COUNT,...", help="Many: COUNT queries of K terminals."
+@command(
+    examples=(
+        "mgraph steiner roads --terminals 3,14,159,2653 --improve",
+        "mgraph steiner roads --terminals 3,14,159 --out tree.gexf",
+        "mgraph steiner roads --sample 4:100,8:100 --out trees",
+    )
 )
-@click.option("--seed", type=NUMBER, default=1, show_default=True, help="Of --sample.")
-@click.option("--out", metavar="DIR", help="Write query, src, dst, weight and a table to DIR.")
-@click.option("--method", default="star", show_default=True, help="The algorithm.")
-@click.option("--search", default="auto", show_default=True, help="Of star.")
-@backend_option
-@click.option("--epsilon", type=float, default=0.0, help="Pass over exchanges that gain less.")
-@click.option("--improve", is_flag=True, help="Go on from STAR's tree; with a lower bound.")
-@click.option("--bound", is_flag=True, help="A lower bound by dual ascent, and the gap.")
-@click.option("--time-limit", type=float, metavar="SECONDS", help="Of a query.")
-@click.option("--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions.")
-@click.option("--batch", type=NUMBER, help="Queries a task.")
+@click.argument("graph")
+@option(
+    "--terminals",
+    type=Vertices(),
+    metavar="V,V,...",
+    help="Connect these vertices, in this process.",
+)
+@option(
+    "--queries",
+    metavar="FILE",
+    help="Answer the queries of a text file, which has the terminals of one query per line.",
+)
+@option(
+    "--sample",
+    type=Sample(),
+    metavar="K:COUNT,...",
+    help="Answer COUNT queries of K terminals each, drawn at random.",
+)
+@option(
+    "--seed", type=NUMBER, default=1, show_default=True, help="The seed of the draws of --sample."
+)
+@symmetrise_option
+@choice_option("--method", SteinerMethod, "star", "The algorithm.", group=METHOD)
+@choice_option(
+    "--search",
+    SteinerSearch,
+    "auto",
+    "How star searches for paths: from both sides on cores, or on a GPU with one thread per vertex "
+    "(node) or per arc (edge).",
+    group=METHOD,
+)
+@option(
+    "--epsilon",
+    type=float,
+    default=0.0,
+    show_default=True,
+    group=METHOD,
+    help="Replace a path of star only by one that is shorter by this fraction.",
+)
+@option(
+    "--improve",
+    is_flag=True,
+    group=METHOD,
+    help="Improve the tree by local search, and compute a lower bound.",
+)
+@option("--bound", is_flag=True, group=METHOD, help="Compute a lower bound by dual ascent.")
+@option(
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    group=METHOD,
+    help="End each query after SECONDS with the best tree so far.",
+)
+@option(
+    "--out",
+    metavar="OUT",
+    group=OUTPUT,
+    help="Write the tree to a graph file or folder, or the trees of many queries to a folder.",
+)
+@option(
+    "--batch",
+    type=NUMBER,
+    group=OUTPUT,
+    help="Queries per task and part.  [default: as their number allows]",
+)
 @compression_option
-@click.option("--resume", is_flag=True, help="Keep the parts of DIR that are whole.")
-@click.option("--overwrite", is_flag=True, help="Replace the results in DIR, or the file.")
+@resume_option
+@overwrite_option("OUT")
+@backend_option
 @cluster_options
 def steiner(graph: str, **options: Any) -> int:
-    """A tree of small cost that holds all terminals, in GRAPH, undirected, of weights from 0.
+    """Find small trees that connect given vertices, the terminals, in GRAPH.
 
-    GRAPH is a dataset or a graph file; a SteinLib (.stp) or PACE (.gr) file has terminals of its
-    own. Vertices count from 0, whatever the file counts from. Give --terminals for one query, whose
-    tree --out writes as a graph file or dataset; many, of --queries or --sample, fan out over a
-    cluster, each worker with its own copy of the graph.
+    GRAPH is an undirected dataset or graph file with weights of 0 or more. Give one of --terminals,
+    --queries and --sample; SteinLib (.stp) and PACE (.gr) files have terminals of their own.
+    Vertices count from 0, whatever the file counts from. Many queries fan out over a cluster, whose
+    workers each read the graph.
     """
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 

@@ -70,7 +70,7 @@ def test_many_sources(folder, capsys):
         (["sssp", "G"], 2, "give one of --source"),
         (["sssp", "G", "--source", "1", "--random", "2"], 2, "give one of --source"),
         (["sssp", "G", "--source", "500"], 2, "source must lie in [0, 500)"),
-        (["sssp", "G", "--source", "1", "--method", "magic"], 2, "method must be one of"),
+        (["sssp", "G", "--source", "1", "--method", "magic"], 2, "must be one of"),
         (["sssp", "G", "--source", "1", "--workers", "2"], 2, "--workers is for many sources"),
         (["sssp", "G", "--source", "1", "--power-limit", "300"], 2, "is for many sources"),
         (["sssp", "G", "--source", "1", "--cutoff", "-1"], 2, "cutoff must be at least 0"),

@@ -46,7 +46,7 @@ def test_many(file, tmp_path, capsys):
         (["--key", "profit"], "--key is of --method branch_and_bound"),
         (["--resume"], "--resume is for --out"),
         (["--workers", "2"], "--workers is for many instances"),
-        (["--method", "luck"], "method must be one of auto, dynamic_program, branch_and_bound"),
+        (["--method", "luck"], "must be one of auto, dynamic_program, branch_and_bound"),
         (["--time-limit", "-1"], "time_limit must be a number of seconds, 0 or more, or left"),
     ],
 )

@@ -84,7 +84,7 @@ def test_clusters(folder, capsys, tmp_path):
     ("arguments", "message"),
     [
         (["msf", "nothing"], "nothing does not exist"),
-        (["msf", "g", "--method", "kruskal"], "'kruskal' is not one of 'auto'"),
+        (["msf", "g", "--method", "kruskal"], "did you mean 'filter_kruskal'"),
         (["msf", "g", "--workers", "2"], "--workers is for the forest of a dataset with --out"),
         (["msf", "g", "--compression", "zstd"], "--compression is for --out"),
         (["msf", "g", "--variant", "choose"], "'choose' is not STEP=VARIANT; contract=vertex is"),
@@ -92,7 +92,7 @@ def test_clusters(folder, capsys, tmp_path):
         (["msf", "g", "--steps", "--method", "boruvka"], "are of a GPU; on a CPU leave them out"),
         (["msf", "g", "--out", "f", "--method", "prim"], "--method is for a forest found here"),
         (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
-        (["msf", "g", "--out", "f", "--batch", "x"], "'x' is no whole number"),
+        (["msf", "g", "--out", "f", "--batch", "x"], "'x' is not a whole number"),
         (["msf", "g.gr"], "this one is directed; symmetrise it"),
         (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; --overwrite replaces it"),
         (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),

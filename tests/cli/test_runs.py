@@ -263,7 +263,7 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
         (["logs", "--tail", "some"], 2, "no whole number"),
         (["logs", "--tail", "-1"], 2, "-1 is below 0"),
         (["list", "--remove-ended", "-1"], 2, "-1 is below 0"),
-        (["list", "--state", "asleep"], 2, "'asleep' is not one of"),
+        (["list", "--state", "asleep"], 2, "(got 'asleep')"),
         (["cancel"], 2, "Missing argument 'ID'"),
         (["cancel", "x"], 2, "there is no run x"),
         (["list", "--remove-ended", "soon"], 2, "no whole number"),

@@ -103,7 +103,7 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
         (["g", "--queries", "none.txt"], "none.txt cannot be read as a list of queries"),
         (["g", "--queries", "a.stp"], "must hold vertices"),
         (["none", "--terminals", "1,2"], "does not exist"),
-        (["g", "--terminals", "1,2", "--method", "prim"], "method must be one of"),
+        (["g", "--terminals", "1,2", "--method", "prim"], "must be one of"),
         (["g", "--terminals", "1,2", "--search", "edge", "--backend", "cpu"], "needs a GPU"),
     ],
 )
