@@ -56,12 +56,14 @@ def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, variable):
     where = {variable: tmp_path / "cache"}
     assert total(tmp_path, **where) == (11, 0)
     assert total(tmp_path, **where) == (11, 1)
+    assert list((tmp_path / "cache").rglob("*.nbc"))
+    if variable != "XDG_CACHE_HOME":
+        return  # the rest does not depend on where code is kept
     assert total(tmp_path, base=2, **where)[0] == 12
     assert total(tmp_path, base=2, value=20, **where)[0] == 22
     assert total(tmp_path, base=2, number="5", **where)[0] == 7
     assert total(tmp_path, **where) == (11, 1)
     assert total(tmp_path / "installed" / "again", **where) == (11, 1)
-    assert list((tmp_path / "cache").rglob("*.nbc"))
 
 
 def test_code_that_cannot_be_kept_runs_all_the_same(tmp_path, monkeypatch):

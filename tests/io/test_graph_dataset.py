@@ -12,19 +12,19 @@ from mgraph.io.folder import Folder
 
 @pytest.fixture
 def edges():
-    edges = mgraph.edges(CopyModel(5000, 3, weights=(1, 9)), backend="cpu").edges
-    return mgraph.from_edges(edges, 5000, directed=False, backend="cpu").to_edges()
+    edges = mgraph.edges(CopyModel(600, 3, weights=(1, 9)), backend="cpu").edges
+    return mgraph.from_edges(edges, 600, directed=False, backend="cpu").to_edges()
 
 
-@pytest.mark.parametrize("part_edges", [None, 1, 100, 14_993, 10**6])
+@pytest.mark.parametrize("part_edges", [None, 1, 100, 1_793, 10**6])
 def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch):
-    monkeypatch.setattr(graph_dataset, "_LEAST_EDGES", 2000)
-    monkeypatch.setattr(graph_dataset, "_BLOCK_EDGES", 700)
-    monkeypatch.setattr(parquet, "_BLOCK_ROWS", 300)
+    monkeypatch.setattr(graph_dataset, "_LEAST_EDGES", 200)
+    monkeypatch.setattr(graph_dataset, "_BLOCK_EDGES", 70)
+    monkeypatch.setattr(parquet, "_BLOCK_ROWS", 30)
     folder = Folder(tmp_path)
-    records = graph_dataset.write_parts(edges, 5000, folder, part_edges=part_edges)
+    records = graph_dataset.write_parts(edges, 600, folder, part_edges=part_edges)
     assert [record.first for record in records] == [0, *(r.stop for r in records[:-1])]
-    assert records[-1].stop == 5000
+    assert records[-1].stop == 600
     assert sum(record.checksum for record in records) % 2**64 == checksum(edges)
     parts = [graph_dataset.Part(folder, record, [np.dtype("i4")] * 3) for record in records]
     back = graph_dataset.read_parts(parts, [np.dtype("i4")] * 3, "here")
@@ -37,7 +37,7 @@ def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch)
 
 def test_a_part_that_is_not_its_record_is_refused(tmp_path, edges):
     folder = Folder(tmp_path)
-    records = graph_dataset.write_parts(edges, 5000, folder, part_edges=10_000)
+    records = graph_dataset.write_parts(edges, 600, folder, part_edges=1_000)
     (tmp_path / records[1].file).replace(tmp_path / records[0].file)
     part = graph_dataset.Part(folder, records[0], [np.dtype("i4")] * 3)
     with pytest.raises(DatasetError, match=r"should hold .* edges, and holds .*mgraph verify"):
