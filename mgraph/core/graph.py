@@ -190,6 +190,67 @@ class Graph:
         once = edges.src >= edges.dst
         return EdgeList(*(array[once] for array in edges))
 
+    def to_networkx(self, *, vertices: Any = None) -> Any:
+        """Convert to a NetworkX graph.
+
+        Parameters
+        ----------
+        vertices : array_like of int, optional
+            The vertices that become nodes, with the edges among them; by default all.
+
+        Returns
+        -------
+        networkx.Graph or networkx.DiGraph
+            A MultiGraph or MultiDiGraph if there are parallel edges. Nodes are the labels if the
+            graph has labels, else the vertices' numbers. Edges have the attribute ``weight`` if the
+            graph has weights.
+
+        Raises
+        ------
+        UsageError
+            If a vertex is outside [0, n), or an undirected graph lacks the mirror of an arc.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2])
+        >>> mgraph.from_edges(edges, backend="cpu").to_networkx().edges
+        OutEdgeView([(0, 1), (1, 2)])
+        """
+        from mgraph.core import export
+
+        return export.to_networkx(self, vertices)
+
+    def to_sparse(self) -> Any:
+        """Convert to a sparse matrix whose entry (u, v) is the weight of the arc from u to v.
+
+        Returns
+        -------
+        scipy.sparse.csr_array or cupyx.scipy.sparse.csr_matrix
+            CuPy's if the graph is on a GPU. Entries are the weights, or ones (int8; CuPy: float32)
+            if the graph has none. Parallel arcs stay apart as repeated entries, which SciPy adds up
+            in many operations.
+
+        Raises
+        ------
+        DeviceError
+            If the graph is on a GPU and has 2^31 arcs or more.
+
+        Notes
+        -----
+        SciPy's matrix shares the graph's arrays; CuPy's is a copy with int32 indices.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2], [7, 9])
+        >>> mgraph.from_edges(edges, backend="cpu").to_sparse().toarray()
+        array([[0, 7, 0],
+               [0, 0, 9],
+               [0, 0, 0]])
+        """
+        from mgraph.core import export
+
+        return export.to_sparse(self)
+
     @cached_property
     def weight_range(self) -> WeightRange:
         """The least and the largest weight; (1, 1) where none are given, as if each were 1."""

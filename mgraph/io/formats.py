@@ -20,6 +20,7 @@ from mgraph.core.arrays import checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.memory import memory_guard
+from mgraph.core.networkx_graph import RENUMBERED, parse_integer
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
@@ -27,7 +28,6 @@ from mgraph.io.address import given, local_path, missing, parse
 from mgraph.io.dataset import EdgeDataset, is_parquet, standing
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
-from mgraph.io.networkx_graph import NUMBERED_ANEW, integer
 
 
 class Format(NamedTuple):
@@ -198,8 +198,8 @@ def read_graph(
     text = given(location)
     graph = read_quietly(text, symmetrise, drop_loops, merge, backend, warn=True)
     names = graph.labels or ()
-    if names and all(integer(name, textual=True) is not None for name in names):
-        warnings.warn(f"{text}: {NUMBERED_ANEW}", MgraphWarning, stacklevel=2)
+    if names and all(parse_integer(name, textual=True) is not None for name in names):
+        warnings.warn(f"{text}: {RENUMBERED}", MgraphWarning, stacklevel=2)
     return graph
 
 

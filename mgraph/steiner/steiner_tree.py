@@ -15,6 +15,7 @@ from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.choices import check_choice
 from mgraph.core.deadline import Deadline
+from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.core.interrupts import interrupted_later
@@ -59,7 +60,14 @@ class SteinerTree:
     backend: str
     complete: bool
     lower_bound: Any = None
-    labels: Any = None  # the graph's: mgraph.to_networkx(tree) has them as nodes
+    labels: Any = None  # the graph's: the nodes of ``to_networkx``
+
+    def to_networkx(self) -> Any:
+        """The tree's own vertices and edges as a NetworkX graph; nodes are the labels, if any."""
+        from mgraph.core.networkx_graph import tree_to_networkx
+
+        edges = EdgeList(self.src, self.dst, self.weight)
+        return tree_to_networkx(edges, self.terminals, self.labels)
 
     @property
     def gap(self) -> float | None:

@@ -135,7 +135,7 @@ QUESTIONS = {
     "forest": lambda g: mgraph.minimum_spanning_forest(g, backend="cpu"),
     "clusters": lambda g: mgraph.clusters(g, 1, backend="cpu"),
     "edges": lambda g: g.to_edges(),
-    "networkx": mgraph.to_networkx,
+    "networkx": lambda g: g.to_networkx(),
 }
 
 

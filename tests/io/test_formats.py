@@ -106,7 +106,7 @@ def test_xml_with_terminals_holds_what_is_used_alone(name, directed, tmp_path):
 @settings(deadline=None, max_examples=30)
 @given(graph=graphs())
 def test_scipy(graph):
-    matrix = mgraph.to_sparse(graph)
+    matrix = graph.to_sparse()
     assert isinstance(matrix, sparse.csr_array)
     options = {"directed": graph.directed, "weighted": graph.weights is not None}
     assert_same(mgraph.from_sparse(matrix, **options), graph)
@@ -115,7 +115,7 @@ def test_scipy(graph):
 @settings(deadline=None, max_examples=30)
 @given(graph=graphs(("int32", "float64", None)))
 def test_networkx(graph):
-    made = mgraph.to_networkx(graph)
+    made = graph.to_networkx()
     assert made.number_of_nodes() == graph.n
     assert made.is_directed() == graph.directed
     back = mgraph.from_networkx(made)
@@ -126,7 +126,7 @@ def test_scipy_matrices_of_all_kinds():
     dense = np.array([[0, 2, 0], [2, 0, 5], [0, 5, 0]])
     for kind in (sparse.csc_array, sparse.coo_matrix, sparse.lil_array, sparse.dok_matrix):
         graph = mgraph.from_sparse(kind(dense), directed=False)
-        np.testing.assert_array_equal(mgraph.to_sparse(graph).toarray(), dense)
+        np.testing.assert_array_equal(graph.to_sparse().toarray(), dense)
     with pytest.raises(UsageError, match="each arc in both directions"):
         mgraph.from_sparse(sparse.coo_array(np.triu(dense)), directed=False)
     with pytest.raises(UsageError, match="square"):
