@@ -54,7 +54,6 @@ _HOME = {
     "pisinger_instance": "mgraph.knapsacks.pisinger",
     "read_graph": "mgraph.io.formats",
     "read_knapsack": "mgraph.knapsacks.instance",
-    "read_steinlib": "mgraph.io.steinlib",
     "spanning_forest_dataset": "mgraph.distributed.operations.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.operations.sssp",
@@ -109,7 +108,6 @@ if TYPE_CHECKING:
     from mgraph.heap.batch_heap import BatchHeap as BatchHeap
     from mgraph.io.formats import read_graph as read_graph
     from mgraph.io.formats import write_graph as write_graph
-    from mgraph.io.steinlib import read_steinlib as read_steinlib
     from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
     from mgraph.knapsacks.instance import read_knapsack as read_knapsack
     from mgraph.knapsacks.instance import write_knapsack as write_knapsack

@@ -49,7 +49,7 @@ def test_one_query(folder, capsys):
                 tree, "--backend", "cpu")  # fmt: skip
     assert ("optimal; " in told) or ("% above the best, which costs at least" in told)
     assert mgraph.read_graph(tree, backend="cpu").weights.sum() == 2 * expected.cost
-    assert mgraph.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
+    assert mgraph.experiments.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
     assert f"cost {expected.cost}, " in said(capsys, "steiner", tree, "-q")
     told = said(capsys, "steiner", tree, "--method", "mehlhorn")
     assert f"edges; from a first tree of {expected.cost}; mehlhorn on the cpu, " in told
