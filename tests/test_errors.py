@@ -66,7 +66,7 @@ def test_a_sentence_about_memory_is_said_once():
     ):
         raise errors.OutOfMemoryError("the inner one")
     with (
-        pytest.raises(errors.OutOfMemoryError, match="there is no room for the outer one"),
+        pytest.raises(errors.OutOfMemoryError, match="not enough memory for the outer one"),
         memory_guard("the outer one", "do that"),
     ):
         raise MemoryError("1 GiB")

@@ -8,6 +8,7 @@ environment the traceback stands before it.
 
 import gc
 import importlib
+import re
 import sys
 import traceback
 import warnings
@@ -43,6 +44,7 @@ VERBS = {
     "submit": "mgraph.cli.runs",
     "verify": "mgraph.cli.inspect",
 }
+_PARAMETER = re.compile(r"""(?<!`)`([a-z]\w*)=("[^"`\n]*"|'[^'`\n]*'|[\w.:/+-]+)`(?!`)""")
 
 
 class _LazyGroup(click.Group):
@@ -101,7 +103,8 @@ class _Shown:
             from mgraph.io.untrusted import printable
 
             self._shown.add(text)
-            click.echo(f"mgraph: {printable(without_secrets(text))}", err=True)
+            text = name_options(without_secrets(text))
+            click.echo(f"mgraph: {printable(text)}", err=True)
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
@@ -156,6 +159,20 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status if isinstance(status, int) else 0
 
 
+def name_options(message: str) -> str:
+    """Turn the parameters that a library message names into the options of a command.
+
+    A ``name=True`` in backticks becomes ``--name``, a ``name=False`` becomes ``--no-name``, and any
+    other ``name=value`` becomes ``--name value``.
+    """
+
+    def option(parameter: re.Match[str]) -> str:
+        name, value = parameter[1].replace("_", "-"), parameter[2].strip("\"'")
+        return {"True": f"--{name}", "False": f"--no-{name}"}.get(value, f"--{name} {value}")
+
+    return _PARAMETER.sub(option, message)
+
+
 def _failed(error: Exception) -> int:
     """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
     from mgraph.distributed.protocol.failures import debugging, explained
@@ -164,7 +181,7 @@ def _failed(error: Exception) -> int:
     if debugging():
         traceback.print_exception(error)
     told = explained(error, "the command")
-    click.echo(f"mgraph: {printable(str(told))}", err=True)
+    click.echo(f"mgraph: {printable(name_options(str(told)))}", err=True)
     return told.exit_status
 
 

@@ -1,4 +1,4 @@
-"""Names that are chosen among a few: checked, and the nearest right one for a misspelt one."""
+"""Checks of names that must be one of a few, with the nearest right name for a misspelt one."""
 
 import difflib
 from collections.abc import Iterable
@@ -8,16 +8,19 @@ from mgraph.errors import UsageError
 
 
 def did_you_mean(name: Any, choices: Iterable[str]) -> str:
-    """``; did you mean 'x'?`` for a name that is nearly one of these, else nothing."""
-    near = difflib.get_close_matches(name, list(choices), n=1) if isinstance(name, str) else []
-    return f"; did you mean {near[0]!r}?" if near else ""
+    """Return ``; did you mean 'x'?`` for a name close to one of the choices, else nothing."""
+    if not isinstance(name, str):
+        return ""
+    nearest = difflib.get_close_matches(name, list(choices), n=1)
+    return f"; did you mean {nearest[0]!r}?" if nearest else ""
 
 
 def check_choice(parameter: str, value: Any, choices: Iterable[str]) -> None:
-    """Raise UsageError for a value of a parameter that is none of its choices."""
+    """Raise UsageError for a value of a parameter that is not one of its choices."""
     choices = tuple(choices)
     if not isinstance(value, str) or value not in choices:
         raise UsageError(
             f"{parameter} must be one of {', '.join(choices)} (got {value!r}"
-            f"{did_you_mean(value, choices)})."
+            f"{did_you_mean(value, choices)}).",
+            parameter=parameter,
         )

@@ -124,7 +124,7 @@ def _as_weights(values: list[Any], name: str) -> np.ndarray:
             )
     weights = as_array(name, values)
     if weights.dtype == object:  # integers that a double rounds, or numbers of other types
-        weights = as_dtype(f"each {name}", values, np.float64)
+        weights = as_dtype(name, values, np.float64)
     return as_weights(weights)
 
 

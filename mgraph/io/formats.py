@@ -171,7 +171,7 @@ def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
 
     arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
     widths = [dtype.itemsize for dtype in dataset.dtypes]
-    fits = csr_gpu.fits(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
+    fits = csr_gpu.fits_in_memory(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
     return "gpu" if fits else "cpu"
 
 
@@ -261,7 +261,10 @@ def _replaced_parts(folder: Folder, overwrite: bool) -> list[str]:
     """The parts of a dataset that must go. Raises UsageError where they must not."""
     parts, complete = standing(folder)
     if (parts or complete) and not overwrite:
-        raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
+        remedy = "pass `overwrite=True` to replace it"
+        raise UsageError(
+            f"{folder} already holds a dataset; {remedy}", parameter="overwrite", remedy=remedy
+        )
     return parts
 
 

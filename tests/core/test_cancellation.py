@@ -138,7 +138,7 @@ def test_a_deadline_is_over_for_who_is_not_wanted():
 
 
 def test_a_graph_is_built_no_further(monkeypatch):
-    monkeypatch.setattr(csr_cpu, "_PIECE_ARCS", 4)
+    monkeypatch.setattr(csr_cpu, "_CHUNK_ARCS", 4)
     src, dst = np.arange(40) % 7, np.arange(40) % 5
     edges = EdgeList(src, dst, np.arange(40, dtype=np.int32))
     stoppable, plain = stopped.both_ways(

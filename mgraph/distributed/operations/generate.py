@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
-from mgraph.core.arrays import plain
+from mgraph.core.arrays import to_python_numbers
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.generate_plan import (
     Plan,
@@ -139,7 +139,7 @@ def generate(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    (parts,) = plain(parts)
+    (parts,) = to_python_numbers(parts)
     folder = Folder(out)
     check_compression(compression)
     if parts is not None:

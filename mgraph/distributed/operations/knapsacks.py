@@ -20,7 +20,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.core.arrays import as_list, plain
+from mgraph.core.arrays import as_list, to_python_numbers
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
@@ -137,7 +137,7 @@ def knapsack_many(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    (time_limit,) = plain(time_limit)
+    (time_limit,) = to_python_numbers(time_limit)
     check_compression(compression)
     check_options(method, backend, key, time_limit)
     is_one = isinstance(files, (str, os.PathLike))

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, TextIO
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.core.arrays import plain
+from mgraph.core.arrays import to_python_numbers
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.memory import memory_guard
@@ -202,7 +202,7 @@ def spanning_forest_dataset(
     from mgraph.io.parquet import check_compression
 
     began = time.monotonic()
-    (batch,) = plain(batch)
+    (batch,) = to_python_numbers(batch)
     if batch is not None and not (isinstance(batch, int) and batch >= 1):
         raise UsageError(f"batch is a whole number of edges, at least 1, and is {batch}")
     check_compression(compression)

@@ -25,7 +25,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.core.arrays import check_whole, checked_vertices, plain
+from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
 from mgraph.core.graph import MAX_N
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
@@ -194,11 +194,11 @@ def sssp_many(
     from mgraph.shortest_paths.sssp import check_backend
 
     began = time.monotonic()
-    random, seed, batch, cutoff = plain(random, seed, batch, cutoff)
-    delta, set_point, power_limit, heap_threshold = plain(
+    random, seed, batch, cutoff = to_python_numbers(random, seed, batch, cutoff)
+    delta, set_point, power_limit, heap_threshold = to_python_numbers(
         delta, set_point, power_limit, heap_threshold
     )
-    check_whole(random=random, seed=seed, batch=batch)
+    check_integers(random=random, seed=seed, batch=batch)
     if cutoff == float("inf"):  # which JSON does not know
         cutoff = None
     options = {

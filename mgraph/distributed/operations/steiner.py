@@ -22,7 +22,7 @@ import numpy as np
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
+from mgraph.core.arrays import as_list, check_integers, checked_vertices, to_python_numbers
 from mgraph.core.graph import MAX_N
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
@@ -177,8 +177,8 @@ def steiner_many(
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
     began = time.monotonic()
-    seed, batch, epsilon, time_limit = plain(seed, batch, epsilon, time_limit)
-    check_whole(seed=seed, batch=batch)
+    seed, batch, epsilon, time_limit = to_python_numbers(seed, batch, epsilon, time_limit)
+    check_integers(seed=seed, batch=batch)
     check_compression(compression)
     check_options(method, search, backend, epsilon, time_limit)
     if (queries is None) == (sample is None):
@@ -281,10 +281,10 @@ def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
     sizes = []
     for pair in as_list("sample", sample):
         try:
-            k, count = plain(*pair)
+            k, count = to_python_numbers(*pair)
         except (TypeError, ValueError):
             raise UsageError(f"sample must be pairs (k, count), and one is {pair!r}") from None
-        check_whole(k=k, count=count)
+        check_integers(k=k, count=count)
         sizes.append((k, count))
     return sizes
 
