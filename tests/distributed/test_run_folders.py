@@ -28,7 +28,7 @@ def _record(**more):
 @pytest.mark.parametrize(
     "content",
     ["", "{", "[]", "{}", '{"id": "../../etc"}', '{"attempt": "x"}', '{"state": "asleep"}',
-     '{"surprise": 1}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
+     '{"version": 2}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
      '{"pid": "x"}'],
 )  # fmt: skip
 def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
