@@ -124,6 +124,12 @@ def _declarations(
 
 
 @functools.cache
+def header_declarations(name: str) -> Declarations:
+    """Return the declarations of a shared header, ``mgraph/name.cuh``, that need no macros."""
+    return Declarations((INCLUDE / name).read_text(), {})
+
+
+@functools.cache
 def _watch_nvrtc() -> None:
     """Have CuPy's compiler counted when it runs, which it does not for kernels that are on disk."""
     from cupy.cuda import compiler
