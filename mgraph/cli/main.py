@@ -20,7 +20,7 @@ import click
 import mgraph
 from mgraph import compilation, installation
 from mgraph.cli import streams
-from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
+from mgraph.core.interrupts import deferred_interrupts, signals_as_interrupts
 from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 
 VERBS = {
@@ -65,7 +65,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        with interrupted_later():
+        with deferred_interrupts():
             module, _, name = VERBS[cmd_name].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name or cmd_name)
         return command
@@ -83,7 +83,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # every few hundred takes a tenth of the start.
     gc.set_threshold(100_000, 50, 100)
     streams.take_over()
-    compilation.tell_with(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
+    compilation.set_notifier(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
     with warnings.catch_warnings():
         warnings.showwarning = _Shown(warnings.showwarning)
         return _ended(arguments)
@@ -108,7 +108,7 @@ class _Shown:
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
-    with ended_as_by_ctrl_c() as signals:
+    with signals_as_interrupts() as signals:
         try:
             status = _run(arguments)
             if status == 130:
@@ -129,7 +129,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     if installation.is_replaced():
         other = installation.other_project() or f"the one of {mgraph.__file__}"
-        click.echo(f"mgraph: {installation.mixed(other)}", err=True)
+        click.echo(f"mgraph: {installation.describe_conflict(other)}", err=True)
         return 1
     try:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)

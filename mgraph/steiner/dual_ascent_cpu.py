@@ -142,7 +142,7 @@ def run(
     total, stop_word = 0, cancellation.cancel_flag()
     queue = [(int(indptr[t + 1] - indptr[t]), t) for t in terminals.tolist() if t != root]
     heapq.heapify(queue)
-    while queue and not deadline.over:
+    while queue and not deadline.is_over:
         into, t = heapq.heappop(queue)
         most = max(into, int(SLACK * queue[0][0])) if queue else _FAR
         rise, done, into, heap = _turn(

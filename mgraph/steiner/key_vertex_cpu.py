@@ -152,7 +152,7 @@ class Eliminator:
         while True:
             keys = np.flatnonzero((tree_cpu.degrees(tree) > 2) & ~tree.terminal)
             keys = keys[tree.vertex[keys] > tried]
-            if not keys.size or deadline.over:
+            if not keys.size or deadline.is_over:
                 return tree
             keys = keys[np.argsort(tree.vertex[keys])]
             better, tried = self._without_one(tree, keys, deadline)
@@ -177,7 +177,7 @@ class Eliminator:
         known = _crossings(*csr, regions, cells, start, dearest)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():
-            if deadline.over:
+            if deadline.is_over:
                 break
             parent[:] = 0
             parent[loose.first[loose.last == at][0] : tree.end[at]] = -1

@@ -18,7 +18,7 @@ from mgraph.core.deadline import Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
-from mgraph.core.interrupts import interrupted_later
+from mgraph.core.interrupts import deferred_interrupts
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.steiner import star, tree_cpu
@@ -279,7 +279,7 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    work = cancellation.CancelToken(lambda: how.until.stopped)
+    work = cancellation.CancelToken(lambda: how.until.is_stopped)
     pool, answer = ThreadPoolExecutor(threads), cancellation.with_token(_answer, work)
     try:
         futures = {
@@ -297,7 +297,7 @@ def _side_by_side(
 def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
     """The items, none of which ctrl-C breaks off: it stops what would take long, and comes then."""
     while True:
-        with interrupted_later(until.stop):
+        with deferred_interrupts(until.stop):
             item = next(items, None)
         if item is None:
             return
@@ -357,7 +357,7 @@ def _answer(
         method=how.method,
         search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
         backend=how.backend,
-        complete=complete and not deadline.over,
+        complete=complete and not deadline.is_over,
         lower_bound=lower_bound,
         labels=ready.labels,
     )
