@@ -128,7 +128,7 @@ def write_part(
     index: int, plan: SearchPlan, answers: Iterable[tuple[Searched, Any]]
 ) -> dict[str, Any]:
     """Write a batch's searches, each with its ``Rows``, as they come; returns the footer."""
-    from mgraph.cuda.transfer import on_host
+    from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
@@ -139,7 +139,7 @@ def write_part(
             total += checksum
             sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.ids)
             for first in range(0, search.reached, _ROW_GROUP):
-                group = on_host([column[first : first + _ROW_GROUP] for column in columns])
+                group = stage_on_host([column[first : first + _ROW_GROUP] for column in columns])
                 writer.write([sources[: group[0].size], *group])
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
