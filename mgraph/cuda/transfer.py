@@ -43,8 +43,8 @@ def stream_to_host(
     import cupyx
 
     stream = cupy.cuda.Stream(non_blocking=True)
-    # Allocated from the default stream's pool, and freed after ``stream`` is synchronised: memory in
-    # a pool of the new stream's own would be lost together with the stream.
+    # Allocated from the default stream's pool, and freed after ``stream`` is synchronised: memory
+    # from a pool of the new stream's own would be lost together with the stream.
     device = [[cupy.empty(*array) for array in arrays] for _ in range(2)]
     host = [[cupyx.empty_pinned(*array) for array in arrays] for _ in range(2)]
     ready = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
@@ -129,9 +129,7 @@ def stage_on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
     for array, start in zip(arrays, starts, strict=False):
         hosts.append(pinned[start : start + array.nbytes].view(array.dtype))
         array.get(stream=stream, out=hosts[-1], blocking=False)
-    copied = cupy.cuda.Event(
-        block=True, disable_timing=True
-    )  # a blocking wait leaves the core to other threads
+    copied = cupy.cuda.Event(block=True, disable_timing=True)  # other threads may use the core
     copied.record(stream)
     copied.synchronize()
     return hosts

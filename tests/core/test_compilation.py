@@ -152,7 +152,7 @@ def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
 
     for cached in (source._watch_nvrtc, source._compiled):
         cached.cache_clear()
-    monkeypatch.setattr(source, "_ready", set())
+    monkeypatch.setattr(source, "_prepared", set())
     monkeypatch.setattr(Source, "text", lambda self, defines: self.file)
     try:
         assert Source("mgraph.core", "disk").kernel("a") == "a"
