@@ -44,8 +44,8 @@ _HOME = {
     "degrees": "mgraph.distributed.operations.degrees",
     "edges": "mgraph.generators.preferential_attachment",
     "from_edges": "mgraph.core.csr",
-    "from_networkx": "mgraph.io.networkx_graph",
-    "from_sparse": "mgraph.io.sparse_matrix",
+    "from_networkx": "mgraph.core.networkx_graph",
+    "from_sparse": "mgraph.core.sparse_matrix",
     "generate": "mgraph.distributed.operations.generate",
     "knapsack": "mgraph.knapsacks.knapsack",
     "knapsack_many": "mgraph.distributed.operations.knapsacks",
@@ -54,15 +54,12 @@ _HOME = {
     "pisinger_instance": "mgraph.knapsacks.pisinger",
     "read_graph": "mgraph.io.formats",
     "read_knapsack": "mgraph.knapsacks.instance",
-    "read_steinlib": "mgraph.io.steinlib",
     "spanning_forest_dataset": "mgraph.distributed.operations.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.operations.sssp",
     "steiner_many": "mgraph.distributed.operations.steiner",
     "steiner_tree": "mgraph.steiner.steiner_tree",
     "steiner_trees": "mgraph.steiner.steiner_tree",
-    "to_networkx": "mgraph.io.networkx_graph",
-    "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.operations.verify",
     "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
@@ -77,6 +74,8 @@ if TYPE_CHECKING:
     from mgraph.core.degrees import degree_histogram as degree_histogram
     from mgraph.core.edges import EdgeList as EdgeList
     from mgraph.core.graph import Graph as Graph
+    from mgraph.core.networkx_graph import from_networkx as from_networkx
+    from mgraph.core.sparse_matrix import from_sparse as from_sparse
     from mgraph.distributed.clusters.connect import Cluster as Cluster
     from mgraph.distributed.clusters.connect import ClusterSpec as ClusterSpec
     from mgraph.distributed.clusters.connect import connect as connect
@@ -109,11 +108,6 @@ if TYPE_CHECKING:
     from mgraph.heap.batch_heap import BatchHeap as BatchHeap
     from mgraph.io.formats import read_graph as read_graph
     from mgraph.io.formats import write_graph as write_graph
-    from mgraph.io.networkx_graph import from_networkx as from_networkx
-    from mgraph.io.networkx_graph import to_networkx as to_networkx
-    from mgraph.io.sparse_matrix import from_sparse as from_sparse
-    from mgraph.io.sparse_matrix import to_sparse as to_sparse
-    from mgraph.io.steinlib import read_steinlib as read_steinlib
     from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
     from mgraph.knapsacks.instance import read_knapsack as read_knapsack
     from mgraph.knapsacks.instance import write_knapsack as write_knapsack

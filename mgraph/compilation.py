@@ -1,14 +1,14 @@
-"""How long this process compiles, and the line that says so.
+"""The time that this process spends on compilation, and the notice of it.
 
-Machine code is made in two places, ``core/compiled.py`` (Numba) and ``cuda/source.py`` (NVRTC), and
-kept on disk by both, so a machine compiles once. What they do is counted here, as spans of time in
-which some thread was at it:
+Machine code is compiled in two places, ``core/compiled.py`` (Numba) and ``cuda/source.py`` (NVRTC).
+Both keep it on disk, so a machine compiles once. Their time is measured here, as the time in which
+at least one thread was compiling:
 
 - ``COMPILING``: a compiler ran;
-- ``PREPARING``: code was made ready, compiled or read back from disk.
+- ``PREPARING``: code was prepared, that is, compiled or read back from disk.
 
-The first time that a compiler runs, the user is told, since it may take a minute: by what
-``tell_with`` was given, else by the logger ``mgraph``.
+The first time that a compiler runs in a process, the user is notified, since it may take a minute:
+by the function passed to ``set_notifier``, else by the logger ``mgraph``.
 """
 
 import contextlib
@@ -17,19 +17,19 @@ import time
 from collections.abc import Callable, Iterator
 
 NOTICE = "compiling (once per machine, up to a minute)"
-TOLD_BY_FORK_SERVER = "MGRAPH_TELL_COMPILING"  # a variable of the fork server's environment
+NOTIFY_IN_FORK_SERVER = "MGRAPH_TELL_COMPILING"  # a variable of the fork server's environment
 
 
 class Span:
-    """A clock that runs while any thread is inside, and of several at once counts time once."""
+    """A clock that runs while at least one thread is in the span; overlaps count once."""
 
     def __init__(self, entered: Callable[[], None] = lambda: None) -> None:
-        """entered: called each time that a thread enters."""
+        """Stop the clock at 0. entered: called each time that a thread enters."""
         self._entered, self._lock = entered, threading.Lock()
         self._inside, self._since, self._total = 0, 0.0, 0.0
 
     def enter(self) -> None:
-        """This thread begins; calls nest."""
+        """Start the clock for this thread; calls nest."""
         with self._lock:
             if not self._inside:
                 self._since = time.perf_counter()
@@ -37,27 +37,27 @@ class Span:
         self._entered()
 
     def leave(self) -> None:
-        """This thread is done."""
+        """Stop the clock for this thread."""
         with self._lock:
             self._inside -= 1
             if not self._inside:
                 self._total += time.perf_counter() - self._since
 
     @property
-    def running(self) -> bool:
-        """Whether a thread is inside now."""
+    def is_running(self) -> bool:
+        """Whether a thread is in the span now."""
         return self._inside > 0
 
     @property
     def seconds(self) -> float:
-        """How long it has run in this process, until now."""
+        """The seconds that the clock has run in this process, until now."""
         with self._lock:
-            now = time.perf_counter() - self._since if self._inside else 0.0
-            return self._total + now
+            current = time.perf_counter() - self._since if self._inside else 0.0
+            return self._total + current
 
     @contextlib.contextmanager
     def span(self) -> Iterator[None]:
-        """Run for the length of a block."""
+        """Run the clock for the length of a block."""
         self.enter()
         try:
             yield
@@ -71,48 +71,48 @@ def _log() -> None:
     logging.getLogger("mgraph").warning(NOTICE)
 
 
-_tell: Callable[[], None] | None = _log
+_notify: Callable[[], None] | None = _log
 
 
-def tell_with(function: Callable[[], None] | None) -> None:
-    """Have the function called when a compiler first runs from now on; None: tell nobody."""
-    global _tell
-    _tell = function
+def set_notifier(function: Callable[[], None] | None) -> None:
+    """Call the function when a compiler first runs from now on; None: notify nobody."""
+    global _notify
+    _notify = function
 
 
-def _tell_once() -> None:
-    global _tell
-    tell, _tell = _tell, None
-    if tell is not None:
-        tell()
+def _notify_once() -> None:
+    global _notify
+    notify, _notify = _notify, None
+    if notify is not None:
+        notify()
 
 
-COMPILING = Span(_tell_once)
+COMPILING = Span(_notify_once)
 PREPARING = Span()
 
 
 class Stopwatch:
-    """How long work takes, without the time in which its code was made ready.
+    """Measures the time of work, without the time in which code was prepared.
 
-    Where other threads compile meanwhile, their time is left out as well.
+    The time in which other threads prepare code is left out as well.
     """
 
     def __init__(self) -> None:
-        """Begin."""
+        """Start now."""
         self._began, self._prepared = time.perf_counter(), PREPARING.seconds
         self._compiled = COMPILING.seconds
 
     @property
     def total(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the start."""
         return time.perf_counter() - self._began
 
     @property
     def work(self) -> float:
-        """Of these, the seconds in which no code was made ready."""
+        """The seconds of ``total`` in which no code was prepared."""
         return max(self.total - (PREPARING.seconds - self._prepared), 1e-6)
 
     @property
     def compiling(self) -> float:
-        """Of these, the seconds in which a compiler ran; 0 where code was there already."""
+        """The seconds of ``total`` in which a compiler ran; 0 if the code was on disk."""
         return COMPILING.seconds - self._compiled

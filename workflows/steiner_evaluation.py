@@ -93,7 +93,7 @@ def instances(folder: Path) -> tuple[list[Case], pd.Series]:
         ) from error
     found: list[Case] = []
     for file in sorted(folder.rglob("*.stp")):
-        graph, terminals, _ = mgraph.read_steinlib(file, backend="cpu")
+        graph, terminals, _ = experiments.read_steinlib(file, backend="cpu")
         found.append((file.relative_to(folder).as_posix(), graph, {terminals.size: [terminals]}))
     without = next((name for name, _, _ in found if name not in optima), None)
     if without or not found:

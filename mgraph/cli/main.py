@@ -8,6 +8,7 @@ environment the traceback stands before it.
 
 import gc
 import importlib
+import re
 import sys
 import traceback
 import warnings
@@ -19,7 +20,7 @@ import click
 import mgraph
 from mgraph import compilation, installation
 from mgraph.cli import streams
-from mgraph.core.interrupts import ended_as_by_ctrl_c, interrupted_later
+from mgraph.core.interrupts import deferred_interrupts, signals_as_interrupts
 from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 
 # By heading, in the order of use: each command's module and what it does, which ``mgraph --help``
@@ -54,6 +55,7 @@ SECTIONS = {
     },
 }
 VERBS = {name: home for section in SECTIONS.values() for name, (home, _) in section.items()}
+_PARAMETER = re.compile(r"""(?<!`)`([a-z]\w*)=("[^"`\n]*"|'[^'`\n]*'|[\w.:/+-]+)`(?!`)""")
 
 
 class _LazyGroup(click.Group):
@@ -79,7 +81,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        with interrupted_later():
+        with deferred_interrupts():
             module, _, name = VERBS[cmd_name].partition(":")
             command: click.Command = getattr(importlib.import_module(module), name or cmd_name)
         return command
@@ -102,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # every few hundred takes a tenth of the start.
     gc.set_threshold(100_000, 50, 100)
     streams.take_over()
-    compilation.tell_with(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
+    compilation.set_notifier(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
     with warnings.catch_warnings():
         warnings.showwarning = _Shown(warnings.showwarning)
         return _ended(arguments)
@@ -122,11 +124,12 @@ class _Shown:
             from mgraph.io.untrusted import printable
 
             self._shown.add(text)
-            click.echo(f"mgraph: {printable(without_secrets(text))}", err=True)
+            text = name_options(without_secrets(text))
+            click.echo(f"mgraph: {printable(text)}", err=True)
 
 
 def _ended(arguments: Sequence[str] | None) -> int:
-    with ended_as_by_ctrl_c() as signals:
+    with signals_as_interrupts() as signals:
         try:
             status = _run(arguments)
             if status == 130:
@@ -147,7 +150,7 @@ def _ended(arguments: Sequence[str] | None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     if installation.is_replaced():
         other = installation.other_project() or f"the one of {mgraph.__file__}"
-        click.echo(f"mgraph: {installation.mixed(other)}", err=True)
+        click.echo(f"mgraph: {installation.describe_conflict(other)}", err=True)
         return 1
     try:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
@@ -177,6 +180,20 @@ def _run(arguments: Sequence[str] | None) -> int:
     return status if isinstance(status, int) else 0
 
 
+def name_options(message: str) -> str:
+    """Turn the parameters that a library message names into the options of a command.
+
+    A ``name=True`` in backticks becomes ``--name``, a ``name=False`` becomes ``--no-name``, and any
+    other ``name=value`` becomes ``--name value``.
+    """
+
+    def option(parameter: re.Match[str]) -> str:
+        name, value = parameter[1].replace("_", "-"), parameter[2].strip("\"'")
+        return {"True": f"--{name}", "False": f"--no-{name}"}.get(value, f"--{name} {value}")
+
+    return _PARAMETER.sub(option, message)
+
+
 def _failed(error: Exception) -> int:
     """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
     from mgraph.distributed.protocol.failures import debugging, explained
@@ -185,7 +202,7 @@ def _failed(error: Exception) -> int:
     if debugging():
         traceback.print_exception(error)
     told = explained(error, "the command")
-    click.echo(f"mgraph: {printable(str(told))}", err=True)
+    click.echo(f"mgraph: {printable(name_options(str(told)))}", err=True)
     return told.exit_status
 
 

@@ -127,7 +127,7 @@ def quiet_option(text: str) -> Any:
 
     def silence(context: Any, parameter: Any, value: bool) -> bool:
         if value:
-            compilation.tell_with(None)
+            compilation.set_notifier(None)
         return value
 
     return option("--quiet", "-q", is_flag=True, callback=silence, group=CLUSTER, help=text)

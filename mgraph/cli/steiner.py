@@ -186,7 +186,7 @@ def _one(graph: str, options: dict[str, Any]) -> None:
     if terminals is None:
         if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(graph).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
-        found = mgraph.read_steinlib(graph)
+        found = mgraph.experiments.read_steinlib(graph)
         read, terminals = found.graph, found.terminals
     else:
         read = mgraph.read_graph(

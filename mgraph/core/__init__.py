@@ -1,5 +1,5 @@
-"""Edges, graphs and what every algorithm shares: hashing, checks, the choice of a backend.
+"""Edges, graphs and what all algorithms share: hashing, checks, the choice of a backend.
 
-Graphs are built on either backend here (``csr``), so this may import ``mgraph.cuda``, which knows
-nothing of graphs.
+Graphs are built on either backend (``csr``), so this package may import ``mgraph.cuda``, which does
+not depend on graphs.
 """

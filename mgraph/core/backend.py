@@ -11,9 +11,9 @@ BACKENDS = ("auto", "cpu", "gpu")
 
 
 def gpu_count() -> int:
-    """How many CUDA devices this process may use; 0 without CuPy, a driver or a device.
+    """Count the CUDA devices that this process may use; 0 without CuPy, a driver or a device.
 
-    Asks the driver itself, which takes no device memory and does not import CuPy.
+    The driver itself is queried, which takes no device memory and does not import CuPy.
     """
     if importlib.util.find_spec("cupy") is None:
         return 0
@@ -30,7 +30,7 @@ def gpu_count() -> int:
 def resolve(backend: str) -> str:
     """Turn ``auto`` into ``gpu`` where this process sees a device, else into ``cpu``.
 
-    Raises UsageError for a word that is no backend, DeviceError for ``gpu`` without one.
+    Raises UsageError for an unknown backend, DeviceError for ``gpu`` without a device.
     """
     check_choice("backend", backend, BACKENDS)
     if backend == "cpu":
@@ -38,9 +38,13 @@ def resolve(backend: str) -> str:
     if gpu_count():
         return "gpu"
     if backend == "gpu":
+        remedy = (
+            f"on a machine with an NVIDIA GPU run {install_command('gpu')} (or gpu13), which "
+            'installs CuPy; elsewhere pass `backend="cpu"`'
+        )
         raise DeviceError(
-            "backend gpu was asked for, and no CUDA device with CuPy is visible here; on a machine "
-            f"with an NVIDIA GPU {install_command('gpu')} (or gpu13) brings CuPy; else use backend "
-            "cpu"
+            f"backend gpu was requested, and no CUDA device with CuPy is visible here; {remedy}",
+            parameter="backend",
+            remedy=remedy,
         )
     return "cpu"

@@ -43,8 +43,8 @@ def kernel(source: Source, name: str, **defines: object) -> Any:
     """
     import cupy
 
-    what = (source.package, source.file, name, *sorted(defines.items()))
-    if what in _compiled:
+    key = (source.package, source.file, name, *sorted(defines.items()))
+    if key in _compiled:
         return source.kernel(name, **defines)
     device = cupy.cuda.Device()
 
@@ -53,7 +53,7 @@ def kernel(source: Source, name: str, **defines: object) -> Any:
             return source.kernel(name, **defines)
 
     compiled = cancellation.run_detached(compile_kernel)
-    _compiled.add(what)
+    _compiled.add(key)
     return compiled
 
 

@@ -1,4 +1,4 @@
-"""What tells one request from another: a digest of all that a value holds, shortened nowhere."""
+"""Digests that identify requests: they cover the whole content of a value."""
 
 import dataclasses
 import hashlib
@@ -11,22 +11,22 @@ import numpy as np
 
 from mgraph.core.arrays import on_gpu
 
-_PLAIN = "biufcmMSU"  # kinds of NumPy types whose bytes are all that there is
+_PLAIN = "biufcmMSU"  # kinds of NumPy types whose bytes are their whole content
 
 
 def digest(value: Any) -> str:
-    """SHA-256 of a value: equal for equal values of one type, however they are nested.
+    """Return the SHA-256 of a value: equal for equal values of one type, however they are nested.
 
     Takes None, booleans, numbers, text, bytes, paths, lists, tuples, ranges, sets, dictionaries in
     any order, dataclasses, and arrays of NumPy and CuPy by type, shape and content. A NumPy number
-    counts as Python's, a tuple as a list. Raises TypeError for anything else, since a text that
-    stands for it need not tell it from others.
+    has the digest of the Python number, a tuple that of the list. Raises TypeError for anything
+    else, since its text may not distinguish it from other values.
     """
     return hashlib.sha256(_encoded(value)).hexdigest()
 
 
 def _encoded(value: Any) -> bytes:
-    """The value's type and content, so that no two values have the same bytes."""
+    """Return bytes of the value's type and content; different values have different bytes."""
     if isinstance(value, np.generic):
         value = np.asarray(value) if value.dtype.kind in "mMV" else value.item()
     if value is None or isinstance(value, bool):
@@ -50,32 +50,32 @@ def _encoded(value: Any) -> bytes:
     if isinstance(value, (set, frozenset)):
         return _tagged("set", *sorted(map(_encoded, value)))
     if isinstance(value, Mapping):
-        pairs = (_tagged("pair", _encoded(key), _encoded(its)) for key, its in value.items())
+        pairs = (_tagged("pair", _encoded(key), _encoded(item)) for key, item in value.items())
         return _tagged("dict", *sorted(pairs))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        kind = f"{type(value).__module__}.{type(value).__qualname__}"
+        name = f"{type(value).__module__}.{type(value).__qualname__}"
         fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        return _tagged("dataclass", kind.encode(), _encoded(fields))
+        return _tagged("dataclass", name.encode(), _encoded(fields))
     if isinstance(value, np.ndarray) or on_gpu(value):
-        return _of_array(value)
+        return _encoded_array(value)
     raise TypeError(
-        f"{type(value).__module__}.{type(value).__qualname__} cannot be told from others"
+        f"values of type {type(value).__module__}.{type(value).__qualname__} have no digest"
     )
 
 
-def _of_array(array: Any) -> bytes:
-    kind = "masked array" if np.ma.isMaskedArray(array) else f"array of type {array.dtype}"
+def _encoded_array(array: Any) -> bytes:
+    description = "masked array" if np.ma.isMaskedArray(array) else f"array of type {array.dtype}"
     array = np.asarray(array.get() if on_gpu(array) else array)
     shape = _encoded(array.shape)
     if array.dtype.kind == "O":
         return _tagged("array", b"O", shape, *map(_encoded, array.flat))
-    if array.dtype.kind not in _PLAIN or kind == "masked array":
-        raise TypeError(f"{kind} cannot be told from others")
+    if array.dtype.kind not in _PLAIN or description == "masked array":
+        raise TypeError(f"a value of type {description} has no digest")
     array = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return _tagged("array", array.dtype.str.encode(), shape, array.tobytes())
 
 
 def _tagged(tag: str, *parts: bytes) -> bytes:
-    """The parts, each after its length, so that none runs into the next."""
+    """Return the parts, each after its length, so that their boundaries are unambiguous."""
     sizes = (struct.pack("<Q", len(part)) + part for part in parts)
     return tag.encode() + b"\0" + struct.pack("<Q", len(parts)) + b"".join(sizes)

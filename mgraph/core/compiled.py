@@ -1,11 +1,12 @@
-"""The decorator of the package's Numba functions: machine code, kept on disk, without the GIL.
+"""The decorator of the package's Numba functions: no GIL, and machine code kept on disk.
 
-Numba compiles a function anew when its own file changes, and not when a file changes that it calls
-into: after an edit there, or a ``git pull``, the old machine code would go on giving old results.
-So here the folder that keeps a file's machine code is named by all that it is made of, and by
-nothing else: another environment with the same sources, or a new installation of them, uses it too.
+Numba's own cache recompiles a function when its file changes, but not when a file changes whose
+functions it calls: after an edit there, or a ``git pull``, the old machine code would go on giving
+old results. So here the folder that keeps a file's machine code is named by a hash of all sources
+that the code is compiled from, and of nothing else: another environment with the same sources, or a
+new installation of them, uses it, too.
 
-The cache's classes are Numba's own, of 0.61 to 0.68, where they have no documentation.
+The classes of the cache are Numba's own, of 0.61 to 0.68, where they have no documentation.
 """
 
 import contextlib
@@ -28,7 +29,7 @@ _digests: dict[str, str] = {}  # by file
 
 
 class _Listener(event.Listener):
-    """Hears of Numba's compiler when it runs, which it does not for code that is on disk."""
+    """Is notified when Numba's compiler runs, which it does not for code that is on disk."""
 
     def on_start(self, event: Any) -> None:
         """Numba's hook."""
@@ -43,31 +44,31 @@ event.register("numba:compile", _Listener())
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """``numba.njit(nogil=True)``, its machine code kept until a source that it is made of changes.
+    """Apply ``numba.njit(nogil=True)``, and keep the machine code until one of its sources changes.
 
-    The code lies among the user's caches (``~/.cache/mgraph``, or in ``XDG_CACHE_HOME``), or beside
-    its source where those cannot be written; where NUMBA_CACHE_DIR is set, there. Work that is
-    stopped does not wait for the compiler.
+    The code is kept in NUMBA_CACHE_DIR if that is set, else among the user's caches
+    (``~/.cache/mgraph``, or in ``XDG_CACHE_HOME``), or beside its source if those are not writable.
+    Cancelled work does not wait for the compiler.
     """
-    made = numba.njit(nogil=True)(function)
-    made._cache = _Cache(function)
-    compile = made.compile
+    dispatcher = numba.njit(nogil=True)(function)
+    dispatcher._cache = _Cache(function)
+    compile = dispatcher.compile
 
-    def ready(types: Any) -> Any:
+    def prepare(types: Any) -> Any:
         with compilation.PREPARING.span():
             return compile(types)
 
-    made.compile = lambda types: cancellation.run_detached(lambda: ready(types))
-    return made
+    dispatcher.compile = lambda types: cancellation.run_detached(lambda: prepare(types))
+    return dispatcher
 
 
 def _digest(names: dict[str, Any]) -> str:
-    """Of a module's text, of the modules whose functions it imports, and of imported numbers."""
+    """Hash a module's text, the modules whose functions it imports, and the numbers it imports."""
     file = names["__file__"]
     if file not in _digests:
         parts = [Path(file).read_text(encoding="utf-8")]
         for name, value in names.items():
-            function = getattr(value, "py_func", value)  # what Numba compiled
+            function = getattr(value, "py_func", value)  # of a function that Numba compiled
             if isinstance(value, int | float | np.generic):
                 parts.append(f"{name} = {value!r}")
             elif isinstance(function, FunctionType) and _same_package(function.__globals__, names):
@@ -76,14 +77,14 @@ def _digest(names: dict[str, Any]) -> str:
     return _digests[file]
 
 
-def _same_package(there: dict[str, Any], here: dict[str, Any]) -> bool:
-    """Whether these are the names of two modules of one package."""
-    packages = {names["__name__"].partition(".")[0] for names in (there, here)}
-    return len(packages) == 1 and there is not here
+def _same_package(imported: dict[str, Any], importing: dict[str, Any]) -> bool:
+    """Return whether these are the globals of two different modules of one package."""
+    packages = {names["__name__"].partition(".")[0] for names in (imported, importing)}
+    return len(packages) == 1 and imported is not importing
 
 
 class _Locator:
-    """Numba's protocol for where a function's machine code lies, and what it is made of."""
+    """Numba's protocol for the folder of a function's machine code, and the hash of its sources."""
 
     def __init__(self, function: FunctionType, file: str) -> None:
         names = function.__globals__
@@ -120,7 +121,7 @@ class _Cache(caching.FunctionCache):
             return super().load_overload(signature, target)
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        with contextlib.suppress(OSError):  # code that cannot be kept is good code all the same
+        with contextlib.suppress(OSError):  # code that cannot be kept can be used all the same
             super().save_overload(signature, data)
 
 

@@ -1,11 +1,11 @@
-"""Edges to a graph: the front door of the two builders."""
+"""Edge lists to graphs: the front door of the two builders, ``csr_cpu`` and ``csr_gpu``."""
 
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_whole
+from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_integers
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.memory import LARGER_GPU, memory_guard
@@ -22,39 +22,81 @@ def from_edges(
     merge: bool = False,
     backend: str = "auto",
 ) -> Graph:
-    """A graph in compressed sparse rows, each row in ascending order of destination, then weight.
+    """Build a graph from a list of edges.
 
-    edges: of arrays or lists. n: vertices, by default one more than the largest id.
-    directed=False symmetrises: each edge stands for both arcs (a self-loop for one). drop_loops:
-    leave self-loops out. merge: of parallel arcs keep the one of least weight.
-    backend: cpu, gpu, or auto: where the arrays are, else a GPU where there is one with room.
-    The arcs' order does not depend on the order of the edges. Cost: O(n + m); memory: below three
-    times the graph. Raises UsageError for shapes, types or ids that do not fit.
+    Parameters
+    ----------
+    edges : EdgeList
+        In any order.
+    n : int, optional
+        The number of vertices; by default one more than the maximum id.
+    directed : bool, default True
+        False: each edge stands for both arcs (a self-loop for one).
+    drop_loops : bool, default False
+        Leave self-loops out.
+    merge : bool, default False
+        Of parallel arcs keep the one of minimum weight.
+    backend : {"auto", "cpu", "gpu"}
+        Where the graph is built. ``auto``: where the arrays lie, else on a GPU if there is one with
+        enough free memory.
+
+    Returns
+    -------
+    Graph
+        Each row in ascending order of destination, then weight, whatever the order of the edges.
+
+    Raises
+    ------
+    UsageError
+        If shapes, types or ids are wrong, a weight is NaN, or the edges are on a GPU and
+        ``backend="cpu"``.
+    DeviceError
+        If ``backend="gpu"`` and there is no device, or the graph has 2^31 vertices or more.
+    OutOfMemoryError
+        If the GPU has too little memory.
+
+    Notes
+    -----
+    Work O(n + m), as a counting sort by source and a sort of each row; memory below three times the
+    graph's. Integer ids are int32 below 2^31 vertices, else int64.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([2, 0, 0], [0, 1, 1], np.array([5, 9, 7]))
+    >>> graph = mgraph.from_edges(edges, directed=False, merge=True, backend="cpu")
+    >>> graph
+    Graph(n=3, num_arcs=4, undirected, int64 weights, cpu)
+    >>> graph.weights
+    array([7, 5, 7, 5])
     """
-    check_whole(n=n)
-    checked = _checked(edges)
-    largest = _check_ids(checked)
+    check_integers(n=n)
+    checked = _checked_edges(edges)
+    max_id = _check_ids(checked)
     if n is None:
-        n = largest + 1
-    elif not largest < n:
-        raise UsageError(f"every vertex must lie in [0, n) = [0, {n:,}), and {largest:,} does not")
+        n = max_id + 1
+    elif max_id >= n:
+        raise UsageError(f"vertices must lie in [0, n) = [0, {n:,}) (got {max_id:,})")
     if n > MAX_N:
-        raise UsageError(f"a graph has at most 2^40 vertices, and this would have {n:,}")
+        raise UsageError(f"n must be at most 2^40 (got {n:,})", parameter="n")
     options: Any = {"directed": directed, "drop_loops": drop_loops, "merge": merge}
-    where = "gpu" if backend == "auto" and on_gpu(checked.src) else backends.resolve(backend)
-    if where == "gpu":
+    is_on_gpu = on_gpu(checked.src)
+    chosen = "gpu" if backend == "auto" and is_on_gpu else backends.resolve(backend)
+    if chosen == "gpu":
         from mgraph.core import csr_gpu
 
-        most = len(checked) * (1 if directed else 2)
+        max_arcs = len(checked) * (1 if directed else 2)
         weight_bytes = 0 if checked.weight is None else checked.weight.itemsize
         edge_bytes = sum(array.nbytes for array in checked)
-        must = backend == "gpu" or on_gpu(checked.src)
-        if must or csr_gpu.fits(n, most, weight_bytes, edge_bytes):
-            graph = f"a graph of {n:,} vertices and up to {most:,} arcs"
+        is_required = backend == "gpu" or is_on_gpu
+        if is_required or csr_gpu.fits_in_memory(n, max_arcs, weight_bytes, edge_bytes):
+            graph = f"a graph of {n:,} vertices and up to {max_arcs:,} arcs"
             with memory_guard(graph, LARGER_GPU):
                 return csr_gpu.build(checked, n, **options)
-    if on_gpu(checked.src):
-        raise UsageError("backend cpu was asked for, and the edges are on a GPU; copy them first")
+    if is_on_gpu:
+        raise UsageError(
+            "backend must not be cpu for edges on a GPU; copy the arrays to the CPU first",
+            parameter="backend",
+        )
     from mgraph.core import csr_cpu
 
     dtype = np.int32 if n < 1 << 31 else np.int64
@@ -62,20 +104,25 @@ def from_edges(
     return csr_cpu.build(EdgeList(*ids, checked.weight), n, **options)
 
 
-def _checked(edges: EdgeList) -> EdgeList:
-    """The same as arrays of types that graphs have."""
+def _checked_edges(edges: EdgeList) -> EdgeList:
+    """Return the edges as contiguous arrays of types that graphs have, or raise UsageError."""
     if not isinstance(edges, EdgeList):
-        raise UsageError(f"edges must be a mgraph.EdgeList, and is {type(edges).__name__}")
+        raise UsageError(
+            f"edges must be an mgraph.EdgeList (got {type(edges).__name__})", parameter="edges"
+        )
     arrays = [as_array(name, array) for name, array in zip(COLUMNS, edges, strict=False)]
     if len({on_gpu(array) for array in arrays}) > 1:
-        raise UsageError("edges must all be NumPy arrays or all CuPy arrays")
+        raise UsageError("edges must all be NumPy arrays or all CuPy arrays", parameter="edges")
     if any(array.ndim != 1 or array.shape != arrays[0].shape for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
-        raise UsageError(f"src, dst and weight must be as long as one another, and are {shapes}")
+        raise UsageError(
+            f"src, dst and weight must have one dimension and the same length (got {shapes})",
+            parameter="edges",
+        )
     arrays = [array if array.flags.c_contiguous else array.copy() for array in arrays]
     for name, array in zip(("src", "dst"), arrays, strict=False):
         if array.dtype.kind not in "iu" and array.size:
-            raise UsageError(f"{name} must be whole numbers, and is {array.dtype}")
+            raise UsageError(f"{name} must be whole numbers (got {array.dtype})", parameter=name)
     ids = [
         array if str(array.dtype) in INDEX_DTYPES else array.astype(np.int64)
         for array in arrays[:2]
@@ -85,34 +132,37 @@ def _checked(edges: EdgeList) -> EdgeList:
     weights = [as_weights(array) if array.dtype.kind in "iuf" else array for array in arrays[2:]]
     for weight in weights:
         if str(weight.dtype) not in WEIGHT_DTYPES:
-            raise UsageError(f"weight must be {' or '.join(WEIGHT_DTYPES)}, and is {weight.dtype}")
+            raise UsageError(
+                f"weight must be {' or '.join(WEIGHT_DTYPES)} (got {weight.dtype})",
+                parameter="weight",
+            )
         if weight.dtype.kind == "f" and bool((weight != weight).any()):
-            raise UsageError("weight must hold numbers, and holds a NaN")
+            raise UsageError("weight must not be NaN (one is)", parameter="weight")
     return EdgeList(*ids, *weights)
 
 
 def _check_ids(edges: EdgeList) -> int:
-    """The largest id, -1 without edges. Raises UsageError for a negative one."""
+    """Return the maximum id, -1 without edges; raise UsageError for a negative one."""
     if not len(edges):
         return -1
-    least = min(int(edges.src.min()), int(edges.dst.min()))
-    if least < 0:
-        raise UsageError(f"vertices are numbered from 0, and an id is {least:,}")
+    minimum = min(int(edges.src.min()), int(edges.dst.min()))
+    if minimum < 0:
+        raise UsageError(f"vertices must be numbered from 0 (got {minimum:,})")
     return max(int(edges.src.max()), int(edges.dst.max()))
 
 
-def ascending(graph: Graph) -> tuple[Graph, Any]:
-    """The graph with rows that ascend, as ``Graph.rows_ascend``, and where each arc stood.
+def sort_rows(graph: Graph) -> tuple[Graph, Any]:
+    """Return the graph with ascending rows (``Graph.rows_ascend``), and each arc's old position.
 
-    Itself and None where they do so already.
+    A graph whose rows ascend is returned as it is, with None.
     """
     if graph.rows_ascend:
         return graph, None
-    by = [graph.indices, tails(graph.indptr, graph.indices)]
+    sort_keys = [graph.indices, tails(graph.indptr, graph.indices)]
     if graph.weights is not None:
-        by.insert(0, graph.weights)
-    order = by[0].argsort(kind="stable")
-    for keys in by[1:]:
+        sort_keys.insert(0, graph.weights)
+    order = sort_keys[0].argsort(kind="stable")
+    for keys in sort_keys[1:]:
         order = order[keys[order].argsort(kind="stable")]
     weights = None if graph.weights is None else graph.weights[order]
     arrays = graph.indptr, graph.indices[order], weights

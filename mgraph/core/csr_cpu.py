@@ -1,9 +1,9 @@
-"""Edges to compressed sparse rows on the CPU: a counting sort by source, then each row by itself.
+"""Edges to compressed sparse rows on the CPU: a counting sort by source, then a sort of each row.
 
-Rows end up in ascending order of destinations, and parallel arcs in that of weights, so that the
-result does not depend on the order of the edges. Cost: a random write for each arc, next to each
-other where sources ascend, as in a dataset's parts, and O(log d) for the sort in a row of d;
-memory: the arcs twice.
+Rows end up in ascending order of destination, and parallel arcs in ascending order of weight, so
+that the result does not depend on the order of the edges. Cost: one write per arc, at random
+addresses unless the sources ascend, as they do in a dataset's parts, and O(log d) per arc for the
+sort of a row of d arcs. Memory: the arcs twice.
 """
 
 from typing import Any
@@ -17,30 +17,30 @@ from mgraph.core.graph import Graph
 from mgraph.core.rows import row_pieces
 
 _SHORT_ROW = 64
-_PIECE_ARCS = 1 << 22  # seen to between two looks whether the graph is wanted
+_CHUNK_ARCS = 1 << 22  # handled between two checks for cancellation
 
 
 @compiled
 def _count(keys, starts):
-    """``starts[k + 1] +=`` the number of keys equal to k."""
+    """Add to each ``starts[k + 1]`` the number of keys equal to k."""
     for key in keys:
         starts[key + 1] += 1
 
 
 @compiled
 def _scatter(src, dst, weights, cursor, indices, out_weights):
-    """Put each arc into its row; ``cursor[u]``: where the next of u goes."""
+    """Put each arc into its row. cursor[u]: the position of the next arc of u."""
     for i in range(src.size):
-        at = cursor[src[i]]
-        cursor[src[i]] = at + 1
-        indices[at] = dst[i]
+        position = cursor[src[i]]
+        cursor[src[i]] = position + 1
+        indices[position] = dst[i]
         if weights.size:
-            out_weights[at] = weights[i]
+            out_weights[position] = weights[i]
 
 
 @compiled
-def _order_rows(indptr, indices, weights):
-    """Put each row in ascending order of destinations, stably: short ones by insertion."""
+def _sort_rows(indptr, indices, weights):
+    """Sort each row by destination, stably: short rows by insertion."""
     for row in range(indptr.size - 1):
         begin, end = indptr[row], indptr[row + 1]
         if end - begin > _SHORT_ROW:
@@ -64,8 +64,8 @@ def _order_rows(indptr, indices, weights):
 
 
 @compiled
-def _order_parallel(indptr, indices, weights):
-    """Among parallel arcs put the lighter first (insertion sort: runs are short)."""
+def _sort_parallel(indptr, indices, weights):
+    """Sort parallel arcs by weight (insertion sort: runs are short)."""
     for row in range(indptr.size - 1):
         for i in range(indptr[row] + 1, indptr[row + 1]):
             weight, j = weights[i], i
@@ -77,7 +77,7 @@ def _order_parallel(indptr, indices, weights):
 
 @compiled
 def _merge(indptr, indices, weights):
-    """Keep the first of parallel arcs, in place; returns how many arcs are left."""
+    """Keep the first of parallel arcs, in place; return the number of arcs kept."""
     kept = np.int64(0)
     begin = indptr[0]
     for row in range(indptr.size - 1):
@@ -94,27 +94,31 @@ def _merge(indptr, indices, weights):
     return kept
 
 
-def _both_ways(src: Any, dst: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """The arcs, and behind them, turned round, those that are no loops. weight: perhaps empty."""
-    m, turned = src.size, 0
-    for piece in cancellation.chunks(m, _PIECE_ARCS):
-        turned += int(np.count_nonzero(src[piece] != dst[piece]))
-    into = [np.empty(m + turned, array.dtype) for array in (src, dst)]
-    into.append(np.empty(m + turned if weight.size else 0, weight.dtype))
-    end = m
-    for piece in cancellation.chunks(m, _PIECE_ARCS):
-        here, there = src[piece], dst[piece]
-        back = here != there
-        begin, end = end, end + np.count_nonzero(back)
-        into[0][piece], into[0][begin:end] = here, there[back]
-        into[1][piece], into[1][begin:end] = there, here[back]
+def _symmetrise(src: Any, dst: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """Return the arcs followed by the mirrors of those that are not self-loops.
+
+    weight: has no elements if the graph is unweighted.
+    """
+    num_arcs, num_mirrors = src.size, 0
+    for chunk in cancellation.chunks(num_arcs, _CHUNK_ARCS):
+        num_mirrors += int(np.count_nonzero(src[chunk] != dst[chunk]))
+    total = num_arcs + num_mirrors
+    out_src, out_dst = np.empty(total, src.dtype), np.empty(total, dst.dtype)
+    out_weight = np.empty(total if weight.size else 0, weight.dtype)
+    end = num_arcs
+    for chunk in cancellation.chunks(num_arcs, _CHUNK_ARCS):
+        from_ids, to_ids = src[chunk], dst[chunk]
+        has_mirror = from_ids != to_ids
+        begin, end = end, end + np.count_nonzero(has_mirror)
+        out_src[chunk], out_src[begin:end] = from_ids, to_ids[has_mirror]
+        out_dst[chunk], out_dst[begin:end] = to_ids, from_ids[has_mirror]
         if weight.size:
-            into[2][piece], into[2][begin:end] = weight[piece], weight[piece][back]
-    return into[0], into[1], into[2]
+            out_weight[chunk], out_weight[begin:end] = weight[chunk], weight[chunk][has_mirror]
+    return out_src, out_dst, out_weight
 
 
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
-    """A CSR graph of checked edges; ``mgraph.from_edges`` tells what the choices mean."""
+    """Build a graph from checked edges; the options are those of ``from_edges``."""
     src, dst = edges.src, edges.dst
     weight = np.empty(0, np.int32) if edges.weight is None else edges.weight
     if drop_loops:
@@ -123,21 +127,21 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
             src, dst = src[keep], dst[keep]
             weight = weight[keep] if weight.size else weight
     if not directed:
-        src, dst, weight = _both_ways(src, dst, weight)
+        src, dst, weight = _symmetrise(src, dst, weight)
     indptr = np.zeros(n + 1, np.int64)
-    for piece in cancellation.chunks(src.size, _PIECE_ARCS):
-        _count(src[piece], indptr)
+    for chunk in cancellation.chunks(src.size, _CHUNK_ARCS):
+        _count(src[chunk], indptr)
     np.cumsum(indptr, out=indptr)
     indices, weights = np.empty_like(dst), np.empty_like(weight)
     cursor = indptr[:-1].copy()
-    for piece in cancellation.chunks(src.size, _PIECE_ARCS):
-        its_weight = weight[piece] if weight.size else weight
-        _scatter(src[piece], dst[piece], its_weight, cursor, indices, weights)
-    for first, stop, *_ in row_pieces(indptr, _PIECE_ARCS):
+    for chunk in cancellation.chunks(src.size, _CHUNK_ARCS):
+        chunk_weight = weight[chunk] if weight.size else weight
+        _scatter(src[chunk], dst[chunk], chunk_weight, cursor, indices, weights)
+    for first, stop, *_ in row_pieces(indptr, _CHUNK_ARCS):
         cancellation.raise_if_cancelled()
-        _order_rows(indptr[first : stop + 1], indices, weights)
+        _sort_rows(indptr[first : stop + 1], indices, weights)
         if weights.size:
-            _order_parallel(indptr[first : stop + 1], indices, weights)
+            _sort_parallel(indptr[first : stop + 1], indices, weights)
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()

@@ -1,9 +1,9 @@
 """Edges to compressed sparse rows on a GPU: count, scatter, and sort each row.
 
-Arcs are counted and scattered into their rows by atomics, in any order; then rows are sorted, a
-batch of them at a time, by CuPy's radix sort of (row, destination), and parallel arcs by weight. So
-the result does not depend on the order of anything.
-Cost: 20 to 40 bytes an arc for the scatter, most of it in random sectors of 32 bytes, and eight
+Arcs are counted and scattered into their rows by atomics, in any order. Then the rows are sorted,
+one batch of rows at a time, by CuPy's radix sort of (row, destination), and parallel arcs by
+weight. So the result depends neither on the order of the edges nor on that of the atomics.
+Cost: 20 to 40 bytes per arc for the scatter, most of it in random sectors of 32 bytes, and eight
 passes of the radix sort. Device memory: the edges and the graph, then the graph and one batch.
 """
 
@@ -21,9 +21,9 @@ from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
 
 _BATCH_ARCS = 1 << 26  # sorted at a time
-MOST_VERTICES = (1 << 31) - 1
-_BYTES_SORTED = 40  # an arc of a batch, while it is sorted
-_WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
+MAX_VERTICES = (1 << 31) - 1
+_SORT_BYTES = 40  # per arc of the batch that is being sorted
+_WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # by size in bytes, whatever the type
 
 KERNELS = Source(
     __package__,
@@ -36,25 +36,31 @@ KERNELS = Source(
 )
 
 
-def fits(n: int, m: int, weight_bytes: int, edge_bytes: int) -> bool:
-    """Whether the current device can build a graph of so many vertices and arcs.
+def fits_in_memory(n: int, num_arcs: int, weight_bytes: int, edge_bytes: int) -> bool:
+    """Return whether the current device can build a graph of n vertices and that many arcs.
 
-    edge_bytes: of all edges, which are to be brought there.
+    weight_bytes: per arc. edge_bytes: of the whole edge list, which is copied to the device first.
     """
-    graph = 16 * n + (4 + weight_bytes) * m
-    batch = _BYTES_SORTED * min(m, _BATCH_ARCS)
-    return n <= MOST_VERTICES and 1.1 * (edge_bytes + graph + batch) < free_bytes()
+    graph_bytes = 16 * n + (4 + weight_bytes) * num_arcs
+    batch_bytes = _SORT_BYTES * min(num_arcs, _BATCH_ARCS)
+    needed = 1.1 * (edge_bytes + graph_bytes + batch_bytes)
+    return n <= MAX_VERTICES and needed < free_bytes()
 
 
 def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: bool) -> Graph:
-    """A CSR graph of checked edges; ``mgraph.from_edges`` tells what the choices mean.
+    """Build a graph from checked edges; the options are those of ``from_edges``.
 
-    edges: NumPy or CuPy arrays. Raises DeviceError for n of 2^31 or more.
+    edges: NumPy or CuPy arrays. Raises DeviceError if n is 2^31 or more.
     """
     import cupy
 
-    if n > MOST_VERTICES:
-        raise DeviceError(f"a GPU builds graphs of fewer than 2^31 vertices, not {n:,}")
+    if n > MAX_VERTICES:
+        remedy = 'pass `backend="cpu"`'
+        raise DeviceError(
+            f"n must be below 2^31 for a graph on a GPU (got {n:,}); {remedy}",
+            parameter="n",
+            remedy=remedy,
+        )
     src, dst = cupy.asarray(edges.src), cupy.asarray(edges.dst)
     weight = None if edges.weight is None else cupy.asarray(edges.weight)
     del edges
@@ -64,19 +70,19 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
         "MGRAPH_WEIGHT_T": _WORDS[4 if weight is None else weight.itemsize],
     }
     count = np.int64(src.size)
-    choices = np.int32(not directed), np.int32(drop_loops)
-    KERNELS.launch("csr_count", (src, dst, count, *choices, indptr[1:]), **defines)
+    options = np.int32(not directed), np.int32(drop_loops)
+    KERNELS.launch("csr_count", (src, dst, count, *options, indptr[1:]), **defines)
     cupy.cumsum(indptr, out=indptr)
-    m = int(indptr[-1])
+    num_arcs = int(indptr[-1])
     cursor = indptr[:-1].copy()
-    indices = cupy.empty(m, np.int32)
-    weights = None if weight is None else cupy.empty(m, weight.dtype)
-    lists = src, dst, 0 if weight is None else weight, count
-    made = cursor, indices, 0 if weights is None else weights
-    KERNELS.launch("csr_scatter", (*lists, *choices, *made), **defines)
-    del src, dst, weight, lists, cursor, made
+    indices = cupy.empty(num_arcs, np.int32)
+    weights = None if weight is None else cupy.empty(num_arcs, weight.dtype)
+    inputs = src, dst, 0 if weight is None else weight, count
+    outputs = cursor, indices, 0 if weights is None else weights
+    KERNELS.launch("csr_scatter", (*inputs, *options, *outputs), **defines)
+    del src, dst, weight, inputs, cursor, outputs
     kept = _sort_rows(indptr, indices, weights, merge)
-    if kept < m:
+    if kept < num_arcs:
         indices = indices[:kept].copy()
         weights = None if weights is None else weights[:kept].copy()
     arrays = indptr, indices, weights
@@ -85,7 +91,7 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
 
 
 def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:
-    """Sort each row in place, with ``merge`` close the gaps; returns how many arcs are left."""
+    """Sort each row in place, and merge parallel arcs if asked; return the number of arcs kept."""
     import cupy
 
     kept = 0
@@ -94,15 +100,15 @@ def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:
         starts = indptr[first : stop + 1] - begin
         key = tails(starts, end - begin).astype(np.int64) << 32 | indices[begin:end]
         weight = None if weights is None else weights[begin:end]
-        key, weight = _sorted(key, weight)
+        key, weight = _sort_keys(key, weight)
         if merge:
-            first_of_its_kind = cupy.ones(key.size, bool)
-            first_of_its_kind[1:] = key[1:] != key[:-1]
+            is_first = cupy.ones(key.size, bool)  # of parallel arcs
+            is_first[1:] = key[1:] != key[:-1]
             ends = cupy.zeros(key.size + 1, np.int64)
-            cupy.cumsum(first_of_its_kind, out=ends[1:])
+            cupy.cumsum(is_first, out=ends[1:])
             indptr[first + 1 : stop + 1] = kept + ends[starts[1:]]
-            key = key[first_of_its_kind]
-            weight = None if weight is None else weight[first_of_its_kind]
+            key = key[is_first]
+            weight = None if weight is None else weight[is_first]
         indices[kept : kept + key.size] = key & 0xFFFFFFFF
         if weight is not None:
             weights[kept : kept + key.size] = weight
@@ -110,8 +116,8 @@ def _sort_rows(indptr: Any, indices: Any, weights: Any, merge: bool) -> int:
     return kept
 
 
-def _sorted(key: Any, weight: Any) -> tuple[Any, Any]:
-    """Keys in ascending order with their weights; equal keys by weight."""
+def _sort_keys(key: Any, weight: Any) -> tuple[Any, Any]:
+    """Return the keys in ascending order, equal keys by weight, and their weights."""
     import cupy
 
     if weight is None:
@@ -121,6 +127,6 @@ def _sorted(key: Any, weight: Any) -> tuple[Any, Any]:
     ordered = key[order]
     if not bool((ordered[1:] == ordered[:-1]).any()):
         return ordered, weight[order]
-    rank = cupy.argsort(weight)  # stable, as the next is: ties of keys stay in order of weight
+    rank = cupy.argsort(weight)  # both sorts are stable: equal keys stay in order of weight
     order = rank[cupy.argsort(key[rank])]
     return key[order], weight[order]

@@ -1,4 +1,4 @@
-"""When work must end."""
+"""Time limits of work, which also end when the work is cancelled."""
 
 import math
 import threading
@@ -8,53 +8,53 @@ from mgraph.core import cancellation
 
 
 class Deadline:
-    """Over after some seconds, or as soon as it is stopped, or that of which it is a part.
+    """A time limit: over after some seconds, after ``stop``, or when the work is cancelled.
 
-    It is over, too, when nobody wants the work any more of the thread that made it: then call
-    ``cancellation.raise_if_cancelled`` where what is done so far would be returned.
+    The work is that of the thread that made the deadline. Where a result of unfinished work would
+    be returned, call ``cancellation.raise_if_cancelled`` first.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
-        """Begin now."""
+        """Start the clock now."""
         self._at = time.perf_counter() + seconds
-        self._stopped = threading.Event()
-        self._unwanted = cancellation.current_token()
+        self._stop_event = threading.Event()
+        self._is_cancelled = cancellation.current_token()
 
     def within(self, seconds: float) -> "Deadline":
-        """A part of this one: over after so many seconds, or with it."""
-        part = Deadline(min(seconds, self.left))
-        part._stopped, part._unwanted = self._stopped, self._unwanted
+        """Return a deadline that is over after so many seconds, or together with this one."""
+        part = Deadline(min(seconds, self.remaining))
+        part._stop_event, part._is_cancelled = self._stop_event, self._is_cancelled
         return part
 
     def stop(self) -> None:
-        """Be over, from any thread."""
-        self._stopped.set()
+        """End the deadline now, from any thread."""
+        self._stop_event.set()
 
     @property
-    def stopped(self) -> bool:
-        """Whether nobody wants the work any more, or what it is a part of."""
-        return self._stopped.is_set() or self._unwanted()
+    def is_stopped(self) -> bool:
+        """Whether ``stop`` was called or the work is cancelled."""
+        return self._stop_event.is_set() or self._is_cancelled()
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether work must end."""
-        return time.perf_counter() >= self._at or self.stopped
+        return time.perf_counter() >= self._at or self.is_stopped
 
     @property
-    def left(self) -> float:
-        """Seconds; 0 when it is over."""
-        return 0.0 if self.over else self._at - time.perf_counter()
+    def remaining(self) -> float:
+        """The remaining seconds; 0 when it is over."""
+        return 0.0 if self.is_over else self._at - time.perf_counter()
 
 
 class _Never(Deadline):
-    """Over when the work of the thread that asks is not wanted."""
+    """No time limit: over only when the work of the current thread is cancelled."""
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline of its own."""
+        """Return a new deadline."""
         return Deadline(seconds)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether work must end."""
         return cancellation.current_token()()
 

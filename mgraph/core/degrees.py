@@ -1,4 +1,4 @@
-"""The degrees of edges that lie in memory."""
+"""Degree histograms of edge lists in memory."""
 
 import numpy as np
 
@@ -8,19 +8,46 @@ from mgraph.core.graph import INDEX_DTYPES
 
 
 def degree_histogram(edges: EdgeList, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """How many of n vertices have each degree, each edge counted at both its ends.
+    """Count the vertices of each degree. Each edge counts at both of its endpoints.
 
-    edges: of arrays or lists. Returns (degree, count), int64 NumPy arrays, degrees ascending and
-    each of some vertex. Memory: 8 bytes a vertex on a CPU; on a GPU about 24,
-    and what CuPy's ``bincount`` and ``unique`` take while they work.
+    Parameters
+    ----------
+    edges : EdgeList
+        Its ids must lie in [0, n).
+    n : int
+        The number of vertices.
+
+    Returns
+    -------
+    degree, count : numpy.ndarray of int64
+        The degrees that occur, ascending, and the number of vertices of each.
+
+    Raises
+    ------
+    UsageError
+        If the ids are not whole numbers.
+
+    Notes
+    -----
+    Work O(n + m). Memory: 8 bytes per vertex on a CPU; on a GPU about 24, and the temporary arrays
+    of CuPy's ``bincount`` and ``unique``.
+
+    Examples
+    --------
+    >>> degree, count = mgraph.degree_histogram(mgraph.EdgeList([0, 0, 0], [1, 2, 3]), 5)
+    >>> degree
+    array([0, 1, 3])
+    >>> count
+    array([1, 3, 1])
     """
     if not on_gpu(edges.dst):
         from mgraph.core.degrees_cpu import count_endpoints, histogram
 
         counts = np.zeros(n, np.int64)
         for name, ids in (("src", edges.src), ("dst", edges.dst)):
-            known = str(ids.dtype) in INDEX_DTYPES
-            count_endpoints(ids if known else as_dtype(name, ids, np.int64), 0, counts)
+            if str(ids.dtype) not in INDEX_DTYPES:
+                ids = as_dtype(name, ids, np.int64)
+            count_endpoints(ids, 0, counts)
         return histogram(counts)
     from mgraph.core.degrees_gpu import histogram_of
 

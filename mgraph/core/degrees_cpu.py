@@ -1,4 +1,4 @@
-"""Counting how often each vertex is an endpoint."""
+"""Degree counts on the CPU, and the histogram of counts."""
 
 import numpy as np
 
@@ -7,18 +7,18 @@ from mgraph.core.compiled import compiled
 
 @compiled
 def count_endpoints(ids, first, counts):
-    """Add 1 to ``counts[v - first]`` for each v of ``ids`` within ``counts``' range.
+    """Add 1 to ``counts[v - first]`` for each v in ``ids`` that ``counts`` has an element for.
 
-    ids: int32 or int64. counts: uint32 or int64, shape (vertices,).
+    ids: int32 or int64. counts: uint32 or int64, one element per vertex from ``first`` on.
     """
     for i in range(ids.size):
-        at = ids[i] - first
-        if 0 <= at < counts.size:
-            counts[at] += 1
+        index = ids[i] - first
+        if 0 <= index < counts.size:
+            counts[index] += 1
 
 
 def histogram(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct values of ``counts``, ascending, and how often each occurs, both int64."""
+    """Return the distinct values of ``counts``, ascending, and how often each occurs, as int64."""
     if not counts.size:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     small = np.minimum(counts, 1 << 16).astype(np.int64)

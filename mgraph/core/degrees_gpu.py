@@ -1,4 +1,4 @@
-"""The degrees of edges in device memory: two counts and a sort, by CuPy."""
+"""Degree histograms of edges in device memory: two counts and one sort, by CuPy."""
 
 import numpy as np
 

@@ -1,4 +1,9 @@
-// Checksums of edges; edge_list_cpu.py holds the same bits.
+// The checksum of an edge list: the sum modulo 2^64 of a 64-bit hash of each edge, so that it depends
+// neither on the order of the edges nor on their division into parts. edge_list_cpu.py computes the
+// same bits.
+//
+// One thread per edge, in a grid-stride loop; threads add in registers, and one atomic per warp adds
+// to *checksum. Cost: each edge is read once.
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
 //   MGRAPH_WEIGHT_T  the type of a weight
 
@@ -18,15 +23,15 @@ __device__ u64 bits(float weight) { return bits(widened(weight)); }
 
 }  // namespace
 
-// Adds the edges' hashes to the checksum. weight: null where there is none.
+// Add the edges' hashes to *checksum. weight: null for edges without weights.
 extern "C" __global__ void edge_list_checksum(const vertex_t* src, const vertex_t* dst,
                                               const weight_t* weight, long long count,
                                               u64* checksum) {
   const long long stride = (long long)gridDim.x * blockDim.x;
-  u64 sum = 0;
+  u64 partial = 0;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
     const u64 from = u64(src[i]), to = u64(dst[i]);
-    sum += weight ? weighted_edge_hash(from, to, bits(weight[i])) : edge_hash(from, to);
+    partial += weight ? weighted_edge_hash(from, to, bits(weight[i])) : edge_hash(from, to);
   }
-  add_checksum(sum, checksum);
+  add_checksum(partial, checksum);
 }

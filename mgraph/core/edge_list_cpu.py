@@ -1,4 +1,4 @@
-"""Checksums of edges, and the checks that any edge-list dataset must pass."""
+"""Checksums of edges, and the checks that every edge-list dataset must pass."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def _sum_weighted(src, dst, bits):
 
 
 def checksum(edges: EdgeList) -> int:
-    """The sum modulo 2^64 of the edges' hashes; a weight counts by its bits as int64 or float64."""
+    """Return the sum modulo 2^64 of the edges' hashes, weights hashed as int64 or float64 bits."""
     if edges.weight is None:
         return int(_sum(edges.src, edges.dst))
     bits = edges.weight
@@ -44,8 +44,8 @@ def checksum(edges: EdgeList) -> int:
 
 
 @compiled
-def _check(src, dst, first, stop, n, last):
-    """The first bad row, or -1, and its reason; ``last``: the src of the row before."""
+def _find_bad_row(src, dst, first, stop, n, last):
+    """Return the first bad row, or -1, and the reason. last: the src of the row before."""
     for i in range(src.size):
         if not first <= src[i] < stop:
             return int64(i), WRONG_SRC
@@ -58,18 +58,18 @@ def _check(src, dst, first, stop, n, last):
 
 
 class EdgeCheck:
-    """Follows one part's rows, block by block: ranges, order, checksum."""
+    """Checks the rows of one part, block by block: ranges, order, checksum."""
 
     def __init__(self, first: int, stop: int, n: int) -> None:
-        """Expect edges whose src lies in [first, stop), ascending, of a graph of n vertices."""
+        """Expect ascending src in [first, stop), in a graph of n vertices."""
         self._first, self._stop, self._n, self._last = first, stop, n, first
         self.rows = 0
         self.checksum = 0
 
     def add(self, edges: EdgeList) -> str | None:
-        """Check a block; return what is wrong with its first bad row, or None."""
+        """Check a block; return a description of its first bad row, or None."""
         ends: Any = edges.src, edges.dst
-        bad, reason = _check(*ends, self._first, self._stop, self._n, self._last)
+        bad, reason = _find_bad_row(*ends, self._first, self._stop, self._n, self._last)
         if bad >= 0:
             edge = f"({edges.src[bad]}, {edges.dst[bad]})"
             return f"row {self.rows + bad}, edge {edge}, {REASONS[reason]}"

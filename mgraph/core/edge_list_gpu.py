@@ -1,4 +1,4 @@
-"""Checksums of edges in device memory: a launch of ``edge_list.cu``; one pass over them."""
+"""Checksums of edges in device memory: one launch of ``edge_list.cu``, one pass over the edges."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ KERNELS = Source(
 
 
 def checksum(edges: EdgeList) -> int:
-    """What ``edge_list_cpu.checksum`` gives for the same edges. src and dst: of one type."""
+    """Return the checksum that ``edge_list_cpu`` computes. src and dst must be of one type."""
     import cupy
 
     weight = edges.weight

@@ -1,4 +1,4 @@
-"""Edges as parallel arrays."""
+"""Edge lists: edges as parallel arrays."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -6,19 +6,44 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core.arrays import as_array
+from mgraph.core.arrays import as_array, on_gpu
 
 COLUMNS = ("src", "dst", "weight")
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
 class EdgeList:
-    """Edges ``(src[i], dst[i])``; NumPy or CuPy arrays of shape ``(m,)``, int32 or int64.
+    """Edges as parallel arrays: edge i leads from ``src[i]`` to ``dst[i]``.
 
-    Lists, ranges and the like become NumPy arrays.
+    Whether an edge is an arc or stands for both directions is decided where the list is used, by
+    ``directed`` of ``from_edges`` for example.
 
-    weight: None, or an array of the same shape: int32, int64, float32 or float64.
-    Unpacks into the arrays there are: ``src, dst = edges``, or ``src, dst, weight = edges``.
+    Parameters
+    ----------
+    src, dst : array_like of int, shape (m,)
+        NumPy or CuPy arrays; lists, ranges and other iterables become NumPy arrays.
+    weight : array_like, shape (m,), optional
+        int32, int64, float32 or float64; None: the edges have no weights.
+
+    Raises
+    ------
+    UsageError
+        If a column is not an array and cannot become one. Lengths, types and ids are checked where
+        the list is used.
+
+    Notes
+    -----
+    ``len(edges)`` is the number of edges. An edge list unpacks into the columns that it has:
+    ``src, dst = edges``, or ``src, dst, weight = edges``. Arrays are not copied.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 2], [1, 2, 0], np.array([5, 7, 9], np.int32))
+    >>> edges
+    EdgeList(num_edges=3, int64 ids, int32 weights, cpu)
+    >>> src, dst, weight = edges
+    >>> weight
+    array([5, 7, 9], dtype=int32)
     """
 
     src: Any
@@ -26,20 +51,28 @@ class EdgeList:
     weight: Any = None
 
     def __post_init__(self) -> None:
-        """Make arrays of what is none."""
+        """Convert the columns that are not arrays."""
         for name in COLUMNS:
-            given = getattr(self, name)
-            if not isinstance(given, np.ndarray) and not (name == "weight" and given is None):
-                object.__setattr__(self, name, as_array(name, given))
+            column = getattr(self, name)
+            if not isinstance(column, np.ndarray) and not (name == "weight" and column is None):
+                object.__setattr__(self, name, as_array(name, column))
 
     def __iter__(self) -> Iterator[Any]:
-        """Src, dst and, if there is one, weight."""
+        """Yield src, dst and, if there is one, weight."""
         return (array for array in (self.src, self.dst, self.weight) if array is not None)
 
     def __len__(self) -> int:
-        """The number of edges."""
+        """Return the number of edges."""
         return int(self.src.shape[0])
 
+    def __repr__(self) -> str:
+        """Return the number of edges, the columns' types, and where the arrays lie."""
+        types = [str(ids.dtype) for ids in (self.src, self.dst)]
+        ids = " and ".join(dict.fromkeys(types))
+        weights = "unweighted" if self.weight is None else f"{self.weight.dtype} weights"
+        backend = "gpu" if on_gpu(self.src) else "cpu"
+        return f"EdgeList(num_edges={self.src.size}, {ids} ids, {weights}, {backend})"
+
     def rows(self, start: int, stop: int) -> "EdgeList":
-        """A view of some of the edges."""
+        """Return a view of the edges from ``start`` to ``stop - 1``."""
         return EdgeList(*(array[start:stop] for array in self))

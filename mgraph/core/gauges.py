@@ -1,8 +1,8 @@
-"""What this process has done and is doing, in a few numbers that others may look at while it works.
+"""Counters and levels of this process, which monitoring reads while the process works.
 
-Counters only grow: "edges" handled, "bytes" written, "queries" answered. Levels are there while
-something lasts: "set_point" and "parallelism" of the self-tuning searches that run, both in arcs an
-iteration. A level belongs to the thread that set it, and ``read`` gives the sum over all threads.
+Counters only increase: "edges" handled, "bytes" written, "queries" answered. Levels exist while
+some work runs: "set_point" and "parallelism" of the self-tuning searches that run, both in arcs per
+iteration. A level belongs to the thread that set it, and ``read`` returns the sum over all threads.
 """
 
 import contextlib
@@ -18,20 +18,20 @@ _levels: dict[tuple[str, int], Callable[[], float]] = {}
 
 
 def add(name: str, amount: float) -> None:
-    """Add to a counter; it is there from its first use on."""
+    """Add to a counter, which exists from its first use on."""
     with _lock:
         _counters[name] = _counters.get(name, 0) + amount
 
 
 def set(name: str, value: float | Callable[[], float]) -> None:
-    """Set this thread's share of a level: a number, or a function that tells it when asked."""
-    tell = value if callable(value) else lambda: value
+    """Set this thread's share of a level: a number, or a function that returns it when read."""
+    get_value = value if callable(value) else lambda: value
     with _lock:
-        _levels[name, threading.get_ident()] = tell
+        _levels[name, threading.get_ident()] = get_value
 
 
 def clear(name: str) -> None:
-    """Take this thread's share of a level away; nothing happens where there is none."""
+    """Remove this thread's share of a level, if there is one."""
     with _lock:
         _levels.pop((name, threading.get_ident()), None)
 
@@ -49,9 +49,9 @@ def showing(**levels: float | Callable[[], float]) -> Iterator[None]:
 
 
 def read() -> dict[str, float]:
-    """All counters, and the levels that are set now."""
+    """Return all counters, and the levels that are set now."""
     with _lock:
-        found = dict(_counters)
-        for (name, _), tell in _levels.items():
-            found[name] = found.get(name, 0) + tell()
-    return found
+        values = dict(_counters)
+        for (name, _), get_value in _levels.items():
+            values[name] = values.get(name, 0) + get_value()
+    return values

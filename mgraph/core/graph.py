@@ -1,4 +1,4 @@
-"""The graph that every question is asked of: compressed sparse rows, frozen."""
+"""The graph of all algorithms: compressed sparse rows, frozen."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -10,48 +10,66 @@ import numpy as np
 
 from mgraph.core import symmetry
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
-from mgraph.core.arrays import as_list
 from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
+from mgraph.core.graph_checks import INDEX_DTYPES as INDEX_DTYPES
+from mgraph.core.graph_checks import check_content, check_shapes, checked_labels
 from mgraph.core.rows import row_pieces, tails
 from mgraph.cuda.transfer import to_device
 from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
-INDEX_DTYPES = ("int32", "int64")
-_COUNTED_ARCS = 1 << 24  # arcs among which self-loops are counted at a time
+_CHUNK_ARCS = 1 << 24  # arcs among which self-loops are counted at a time
 _COMPUTED = "num_edges", "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
 
 
 class WeightRange(NamedTuple):
-    """The least and the largest weight as Python numbers; NaN where any weight is NaN."""
+    """The minimum and the maximum weight as Python numbers; NaN if any weight is NaN."""
 
-    least: float
-    largest: float
+    minimum: float
+    maximum: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """A directed or undirected graph as compressed sparse rows (CSR).
+    """A directed or undirected graph in compressed sparse rows (CSR).
 
-    Vertex v's arcs are ``indices[indptr[v]:indptr[v + 1]]``. An undirected graph holds both arcs
-    of an edge, and one arc for a self-loop. All arrays are NumPy arrays, or all are CuPy arrays of
-    one device; they are not copied and must not be changed.
+    The arcs of vertex v lead to ``indices[indptr[v]:indptr[v + 1]]``. An undirected graph stores
+    both arcs of each edge, and one arc per self-loop. Vertices are the numbers 0 to n - 1 wherever
+    a function takes or returns vertices; labels are their names.
 
-    indptr: ``(n + 1,)`` int64, from 0 to m, never falling. indices: ``(m,)`` int32 or int64, in
-    [0, n). weights: ``(m,)`` int32, int64, float32 or float64, or None; any value, since a
-    spanning forest takes negative ones. directed: whether an arc stands for itself alone.
-    labels: what the vertices were called where they come from, n different values, or None.
-    Raises UsageError where one of these does not hold (O(n + m) to check). What needs an undirected
-    graph raises it for one that lacks an arc back, when it is first asked.
+    Parameters
+    ----------
+    indptr : array of int64, shape (n + 1,)
+        Where each row begins: from 0 to the number of arcs, never decreasing.
+    indices : array of int32 or int64, shape (num_arcs,)
+        The vertex that each arc leads to.
+    weights : array of int32, int64, float32 or float64, shape (num_arcs,), optional
+        Any values: a spanning forest takes negative ones. None: an unweighted graph.
+    directed : bool, default True
+        False: every arc must have its mirror, the arc back with the same weight.
+    labels : sequence of hashable, length n, optional
+        A different value per vertex.
 
-    Vertices are the numbers 0 to n - 1 in all questions and answers. Where the graph has labels,
-    ``graph.labels[v]`` is that of vertex v, and ``graph.vertex(label)`` is the vertex:
+    Raises
+    ------
+    UsageError
+        If an array's shape, type or content is not as above. The mirror arcs of an undirected graph
+        are checked when an algorithm first needs them.
 
-    >>> graph = mgraph.from_networkx(networkx.Graph([("Bonn", "Ulm"), ("Ulm", "Jena")]))
-    >>> found = mgraph.sssp(graph, graph.vertex("Ulm"))
-    >>> found.by_label()
-    {'Bonn': 1, 'Ulm': 0, 'Jena': 1}
+    Notes
+    -----
+    Arrays are NumPy arrays, or all are CuPy arrays of one device. They are not copied and must not
+    be changed. The checks cost O(n + num_arcs). ``from_edges``, ``read_graph``, ``from_networkx``
+    and ``from_sparse`` build graphs.
+
+    Examples
+    --------
+    >>> graph = mgraph.Graph(np.array([0, 2, 2, 3]), np.array([1, 2, 0]))
+    >>> graph
+    Graph(n=3, num_arcs=3, directed, unweighted, cpu)
+    >>> graph.with_labels(["Bonn", "Ulm", "Jena"]).vertex("Jena")
+    2
     """
 
     indptr: Any
@@ -61,7 +79,7 @@ class Graph:
     labels: tuple[Hashable, ...] | None = None
 
     def __post_init__(self) -> None:
-        """Check everything but the symmetry of an undirected graph, which is read when needed."""
+        """Check everything but the mirror arcs of an undirected graph."""
         check_shapes(self)
         check_content(self)
         if self.labels is not None:
@@ -71,9 +89,9 @@ class Graph:
     def unchecked(
         cls, indptr: Any, indices: Any, weights: Any = None, directed: bool = True, **known: Any
     ) -> "Graph":
-        """A graph from arrays that are known to be right, as a builder's are.
+        """Make a graph of arrays that are known to be correct, such as a builder's.
 
-        known: properties that are known, too, and need not be computed.
+        known: labels, and properties that need not be computed again.
         """
         graph = cls.__new__(cls)
         for name, value in zip(
@@ -87,11 +105,11 @@ class Graph:
 
     @property
     def known(self) -> dict[str, Any]:
-        """The labels, and the properties that have been computed: they hold elsewhere, too."""
+        """The labels and the properties computed so far, which hold for copies as well."""
         return {name: vars(self)[name] for name in (*_COMPUTED, "labels") if name in vars(self)}
 
     def with_labels(self, labels: Iterable[Hashable] | None) -> "Graph":
-        """The same graph with these labels, one a vertex, or with none. Copies no array."""
+        """Return the same graph with these labels, one per vertex, or None; copies no array."""
         arrays = self.indptr, self.indices, self.weights, self.directed
         checked = None if labels is None else checked_labels(labels, self.n)
         return Graph.unchecked(*arrays, **self.known | {"labels": checked})
@@ -101,15 +119,15 @@ class Graph:
         return {label: vertex for vertex, label in enumerate(self.labels or ())}
 
     def vertex(self, label: Hashable) -> int:
-        """The number of the vertex with this label; without labels a vertex is its own.
+        """Return the vertex with this label; in a graph without labels vertices are their labels.
 
-        Raises UsageError where there is none.
+        Raises UsageError if there is no such vertex.
         """
         if self.labels is not None and isinstance(label, Hashable) and label in self._vertices:
             return self._vertices[label]
         if self.labels is None and isinstance(label, Integral) and 0 <= label < self.n:
             return int(label)
-        raise UsageError(f"the graph has no vertex {label!r}")
+        raise UsageError(f"the graph has no vertex {label!r}", parameter="label")
 
     @property
     def n(self) -> int:
@@ -123,12 +141,12 @@ class Graph:
 
     @property
     def num_arcs(self) -> int:
-        """The number of arcs, both directions of an undirected edge counted."""
+        """The number of arcs; an undirected edge counts as two, a self-loop as one."""
         return int(self.indices.shape[0])
 
     @cached_property
     def num_edges(self) -> int:
-        """The number of edges: of a directed graph its arcs.
+        """The number of edges, which are the arcs of a directed graph.
 
         An undirected graph stores two arcs per edge, and one per self-loop. Counting the loops
         costs O(num_arcs), once.
@@ -139,7 +157,7 @@ class Graph:
 
     def _count_loops(self) -> int:
         loops = 0
-        for row, stop, begin, end in row_pieces(self.indptr, _COUNTED_ARCS):
+        for row, stop, begin, end in row_pieces(self.indptr, _CHUNK_ARCS):
             heads = self.indices[begin:end]
             starts = self.indptr[row : stop + 1] - begin
             loops += int((tails(starts, heads) + row == heads).sum())
@@ -147,17 +165,17 @@ class Graph:
 
     @property
     def backend(self) -> str:
-        """``cpu`` or ``gpu``: where the arrays are."""
+        """``"cpu"`` or ``"gpu"``: where the arrays lie."""
         return "gpu" if on_gpu(self.indptr) else "cpu"
 
     @property
     def nbytes(self) -> int:
-        """The size of the arrays."""
+        """The size of the arrays in bytes."""
         arrays = (self.indptr, self.indices, self.weights)
         return sum(int(array.nbytes) for array in arrays if array is not None)
 
     def to_cpu(self) -> "Graph":
-        """The graph with NumPy arrays; itself where it has them."""
+        """Return the graph with NumPy arrays; the graph itself if it has them."""
         if self.backend == "cpu":
             return self
         weights = None if self.weights is None else self.weights.get()
@@ -165,7 +183,10 @@ class Graph:
         return Graph.unchecked(*arrays, self.directed, **self.known)
 
     def to_gpu(self) -> "Graph":
-        """The graph on the current device; itself where it is. DeviceError without a device."""
+        """Return the graph on the current device; the graph itself if it is on a GPU.
+
+        Raises DeviceError without a device.
+        """
         from mgraph.core import backend
 
         if self.backend == "gpu":
@@ -176,126 +197,126 @@ class Graph:
         return Graph.unchecked(*arrays, self.directed, **self.known)
 
     def to_edges(self) -> EdgeList:
-        """The edges, where the arrays are: every arc of a directed graph, in order.
+        """Return the edges, on the same backend: every arc of a directed graph, in order.
 
-        Of an undirected graph each edge once, as (u, v) with u >= v; ``from_edges(…, n=graph.n,
-        directed=graph.directed)`` makes the same graph again. Raises UsageError for an undirected
-        one that lacks an arc back.
+        Of an undirected graph each edge is listed once, as (u, v) with u >= v, so that
+        ``from_edges(edges, graph.n, directed=graph.directed)`` builds the same graph again. Raises
+        UsageError for an undirected graph that lacks the mirror of an arc.
         """
         if not self.directed:
             symmetry.check_symmetric(self)
         edges = EdgeList(tails(self.indptr, self.indices), self.indices, self.weights)
         if self.directed:
             return edges
-        once = edges.src >= edges.dst
-        return EdgeList(*(array[once] for array in edges))
+        is_listed = edges.src >= edges.dst
+        return EdgeList(*(array[is_listed] for array in edges))
+
+    def to_networkx(self, *, vertices: Any = None) -> Any:
+        """Convert to a NetworkX graph.
+
+        Parameters
+        ----------
+        vertices : array_like of int, optional
+            The vertices that become nodes, with the edges among them; by default all.
+
+        Returns
+        -------
+        networkx.Graph or networkx.DiGraph
+            A MultiGraph or MultiDiGraph if there are parallel edges. Nodes are the labels if the
+            graph has labels, else the vertices' numbers. Edges have the attribute ``weight`` if the
+            graph has weights.
+
+        Raises
+        ------
+        UsageError
+            If a vertex is outside [0, n), or an undirected graph lacks the mirror of an arc.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2])
+        >>> mgraph.from_edges(edges, backend="cpu").to_networkx().edges
+        OutEdgeView([(0, 1), (1, 2)])
+        """
+        from mgraph.core import export
+
+        return export.to_networkx(self, vertices)
+
+    def to_sparse(self) -> Any:
+        """Convert to a sparse matrix whose entry (u, v) is the weight of the arc from u to v.
+
+        Returns
+        -------
+        scipy.sparse.csr_array or cupyx.scipy.sparse.csr_matrix
+            CuPy's if the graph is on a GPU. Entries are the weights, or ones (int8; CuPy: float32)
+            if the graph has none. Parallel arcs stay apart as repeated entries, which SciPy adds up
+            in many operations.
+
+        Raises
+        ------
+        DeviceError
+            If the graph is on a GPU and has 2^31 arcs or more.
+
+        Notes
+        -----
+        SciPy's matrix shares the graph's arrays; CuPy's is a copy with int32 indices.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2], [7, 9])
+        >>> mgraph.from_edges(edges, backend="cpu").to_sparse().toarray()
+        array([[0, 7, 0],
+               [0, 0, 9],
+               [0, 0, 0]])
+        """
+        from mgraph.core import export
+
+        return export.to_sparse(self)
 
     @cached_property
     def weight_range(self) -> WeightRange:
-        """The least and the largest weight; (1, 1) where none are given, as if each were 1."""
+        """The minimum and the maximum weight; (1, 1) for an unweighted graph."""
         if self.weights is None or self.num_arcs == 0:
             return WeightRange(1, 1)
         return WeightRange(self.weights.min().item(), self.weights.max().item())
 
     @cached_property
     def mean_weight(self) -> float:
-        """The mean weight; 1 where none are given."""
+        """The mean weight; 1 for an unweighted graph."""
         if self.weights is None or self.num_arcs == 0:
             return 1.0
         with np.errstate(over="ignore"):  # the sum may overflow where no weight does
             mean = float(self.weights.mean(dtype=np.float64))
-        return min(mean, self.weight_range.largest)
+        return min(mean, self.weight_range.maximum)
 
     @cached_property
     def max_degree(self) -> int:
-        """The most arcs that leave one vertex; 0 without vertices."""
+        """The maximum number of arcs that leave one vertex; 0 without vertices."""
         return int((self.indptr[1:] - self.indptr[:-1]).max()) if self.n else 0
 
     @cached_property
     def rows_ascend(self) -> bool:
-        """Whether rows ascend by destination, parallel arcs by weight, as builders leave them."""
-        falls = self.indices[1:] < self.indices[:-1]
+        """Whether rows ascend by destination, and parallel arcs by weight."""
+        descends = self.indices[1:] < self.indices[:-1]
         if self.weights is not None:
-            same = self.indices[1:] == self.indices[:-1]
-            falls |= same & (self.weights[1:] < self.weights[:-1])
+            is_parallel = self.indices[1:] == self.indices[:-1]
+            descends |= is_parallel & (self.weights[1:] < self.weights[:-1])
         begins = self.indptr[1:-1]
-        falls[begins[(begins > 0) & (begins < self.num_arcs)] - 1] = False
-        return not bool(falls.any())
+        descends[begins[(begins > 0) & (begins < self.num_arcs)] - 1] = False
+        return not bool(descends.any())
 
     @cached_property
     def symmetric(self) -> bool:
-        """Whether each arc has one back of the same weight, as an undirected graph must.
+        """Whether each arc has its mirror, the arc back with the same weight.
 
-        Looked at once: by sums of 64-bit hashes of the arcs, which differ but for a chance of 2^-64
-        where arcs do.
+        Computed once, by sums of 64-bit hashes of the arcs; the answer is wrong with a probability
+        of 2^-64.
         """
         return symmetry.symmetric(self)
 
     def __repr__(self) -> str:
-        """N, arcs, the weights' type and where the graph lies."""
-        kind = "directed" if self.directed else "undirected"
+        """Return the sizes, the weights' type, and where the arrays lie."""
+        direction = "directed" if self.directed else "undirected"
         weights = "unweighted" if self.weights is None else f"{self.weights.dtype} weights"
         labels = "" if self.labels is None else "labels, "
         size = f"n={self.n}, num_arcs={self.num_arcs}"
-        return f"Graph({size}, {kind}, {weights}, {labels}{self.backend})"
-
-
-def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
-    """The labels of n vertices as a tuple. Raises UsageError unless they are n different values."""
-    given = tuple(labels if isinstance(labels, str) else as_list("labels", labels))
-    try:
-        different = len(set(given))
-    except TypeError as error:
-        raise UsageError(f"labels must be hashable: {error}") from None
-    if len(given) != n or different != n:
-        raise UsageError(
-            f"a graph of {n:,} vertices has {n:,} different labels, and given are {len(given):,}, "
-            f"{different:,} of them different"
-        )
-    return given
-
-
-def check_shapes(graph: Graph) -> None:
-    """Raise UsageError unless shapes, types and homes of the arrays fit together."""
-    arrays = {"indptr": graph.indptr, "indices": graph.indices}
-    if graph.weights is not None:
-        arrays["weights"] = graph.weights
-    for name, array in arrays.items():
-        if not (isinstance(array, np.ndarray) or on_gpu(array)) or array.ndim != 1:
-            raise UsageError(
-                f"{name} must be a NumPy or CuPy array of one dimension, and is "
-                f"{type(array).__name__}{getattr(array, 'shape', '')}"
-            )
-        if not array.flags.c_contiguous:
-            raise UsageError(f"{name} must be contiguous, and is a view with gaps; copy it")
-    if len({on_gpu(array) for array in arrays.values()}) > 1:
-        raise UsageError("a graph's arrays must all be NumPy arrays or all CuPy arrays")
-    for name, dtypes in (
-        ("indptr", ("int64",)),
-        ("indices", INDEX_DTYPES),
-        ("weights", WEIGHT_DTYPES),
-    ):
-        if name in arrays and str(arrays[name].dtype) not in dtypes:
-            raise UsageError(f"{name} must be {' or '.join(dtypes)}, and is {arrays[name].dtype}")
-    if graph.indptr.shape[0] < 1:
-        raise UsageError("indptr must have n + 1 elements, and is empty")
-    if graph.weights is not None and graph.weights.shape != graph.indices.shape:
-        raise UsageError(
-            f"weights must be as many as indices, {graph.indices.shape[0]:,}, and are "
-            f"{graph.weights.shape[0]:,}"
-        )
-
-
-def check_content(graph: Graph) -> None:
-    """Raise UsageError unless ``indptr`` never falls and every arc ends at a vertex."""
-    indptr, n, m = graph.indptr, graph.n, graph.num_arcs
-    if int(indptr[0]) != 0 or int(indptr[-1]) != m or bool((indptr[1:] < indptr[:-1]).any()):
-        raise UsageError(
-            f"indptr must rise from 0 to the number of arcs, {m:,}, and goes from "
-            f"{int(indptr[0]):,} to {int(indptr[-1]):,}, or falls in between"
-        )
-    if m and not 0 <= int(graph.indices.min()) <= int(graph.indices.max()) < n:
-        raise UsageError(
-            f"indices must lie in [0, {n:,}), and lie in [{int(graph.indices.min()):,}, "
-            f"{int(graph.indices.max()):,}]"
-        )
+        return f"Graph({size}, {direction}, {weights}, {labels}{self.backend})"

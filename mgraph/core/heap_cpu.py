@@ -1,14 +1,14 @@
-"""A 4-ary heap of (key, vertex) in Numba: what a search on one core waits in.
+"""A 4-ary heap of (key, vertex) in Numba: the priority queue of searches on one core.
 
-Keys are integers of 0 or more. Those below 2^31 - 1 share a word with their vertex, so that an
-entry is one comparison and one move; larger ones lie in an array beside their vertices. Which it is
-follows from the type of the heap (a tuple of one or of two arrays), at compile time.
+Keys are integers of 0 or more. A key below 2^31 - 1 shares a word with its vertex, so that an entry
+takes one comparison and one move; greater keys lie in an array beside the array of vertices. The
+type of the heap, a tuple of one or of two arrays, decides which, at compile time.
 
-``new`` makes an empty heap, ``grown`` one with the same entries and twice the room;
-``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``room(heap)`` are for compiled code,
-which keeps count and sees to it that there is room (a heap handed out by every ``push`` would cost
-more than the push). Slots beyond ``size`` hold the largest key there is, so that a node always has
-four children to compare.
+``new`` makes an empty heap, ``grow`` one with the same entries and twice the capacity;
+``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``capacity(heap)`` are for compiled code,
+which counts the entries and grows the heap in time (a heap returned by every ``push`` would cost
+more than the push). Slots beyond ``size`` hold the maximum key, so that every node has four
+children to compare.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ from numba.extending import overload
 
 from mgraph.core.compiled import compiled
 
-_FIRST_ROOM = 1024
-_MOST_PACKED = 1 << 32  # vertices that fit a word beside a key
+_INITIAL_SLOTS = 1024
+_MAX_PACKED = 1 << 32  # vertices that fit into a word beside a key
 _LOW = np.int64(0xFFFFFFFF)
 _WORD = np.int64(32)
 # Positions are unsigned, since an index that might be negative costs Numba a comparison each time.
@@ -27,28 +27,28 @@ _0, _1, _2, _3 = np.arange(4, dtype=np.uint64)
 
 
 def new(n: int, *, small: bool) -> tuple[Any, ...]:
-    """An empty heap for vertices below ``n``. small: its keys are below 2^31 - 1, else 2^63 - 1."""
-    last = np.full(_FIRST_ROOM, np.iinfo(np.int64).max)
-    if small and n <= _MOST_PACKED:
-        return (last,)
-    return (last, np.empty(_FIRST_ROOM, np.uint32 if n <= _MOST_PACKED else np.int64))
+    """Make a heap for vertices below ``n``. small: keys lie below 2^31 - 1, else below 2^63 - 1."""
+    keys = np.full(_INITIAL_SLOTS, np.iinfo(np.int64).max)
+    if small and n <= _MAX_PACKED:
+        return (keys,)
+    return (keys, np.empty(_INITIAL_SLOTS, np.uint32 if n <= _MAX_PACKED else np.int64))
 
 
 @compiled
-def room(heap):
-    """How many entries the heap has room for."""
+def capacity(heap):
+    """Return the number of entries that the heap can hold."""
     return heap[0].size - 4
 
 
 @compiled
-def _larger(array):
-    larger = np.full(2 * array.size, array[array.size - 1], array.dtype)
-    larger[: array.size] = array
-    return larger
+def _double(array):
+    doubled = np.full(2 * array.size, array[array.size - 1], array.dtype)
+    doubled[: array.size] = array
+    return doubled
 
 
 @compiled
-def _rise(entries, at, entry):
+def _sift_up(entries, at, entry):
     while at > _0:
         parent = (at - _1) >> _2
         if entries[parent] <= entry:
@@ -59,7 +59,7 @@ def _rise(entries, at, entry):
 
 
 @compiled
-def _rise_pair(keys, vertices, at, key, vertex):
+def _sift_up_pair(keys, vertices, at, key, vertex):
     while at > _0:
         parent = (at - _1) >> _2
         if keys[parent] <= key:
@@ -70,8 +70,8 @@ def _rise_pair(keys, vertices, at, key, vertex):
 
 
 @compiled
-def _least_child(keys, child):
-    # Keys in variables of their own become moves on a condition; branches would be mispredicted.
+def _min_child(keys, child):
+    # Keys in variables of their own compile to conditional moves; branches would be mispredicted.
     left, left_key, other_key = child, keys[child], keys[child + _1]
     if other_key < left_key:
         left, left_key = child + _1, other_key
@@ -84,33 +84,33 @@ def _least_child(keys, child):
 
 
 def _push_packed(heap, size, key, vertex):
-    _rise(heap[0], np.uint64(size), (np.int64(key) << _WORD) | np.int64(vertex))
+    _sift_up(heap[0], np.uint64(size), (np.int64(key) << _WORD) | np.int64(vertex))
 
 
 def _push_pair(heap, size, key, vertex):
-    _rise_pair(heap[0], heap[1], np.uint64(size), key, vertex)
+    _sift_up_pair(heap[0], heap[1], np.uint64(size), key, vertex)
 
 
-def _grown_packed(heap):
-    return (_larger(heap[0]),)
+def _grow_packed(heap):
+    return (_double(heap[0]),)
 
 
-def _grown_pair(heap):
-    return (_larger(heap[0]), _larger(heap[1]))
+def _grow_pair(heap):
+    return (_double(heap[0]), _double(heap[1]))
 
 
 def _pop_packed(heap, size):
-    # The gap sinks to a leaf, where the last entry fills it and rises: seldom far, and no step
-    # down has to ask whether it fits.
+    # The gap sinks to a leaf, where the last entry fills it and sifts up: seldom far, and no step
+    # down has to compare with it.
     entries, end = heap[0], np.uint64(size) - _1
     first, last = entries[_0], entries[end]
     entries[end] = entries[entries.size - 1]
     at, child = _0, _1
     while child < end:
-        least, entries[at] = _least_child(entries, child)
-        at, child = least, (least << _2) + _1
+        smallest, entries[at] = _min_child(entries, child)
+        at, child = smallest, (smallest << _2) + _1
     if end > _0:
-        _rise(entries, at, last)
+        _sift_up(entries, at, last)
     return first >> _WORD, np.uint64(first & _LOW)
 
 
@@ -121,34 +121,34 @@ def _pop_pair(heap, size):
     keys[end] = keys[keys.size - 1]
     at, child = _0, _1
     while child < end:
-        least, keys[at] = _least_child(keys, child)
-        vertices[at] = vertices[least]
-        at, child = least, (least << _2) + _1
+        smallest, keys[at] = _min_child(keys, child)
+        vertices[at] = vertices[smallest]
+        at, child = smallest, (smallest << _2) + _1
     if end > _0:
-        _rise_pair(keys, vertices, at, last, vertex)
+        _sift_up_pair(keys, vertices, at, last, vertex)
     return first, np.uint64(first_vertex)
 
 
 def push(heap, size, key, vertex):
-    """Add an entry to ``size`` others, for which there must be room."""
-    _of(heap, _push_packed, _push_pair)(heap, size, key, vertex)
+    """Add an entry to ``size`` others; the capacity must suffice."""
+    _choose(heap, _push_packed, _push_pair)(heap, size, key, vertex)
 
 
 def pop(heap, size):
-    """Remove the first of ``size`` entries; returns its key and vertex."""
-    return _of(heap, _pop_packed, _pop_pair)(heap, size)
+    """Remove the entry of minimum key from ``size`` entries; return its key and vertex."""
+    return _choose(heap, _pop_packed, _pop_pair)(heap, size)
 
 
-def grown(heap):
-    """The heap in arrays of twice the size."""
-    return _of(heap, _grown_packed, _grown_pair)(heap)
+def grow(heap):
+    """Return the heap in arrays of twice the size."""
+    return _choose(heap, _grow_packed, _grow_pair)(heap)
 
 
-def _of(heap: Any, packed: Any, pair: Any) -> Any:
+def _choose(heap: Any, packed: Any, pair: Any) -> Any:
     return packed if len(heap) == 1 else pair
 
 
-# In compiled code a heap's type, which says how many arrays it has, chooses once and for all.
-overload(push)(lambda heap, size, key, vertex: _of(heap, _push_packed, _push_pair))
-overload(pop)(lambda heap, size: _of(heap, _pop_packed, _pop_pair))
-overload(grown)(lambda heap: _of(heap, _grown_packed, _grown_pair))
+# In compiled code the heap's type, a tuple of one or two arrays, chooses at compile time.
+overload(push)(lambda heap, size, key, vertex: _choose(heap, _push_packed, _push_pair))
+overload(pop)(lambda heap, size: _choose(heap, _pop_packed, _pop_pair))
+overload(grow)(lambda heap: _choose(heap, _grow_packed, _grow_pair))

@@ -1,13 +1,13 @@
-"""How many cores and how much memory this process may use: of its container, not of the machine.
+"""The cores and the memory that this process may use: its container's, not the machine's.
 
 A container, a Slurm job or a systemd unit is a control group (cgroup), whose limits the kernel
 enforces and which the usual counts of processors and of free memory do not show. A group's limits
 hold for all groups inside it, so every level from this process's group up to the root is read.
-Version 2 (one tree) and version 1 (a tree per controller) are read where they usually are mounted;
-a process that sees only its own part of a tree finds that part at the mount's root.
+Version 2 (one tree) and version 1 (one tree per controller) are read from their usual mount points;
+a process that sees only its own part of a tree finds that part at the root of the mount.
 
-Whatever counts cores or memory asks ``measure_cores`` and ``measure_memory``, or the functions that
-return their amounts alone.
+All code that counts cores or memory calls ``measure_cores`` and ``measure_memory``, or the
+functions that return their amounts alone.
 """
 
 import contextlib
@@ -21,21 +21,21 @@ from typing import NamedTuple
 
 CGROUPS = "/sys/fs/cgroup"
 MEMBERSHIP = "/proc/self/cgroup"
-_QUOTA_SECONDS = 5.0  # that it is remembered: reading it takes up to a millisecond
+_QUOTA_SECONDS = 5.0  # a quota is cached that long: reading it takes up to a millisecond
 _PERIOD = 100_000  # microseconds, the kernel's default
-# What the kernel gives back where memory runs short: the page cache.
+# The page cache, which the kernel reclaims when memory runs short.
 _RECLAIMABLE = ("inactive_file", "active_file", "slab_reclaimable")
 
 
 class Measured(NamedTuple):
-    """An amount, cores or bytes, and what it comes from, for people."""
+    """A number of cores or bytes, and a phrase that names what sets it."""
 
     amount: int
     reason: str
 
 
 class _Limit(NamedTuple):
-    """What a file of a cgroup allows. file: its path; folder: of the files beside it."""
+    """The limit in a file of a cgroup. file: its path; folder: the cgroup's folder."""
 
     amount: float
     file: str
@@ -43,24 +43,24 @@ class _Limit(NamedTuple):
 
 
 def available_cores() -> int:
-    """How many threads this process can keep busy: at least 1."""
+    """Return how many threads this process can run at a time: at least 1."""
     return measure_cores().amount
 
 
 def available_memory(process_limit: int | None = None) -> int:
-    """How many bytes this process may still allocate.
+    """Return how many bytes this process may still allocate.
 
-    process_limit: of this process alone, as a Dask worker has one; it counts less what the process
-    has in memory.
+    process_limit: the limit of this process alone, such as a Dask worker's, in bytes; the memory
+    that the process already uses is subtracted from it.
     """
     free = measure_memory().amount
     if process_limit:
-        free = min(free, max(0, process_limit - _resident()))
+        free = min(free, max(0, process_limit - _resident_bytes()))
     return free
 
 
 def measure_cores() -> Measured:
-    """The cores that the affinity of this process and the CPU quota of its cgroups leave.
+    """Return the cores that this process's affinity and the CPU quota of its cgroups allow.
 
     A quota is rounded up to whole cores, as Dask does.
     """
@@ -77,32 +77,32 @@ def measure_cores() -> Measured:
 
 
 def measure_memory() -> Measured:
-    """The bytes that are free on this machine and within the limits of its cgroups."""
+    """Return the bytes that are free on this machine and within the limits of the cgroups."""
     import psutil
 
     free = int(psutil.virtual_memory().available)
-    found = Measured(free, "of this machine")
+    measured = Measured(free, "of this machine")
     for limit in _memory_limits():
-        left = max(0, int(limit.amount) - _used(limit.folder))
-        if left < found.amount:
-            reason = f"of the limit of {_gib(limit.amount)} in {limit.file}"
-            found = Measured(left, f"{reason}; the machine has {_gib(free)} free")
-    return found
+        remaining = max(0, int(limit.amount) - _used_bytes(limit.folder))
+        if remaining < measured.amount:
+            reason = f"of the limit of {_format_gib(limit.amount)} in {limit.file}"
+            measured = Measured(remaining, f"{reason}; the machine has {_format_gib(free)} free")
+    return measured
 
 
 def memory_limit() -> int:
-    """The bytes that this process and those beside it could use if nothing else ran."""
+    """Return the bytes that the processes of this cgroup could use if nothing else ran."""
     import psutil
 
     total = int(psutil.virtual_memory().total)
     return int(min([total, *(limit.amount for limit in _memory_limits())]))
 
 
-def _gib(amount: float) -> str:
+def _format_gib(amount: float) -> str:
     return f"{amount / 2**30:.1f} GiB"
 
 
-def _resident() -> int:
+def _resident_bytes() -> int:
     import psutil
 
     return int(psutil.Process().memory_info().rss)
@@ -110,7 +110,7 @@ def _resident() -> int:
 
 @functools.lru_cache(maxsize=1)
 def _smallest_quota(groups: str, membership: str, moment: int) -> _Limit | None:
-    """The CPU quota that counts, or None. moment: quotas may change while a process runs."""
+    """Return the minimum CPU quota, or None. moment: the key of the cache, as quotas may change."""
     return min(_cpu_quotas(), default=None)
 
 
@@ -129,7 +129,7 @@ def _cpu_quotas() -> Iterator[_Limit]:
 
 
 def _memory_limits() -> Iterator[_Limit]:
-    """Those of this process's cgroups; what is not limited has none, or one above any memory."""
+    """Yield the limits of this process's cgroups; no limit may be a number beyond any memory."""
     names = {"": ("memory.max", "memory.high"), "memory": ("memory.limit_in_bytes",)}
     for controller, files in names.items():
         for folder in _groups(controller):
@@ -139,20 +139,21 @@ def _memory_limits() -> Iterator[_Limit]:
                     yield _Limit(amount, f"{folder}/{name}", folder)
 
 
-def _used(folder: str) -> int:
-    """The bytes of a cgroup that the kernel cannot take back; of this process, where none tells."""
+def _used_bytes(folder: str) -> int:
+    """Return a cgroup's bytes that the kernel cannot reclaim; this process's if unknown."""
     for current, prefix in (("memory.current", ""), ("memory.usage_in_bytes", "total_")):
         words = _words(folder, current)
         used = _number(words[0]) if words else None
         if used is not None:
             stat = _words(folder, "memory.stat")
-            known = dict(zip(stat[::2], stat[1::2], strict=False))
-            return max(0, used - sum(_number(known.get(prefix + k, "")) or 0 for k in _RECLAIMABLE))
-    return _resident()
+            values = dict(zip(stat[::2], stat[1::2], strict=False))
+            reclaimable = (_number(values.get(prefix + name, "")) for name in _RECLAIMABLE)
+            return max(0, used - sum(number or 0 for number in reclaimable))
+    return _resident_bytes()
 
 
 def _groups(controller: str) -> Iterator[str]:
-    """Folders of this process's cgroups, inner ones first. controller: of version 1, or ""."""
+    """Yield the folders of this process's cgroups, inner first. controller: version 1's, or ""."""
     group, mounts = "/", ["", "unified"]
     if controller:
         mounts = [controller, "cpu,cpuacct", "cpuacct,cpu"] if controller == "cpu" else [controller]
@@ -164,7 +165,7 @@ def _groups(controller: str) -> Iterator[str]:
                 group = path
                 if controllers not in mounts:
                     mounts.append(controllers)
-    group = os.path.normpath(f"/{group.lstrip('/')}")  # a group outside our part begins with /..
+    group = os.path.normpath(f"/{group.lstrip('/')}")  # may begin with /..
     for mount in mounts:
         base = os.path.join(CGROUPS, mount).rstrip("/")
         if not os.path.isdir(base):
@@ -178,7 +179,7 @@ def _groups(controller: str) -> Iterator[str]:
 
 
 def _words(folder: str, name: str) -> list[str]:
-    """A small file's words; none where it cannot be read."""
+    """Return the words of a small file; none if it cannot be read."""
     try:
         with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as stream:
             return stream.read(1 << 16).split()
@@ -187,5 +188,5 @@ def _words(folder: str, name: str) -> list[str]:
 
 
 def _number(word: str = "") -> int | None:
-    """A whole number above or at 0, or None."""
+    """Parse a whole number of 0 or more; None for anything else."""
     return int(word) if word.isdecimal() and len(word) < 30 else None

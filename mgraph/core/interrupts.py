@@ -1,4 +1,4 @@
-"""What ctrl-C does to what it must not break off, and other words to end do as ctrl-C."""
+"""Handling of ctrl-C and of the signals that end a process."""
 
 import contextlib
 import signal
@@ -8,15 +8,16 @@ from typing import Any
 
 
 @contextlib.contextmanager
-def ended_as_by_ctrl_c() -> Iterator[list[int]]:
-    """In this block a SIGTERM or SIGHUP does what ctrl-C does; gives a list of those that came.
+def signals_as_interrupts() -> Iterator[list[int]]:
+    """Treat SIGTERM and SIGHUP as ctrl-C in a block; yields the list of those received.
 
-    But for those that are ignored or handled already, and in a thread that does not get them.
+    Signals that are ignored or handled already keep their handlers. In any thread but the main one
+    nothing is changed.
     """
-    came: list[int] = []
+    received: list[int] = []
 
-    def end(number: int, frame: Any) -> None:
-        came.append(number)
+    def interrupt(number: int, frame: Any) -> None:
+        received.append(number)
         handler = signal.getsignal(signal.SIGINT)
         if callable(handler):
             handler(signal.SIGINT, frame)
@@ -25,46 +26,47 @@ def ended_as_by_ctrl_c() -> Iterator[list[int]]:
 
     numbers = []
     if threading.current_thread() is threading.main_thread():
-        words = (signal.SIGTERM, signal.SIGHUP)
-        numbers = [number for number in words if signal.getsignal(number) == signal.SIG_DFL]
+        candidates = (signal.SIGTERM, signal.SIGHUP)
+        numbers = [number for number in candidates if signal.getsignal(number) == signal.SIG_DFL]
     for number in numbers:
-        signal.signal(number, end)
+        signal.signal(number, interrupt)
     try:
-        yield came
+        yield received
     finally:
         for number in numbers:
             signal.signal(number, signal.SIG_DFL)
 
 
 @contextlib.contextmanager
-def interrupted_later(then: Callable[[], None] | None = None) -> Iterator[None]:
-    """Hold ctrl-C back until the block is over, for what must not be left half done.
+def deferred_interrupts(on_interrupt: Callable[[], None] | None = None) -> Iterator[None]:
+    """Defer ctrl-C until the end of a block that must not be left half done.
 
-    That is what Dask starts, since it cannot close it half started, and imports and Numba's code:
-    extension modules lose a KeyboardInterrupt, or crash. then: called at once, so that the block
-    ends sooner. Where ctrl-C is ignored, or in a thread that does not get it, as is.
+    Such blocks start parts of Dask, which cannot be closed half started, import extension modules,
+    or run Numba's code: extension modules lose a KeyboardInterrupt, or crash. on_interrupt: called
+    at once, so that the block ends sooner. A second ctrl-C is not deferred. If ctrl-C is ignored,
+    or in any thread but the main one, nothing is changed.
     """
-    before = signal.getsignal(signal.SIGINT)
-    in_main = threading.current_thread() is threading.main_thread()
-    if not in_main or before in (signal.SIG_IGN, None):
+    previous = signal.getsignal(signal.SIGINT)
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or previous in (signal.SIG_IGN, None):
         yield
         return
-    held: list[int] = []
+    deferred: list[int] = []
 
-    def hold(number: int, frame: Any) -> None:
-        if held:  # a second one comes through
+    def defer(number: int, frame: Any) -> None:
+        if deferred:
             raise KeyboardInterrupt
-        held.append(number)
-        if then is not None:
-            then()
+        deferred.append(number)
+        if on_interrupt is not None:
+            on_interrupt()
 
-    signal.signal(signal.SIGINT, hold)
+    signal.signal(signal.SIGINT, defer)
     try:
         yield
     except Exception:  # perhaps of a worker that was interrupted, too
-        if not held:
+        if not deferred:
             raise
     finally:
-        signal.signal(signal.SIGINT, before)
-    if held:
+        signal.signal(signal.SIGINT, previous)
+    if deferred:
         raise KeyboardInterrupt

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from mgraph.core.host import available_memory
 from mgraph.errors import OutOfMemoryError
 
-LARGER_GPU = "use a larger GPU or --backend cpu"
+LARGER_GPU = 'use a larger GPU or pass `backend="cpu"`'
 _limits: list[int] = []  # this process's limit in bytes, if it has one
 
 
@@ -28,4 +28,6 @@ def memory_guard(purpose: str, remedy: str) -> Iterator[None]:
     except OutOfMemoryError:
         raise
     except MemoryError as error:  # NumPy's, Arrow's and CuPy's are such
-        raise OutOfMemoryError(f"there is no room for {purpose} ({error}); {remedy}") from error
+        raise OutOfMemoryError(
+            f"there is not enough memory for {purpose} ({error}); {remedy}", remedy=remedy
+        ) from error

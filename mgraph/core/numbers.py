@@ -2,9 +2,9 @@
 
 
 def parse_number(text: str) -> int:
-    """A whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
+    """Parse a whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
 
-    Raises ValueError for anything else, a fraction included.
+    Raises ValueError for anything else, including fractions.
     """
     cleaned = text.strip().replace("_", "").replace(",", "")
     base, power, exponent = cleaned.partition("^")

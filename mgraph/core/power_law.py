@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-MIN_TAIL = 50  # a fit to fewer values says nothing,
-MIN_DISTINCT = 10  # nor does one to fewer distinct values
-CANDIDATES = 60
+MIN_TAIL = 50  # values; a fit to fewer is meaningless
+MIN_DISTINCT = 10  # distinct values, likewise
+CANDIDATES = 60  # values of k_min that are tried
 
 
 class PowerLaw(NamedTuple):
-    """A fit: exponent, its standard error, where the tail begins, its size, and the KS distance."""
+    """A fit: exponent, standard error, ``k_min``, the number of values in the tail, KS distance."""
 
     exponent: float
     standard_error: float
@@ -26,7 +26,7 @@ class PowerLaw(NamedTuple):
 
 
 def fit_tail(values: np.ndarray, counts: np.ndarray, k_min: int) -> PowerLaw | None:
-    """The fit to values at or above ``k_min``; None where they are too few.
+    """Fit the values at or above ``k_min``; return None if they are too few.
 
     values: ascending, distinct, positive int64. counts: how often each occurs, int64.
     """
@@ -61,10 +61,10 @@ def fit_tail(values: np.ndarray, counts: np.ndarray, k_min: int) -> PowerLaw | N
 
 
 def fit(values: np.ndarray, counts: np.ndarray) -> PowerLaw | None:
-    """The fit with the ``k_min`` that lies closest, among up to 60 values spread over the range.
+    """Return the fit of minimum KS distance among up to 60 values of ``k_min`` over the range.
 
-    A value is tried only while a thousandth of all, and at least 50, lie at or above it, so that
-    a handful of hubs does not pass for a tail. None where nothing can be fitted.
+    A ``k_min`` is tried only if at least 50 values, and a thousandth of all, lie at or above it, so
+    that a handful of hubs does not count as a tail. None if nothing can be fitted.
     """
     positive = values > 0
     values, counts = values[positive], counts[positive]
@@ -74,4 +74,4 @@ def fit(values: np.ndarray, counts: np.ndarray) -> PowerLaw | None:
     eligible = values[at_least >= max(MIN_TAIL, counts.sum() // 1000)]
     spread = np.unique(np.geomspace(1, max(len(eligible), 1), CANDIDATES).astype(np.int64)) - 1
     fits = [fit_tail(values, counts, int(k)) for k in eligible[spread]] if len(eligible) else []
-    return min((f for f in fits if f), key=lambda f: f.distance, default=None)
+    return min((each for each in fits if each), key=lambda each: each.distance, default=None)

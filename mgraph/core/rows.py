@@ -1,4 +1,4 @@
-"""Rows of a graph: in pieces, and which of them an arc stands in."""
+"""Rows of a graph: their division into pieces, and the row of each arc."""
 
 from typing import Any
 
@@ -8,19 +8,20 @@ from mgraph.core.arrays import on_gpu
 
 
 def row_pieces(indptr: Any, arcs: int) -> list[tuple[int, int, int, int]]:
-    """Rows in pieces of about so many arcs: from which row to which, and from which arc to which.
+    """Divide the rows into pieces of about ``arcs`` arcs: (row, stop row, arc, stop arc) of each.
 
-    A piece ends where a row does, so it may hold more arcs than asked for by one row's.
+    A piece ends where a row ends, so it may exceed ``arcs`` by the arcs of one row.
     """
-    n, m = indptr.size - 1, int(indptr[-1])
-    marks = np.searchsorted(indptr, np.arange(0, m, arcs, like=indptr), side="right") - 1
-    rows = sorted({0, *marks.tolist(), n})
+    n, num_arcs = indptr.size - 1, int(indptr[-1])
+    cuts = np.arange(0, num_arcs, arcs, like=indptr)
+    cut_rows = np.searchsorted(indptr, cuts, side="right") - 1
+    rows = sorted({0, *cut_rows.tolist(), n})
     bounds = indptr[np.asarray(rows, like=indptr)].tolist()
     return list(zip(rows, rows[1:], bounds, bounds[1:], strict=False))
 
 
 def tails(indptr: Any, indices: Any) -> Any:
-    """Each arc's source, where the arrays are and of the type of ``indices``."""
+    """Return each arc's source, on the same backend and in the type of ``indices``."""
     if on_gpu(indptr):
         from mgraph.core import rows_gpu
 

@@ -1,14 +1,14 @@
-"""Rows of a graph on a GPU."""
+"""The row of each arc of a graph on a GPU."""
 
 from typing import Any
 
 import numpy as np
 
 
-def tails(indptr: Any, m: int) -> Any:
-    """Each arc's source: int32, ``(m,)``, on the device. 8 bytes an arc while it works."""
+def tails(indptr: Any, num_arcs: int) -> Any:
+    """Return each arc's source: int32, ``(num_arcs,)``. Takes 8 bytes per arc meanwhile."""
     import cupy
 
-    begins = cupy.zeros(m + 1, np.int32)
+    begins = cupy.zeros(num_arcs + 1, np.int32)
     cupy.add.at(begins, indptr[1:-1], 1)
-    return cupy.cumsum(begins[:m], dtype=np.int32)
+    return cupy.cumsum(begins[:num_arcs], dtype=np.int32)

@@ -1,7 +1,7 @@
-"""What a graph is like, from its edges block by block: degrees, weights, components.
+"""The summary of a graph, from its edges block by block: degrees, weights, components.
 
-Components by union-find, the smaller id as the root: near-linear time. Memory: 12 to 24 bytes a
-vertex; the edges are not kept.
+Components are found by union-find with the smaller id as the root, in near-linear time. Memory: 12
+to 24 bytes per vertex; the edges are not kept.
 """
 
 from typing import Any, NamedTuple
@@ -16,10 +16,10 @@ from mgraph.errors import UsageError
 
 
 class Summary(NamedTuple):
-    """Sizes, the least and largest degree, weights, and components (weak, where directed).
+    """Sizes, minimum and maximum degrees, weights, and components (weak ones if directed).
 
-    degree: arcs that leave a vertex and, of a directed graph, arrive; a self-loop counts once (of
-    an undirected graph twice). weight: least, mean, largest; None without weights or edges.
+    degree, in_degree: minimum and maximum. A self-loop of an undirected graph counts twice.
+    isolated: vertices without edges. weight: minimum, mean, maximum; None without weights or edges.
     """
 
     n: int
@@ -35,8 +35,8 @@ class Summary(NamedTuple):
 
 
 @compiled
-def _add(src, dst, out, into, parent):
-    """Count degrees, join components; returns the self-loops."""
+def _add_edges(src, dst, out, into, parent):
+    """Count degrees and join components; return the number of self-loops."""
     loops = np.int64(0)
     for i in range(src.size):
         u, v = src[i], dst[i]
@@ -60,7 +60,7 @@ def _component_sizes(parent):
 
 
 class Summarizer:
-    """Takes blocks of edges and tells what they make."""
+    """Takes blocks of edges and summarises the graph that they form."""
 
     def __init__(self, n: int, directed: bool) -> None:
         """Expect edges of n vertices."""
@@ -75,19 +75,23 @@ class Summarizer:
         """Count a block. Raises UsageError for ids outside [0, n)."""
         for ids in (edges.src, edges.dst):
             if ids.size and not 0 <= ids.min() <= ids.max() < self._n:
-                raise UsageError(f"vertices must lie in [0, {self._n:,}), and one does not")
+                lowest, highest = int(ids.min()), int(ids.max())
+                outside = lowest if lowest < 0 else highest
+                raise UsageError(f"vertices must lie in [0, {self._n:,}) (got {outside:,})")
         for piece in cancellation.chunks(len(edges)):
             ends = edges.src[piece], edges.dst[piece]
-            self._loops += _add(*ends, self._out, self._in, self._parent)
+            self._loops += _add_edges(*ends, self._out, self._in, self._parent)
         self._edges += len(edges)
         if edges.weight is not None and len(edges):
-            w = edges.weight
-            self._weights.append((w.min().item(), float(w.sum(dtype=np.float64)), w.max().item()))
+            weight = edges.weight
+            total = float(weight.sum(dtype=np.float64))
+            self._weights.append((weight.min().item(), total, weight.max().item()))
 
     def summary(self) -> Summary:
-        """What all blocks so far make."""
+        """Return the summary of all blocks so far."""
         sizes = _component_sizes(self._parent)
-        low, total, high = zip(*self._weights, strict=True) if self._weights else ((), (), ())
+        weights = zip(*self._weights, strict=True) if self._weights else ((), (), ())
+        minima, totals, maxima = weights
         degrees = self._out if not self._directed else self._out + self._in
         return Summary(
             n=self._n,
@@ -97,7 +101,7 @@ class Summarizer:
             isolated=int((degrees == 0).sum()),
             degree=_range(self._out),
             in_degree=_range(self._in) if self._directed else None,
-            weight=(min(low), sum(total) / self._edges, max(high)) if low else None,
+            weight=(min(minima), sum(totals) / self._edges, max(maxima)) if minima else None,
             components=int((sizes > 0).sum()),
             largest_component=int(sizes.max(initial=0)),
         )

@@ -1,19 +1,19 @@
-"""Whether a graph on a GPU holds both arcs of every edge: a launch of ``symmetry.cu``.
+"""The symmetry check on a GPU: one launch of ``symmetry.cu``.
 
-Cost: each arc is read once, and a few words of ``indptr`` that are in the cache.
+Cost: each arc is read once, and a few words of ``indptr`` from the cache.
 """
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core.symmetry_cpu import words_of
+from mgraph.core.symmetry_cpu import weights_as_words
 from mgraph.cuda.source import C_TYPES, Source
 
 if TYPE_CHECKING:
     from mgraph.core.graph import Graph
 
-_WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # whatever they mean
+_WORDS = {4: C_TYPES["int32"], 8: C_TYPES["int64"]}  # by size in bytes, whatever the type
 
 KERNELS = Source(
     __package__,
@@ -27,7 +27,7 @@ KERNELS = Source(
 
 
 def defines(graph: "Graph") -> dict[str, str]:
-    """The kernel's macros for a graph."""
+    """Return the kernel's macros for a graph."""
     weight_bytes = 4 if graph.weights is None else graph.weights.itemsize
     return {
         "MGRAPH_VERTEX_T": _WORDS[graph.indices.itemsize],
@@ -36,14 +36,14 @@ def defines(graph: "Graph") -> dict[str, str]:
 
 
 def arguments(graph: "Graph", total: Any) -> tuple[Any, ...]:
-    """The kernel's arguments for a graph. total: uint64, ``(1,)``, 0."""
-    words, sign = words_of(graph.weights)
-    lists = graph.indptr, graph.indices, 0 if graph.weights is None else words
-    return *lists, sign, np.int64(graph.n), np.int64(graph.num_arcs), total
+    """Return the kernel's arguments for a graph. total: uint64, ``(1,)``, 0 at the launch."""
+    words, sign = weights_as_words(graph.weights)
+    arrays = graph.indptr, graph.indices, 0 if graph.weights is None else words
+    return *arrays, sign, np.int64(graph.n), np.int64(graph.num_arcs), total
 
 
 def symmetric(graph: "Graph") -> bool:
-    """Whether each arc has one back of the same weight, but for a chance of 2^-64."""
+    """Return whether each arc has its mirror; wrong with a probability of 2^-64."""
     import cupy
 
     total = cupy.zeros(1, np.uint64)

@@ -1,7 +1,7 @@
-"""Union-find in Numba: components by their roots.
+"""Union-find in Numba: the components of a graph by their roots.
 
 Source: R. E. Tarjan, "Efficiency of a good but not linear set union algorithm" (1975), with path
-halving. ``parent[v]`` is v for a root, else on the way to it.
+halving. ``parent[v]`` is v for a root, else a vertex on the path to the root.
 """
 
 from mgraph.core.compiled import compiled
@@ -9,7 +9,7 @@ from mgraph.core.compiled import compiled
 
 @compiled
 def root(parent, v):
-    """The root of v's component; the way to it is halved."""
+    """Find the root of v's component, and halve the path to it."""
     while parent[v] != v:
         parent[v] = parent[parent[v]]
         v = parent[v]

@@ -1,7 +1,7 @@
 """Compile every kernel for several architectures, without a GPU: ``python -m mgraph.cuda.check``.
 
-Needs the extra ``check`` of this project (NVRTC and the CUDA headers as wheels, 0.6 GB). Where CuPy
-is installed its own CCCL headers are used, since those are what it compiles against.
+Needs the extra ``check`` of this project (NVRTC and the CUDA headers as wheels, 0.6 GB). If CuPy is
+installed, its own CCCL headers are used, since CuPy compiles against them.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from mgraph.installation import install_command
 
 
 def sources() -> Iterator[Source]:
-    """Every ``Source`` that a ``*_gpu`` module of the package declares."""
+    """Yield every ``Source`` that a ``*_gpu`` module of the package declares."""
     for module in pkgutil.walk_packages(mgraph.__path__, "mgraph."):
         if module.name.endswith("_gpu"):
             declared = vars(importlib.import_module(module.name)).values()
@@ -28,7 +28,7 @@ def sources() -> Iterator[Source]:
 
 
 def include_paths(source: Source) -> list[str]:
-    """Our headers, then CCCL's (CuPy's copy, else the wheel's), then the CUDA runtime's."""
+    """Return the folders of our headers, CCCL's (CuPy's copy, else the wheel's), and CUDA's."""
     paths = [str(path) for path in source.include_paths()]
     cupy = importlib.util.find_spec("cupy")
     if cupy is not None and cupy.submodule_search_locations:
@@ -42,7 +42,7 @@ def include_paths(source: Source) -> list[str]:
 
 
 def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
-    """Compile one variant with NVRTC; return the cubin's size in bytes. Raises on an error."""
+    """Compile one variant with NVRTC and return the cubin's size in bytes; raise if it fails."""
     from cuda.core import Program, ProgramOptions
 
     options = ProgramOptions(
@@ -55,7 +55,7 @@ def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Compile all; print a line a variant; 1 if one failed or none was found."""
+    """Compile all variants, print one line per variant; return 1 if one failed or none exists."""
     parser = argparse.ArgumentParser(prog="mgraph.cuda.check", description=__doc__)
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90", "sm_100"])
     architectures = parser.parse_args(argv).arch

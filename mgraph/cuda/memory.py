@@ -1,9 +1,9 @@
-"""What is left of a device's memory."""
+"""The free memory of a device."""
 
 
 def free_bytes() -> int:
-    """Memory of the current device that this process may still take, in bytes."""
+    """Return the bytes that this process may still allocate on the current device."""
     import cupy
 
-    kept = cupy.get_default_memory_pool().free_bytes()
-    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(kept)
+    pooled = cupy.get_default_memory_pool().free_bytes()
+    return int(cupy.cuda.runtime.memGetInfo()[0]) + int(pooled)

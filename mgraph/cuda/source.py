@@ -17,48 +17,51 @@ INCLUDE = Path(str(resources.files("mgraph.cuda"))) / "include"
 _INCLUDE = re.compile(r'#include (?:"(\w+\.cuh)"|<(mgraph/\w+\.cuh)>)')
 C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
-_ready: set[Any] = set()  # kernels that this process has used, by device
+_prepared: set[Any] = set()  # the kernels that this process has used, by device
 
 
 def multiprocessors() -> int:
-    """The number of streaming multiprocessors of the current device."""
+    """Return the number of streaming multiprocessors of the current device."""
     import cupy
 
-    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MultiProcessorCount"])
+    return int(_device_attributes(cupy.cuda.runtime.getDevice())["MultiProcessorCount"])
 
 
-def threads_a_multiprocessor() -> int:
-    """How many threads may be resident on a multiprocessor of the current device."""
+def threads_per_multiprocessor() -> int:
+    """Return how many threads may be resident on one multiprocessor of the current device."""
     import cupy
 
-    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxThreadsPerMultiProcessor"])
+    return int(_device_attributes(cupy.cuda.runtime.getDevice())["MaxThreadsPerMultiProcessor"])
 
 
-def most_shared_bytes() -> int:
-    """How much shared memory a block of the current device may have, if its kernel asks for it."""
+def max_shared_bytes() -> int:
+    """Return the maximum shared memory of a block on the current device, as an opt-in, in bytes."""
     import cupy
 
-    return int(_attributes_of(cupy.cuda.runtime.getDevice())["MaxSharedMemoryPerBlockOptin"])
+    return int(_device_attributes(cupy.cuda.runtime.getDevice())["MaxSharedMemoryPerBlockOptin"])
 
 
-def resident_blocks(kernel: Any, block_threads: int, shared: int, what: str, instead: str) -> int:
-    """How many blocks of a kernel may be resident on the current device, and so wait for another.
+def resident_blocks(
+    kernel: Any, block_threads: int, shared: int, description: str, remedy: str
+) -> int:
+    """Return how many blocks of a kernel can be resident on the current device at a time.
 
-    kernel: as ``Source.kernel`` returns it; from now on its blocks may have ``shared`` bytes of
-    dynamic shared memory. what, instead: for the DeviceError where not even one block fits a
-    multiprocessor.
+    Only resident blocks may wait for each other. kernel: as ``Source.kernel`` returns it; from now
+    on its blocks may have ``shared`` bytes of dynamic shared memory. description, remedy: for the
+    DeviceError that is raised if not even one block fits a multiprocessor.
     """
     import cupy
 
     resident = 0
-    if shared <= most_shared_bytes():
+    if shared <= max_shared_bytes():
         kernel.max_dynamic_shared_size_bytes = shared
         resident = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(
             kernel.kernel.ptr, block_threads, shared
         )
     if not resident:
         raise DeviceError(
-            f"a block of {block_threads} threads of {what} does not fit this GPU; {instead}"
+            f"a block of {block_threads} threads of {description} does not fit this GPU; {remedy}",
+            remedy=remedy,
         )
     return int(resident) * multiprocessors()
 
@@ -68,8 +71,8 @@ def launch_resident(
 ) -> None:
     """Launch a kernel whose blocks wait for each other: cooperatively, on the current stream.
 
-    So the device begins it only where all its blocks fit at once, whatever other streams run;
-    launched otherwise, two such kernels could each hold a part of the device and wait for ever.
+    The device starts a cooperative launch only when all of its blocks fit at once, whatever other
+    streams run; otherwise two such kernels could each hold a part of the device and wait for ever.
     kernel: as ``Source.kernel`` returns it. shared: bytes of dynamic shared memory per block.
     """
     kernel.kernel(
@@ -78,39 +81,39 @@ def launch_resident(
 
 
 @functools.cache
-def _attributes_of(device: int) -> dict[str, int]:
+def _device_attributes(device: int) -> dict[str, int]:
     import cupy
 
-    return dict(cupy.cuda.Device(device).attributes)  # asks for them all
+    return dict(cupy.cuda.Device(device).attributes)  # which queries them all
 
 
 def headers(text: str, folder: Path) -> dict[str, Path]:
-    """The headers of this project that a source includes, directly or not, by their names in it.
+    """Return the project's headers that a source includes, directly or indirectly, by name.
 
-    ``"name.cuh"`` lies beside the source, in ``folder``; ``<mgraph/name.cuh>`` is one that several
-    problems share.
+    ``"name.cuh"`` lies beside the source, in ``folder``; ``<mgraph/name.cuh>`` is shared by several
+    problems.
     """
-    found: dict[str, Path] = {}
-    waiting = [text]
-    while waiting:
-        for local, shared in _INCLUDE.findall(waiting.pop()):
+    paths: dict[str, Path] = {}
+    unread = [text]
+    while unread:
+        for local, shared in _INCLUDE.findall(unread.pop()):
             name = local or shared
-            if name not in found:
-                found[name] = folder / name if local else INCLUDE / name
-                waiting.append(found[name].read_text())
-    return found
+            if name not in paths:
+                paths[name] = folder / name if local else INCLUDE / name
+                unread.append(paths[name].read_text())
+    return paths
 
 
-def flattened(text: str, folder: Path) -> str:
-    """A source with its own headers in place of their first ``#include``."""
-    known, included = headers(text, folder), set[str]()
+def inline_headers(text: str, folder: Path) -> str:
+    """Return a source with its headers in place of their first ``#include``."""
+    paths, included = headers(text, folder), set[str]()
 
     def content(include: re.Match[str]) -> str:
         name = include[1] or include[2]
         if name in included:
             return ""
         included.add(name)
-        return _INCLUDE.sub(content, known[name].read_text())
+        return _INCLUDE.sub(content, paths[name].read_text())
 
     return _INCLUDE.sub(content, text)
 
@@ -119,25 +122,31 @@ def flattened(text: str, folder: Path) -> str:
 def _declarations(
     source: "Source", defines: tuple[tuple[str, str], ...], types: tuple[tuple[str, str], ...]
 ) -> Declarations:
-    text = flattened(source.text(dict(defines)), source.folder)
+    text = inline_headers(source.text(dict(defines)), source.folder)
     return Declarations(text, dict(defines), dict(types))
 
 
 @functools.cache
+def header_declarations(name: str) -> Declarations:
+    """Return the declarations of a shared header, ``mgraph/name.cuh``, that need no macros."""
+    return Declarations((INCLUDE / name).read_text(), {})
+
+
+@functools.cache
 def _watch_nvrtc() -> None:
-    """Have CuPy's compiler counted when it runs, which it does not for kernels that are on disk."""
+    """Measure the time of CuPy's compiler, which does not run for kernels that are on disk."""
     from cupy.cuda import compiler
 
     compile_using_nvrtc = getattr(compiler, "compile_using_nvrtc", None)
-    if compile_using_nvrtc is None:  # of a CuPy that calls it otherwise: then it is not counted
+    if compile_using_nvrtc is None:  # another version of CuPy: then the time is not measured
         return
 
     @functools.wraps(compile_using_nvrtc)
-    def counted(*args: Any, **kwargs: Any) -> Any:
+    def measured(*args: Any, **kwargs: Any) -> Any:
         with compilation.COMPILING.span():
             return compile_using_nvrtc(*args, **kwargs)
 
-    compiler.compile_using_nvrtc = counted
+    compiler.compile_using_nvrtc = measured
 
 
 @functools.cache
@@ -161,40 +170,40 @@ class Source:
     check: tuple[tuple[tuple[str, str], ...], ...] = ((),)
 
     def text(self, defines: dict[str, str]) -> str:
-        """The source under these defines, ready for NVRTC."""
+        """Return the source with these macros defined, ready for NVRTC."""
         lines = [f"#define {name} {value}\n" for name, value in sorted(defines.items())]
         return "".join(lines) + (self.folder / self.file).read_text()
 
     @property
     def folder(self) -> Path:
-        """Where the file lies."""
+        """The folder of the file."""
         return Path(str(resources.files(self.package)))
 
     def include_paths(self) -> tuple[Path, Path]:
-        """Where the headers lie: beside the file, and those that several problems share."""
+        """Return the folders of headers: the file's own, and that of the shared headers."""
         return self.folder, INCLUDE
 
     def digest(self) -> str:
-        """A hash of the headers that are included: CuPy's cache does not look into them."""
+        """Return a hash of the included headers, whose content CuPy's cache does not consider."""
         digest = hashlib.sha256()
         for _, path in sorted(headers(self.text({}), self.folder).items()):
             digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
     def options(self) -> tuple[str, ...]:
-        """Compiler options: the language, and the digest that keys the cache on headers."""
+        """Return compiler options: the language, and a digest that keys CuPy's cache on headers."""
         return ("-std=c++17", f"-DMGRAPH_DIGEST=0x{self.digest()}ULL")
 
     def constant(self, name: str, **defines: object) -> int:
-        """The value of a constant, an enumerator or a macro that the source declares."""
+        """Return the value of a constant, an enumerator or a macro that the source declares."""
         return self._declared(defines, {}).constant(name)
 
     def struct(
         self, name: str, types: Mapping[str, str] | None = None, **defines: object
     ) -> StructType:
-        """A struct that the source declares, for ``pack``.
+        """Return a struct that the source declares, for ``pack``.
 
-        types: NumPy's names of types that the source names by templates (``{"key_t": "i8"}``).
+        types: NumPy's names of types that the source defines by templates (``{"key_t": "i8"}``).
         """
         return self._declared(defines, types or {}).struct(name)
 
@@ -203,19 +212,19 @@ class Source:
         return _declarations(self, pairs, tuple(sorted(types.items())))
 
     def kernel(self, name: str, **defines: object) -> Any:
-        """The kernel ``name`` on the current device (a ``cupy.RawKernel``), compiled once."""
+        """Return a kernel for the current device (a ``cupy.RawKernel``), compiled once."""
         import cupy
 
         pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
         key = cupy.cuda.runtime.getDevice(), self, name, pairs
-        if key in _ready:
+        if key in _prepared:
             return _compiled(self, pairs).get_function(name)
         with compilation.PREPARING.span():
             kernel = _compiled(self, pairs).get_function(name)
-        _ready.add(key)
+        _prepared.add(key)
         return kernel
 
     def launch(self, name: str, arguments: Sequence[Any], **defines: object) -> None:
-        """Run a kernel that strides over its items, with threads enough to fill the device."""
+        """Launch a kernel with a grid-stride loop, with enough threads to fill the device."""
         blocks = multiprocessors() * _BLOCKS_PER_MULTIPROCESSOR
         self.kernel(name, **defines)((blocks,), (_THREADS,), tuple(arguments))

@@ -35,6 +35,7 @@ _HOME = {
     "plot_steiner_parts": "mgraph.experiments.evaluation_plots",
     "plot_steiner_speedups": "mgraph.experiments.evaluation_plots",
     "plot_time": "mgraph.experiments.energy_plots",
+    "read_steinlib": "mgraph.io.steinlib",
     "read_vertex_lists": "mgraph.io.vertex_lists",
     "resolve_backend": "mgraph.core.backend",
     "sample_terminals": "mgraph.steiner.sampling",
@@ -86,6 +87,7 @@ if TYPE_CHECKING:
     from mgraph.io.figure import check_figure as check_figure
     from mgraph.io.folder import check_file as check_file
     from mgraph.io.folder import writing_file as writing_file
+    from mgraph.io.steinlib import read_steinlib as read_steinlib
     from mgraph.io.vertex_lists import read_vertex_lists as read_vertex_lists
     from mgraph.steiner.sampling import sample as sample_terminals
 

@@ -13,7 +13,7 @@ import numpy as np
 from mgraph.core import cancellation_gpu
 from mgraph.core.edges import EdgeList
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.transfer import copied_to_host
+from mgraph.cuda.transfer import stream_to_host
 from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, edge_weights_gpu
 from mgraph.generators.copy_model import CopyModel
 
@@ -112,6 +112,6 @@ def stream(
         return _fill_all(fill, model, block, src, dst, weight, checksum)
 
     left = len(blocks)
-    for made in copied_to_host(blocks, launch, columns):
+    for made in stream_to_host(blocks, launch, columns):
         left -= 1
         yield EdgeList(*made), 0 if left else int(checksum[0])

@@ -10,13 +10,13 @@ import numpy as np
 
 from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 
 
 @compiled
 def _push_all(heap, size, keys):
-    while size + keys.size > room(heap):
-        heap = grown(heap)
+    while size + keys.size > capacity(heap):
+        heap = grow(heap)
     for key in keys:
         push(heap, size, key, np.int64(0))
         size += 1

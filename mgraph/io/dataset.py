@@ -286,7 +286,7 @@ def _check_finished(folder: Folder, files: list[str]) -> None:
     raise DatasetError(
         f"{folder} holds {pluralize(len(ours), 'part')} of an unfinished dataset and no "
         f"{manifest.NAME}; "
-        + (f"{writer}" if writer else "finish it with the command that began it, and --resume")
+        + (writer or "finish it with the call that began it, and `resume=True`")
     )
 
 

@@ -30,7 +30,8 @@ def explain(
     if error.errno == errno.ENOSPC or "No space left" in str(error):
         return StorageError(
             f"the disk under {location} is full; what is finished is kept: free some space, "
-            "then run the same command with --resume"
+            "then repeat the same call with `resume=True`",
+            remedy="free some space, then repeat the same call with `resume=True`",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         if verb == "read":
@@ -48,7 +49,8 @@ def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
     if os.path.isdir(path):
         raise UsageError(f"{file} is a folder; give the name of a file to write")
     if os.path.lexists(path) and not overwrite:
-        raise UsageError(f"{file} exists; --overwrite replaces it")
+        remedy = "pass `overwrite=True` to replace it"
+        raise UsageError(f"{file} exists; {remedy}", parameter="overwrite", remedy=remedy)
     folder_and_name(path)[0].check_writable()
 
 

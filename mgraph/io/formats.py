@@ -20,6 +20,7 @@ from mgraph.core.arrays import checked_vertices
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.memory import memory_guard
+from mgraph.core.networkx_graph import RENUMBERED, parse_integer
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
@@ -27,7 +28,6 @@ from mgraph.io.address import given, local_path, missing, parse
 from mgraph.io.dataset import EdgeDataset, is_parquet, standing
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
-from mgraph.io.networkx_graph import NUMBERED_ANEW, integer
 
 
 class Format(NamedTuple):
@@ -171,7 +171,7 @@ def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
 
     arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
     widths = [dtype.itemsize for dtype in dataset.dtypes]
-    fits = csr_gpu.fits(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
+    fits = csr_gpu.fits_in_memory(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
     return "gpu" if fits else "cpu"
 
 
@@ -198,8 +198,8 @@ def read_graph(
     text = given(location)
     graph = read_quietly(text, symmetrise, drop_loops, merge, backend, warn=True)
     names = graph.labels or ()
-    if names and all(integer(name, textual=True) is not None for name in names):
-        warnings.warn(f"{text}: {NUMBERED_ANEW}", MgraphWarning, stacklevel=2)
+    if names and all(parse_integer(name, textual=True) is not None for name in names):
+        warnings.warn(f"{text}: {RENUMBERED}", MgraphWarning, stacklevel=2)
     return graph
 
 
@@ -261,7 +261,10 @@ def _replaced_parts(folder: Folder, overwrite: bool) -> list[str]:
     """The parts of a dataset that must go. Raises UsageError where they must not."""
     parts, complete = standing(folder)
     if (parts or complete) and not overwrite:
-        raise UsageError(f"{folder} already holds a dataset; --overwrite replaces it")
+        remedy = "pass `overwrite=True` to replace it"
+        raise UsageError(
+            f"{folder} already holds a dataset; {remedy}", parameter="overwrite", remedy=remedy
+        )
     return parts
 
 

@@ -130,7 +130,7 @@ def write_parts(
     threads = threads or available_cores()
     part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // threads)))
     from mgraph.core.edge_list_cpu import checksum
-    from mgraph.cuda.transfer import on_host
+    from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     columns = {"src": _ids(n), "dst": _ids(n)}
@@ -148,7 +148,7 @@ def write_parts(
         with writing_part(folder, name(index), columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
                 cancellation.raise_if_cancelled()
-                arrays = on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
+                arrays = stage_on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
                 block = EdgeList(*map(np.ascontiguousarray, arrays, columns.values()))
                 total += checksum(block)
                 writer.write(block)

@@ -7,9 +7,9 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mgraph.core.graph import Graph
+from mgraph.core.networkx_graph import convert_edges, number_nodes
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing
-from mgraph.io.networkx_graph import converted, numbered, to_networkx
 
 _BLOCK_BYTES = 1 << 16
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -17,9 +17,9 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 def _listing(made: Any) -> Listing:
     """What NetworkX read. GEXF's weights are floats: whole ones become int32."""
-    number, labels = numbered(made.nodes, textual=True)
+    number, labels = number_nodes(made.nodes, textual=True)
     try:
-        graph = converted(made, number)
+        graph = convert_edges(made, number)
     except UsageError as error:
         raise ValueError(str(error)) from error
     edges = graph.to_edges()
@@ -70,14 +70,14 @@ def _read(read: Any, stream: BinaryIO) -> Listing:
 
 
 def read_graphml(stream: BinaryIO) -> Listing:
-    """The edges of a GraphML file; nodes are numbered as ``numbered`` does."""
+    """The edges of a GraphML file; nodes are numbered as ``number_nodes`` does."""
     from networkx import read_graphml
 
     return _read(read_graphml, stream)
 
 
 def read_gexf(stream: BinaryIO) -> Listing:
-    """The edges of a GEXF file; nodes are numbered as ``numbered`` does."""
+    """The edges of a GEXF file; nodes are numbered as ``number_nodes`` does."""
     from networkx import read_gexf
 
     return _read(read_gexf, stream)
@@ -92,11 +92,11 @@ def _made(graph: Graph, terminals: Any) -> Any:
         if _NOT_XML.search(label):
             raise UsageError(f"XML has no way to write the label {label!r:.60}; rename that vertex")
     if terminals is None:
-        return to_networkx(graph)
+        return graph.to_networkx()
     from networkx import set_node_attributes
 
     used = np.union1d(np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals))
-    made = to_networkx(graph, vertices=used)
+    made = graph.to_networkx(vertices=used)
     names = used.tolist() if graph.labels is None else [graph.labels[v] for v in used]
     marks = zip(names, np.isin(used, terminals).tolist(), strict=True)
     set_node_attributes(made, dict(marks), "terminal")

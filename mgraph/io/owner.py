@@ -1,4 +1,4 @@
-"""Who writes a folder, as its owner's file tells, and whether that process is still there."""
+"""The record of the process that writes a folder, and whether that process still exists."""
 
 import dataclasses
 import datetime
@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from mgraph.io import untrusted
+from mgraph.io.record_fields import check_version, unknown_fields
 
-DEAD_SECONDS = 60.0  # without a sign of life, of an owner on another machine
+DEAD_SECONDS = 60.0  # without a heartbeat, of an owner on another machine
+VERSION = 1
 
-held: set[str] = set()  # tokens of this process
+held_tokens: set[str] = set()  # of this process
 
 
 @dataclass(frozen=True)
 class Owner:
-    """Who writes a folder. boot, started: which start of the machine, and of the process.
+    """The process that writes a folder.
 
-    run, attempt: of a submitted workflow, or empty and 0. claims: whether it is not the owner yet.
+    boot, started: identify the start of the machine, and of the process. run, attempt: of a
+    submitted workflow, or empty and 0. claims: it has claimed the folder and may not own it yet.
+    unknown: fields of a newer mgraph.
     """
 
     token: str
@@ -34,27 +38,28 @@ class Owner:
     run: str = ""
     attempt: int = 0
     claims: bool = False
+    unknown: dict[str, Any] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     @property
     def is_of_this_machine(self) -> bool:
-        """Whether its process would be seen from here."""
+        """Whether the process would be visible from this one."""
         return bool(self.boot) and self.boot == _boot()
 
     def is_dead(self, age: float, run: tuple[str, int] | None) -> bool:
-        """Whether its place may be taken. age: seconds since its last sign of life."""
+        """Return whether the folder may be taken over. age: seconds since the last heartbeat."""
         if run and self.run == run[0] and self.attempt < run[1]:
             return True
         if not self.is_of_this_machine:
             return age > DEAD_SECONDS
         if self.pid == os.getpid():
-            return self.token not in held
+            return self.token not in held_tokens
         started = _started(self.pid)
-        if started is None:  # another user's, which is hidden from this one
+        if started is None:  # a process of another user, which /proc hides
             return age > DEAD_SECONDS
         return not self.started or started != self.started
 
-    def writes(self, folder: object, age: float) -> str:
-        """The sentence that it writes a folder."""
+    def describe(self, folder: object, age: float) -> str:
+        """Return the sentence that this process writes a folder. age: as ``is_dead`` takes it."""
         sentence = (
             f"{folder} is being written by {self.operation} (process {self.pid} on {self.host}, "
             f"since {self.since})"
@@ -62,33 +67,38 @@ class Owner:
         if self.is_of_this_machine:
             return sentence
         return (
-            f"{sentence}, which gave its last sign of life {max(0, age):.0f} s ago and counts as "
-            f"gone after {DEAD_SECONDS:.0f} s"
+            f"{sentence}, whose last heartbeat was {max(0, age):.0f} s ago; it counts as dead "
+            f"after {DEAD_SECONDS:.0f} s"
         )
 
 
+_TYPES = {each.name: each.type for each in dataclasses.fields(Owner) if each.name != "unknown"}
+
+
 def parse_owner(content: bytes) -> Owner:
-    """Raises ValueError for what no owner wrote."""
-    told = untrusted.parse_json_object(content)
-    fields = {field.name: field.type for field in dataclasses.fields(Owner)}
-    known: dict[str, Any] = {name: told[name] for name in fields if name in told}
+    """Parse an owner's file, or raise ValueError."""
+    record = untrusted.parse_json_object(content)
+    check_version(record.get("version", VERSION), VERSION)
+    known: dict[str, Any] = {name: record[name] for name in _TYPES if name in record}
     for name, value in known.items():
-        if type(value) is not fields[name]:
+        if type(value) is not _TYPES[name]:
             raise ValueError(f"{name} is of another type")
         if isinstance(value, str):
             known[name] = untrusted.printable(value)[:200]
     if not re.fullmatch("[0-9a-f]{32}", known.get("token", "")):
         raise ValueError("it has no token")
-    return Owner(**known)
+    return Owner(**known, unknown=unknown_fields(record, _TYPES, VERSION))
 
 
 def owner_json(owner: Owner) -> bytes:
-    """What ``parse_owner`` reads."""
-    return (json.dumps(dataclasses.asdict(owner), indent=1) + "\n").encode()
+    """Return the content of an owner's file, which ``parse_owner`` reads."""
+    known = {name: getattr(owner, name) for name in _TYPES}
+    content = {"version": VERSION} | known | owner.unknown
+    return (json.dumps(content, indent=1) + "\n").encode()
 
 
 def this_process(operation: str, run: tuple[str, int] | None, claims: bool) -> Owner:
-    """An owner of a new token. run: the name and the attempt of a submitted workflow."""
+    """Return an owner with a new token. run: the name and the attempt of a submitted workflow."""
     name, attempt = run or ("", 0)
     return Owner(
         token=secrets.token_hex(16),
@@ -105,7 +115,7 @@ def this_process(operation: str, run: tuple[str, int] | None, claims: bool) -> O
 
 
 def _boot() -> str:
-    """Which start of which machine this is, and which of its process namespaces; or empty."""
+    """Return what identifies this start of this machine and the process namespace, or nothing."""
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as stream:
             return f"{stream.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -114,19 +124,20 @@ def _boot() -> str:
 
 
 def _started(pid: int) -> int | None:
-    """When a process started, in ticks since the machine did; 0 where it is gone or a zombie.
+    """Return when a process started, in ticks since the machine's start; 0 if it has ended.
 
-    None where it is there and ``/proc`` hides it (mounted with ``hidepid``).
+    A zombie has ended, too. None if the process exists and ``/proc``, mounted with ``hidepid``,
+    hides it.
     """
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stream:
             state, *fields = stream.read().rpartition(")")[2].split()
         return 0 if state in "ZX" else int(fields[18])
     except (OSError, ValueError, IndexError):
-        return None if _is_there(pid) else 0
+        return None if _exists(pid) else 0
 
 
-def _is_there(pid: int) -> bool:
+def _exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except PermissionError:

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import store
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, explain
-from mgraph.io.owner import Owner, held, owner_json, parse_owner, this_process
+from mgraph.io.owner import Owner, held_tokens, owner_json, parse_owner, this_process
 
 NAME = "_owner.json"
 HEARTBEAT_SECONDS = 10.0
@@ -73,7 +73,7 @@ def writer_of(folder: Folder) -> str | None:
     """The sentence that names who writes a folder now, or None where nobody does."""
     for owner, age in _others(folder, "", time.time()):
         if not owner.is_dead(age, None):
-            return owner.writes(folder, age)
+            return owner.describe(folder, age)
     return None
 
 
@@ -100,7 +100,7 @@ def owning(folder: Folder, operation: str, run: tuple[str, int] | None = None) -
     made = [] if folder.is_remote else _missing_folders(folder.location)
     before = folder.guard
     folder.guard = None
-    held.add(owner.token)
+    held_tokens.add(owner.token)
     heart: _Heart | None = None
     try:
         with _explained(folder):
@@ -123,7 +123,7 @@ def owning(folder: Folder, operation: str, run: tuple[str, int] | None = None) -
             with store.cleaning_up(), contextlib.suppress(OSError, StorageError):
                 _release(folder, owner)
         finally:
-            held.discard(owner.token)
+            held_tokens.discard(owner.token)
             for path in made:
                 with contextlib.suppress(OSError):
                     os.rmdir(path)
@@ -156,7 +156,7 @@ class _Heart:
 
 def _refusal(folder: Folder, owner: Owner, age: float) -> UsageError:
     return UsageError(
-        f"{owner.writes(folder, age)}; wait until it has ended, or give another folder"
+        f"{owner.describe(folder, age)}; wait until it has ended, or give another folder"
     )
 
 

@@ -24,11 +24,13 @@ from typing import Any
 
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import untrusted
+from mgraph.io.record_fields import check_version, unknown_fields
 from mgraph.io.whole_file import write_whole
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
 )  # fmt: skip
+VERSION = 1
 ENDED = ("finished", "failed", "cancelled", "lost")
 STATES = ("submitted", "running", *ENDED)
 _MADE_SECONDS = 60.0  # in which a folder has its record, which comes last
@@ -65,6 +67,7 @@ class RunRecord:
     status: int | None = None
     error: str | None = None
     folder: str = ""
+    unknown: dict[str, Any] = dataclasses.field(default_factory=dict, compare=False, repr=False)
 
     @property
     def over(self) -> bool:
@@ -80,43 +83,57 @@ class RunRecord:
         return (end - datetime.datetime.fromisoformat(self.began)).total_seconds()
 
     def to_json(self) -> dict[str, Any]:
-        """As it stands in ``run.json``."""
-        return dataclasses.asdict(self)
+        """Return the content of ``run.json``."""
+        known = {name: getattr(self, name) for name in _field_types()}
+        return {"version": VERSION} | known | self.unknown
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> "RunRecord":
-        """Raises StorageError for what no run wrote."""
-        fields = {field.name: field for field in dataclasses.fields(cls)}
-        if not isinstance(content, dict):
-            wrong = "it is no mapping"
-        elif unknown := sorted(content.keys() - fields.keys()):
-            wrong = f"{unknown[0]!r} is unknown"
-        elif missing := [
-            name
-            for name, field in fields.items()
-            if field.default is dataclasses.MISSING and name not in content
-        ]:
-            wrong = f"{missing[0]!r} is missing"
-        elif bad := [name for name in content if not _is_of(fields[name].type, content[name])]:
-            wrong = f"{bad[0]!r} is of another type"
-        elif content.get("state", STATES[0]) not in STATES or not _ID.fullmatch(content["id"]):
-            wrong = "its state or id is none"
-        elif not all(map(_is_time, map(content.get, ("submitted", "began", "ended")))):
-            wrong = "a time is none"
-        else:
-            return cls(**content)
-        raise StorageError(f"{where} is not the record of a run: {wrong}")
+        """Parse the content of a ``run.json``, or raise StorageError. where: its path."""
+        try:
+            return cls(**_checked_fields(content))
+        except ValueError as error:
+            raise StorageError(f"{where} is not the record of a run: {error}") from None
 
 
-def _is_of(kind: Any, value: Any) -> bool:
-    """Whether a value is of a field's type."""
-    if kind == list[str]:
+def _field_types() -> dict[str, Any]:
+    """The types of the record's fields in ``run.json``, by name."""
+    fields = {each.name: each.type for each in dataclasses.fields(RunRecord)}
+    del fields["unknown"]
+    return fields
+
+
+def _checked_fields(content: Any) -> dict[str, Any]:
+    """Return the arguments of ``RunRecord`` from JSON content, or raise ValueError."""
+    types = _field_types()
+    if not isinstance(content, dict):
+        raise ValueError("it is no mapping")
+    check_version(content.get("version", VERSION), VERSION)
+    unknown = unknown_fields(content, types, VERSION)
+    known = {name: value for name, value in content.items() if name in types}
+    for each in dataclasses.fields(RunRecord):
+        is_required = each.default is dataclasses.MISSING and each.name in types
+        if is_required and each.name not in known:
+            raise ValueError(f"{each.name!r} is missing")
+    for name, value in known.items():
+        if not _has_type(types[name], value):
+            raise ValueError(f"{name!r} is of another type")
+    if known.get("state", STATES[0]) not in STATES or not _ID.fullmatch(known["id"]):
+        raise ValueError("its state or id is none")
+    if not all(map(_is_time, map(known.get, ("submitted", "began", "ended")))):
+        raise ValueError("a time is none")
+    return known | {"unknown": unknown}
+
+
+def _has_type(expected: Any, value: Any) -> bool:
+    """Return whether a value is of a field's type."""
+    if expected == list[str]:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, kind) and not isinstance(value, bool)
+    return isinstance(value, expected) and not isinstance(value, bool)
 
 
 def _is_time(text: str | None) -> bool:
-    """Whether this is a time with its zone, or None."""
+    """Return whether this is a time with its zone, or None."""
     try:
         return text is None or datetime.datetime.fromisoformat(text).tzinfo is not None
     except ValueError:

@@ -27,7 +27,7 @@ from numba import int64, uint64
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.knapsacks.dominance import undominated
@@ -114,7 +114,7 @@ def explore(items, memory, by_bound, steps, state):
     for _ in range(steps):
         if state.waiting == 0:
             return DONE
-        if state.made + 2 > nodes.size or state.waiting + 2 > room(heap):
+        if state.made + 2 > nodes.size or state.waiting + 2 > capacity(heap):
             return FULL
         at = int64(pop(heap, state.waiting)[1])
         state.waiting -= 1
@@ -202,13 +202,13 @@ def push_first(heap):
 @compiled
 def larger(heap):
     """The heap, with twice the room."""
-    return grown(heap)
+    return grow(heap)
 
 
 def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
     """Twice the room of what is full."""
     made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
-    more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > room(heap)
+    more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > capacity(heap)
     largest = min(2 * nodes.size, most_nodes)
     wanted = more_nodes * largest * NODE.itemsize + more_heap * 2 * sum(x.nbytes for x in heap)
     why = ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 
 _1 = np.uint64(1)
 _MOST_SMALL = (1 << 31) - 2  # the largest key that shares a word with its vertex
@@ -55,8 +55,8 @@ def _run(
     for s in sources:
         if distance[s] != 0:
             distance[s] = 0
-            if size >= room(heap):
-                heap = grown(heap)
+            if size >= capacity(heap):
+                heap = grow(heap)
             push(heap, size, keys[s], s)
             size += 1
     wanted = np.zeros(distance.size if targets.size else 0, np.bool_)
@@ -81,8 +81,8 @@ def _run(
             left -= 1
             found, bound = left == 0, key
         begin, end = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
-        while size + np.int64(end - begin) > room(heap):
-            heap = grown(heap)
+        while size + np.int64(end - begin) > capacity(heap):
+            heap = grow(heap)
         for arc in range(begin, end):
             v = np.uint64(indices[arc])
             candidate = key + weights[arc]

@@ -51,7 +51,7 @@ class Searcher:
         graph, key = self.graph, key_dtype(self.length)
         weights = graph.weights
         types = (str(self.length) if weights is None else str(weights.dtype), str(self.length))
-        least_weight = np.dtype(types[0]).type(graph.weight_range.least)
+        least_weight = np.dtype(types[0]).type(graph.weight_range.minimum)
         distance.fill(infinity_of(self.length))
         self.waiting.fill(0)
         seeds = cupy.asarray(sources)

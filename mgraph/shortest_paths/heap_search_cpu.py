@@ -15,7 +15,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.near_far_cpu import (
     Search,
@@ -55,7 +55,7 @@ def _iterate(search, keys, heap, state, many, targets, first_target, cutoff, inf
             search.frontier[i] = search.updated[i]
         x4 = x3
     else:
-        if size + x3 > room(heap):
+        if size + x3 > capacity(heap):
             size = _only_current(heap, size, keys, search.stop)
         for i in range(x3):
             v = search.updated[i]
@@ -86,8 +86,8 @@ def _run(search, keys, heap, state, many, targets, first_target, cutoff, infinit
 
 @compiled
 def _with_room(heap, entries):
-    while room(heap) < entries:
-        heap = grown(heap)
+    while capacity(heap) < entries:
+        heap = grow(heap)
     return heap
 
 

@@ -276,7 +276,7 @@ def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any
     if how.method.startswith("frontier"):
         from mgraph.shortest_paths import frontier_cpu
 
-        least = asked.dtype.type(graph.weight_range.least)
+        least = asked.dtype.type(graph.weight_range.minimum)
         by_arc = how.method == "frontier_edge"
         return lambda distance, sources, _: frontier_cpu.run(
             *csr, distance, sources, *bounds, least, by_arc

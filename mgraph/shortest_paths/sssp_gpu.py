@@ -31,7 +31,7 @@ def fits(asked: Problem, how: Manner) -> bool:
     search = 4 * (4 + length)  # in short lists
     if how.method == "heap":
         search += 2 * (4 + length)
-    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.num_arcs < near_far_gpu.MOST_ARCS
+    counted = graph.n <= csr_gpu.MAX_VERTICES and graph.num_arcs < near_far_gpu.MOST_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
 
@@ -43,7 +43,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
     """
     import cupy
 
-    if asked.graph.n > csr_gpu.MOST_VERTICES:
+    if asked.graph.n > csr_gpu.MAX_VERTICES:
         raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
     rows = None
     with memory_guard(

@@ -24,7 +24,7 @@ import numpy as np
 from mgraph.core import cancellation, rows_gpu
 from mgraph.core.rows import row_pieces
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import Source, launch_resident, multiprocessors, threads_a_multiprocessor
+from mgraph.cuda.source import Source, launch_resident, multiprocessors, threads_per_multiprocessor
 from mgraph.errors import DeviceError
 
 THREADS = 1024  # a block
@@ -115,7 +115,7 @@ def _launch(
     progress = cupy.zeros(10, np.uint32)
     if edges == 0:
         return cupy.zeros(-(-dst.size // 32), np.uint32), progress
-    blocks_each = min(MOST_BLOCKS, threads_a_multiprocessor() // THREADS)
+    blocks_each = min(MOST_BLOCKS, threads_per_multiprocessor() // THREADS)
     blocks = blocks_each * multiprocessors()
     low = chosen = pieces = None
     if indptr is not None:

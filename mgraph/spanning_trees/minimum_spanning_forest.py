@@ -8,7 +8,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.choices import check_choice
-from mgraph.core.csr import ascending
+from mgraph.core.csr import sort_rows
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
@@ -57,7 +57,7 @@ def minimum_spanning_forest(
         raise UsageError(
             "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
         )
-    ordered, origin = ascending(graph.to_gpu() if where == "gpu" else graph)
+    ordered, origin = sort_rows(graph.to_gpu() if where == "gpu" else graph)
     if where == "gpu":
         from mgraph.spanning_trees import spanning_forest_gpu
 

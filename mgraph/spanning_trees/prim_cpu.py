@@ -11,7 +11,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.errors import UsageError
 from mgraph.spanning_trees.edge_ids_cpu import edge_ids
 from mgraph.spanning_trees.weight_keys import ranks
@@ -49,8 +49,8 @@ def _run(indptr, indices, keys, edges, tails, chosen, heap, stop):
         vertex = np.int64(start)
         while not stop[0]:
             begin, end = indptr[vertex], indptr[vertex + 1]
-            while size + end - begin > room(heap):
-                heap = grown(heap)
+            while size + end - begin > capacity(heap):
+                heap = grow(heap)
             for arc in range(begin, end):
                 if not inside[indices[arc]]:
                     push(heap, size, keys[arc], edges[arc])

@@ -18,7 +18,7 @@ class SpanningForest:
     n: the graph's vertices. src, dst: ``(k,)``, of the graph's ids, src above dst. weight: ``(k,)``
     of the graph's type; int32 ones where it has none. edge_id: ``(k,)`` int64, where the arc from
     src to dst stands in ``graph.indices``. method, backend: what found it. step_times: milliseconds
-    by step, of boruvka if asked. labels: the graph's, which ``mgraph.to_networkx`` has as nodes.
+    by step, of boruvka if asked. labels: the graph's, the nodes of ``to_networkx``.
     """
 
     n: int
@@ -58,6 +58,10 @@ class SpanningForest:
         weight = self.weight if weighted else None
         graph = from_edges(EdgeList(self.src, self.dst, weight), self.n, directed=False)
         return graph.with_labels(self.labels)
+
+    def to_networkx(self) -> Any:
+        """The forest as a NetworkX graph of all vertices; nodes are the labels, if any."""
+        return self.to_graph().to_networkx()
 
     def to_cpu(self) -> "SpanningForest":
         """The same with NumPy arrays; itself where it has them."""

@@ -45,7 +45,7 @@ def run(
     how = boruvka_gpu.check_variants(variants or {})
     clock = boruvka_gpu.Clock() if timed else None
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights
-    if graph.n > csr_gpu.MOST_VERTICES:
+    if graph.n > csr_gpu.MAX_VERTICES:
         raise DeviceError(f"a GPU takes graphs of fewer than 2^31 vertices, not {graph.n:,}")
     with memory_guard(f"the spanning forest of {graph}", LARGER_GPU):
         narrow = indices.astype(np.int32, copy=False)
@@ -107,7 +107,7 @@ def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
 
 def fits(graph: Graph, method: str) -> bool:
     """Whether the current device takes a graph of the CPU, and has room for it and the method."""
-    if graph.n > csr_gpu.MOST_VERTICES:
+    if graph.n > csr_gpu.MAX_VERTICES:
         return False
     if method == "boruvka":
         an_arc, a_vertex = 44, 44

@@ -32,7 +32,7 @@ from mgraph.core import cancellation, csr_cpu, heap_cpu
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.shortest_paths import dijkstra_cpu
 
 _1 = np.uint64(1)
@@ -91,8 +91,8 @@ def _turn(
             break
         inside[y] = True
         begin, stop = np.uint64(indptr[y]), np.uint64(indptr[y + _1])
-        while size + np.int64(stop - begin) > room(heap):
-            heap = grown(heap)
+        while size + np.int64(stop - begin) > capacity(heap):
+            heap = grow(heap)
         for arc in range(begin, stop):
             x = np.uint64(indices[arc])
             if inside[x]:
@@ -142,7 +142,7 @@ def run(
     total, stop_word = 0, cancellation.cancel_flag()
     queue = [(int(indptr[t + 1] - indptr[t]), t) for t in terminals.tolist() if t != root]
     heapq.heapify(queue)
-    while queue and not deadline.over:
+    while queue and not deadline.is_over:
         into, t = heapq.heappop(queue)
         most = max(into, int(SLACK * queue[0][0])) if queue else _FAR
         rise, done, into, heap = _turn(

@@ -63,7 +63,7 @@ class _LocalSearch:
         """A local optimum, or what there is at the deadline. eliminating: key vertices, too."""
         tree = _inside(self.part, tree)
         steps, idle, at = (self._insert, self._exchange, self._eliminate)[: 2 + eliminating], 0, 0
-        while idle < len(steps) and not self.deadline.over:
+        while idle < len(steps) and not self.deadline.is_over:
             better = steps[at % len(steps)](tree)
             idle = 1 if cost_of(better) < cost_of(tree) else idle + 1
             tree, at = better, at + 1
@@ -114,7 +114,7 @@ def _rounds(local: _LocalSearch, pool: list[Tree], rounds: int, rng: np.random.G
     """
     whole, bound, deadline = local.part, 0, local.deadline
     for i in range(rounds):
-        part, half = local.part, deadline.within(deadline.left / 2)
+        part, half = local.part, deadline.within(deadline.remaining / 2)
         root = rng.choice(part.terminals)
         ascent = dual_ascent_cpu.run(part.csr, part.terminals, root, half, cost_of(pool[0]))
         bound = max(bound, min(ascent.bound, cost_of(pool[0])))
@@ -165,7 +165,7 @@ def _done(pool: list[Tree], bound: Any, deadline: Deadline) -> bool:
     """Whether time is up, or no tree is cheaper than the first, but for fractions' rounding."""
     cost = cost_of(pool[0])
     least = cost if isinstance(cost, int) else cost * (1 - LEAST_GAIN)
-    return bound >= least or deadline.over
+    return bound >= least or deadline.is_over
 
 
 def _start(guide: Part, part: Part, rng: np.random.Generator) -> Tree:

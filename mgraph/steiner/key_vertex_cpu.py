@@ -23,7 +23,7 @@ import numpy as np
 from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.mehlhorn_cpu import Crossings, join, new_heaps, new_regions, paths, seeded
 from mgraph.steiner.star import LEAST_GAIN
@@ -56,8 +56,8 @@ def _spread(indptr, indices, weights, tree, regions, heap, farthest, stop_word):
         order.append(np.int64(u))
         start[group[u] + 1] += 1
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
-        while size + np.int64(stop - begin) > room(heap):
-            heap = grown(heap)
+        while size + np.int64(stop - begin) > capacity(heap):
+            heap = grow(heap)
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
             candidate = distance[u] + weights[arc]
@@ -119,8 +119,8 @@ def _regrow(indptr, indices, weights, regions, cells, start, parent, heap, limit
     had = distance[taken], group[taken], via[taken], tail[taken]
     infinity, size = distance[distance.size - 1], np.int64(0)
     distance[taken], final[taken] = infinity, False
-    while taken.size > room(heap):
-        heap = grown(heap)
+    while taken.size > capacity(heap):
+        heap = grow(heap)
     for x in taken:
         for arc in range(indptr[x], indptr[x + 1]):
             y = indices[arc]
@@ -152,7 +152,7 @@ class Eliminator:
         while True:
             keys = np.flatnonzero((tree_cpu.degrees(tree) > 2) & ~tree.terminal)
             keys = keys[tree.vertex[keys] > tried]
-            if not keys.size or deadline.over:
+            if not keys.size or deadline.is_over:
                 return tree
             keys = keys[np.argsort(tree.vertex[keys])]
             better, tried = self._without_one(tree, keys, deadline)
@@ -177,7 +177,7 @@ class Eliminator:
         known = _crossings(*csr, regions, cells, start, dearest)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():
-            if deadline.over:
+            if deadline.is_over:
                 break
             parent[:] = 0
             parent[loose.first[loose.last == at][0] : tree.end[at]] = -1

@@ -20,7 +20,7 @@ from numba.extending import overload
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.core.union_find_cpu import root
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
@@ -69,8 +69,8 @@ def new_heaps(n: int, m: int) -> tuple[Any, Any]:
 @compiled
 def seeded(heap, vertices):
     """An empty heap with these vertices at distance 0."""
-    while vertices.size > room(heap):
-        heap = grown(heap)
+    while vertices.size > capacity(heap):
+        heap = grow(heap)
     for size in range(vertices.size):
         push(heap, size, np.int64(0), vertices[size])
     return heap
@@ -164,10 +164,10 @@ def join(indptr, indices, weights, regions, heaps, size, parent, left, known, li
             break
         final[u] = True
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
-        while size + np.int64(stop - begin) > room(vertex_heap):
-            vertex_heap = grown(vertex_heap)
-        while waiting + np.int64(stop - begin) > room(arc_heap):
-            arc_heap = grown(arc_heap)
+        while size + np.int64(stop - begin) > capacity(vertex_heap):
+            vertex_heap = grow(vertex_heap)
+        while waiting + np.int64(stop - begin) > capacity(arc_heap):
+            arc_heap = grow(arc_heap)
         mine = root(parent, group[u])
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])

@@ -44,7 +44,7 @@ class Prepared:
         check_symmetric(graph)
         self.n, self.labels = graph.n, graph.labels
         self.contraction: Contraction | None = None
-        if graph.num_arcs and graph.weights is not None and not graph.weight_range.least > 0:
+        if graph.num_arcs and graph.weights is not None and not graph.weight_range.minimum > 0:
             self.contraction = contraction.contract(graph.to_cpu())
             contracted = self.contraction.graph
             graph = contracted.to_gpu() if graph.backend == "gpu" else contracted

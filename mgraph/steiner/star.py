@@ -145,7 +145,7 @@ class InTurn(ABC):
         """Search and exchange."""
         for query in ticket:
             deadline = query.until.within(query.time_left)
-            while not query.complete and not deadline.over:
+            while not query.complete and not deadline.is_over:
                 self._exchange_one(query, deadline)
             cancellation.raise_if_cancelled()
             if query.accepted:
@@ -157,7 +157,7 @@ class InTurn(ABC):
         find = self.searcher(query)
         paths, vertex = query.paths, np.empty(0, np.int64)
         for i, below in enumerate(bounds(paths.length, query.epsilon)):
-            if deadline.over:
+            if deadline.is_over:
                 return
             vertex, weight = find(i, below)
             query.searches += 1
@@ -228,6 +228,6 @@ def run(
 
 def exchanged(search: Search, tree: Tree, deadline: Deadline) -> Tree:
     """A tree of which no loose path can be exchanged for a shorter one, from any tree."""
-    query = Query(tree, time_left=deadline.left, until=deadline)
+    query = Query(tree, time_left=deadline.remaining, until=deadline)
     search.finish(search.start([query]))
     return query.tree

@@ -22,7 +22,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner.star import InTurn, Query, no_way_back
 from mgraph.steiner.star_centre_cpu import CentreFinder
@@ -37,8 +37,8 @@ _POSITION, _MARK = 2, 3
 
 @compiled
 def _with_room(heap, entries):
-    while entries > room(heap):
-        heap = grown(heap)
+    while entries > capacity(heap):
+        heap = grow(heap)
     return heap
 
 
@@ -94,7 +94,7 @@ def _search(
         radius[side] = distance
         if radius[0] >= best - radius[1]:  # sums of two lengths might not fit 64 bits
             break
-        if size[side] + np.int64(stop - begin) > room(heap):
+        if size[side] + np.int64(stop - begin) > capacity(heap):
             entries = size[side] + np.int64(stop - begin)
             heaps = _with_room(heaps[0], entries), _with_room(heaps[1], entries)
             heap = heaps[side]

@@ -55,7 +55,7 @@ def shortage(graph: Graph) -> str:
 
     To be asked before the first search: its memory is kept and not free any more.
     """
-    if graph.n > csr_gpu.MOST_VERTICES:
+    if graph.n > csr_gpu.MAX_VERTICES:
         return (
             f"STAR's searches on a GPU take graphs of fewer than 2^31 vertices, and this one has "
             f"{graph.n:,}, so queries run on the CPU."
@@ -118,7 +118,7 @@ class GraphOnDevice:
         self.weight = "int32" if self.weights is None else str(self.weights.dtype)
         self.kind = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
         self.mean_degree = graph.num_arcs / max(graph.n, 1)
-        self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.largest
+        self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.maximum
         fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
         self.tile = next(fitting, 32)  # lanes to a piece
         every = self.n + self.num_arcs // (_STEPS * self.tile)

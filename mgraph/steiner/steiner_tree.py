@@ -15,9 +15,10 @@ from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.choices import check_choice
 from mgraph.core.deadline import Deadline
+from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
-from mgraph.core.interrupts import interrupted_later
+from mgraph.core.interrupts import deferred_interrupts
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.steiner import star, tree_cpu
@@ -59,7 +60,14 @@ class SteinerTree:
     backend: str
     complete: bool
     lower_bound: Any = None
-    labels: Any = None  # the graph's: mgraph.to_networkx(tree) has them as nodes
+    labels: Any = None  # the graph's: the nodes of ``to_networkx``
+
+    def to_networkx(self) -> Any:
+        """The tree's own vertices and edges as a NetworkX graph; nodes are the labels, if any."""
+        from mgraph.core.networkx_graph import tree_to_networkx
+
+        edges = EdgeList(self.src, self.dst, self.weight)
+        return tree_to_networkx(edges, self.terminals, self.labels)
 
     @property
     def gap(self) -> float | None:
@@ -271,7 +279,7 @@ def _side_by_side(
         answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
         yield from _unbroken(answers, how.until)
         return
-    work = cancellation.CancelToken(lambda: how.until.stopped)
+    work = cancellation.CancelToken(lambda: how.until.is_stopped)
     pool, answer = ThreadPoolExecutor(threads), cancellation.with_token(_answer, work)
     try:
         futures = {
@@ -289,7 +297,7 @@ def _side_by_side(
 def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
     """The items, none of which ctrl-C breaks off: it stops what would take long, and comes then."""
     while True:
-        with interrupted_later(until.stop):
+        with deferred_interrupts(until.stop):
             item = next(items, None)
         if item is None:
             return
@@ -349,7 +357,7 @@ def _answer(
         method=how.method,
         search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
         backend=how.backend,
-        complete=complete and not deadline.over,
+        complete=complete and not deadline.is_over,
         lower_bound=lower_bound,
         labels=ready.labels,
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
@@ -61,15 +61,15 @@ def _grow(indptr, indices, weights, terminals, start, distance, keys, via, tail,
                 dst.append(x)
                 weight.append(distance.dtype.type(weights[via[x]]))
                 distance[x] = 0
-                if size >= room(heap):
-                    heap = grown(heap)
+                if size >= capacity(heap):
+                    heap = grow(heap)
                 push(heap, size, keys[x], x)
                 size += 1
                 x = before
             continue
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
-        while size + np.int64(stop - begin) > room(heap):
-            heap = grown(heap)
+        while size + np.int64(stop - begin) > capacity(heap):
+            heap = grow(heap)
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
             candidate = distance[u] + weights[arc]

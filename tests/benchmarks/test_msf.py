@@ -18,7 +18,7 @@ def graph(request):
 @pytest.mark.parametrize("method", ["scipy", "filter_kruskal", "boruvka", "prim"])
 def test_msf_on_a_cpu(benchmark, graph, method):
     if method == "scipy":
-        forest = benchmark(minimum_spanning_tree, mgraph.to_sparse(graph))
+        forest = benchmark(minimum_spanning_tree, graph.to_sparse())
         assert forest.nnz == graph.n - 1
         return
     forest = benchmark(mgraph.minimum_spanning_forest, graph, method=method, backend="cpu")

@@ -48,7 +48,7 @@ def graph(request):
 @pytest.mark.parametrize("method", ["scipy", "dijkstra", "near_far", "self_tuning"])
 def test_sssp_on_one_core(benchmark, graph, method):
     if method == "scipy":
-        matrix = mgraph.to_sparse(graph).astype(np.float64)
+        matrix = graph.to_sparse().astype(np.float64)
         distance = benchmark(dijkstra, matrix, indices=1)
         assert distance[1] == 0
         return

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from mgraph.cli.main import VERBS, main
+from mgraph.cli.main import VERBS, main, name_options
 from mgraph.core.numbers import parse_number
 
 GENERATE = ["generate", "OUT", "-n", "2000", "-d", "3"]
@@ -22,6 +22,26 @@ def run(*arguments, **options):
         check=False,
         **options,
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "printed"),
+    [
+        ("x exists; pass `overwrite=True`", "x exists; pass --overwrite"),
+        ("pass `drop_loops=True` or `merge=True`", "pass --drop-loops or --merge"),
+        ("read it without `scan=True`: `scan=False`", "read it without --scan: --no-scan"),
+        ('use a larger GPU or pass `backend="cpu"`', "use a larger GPU or pass --backend cpu"),
+        ("`backend='cpu'` or `backend=cpu`", "--backend cpu or --backend cpu"),
+        ("lower `workers=8` or raise `part_edges=1_000`",
+         "lower --workers 8 or raise --part-edges 1_000"),
+        ("`graph.to_cpu()`, `a` = `b`, ``x=1``, x=1", "`graph.to_cpu()`, `a` = `b`, ``x=1``, x=1"),
+        ("`f(x=1)`, `x=g(1)`, `name=\"a b\"`", "`f(x=1)`, `x=g(1)`, --name a b"),
+        ("nothing of the kind", "nothing of the kind"),
+    ],
+)  # fmt: skip
+def test_a_parameter_in_a_message_is_printed_as_an_option(message, printed):
+    assert name_options(message) == printed
+    assert name_options(printed) == printed
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,7 @@ def test_clusters(folder, capsys, tmp_path):
         (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
         (["msf", "g", "--out", "f", "--batch", "x"], "'x' is not a whole number"),
         (["msf", "g.gr"], "this one is directed; symmetrise it"),
-        (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; --overwrite replaces it"),
+        (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; pass --overwrite to replace it"),
         (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),
         (["clusters", "g"], "give -k, a number of clusters, or --distance"),
         (["clusters", "g", "-k", "501"], "k must lie in [1, 500]"),

@@ -49,7 +49,7 @@ def test_one_query(folder, capsys):
                 tree, "--backend", "cpu")  # fmt: skip
     assert ("optimal; " in told) or ("% above the best, which costs at least" in told)
     assert mgraph.read_graph(tree, backend="cpu").weights.sum() == 2 * expected.cost
-    assert mgraph.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
+    assert mgraph.experiments.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
     assert f"cost {expected.cost}, " in said(capsys, "steiner", tree, "-q")
     told = said(capsys, "steiner", tree, "--method", "mehlhorn")
     assert f"edges; from a first tree of {expected.cost}; mehlhorn on the cpu, " in told
@@ -97,7 +97,7 @@ def test_a_query_without_a_tree_is_told(folder, capsys):
         (["g", "--terminals", "1,x"], "'1,x' is no list of vertices"),
         (["g", "--terminals", "1,2", "--resume"], "--resume is for many queries"),
         (["g", "--terminals", "1,2", "--overwrite"], "--overwrite is for --out"),
-        (["g", "--terminals", "1,500"], "terminals must lie in [0, 500), and 500 does not"),
+        (["g", "--terminals", "1,500"], "terminals must lie in [0, 500) (got 500)"),
         (["g", "--sample", "2"], "'2' is not K:COUNT"),
         (["g", "--sample", "2:1", "--resume"], "--resume is for --out"),
         (["g", "--queries", "none.txt"], "none.txt cannot be read as a list of queries"),

@@ -126,19 +126,19 @@ def test_a_deadline_is_over_for_who_is_not_wanted():
     with cancellation.cancelled_when(unwanted.is_set):
         deadline = Deadline(60)
         part = deadline.within(30)
-        assert not any(one.over for one in (deadline, part, NEVER))
+        assert not any(one.is_over for one in (deadline, part, NEVER))
         unwanted.set()
-        assert deadline.over
-        assert part.over
-        assert NEVER.over
-        assert NEVER.within(1).over
-    assert not NEVER.over
-    assert Deadline(60).left > 0
-    assert deadline.left == 0
+        assert deadline.is_over
+        assert part.is_over
+        assert NEVER.is_over
+        assert NEVER.within(1).is_over
+    assert not NEVER.is_over
+    assert Deadline(60).remaining > 0
+    assert deadline.remaining == 0
 
 
 def test_a_graph_is_built_no_further(monkeypatch):
-    monkeypatch.setattr(csr_cpu, "_PIECE_ARCS", 4)
+    monkeypatch.setattr(csr_cpu, "_CHUNK_ARCS", 4)
     src, dst = np.arange(40) % 7, np.arange(40) % 5
     edges = EdgeList(src, dst, np.arange(40, dtype=np.int32))
     stoppable, plain = stopped.both_ways(

@@ -110,5 +110,5 @@ def _sorted(value):
      np.zeros(2, [("a", int)])],
 )  # fmt: skip
 def test_what_is_unknown_is_refused(value):
-    with pytest.raises(TypeError, match="cannot be told from others"):
+    with pytest.raises(TypeError, match=r"(has|have) no digest"):
         digest(value)

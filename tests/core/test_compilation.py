@@ -30,8 +30,8 @@ def clock(monkeypatch):
 def told(monkeypatch):
     """How often the user was told."""
     found = []
-    monkeypatch.setattr(compilation, "_tell", None)
-    compilation.tell_with(lambda: found.append(True))
+    monkeypatch.setattr(compilation, "_notify", None)
+    compilation.set_notifier(lambda: found.append(True))
     return found
 
 
@@ -43,16 +43,16 @@ def test_time_counts_once_however_many_threads_are_inside(clock):
     thread.start()
     thread.join()
     clock.now = 5
-    assert (span.running, span.seconds) == (True, 5)
+    assert (span.is_running, span.seconds) == (True, 5)
     span.leave()
     clock.now = 6
     span.leave()
     clock.now = 100
-    assert (span.running, span.seconds) == (False, 6)
+    assert (span.is_running, span.seconds) == (False, 6)
     with contextlib.suppress(KeyError), span.span():
         clock.now = 101
         raise KeyError
-    assert (span.running, span.seconds) == (False, 7)
+    assert (span.is_running, span.seconds) == (False, 7)
 
 
 def test_a_stopwatch_leaves_out_what_makes_code_ready(clock, told):
@@ -119,7 +119,7 @@ def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
 def test_a_quiet_command_tells_nobody(verb, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([verb, "-q", "none"]) in (1, 2)
-    assert compilation._tell is None
+    assert compilation._notify is None
 
 
 def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
@@ -137,8 +137,8 @@ def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
             return name
 
     def compile_using_nvrtc(name):
-        assert compilation.COMPILING.running
-        assert compilation.PREPARING.running
+        assert compilation.COMPILING.is_running
+        assert compilation.PREPARING.is_running
         compiled.append(name)
 
     compiler = types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc)
@@ -152,7 +152,7 @@ def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
 
     for cached in (source._watch_nvrtc, source._compiled):
         cached.cache_clear()
-    monkeypatch.setattr(source, "_ready", set())
+    monkeypatch.setattr(source, "_prepared", set())
     monkeypatch.setattr(Source, "text", lambda self, defines: self.file)
     try:
         assert Source("mgraph.core", "disk").kernel("a") == "a"

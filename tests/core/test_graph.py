@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import EdgeList, Graph, UsageError
 from mgraph.core import symmetry, symmetry_gpu
-from mgraph.core.csr import ascending
+from mgraph.core.csr import sort_rows
 from mgraph.steiner import sampling
 from tests import emulator
 from tests.strategies import graphs
@@ -36,7 +36,7 @@ def by_hand(indptr, indices, weights=None, directed=False):
 )
 def test_rows_ascend(graph, expected):
     assert graph.rows_ascend == expected
-    ordered, origin = ascending(graph)
+    ordered, origin = sort_rows(graph)
     assert ordered.rows_ascend
     assert (origin is None) == expected
     if origin is not None:
@@ -58,7 +58,7 @@ def test_rows_ascend(graph, expected):
 )
 def test_symmetric(monkeypatch, graph, expected):
     assert graph.symmetric == expected
-    monkeypatch.setattr(symmetry, "_PIECE_ARCS", 1)
+    monkeypatch.setattr(symmetry, "_CHUNK_ARCS", 1)
     assert symmetry.symmetric(graph) == expected
 
 
@@ -135,7 +135,7 @@ QUESTIONS = {
     "forest": lambda g: mgraph.minimum_spanning_forest(g, backend="cpu"),
     "clusters": lambda g: mgraph.clusters(g, 1, backend="cpu"),
     "edges": lambda g: g.to_edges(),
-    "networkx": mgraph.to_networkx,
+    "networkx": lambda g: g.to_networkx(),
 }
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from mgraph.core import heap_cpu
-from mgraph.core.heap_cpu import grown, pop, push, room
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 
 KINDS = {  # n, whether keys are small
     "packed": (2**32, True),
@@ -23,8 +23,8 @@ def replay(heap, keys, vertices, popped_keys, popped_vertices):
     size, grew, out = 0, 0, 0
     for i in range(keys.size):
         if keys[i] >= 0:
-            if size >= room(heap):
-                heap = grown(heap)
+            if size >= capacity(heap):
+                heap = grow(heap)
                 grew += 1
             push(heap, size, keys[i], vertices[i])
             size += 1

@@ -20,7 +20,7 @@ def machine(monkeypatch, tmp_path):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(64))
     monkeypatch.setattr(host, "CGROUPS", str(tmp_path / "cgroup"))
     monkeypatch.setattr(host, "MEMBERSHIP", str(tmp_path / "membership"))
-    monkeypatch.setattr(host, "_resident", lambda: GIB // 4)
+    monkeypatch.setattr(host, "_resident_bytes", lambda: GIB // 4)
     host._smallest_quota.cache_clear()
 
     def add(files, membership="0::/\n"):

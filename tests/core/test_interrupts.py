@@ -2,14 +2,14 @@ import os
 import signal
 
 from mgraph.core.deadline import Deadline
-from mgraph.core.interrupts import interrupted_later
+from mgraph.core.interrupts import deferred_interrupts
 
 
 def interrupted(times, then=None):
     """How often ctrl-C came before the block was broken off, and whether it came out of it."""
     sent = 0
     try:
-        with interrupted_later(then):
+        with deferred_interrupts(then):
             for _ in range(times):
                 os.kill(os.getpid(), signal.SIGINT)
                 sent += 1
@@ -21,9 +21,9 @@ def interrupted(times, then=None):
 def test_ctrl_c_waits_for_the_block():
     deadline = Deadline()
     assert interrupted(0, deadline.stop) == (0, False)
-    assert not deadline.over
+    assert not deadline.is_over
     assert interrupted(1, deadline.stop) == (1, True)
-    assert deadline.over
+    assert deadline.is_over
 
 
 def test_a_second_ctrl_c_does_not_wait():

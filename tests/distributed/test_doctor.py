@@ -230,4 +230,4 @@ def test_gpus_and_kernels():
 
 def test_a_kernel_without_a_gpu_is_an_answer(monkeypatch):
     monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
-    assert worker_probe.tried_kernel()["error"].startswith("DeviceError: backend gpu was asked for")
+    assert worker_probe.tried_kernel()["error"].startswith("DeviceError: backend gpu was requested")

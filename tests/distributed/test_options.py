@@ -49,10 +49,10 @@ def test_sources_come_in_all_forms(graph, cluster, sources):
         ({"sources": [0.5]}, "sources must be a vertex or a list of vertices"),
         ({"sources": "12"}, "sources must be an array or a list"),
         ({"sources": []}, "there must be at least one source"),
-        ({"random": 2.5}, r"random must be a whole number, and is 2\.5"),
-        ({"random": True}, "random must be a whole number, and is True"),
-        ({"sources": [1], "batch": 0.5}, r"batch must be a whole number, and is 0\.5"),
-        ({"random": 1, "seed": "1"}, "seed must be a whole number, and is '1'"),
+        ({"random": 2.5}, r"random must be a whole number \(got 2\.5\)"),
+        ({"random": True}, r"random must be a whole number \(got True\)"),
+        ({"sources": [1], "batch": 0.5}, r"batch must be a whole number \(got 0\.5\)"),
+        ({"random": 1, "seed": "1"}, r"seed must be a whole number \(got '1'\)"),
     ],
 )
 def test_what_cannot_be_searched(graph, options, sentence):
@@ -63,13 +63,13 @@ def test_what_cannot_be_searched(graph, options, sentence):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"queries": {(1, 2)}}, "queries must be a list, and is set"),
-        ({"queries": "12"}, "queries must be a list, and is str"),
+        ({"queries": {(1, 2)}}, r"queries must be a list \(got set\)"),
+        ({"queries": "12"}, r"queries must be a list \(got str\)"),
         ({"queries": [[1, 2], ["3"]]}, "query 1: terminals must be a vertex or a list"),
         ({"queries": [[1, 2], []]}, "query 1 has no terminal"),
         ({"queries": []}, "there must be at least one query"),
         ({"sample": [2, 3]}, r"sample must be pairs \(k, count\) \(one is 2\)"),
-        ({"sample": [(2, 0.5)]}, r"count must be a whole number, and is 0\.5"),
+        ({"sample": [(2, 0.5)]}, r"count must be a whole number \(got 0\.5\)"),
         ({"sample": [(2, 3)], "batch": 1.5}, "batch must be a whole number"),
     ],
 )

@@ -28,7 +28,7 @@ def _record(**more):
 @pytest.mark.parametrize(
     "content",
     ["", "{", "[]", "{}", '{"id": "../../etc"}', '{"attempt": "x"}', '{"state": "asleep"}',
-     '{"surprise": 1}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
+     '{"version": 2}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
      '{"pid": "x"}'],
 )  # fmt: skip
 def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
@@ -162,7 +162,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         assert intent(5, others, record=False) == (False, True)
         assert intent(5, {"of": [sources]}, record=False) == (False, True)
         assert intent(5, sources.copy()) == (True, False)
-        with pytest.raises(UsageError, match="object cannot be told from others"):
+        with pytest.raises(UsageError, match="object have no digest"):
             intent(6, object())
     finally:
         run_context._folder.cache_clear()

@@ -74,7 +74,7 @@ def test_datasets_and_matrices(tmp_path):
         mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=7, progress=None)
     gpu = mgraph.read_graph(tmp_path / "g")
     assert_same(gpu, mgraph.read_graph(tmp_path / "g", backend="cpu"))
-    matrix = mgraph.to_sparse(gpu)
+    matrix = gpu.to_sparse()
     assert matrix.shape == (model.n, model.n)
     back = mgraph.from_sparse(matrix, directed=False)
     assert_same(

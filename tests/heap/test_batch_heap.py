@@ -144,7 +144,7 @@ def test_what_cannot_be_made(options, sentence):
 @pytest.mark.parametrize(
     ("keys", "values", "sentence"),
     [
-        (np.full(3, 0.1), None, "keys must be float32, as the heap's are, and are float64"),
+        (np.full(3, 0.1), None, "keys must be float32, as the heap's are .got float64"),
         (np.zeros((3, 1), np.float32), None, "keys must have one dimension, and have 2"),
         (np.array([1, np.nan], np.float32), None, r"not a number \(NaN\)"),
         (np.zeros(3, np.float32), np.zeros(3), "this heap has keys alone"),
@@ -181,7 +181,7 @@ def test_no_room_leaves_the_heap_as_it_was(monkeypatch):
         return empty(shape, *rest, **options)
 
     monkeypatch.setattr(np, "empty", full)
-    with pytest.raises(OutOfMemoryError, match="no room for 2,100 keys"):
+    with pytest.raises(OutOfMemoryError, match="not enough memory for 2,100 keys"):
         heap.push(np.zeros(2000, np.int32), np.zeros(2000, np.int32))
     monkeypatch.undo()
     keys, values = heap.pop(200)

@@ -104,7 +104,7 @@ def test_a_file_is_written_where_a_link_leads(tmp_path):
         link.symlink_to(target)
         if before:
             target.write_text("old")
-            with pytest.raises(UsageError, match="--overwrite replaces it"):
+            with pytest.raises(UsageError, match="pass `overwrite=True` to replace it"):
                 check_file(link, overwrite=False)
         check_file(link, overwrite=before)
         with writing_file(link) as stream:

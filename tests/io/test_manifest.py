@@ -31,7 +31,8 @@ def test_it_reads_what_it_writes(tmp_path):
         (lambda m: m.update(m=15), "do not add up"),
         (lambda m: m["parts"][0].update(checksum="00"), "do not add up"),
         (lambda m: m.pop("parts"), "damaged"),
-        (lambda m: m.update(surprise=1), "damaged"),
+        (lambda m: m.update(version="2.0"), "newer mgraph"),
+        (lambda m: m.pop("version"), "newer mgraph"),
     ],
 )
 def test_an_edited_manifest_is_refused(tmp_path, change, words):

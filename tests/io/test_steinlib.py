@@ -314,7 +314,7 @@ def test_steinlib():
         assert sizes == tuple(int(row[name]) for name in ("vertices", "edges", "terminals"))
         assert found.name.lower() == pathlib.PurePath(row["instance"]).stem
         assert found.graph.weights.dtype == np.int32
-        assert found.graph.weight_range.least >= 1
+        assert found.graph.weight_range.minimum >= 1
 
 
 def test_a_steinlib_file():

@@ -55,8 +55,8 @@ def test_scipy_and_networkx_agree(dtype):
     graph = copy_graph(3000, weights=(1, 1000))
     graph = Graph(graph.indptr, graph.indices, graph.weights.astype(dtype), False)
     forest = forest_of(graph)
-    assert forest.total_weight == minimum_spanning_tree(mgraph.to_sparse(graph)).sum()
-    theirs = nx.minimum_spanning_tree(mgraph.to_networkx(graph))
+    assert forest.total_weight == minimum_spanning_tree(graph.to_sparse()).sum()
+    theirs = nx.minimum_spanning_tree(graph.to_networkx())
     assert forest.total_weight == theirs.size(weight="weight")
     assert len(forest) == theirs.number_of_edges()
 

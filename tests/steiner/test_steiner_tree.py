@@ -151,8 +151,8 @@ def test_terminals_of_several_components(method):
     ("terminals", "options", "message"),
     [
         ([], {}, "terminals must be a vertex at least, and there are none"),
-        ([7], {}, r"terminals must lie in \[0, 7\), and 7 does not"),
-        ([-1], {}, r"terminals must lie in \[0, 7\), and -1 does not"),
+        ([7], {}, r"terminals must lie in \[0, 7\) \(got 7\)"),
+        ([-1], {}, r"terminals must lie in \[0, 7\) \(got -1\)"),
         ([0.5], {}, "terminals must be a vertex or a list of vertices"),
         ([0, 1], {"method": "prim"}, "method must be one of star, takahashi"),
         ([0, 1], {"search": "dfs"}, "search must be one of auto, dijkstra, node, edge"),
@@ -190,7 +190,7 @@ def test_many_queries_and_what_cannot_be_solved():
     assert dict(mgraph.steiner_trees(SQUARE, [], backend="cpu")) == {}
     with pytest.raises(mgraph.UsageError, match="together is a number of queries"):
         mgraph.steiner_trees(SQUARE, queries, together=0)
-    with pytest.raises(mgraph.UsageError, match="and 99 does not"):
+    with pytest.raises(mgraph.UsageError, match=r"\(got 99\)"):
         mgraph.steiner_trees(SQUARE, [[0], [99]])  # before any is answered
 
 

@@ -11,7 +11,7 @@ import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, available_memory
-from mgraph.core.interrupts import interrupted_later
+from mgraph.core.interrupts import deferred_interrupts
 from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import joined
 from mgraph.distributed.monitoring.dashboard import link_of
@@ -141,7 +141,7 @@ def connect(
                 count = workers or (1 if threaded else available_cores())
                 for warning in worker_shares.warnings(count):
                     _warn(announce, warning)
-            with interrupted_later():
+            with deferred_interrupts():
                 if backend == "gpu":
                     client, kind = local.start_gpus(stack, workers, dashboard)
                 else:

@@ -38,11 +38,11 @@ def warm_up(quiet: bool = True) -> None:
     resource_tracker.ensure_running()  # here, since it unblocks interrupts
     with interrupts_blocked():
         if not quiet:
-            os.environ[compilation.TOLD_BY_FORK_SERVER] = "1"
+            os.environ[compilation.NOTIFY_IN_FORK_SERVER] = "1"
         try:
             forkserver.ensure_running()
         finally:
-            os.environ.pop(compilation.TOLD_BY_FORK_SERVER, None)
+            os.environ.pop(compilation.NOTIFY_IN_FORK_SERVER, None)
 
 
 def start_gpus(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:

@@ -15,12 +15,12 @@ from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.cuppa_hash_cpu import fill_range
 
 ignore_interrupts()
-tell = os.environ.pop(compilation.TOLD_BY_FORK_SERVER, None)
+tell = os.environ.pop(compilation.NOTIFY_IN_FORK_SERVER, None)
 notice = f"mgraph: {compilation.NOTICE}"
-compilation.tell_with((lambda: print(notice, file=sys.stderr, flush=True)) if tell else None)
+compilation.set_notifier((lambda: print(notice, file=sys.stderr, flush=True)) if tell else None)
 
 # Compiles the kernel, or loads it from Numba's cache, before the workers fork.
 fill_range(CopyModel(n=2, d=1), range(2), np.empty(1, np.int32), np.empty(1, np.int32))
-compilation.tell_with(None)  # workers tell it to their client, whose progress line shows it
+compilation.set_notifier(None)  # workers tell it to their client, whose progress line shows it
 gc.freeze()  # nor do the workers look here, which would also copy the pages that they share
 gc.enable()

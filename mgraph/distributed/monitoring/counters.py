@@ -50,7 +50,7 @@ class WorkerFigures(WorkerPlugin):
             worker.metrics[f"mgraph_{name}"] = _level(name)
         worker.metrics[UNDER_WAY] = _tasks_under_way
         worker.metrics[COMPILING] = _compiling
-        compilation.tell_with(None)  # the client's progress line tells it
+        compilation.set_notifier(None)  # the client's progress line tells it
         gpu = gpu_reader()
         if gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: gpu()
@@ -98,7 +98,7 @@ def _level(name: str) -> Callable[[Any], float | None]:
 
 def _compiling(worker: Any) -> bool:
     """The metric: whether a compiler runs in this process now."""
-    return compilation.COMPILING.running
+    return compilation.COMPILING.is_running
 
 
 def _tasks_under_way(worker: Any) -> list[tuple[str, int, int]]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import mgraph
-from mgraph.core.arrays import plain
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,
@@ -239,7 +238,7 @@ def generate(
     >>> run.manifest.num_edges, run.made_parts
     (1997, 3)
     """
-    (parts,) = plain(parts)
+    (parts,) = to_python_numbers(parts)
     operation = GenerateOperation(
         out, model, parts, compression, backend=backend, resume=resume, overwrite=overwrite
     )

@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.arrays import as_list, plain
+from mgraph.core.arrays import as_list
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.clusters.connect import ClusterLike
@@ -229,7 +229,7 @@ def knapsack_many(
     -----
     Profits do not depend on the workers or, without a time limit, on method and backend.
     """
-    (time_limit,) = plain(time_limit)
+    (time_limit,) = to_python_numbers(time_limit)
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
     operation = KnapsackOperation(
         files, out, compression, options, backend=backend, resume=resume, overwrite=overwrite

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple, TextIO
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.core.arrays import plain
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.memory import memory_guard
@@ -351,7 +350,7 @@ def spanning_forest_dataset(
     >>> run.manifest.num_edges, run.components
     (999, 1)
     """
-    (batch,) = plain(batch)
+    (batch,) = to_python_numbers(batch)
     operation = ForestOperation(
         location, out, symmetrise, batch, compression,
         backend=backend, resume=resume, overwrite=overwrite,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from mgraph.core.arrays import check_whole, checked_vertices, plain
+from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -236,11 +236,11 @@ def sssp_many(
     >>> [search.reached for search in run.searches]
     [1000, 1000]
     """
-    random, seed, batch, cutoff = plain(random, seed, batch, cutoff)
-    delta, set_point, power_limit, heap_threshold = plain(
+    random, seed, batch, cutoff = to_python_numbers(random, seed, batch, cutoff)
+    delta, set_point, power_limit, heap_threshold = to_python_numbers(
         delta, set_point, power_limit, heap_threshold
     )
-    check_whole(random=random, seed=seed, batch=batch)
+    check_integers(random=random, seed=seed, batch=batch)
     options = {
         "method": method,
         "predecessors": predecessors and out is not None,

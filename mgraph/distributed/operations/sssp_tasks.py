@@ -172,7 +172,7 @@ def columns_of(plan: BatchPlan) -> dict[str, np.dtype]:
 
 def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any]]) -> Footer:
     """Write the searches of a batch as they come, each with its ``Rows``; returns the footer."""
-    from mgraph.cuda.transfer import on_host
+    from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
@@ -183,7 +183,7 @@ def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any
             total += checksum
             sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.vertex_dtype)
             for first in range(0, search.reached, _ROW_GROUP):
-                group = on_host([column[first : first + _ROW_GROUP] for column in columns])
+                group = stage_on_host([column[first : first + _ROW_GROUP] for column in columns])
                 writer.write([sources[: group[0].size], *group])
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from mgraph.core.arrays import as_list, check_whole, checked_vertices, plain
+from mgraph.core.arrays import as_list, check_integers, checked_vertices
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -243,8 +243,8 @@ def steiner_many(
     >>> [answer.terminals for answer in run.answers]
     [3, 2]
     """
-    seed, batch, epsilon, time_limit = plain(seed, batch, epsilon, time_limit)
-    check_whole(seed=seed, batch=batch)
+    seed, batch, epsilon, time_limit = to_python_numbers(seed, batch, epsilon, time_limit)
+    check_integers(seed=seed, batch=batch)
     options = {
         "method": method, "search": search, "epsilon": epsilon, "improve": improve, "bound": bound,
         "time_limit": time_limit,
@@ -291,10 +291,10 @@ def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
     sizes = []
     for pair in as_list("sample", sample):
         try:
-            k, count = plain(*pair)
+            k, count = to_python_numbers(*pair)
         except (TypeError, ValueError):
             raise UsageError(f"sample must be pairs (k, count) (one is {pair!r})") from None
-        check_whole(k=k, count=count)
+        check_integers(k=k, count=count)
         sizes.append((k, count))
     return sizes
 

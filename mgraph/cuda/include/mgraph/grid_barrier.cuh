@@ -1,20 +1,25 @@
-// A barrier among all blocks of a launch, which must all be resident: launch it cooperatively
-// (source.py: launch_resident), so that it begins only where all its blocks fit beside whatever
-// other streams run.
+// A barrier among all blocks of a launch. All blocks must be resident, so launch the kernel
+// cooperatively (source.py: launch_resident): the device then starts it only when all its blocks
+// fit beside whatever other streams run.
+//
+// Every block adds 1 to *arrived and waits until the sum is the number of blocks times the number of
+// barriers so far. Memory order: __syncthreads makes thread 0's fence cover its whole block, the
+// fence before the atomicAdd releases what the block wrote, and the fence after the wait acquires
+// what the other blocks wrote.
 #pragma once
 
 #include <mgraph/ordered.cuh>
 
 namespace mgraph {
 
-// Past the first-level cache, which other blocks' writes do not reach.
+// Load past the first-level cache, which other blocks' writes do not reach.
 template <class T> __device__ __forceinline__ T fresh(const T* address) { return __ldcg(address); }
 
 struct grid_barrier {
   unsigned long long* arrived;  // 0 at the launch
   unsigned long long awaited;
 
-  // pause: nanoseconds between two looks, for launches of so many blocks that their looks add up.
+  // pause: nanoseconds between two polls, for launches of many blocks, whose polls add up.
   __device__ void wait(unsigned pause = 0) {
     __syncthreads();
     if (threadIdx.x == 0) {

@@ -1,6 +1,7 @@
-// Words by which blocks hand memory to each other: what one block wrote before it released a word,
-// all its threads, another reads once it has acquired that word, all its threads, if each side has
-// a block barrier between its threads' accesses and the one thread's that uses the word.
+// Words with release and acquire order, by which blocks hand memory over to each other: what one
+// block's threads wrote before one of them released a word, another block's threads can read after
+// one of them has acquired that word. Each side needs a block barrier between its threads' accesses
+// and the access of the one thread that uses the word.
 #pragma once
 
 namespace mgraph {
@@ -25,12 +26,12 @@ __device__ __forceinline__ void store_release(unsigned long long* word, unsigned
   asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word), "l"(value) : "memory");
 }
 
-// For words that are read or written in any order: as if the reads before it had acquired, and the
-// writes after it released. (__threadfence orders more, and takes longer.)
+// Order relaxed accesses: the reads before the fence acquire, and the writes after it release.
+// (__threadfence orders more, and takes longer.)
 __device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-// What the word was: where that is `expected`, it is `value` now. For a word that is taken: what
-// others did before they let it go is seen.
+// Compare and exchange with acquire order. Returns the old value; if that was `expected`, the word is
+// `value` now. For locks: what the previous owner wrote before it released the word is visible.
 __device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expected,
                                                  unsigned value) {
   unsigned old;
@@ -52,8 +53,8 @@ __device__ __forceinline__ unsigned long long compare_take(unsigned long long* w
   return old;
 }
 
-// Whether the word was `expected`, and is `value` now. Releases, too: who takes it then sees what
-// this block did. That is slower.
+// Compare and exchange with acquire and release order, which is slower. Returns whether the word was
+// `expected`, and so is `value` now. Whoever acquires it next sees what this block wrote.
 __device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
   unsigned old;
   asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"

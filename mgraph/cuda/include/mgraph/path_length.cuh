@@ -1,9 +1,9 @@
-// Lengths of paths as integers whose order is the lengths' order, so that atomicMin serves all.
+// Lengths of paths as keys: integers in the order of the lengths, so that atomicMin works for all.
 //
 // MGRAPH_WEIGHT_T is the type of a weight: int, long long, float or double. MGRAPH_LENGTH_T is that of
-// a path's length: int, long long or double. A double that is not negative has bits that order as
-// integers do. Fractional weights are added up as doubles; where the length is whole, the caller says
-// how long they are (whole_lengths.cuh).
+// a path's length: int, long long or double. The bits of non-negative doubles have the order of the
+// doubles. Fractional weights are added as doubles; if the length is of an integer type, the caller
+// scales and rounds them first (whole_lengths.cuh).
 #pragma once
 
 #include <mgraph/widened.cuh>
@@ -21,7 +21,7 @@ template <> struct bits_of<4> { using type = int; };
 template <> struct bits_of<8> { using type = long long; };
 using key_t = bits_of<sizeof(length_t)>::type;
 
-// Keys are not negative, so that as these they are in order, too.
+// Keys are not negative, so they have the same order as unsigned integers.
 template <int bytes> struct unsigned_of;
 template <> struct unsigned_of<4> { using type = unsigned; };
 template <> struct unsigned_of<8> { using type = unsigned long long; };
@@ -44,7 +44,7 @@ __device__ __forceinline__ length_t as_length(key_t key) {
 
 template <class Weight> __device__ __forceinline__ key_t extended(key_t key, Weight weight) {
   constexpr bool whole = static_cast<Weight>(0.5) == 0;
-  static_assert(whole || !whole_lengths, "whole_lengths.cuh says how long such a weight is");
+  static_assert(whole || !whole_lengths, "scale and round fractional weights as in whole_lengths.cuh");
   if constexpr (whole) {
     return as_key(as_length(key) + static_cast<length_t>(weight));
   } else {
@@ -52,11 +52,11 @@ template <class Weight> __device__ __forceinline__ key_t extended(key_t key, Wei
   }
 }
 
-// The largest key: above every length, infinity included.
+// The maximum key: above every length, infinity included.
 constexpr key_t no_key = sizeof(key_t) == 4 ? key_t(0x7FFFFFFF) : key_t(0x7FFFFFFFFFFFFFFFLL);
 
 struct path_step {
-  key_t weight;  // to the next vertex, or from the one before
+  key_t weight;  // of the arc to the next vertex, or from the previous one
   int vertex;
 };
 
@@ -69,7 +69,7 @@ __device__ __forceinline__ double double_of(key_t key) {
   }
 }
 
-// The largest key whose length is at most x; x is not negative.
+// The maximum key whose length is at most x. x must not be negative.
 __device__ __forceinline__ key_t key_at_most(double x) {
   if constexpr (whole_lengths) {
     return x >= static_cast<double>(no_key) ? no_key - 1 : static_cast<key_t>(x);

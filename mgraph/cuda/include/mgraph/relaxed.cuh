@@ -1,4 +1,5 @@
-// Words that some threads write while others read them, each by itself: no order among them.
+// Relaxed loads and stores: words that some threads write while others read them, without any order
+// among different words.
 #pragma once
 
 namespace mgraph {

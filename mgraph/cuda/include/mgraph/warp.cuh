@@ -1,10 +1,10 @@
-// A warp's lanes.
+// The lanes of a warp.
 #pragma once
 
 namespace mgraph {
 
-// The lanes of the warp below this one, as bits. A special register: a shift of 1 by the lane would
-// be computed again in every round of a loop.
+// The mask of the lanes below this one, from a special register: a shift by the lane's number would be
+// computed again in every round of a loop.
 __device__ __forceinline__ unsigned lanes_below() {
   unsigned lanes;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(lanes));

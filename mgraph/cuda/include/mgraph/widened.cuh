@@ -1,5 +1,5 @@
-// Numbers to double as a CPU does it. CuPy compiles with -ftz=true, under which the compiler's own
-// conversion takes subnormal floats for zero; written as PTX, it keeps them.
+// Conversion to double as on a CPU. CuPy compiles with -ftz=true, with which the compiler's own
+// conversion flushes subnormal floats to zero; the conversion in PTX keeps them.
 #pragma once
 
 namespace mgraph {

@@ -1,20 +1,25 @@
-"""A graph on a device as CuPy's sparse matrix."""
+"""A graph on a device as a sparse matrix of CuPy."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core.graph import Graph
 from mgraph.errors import DeviceError
 
+if TYPE_CHECKING:
+    from mgraph.core.graph import Graph
 
-def to_sparse(graph: Graph) -> Any:
-    """CuPy's CSR matrix of a graph on the device: float32, float64; integers become float64."""
+
+def to_sparse(graph: "Graph") -> Any:
+    """Return CuPy's CSR matrix, whose values are floats: integer weights become float64."""
     import cupy
     from cupyx.scipy import sparse
 
     if graph.num_arcs >= 1 << 31:
-        raise DeviceError(f"CuPy's matrices hold fewer than 2^31 entries, not {graph.num_arcs:,}")
+        raise DeviceError(
+            f"CuPy's matrices hold fewer than 2^31 entries, and the graph has {graph.num_arcs:,} "
+            "arcs; call `graph.to_cpu().to_sparse()`"
+        )
     if graph.weights is None:
         weights = cupy.ones(graph.num_arcs, np.float32)
     else:
