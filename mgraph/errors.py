@@ -167,7 +167,7 @@ class TaskError(MgraphError):
     """
 
 
-class DeviceError(RuntimeError, MgraphError):
+class DeviceError(MgraphError, RuntimeError):
     """A GPU was requested and none is available, or it cannot carry out the request.
 
     Also a ``RuntimeError``. See ``MgraphError`` for its parameters and attributes.
@@ -179,3 +179,5 @@ class OutOfMemoryError(MemoryError, MgraphError):
 
     Also a ``MemoryError``. See ``MgraphError`` for its parameters and attributes.
     """
+
+    __init__ = MgraphError.__init__  # MemoryError stands first, since it alone can make instances

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TextIO
 
 import mgraph
+from mgraph.core.arrays import to_python_numbers
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,

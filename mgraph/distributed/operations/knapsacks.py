@@ -17,7 +17,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.arrays import as_list
+from mgraph.core.arrays import as_list, to_python_numbers
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.clusters.connect import ClusterLike

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, TextIO
 
 import mgraph
 from mgraph.core import cancellation
+from mgraph.core.arrays import to_python_numbers
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.memory import memory_guard

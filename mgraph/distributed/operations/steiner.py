@@ -14,7 +14,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from mgraph.core.arrays import as_list, check_integers, checked_vertices
+from mgraph.core.arrays import as_list, check_integers, checked_vertices, to_python_numbers
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
