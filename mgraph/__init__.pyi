@@ -1,0 +1,59 @@
+from mgraph import experiments as experiments
+from mgraph.core.csr import from_edges as from_edges
+from mgraph.core.degrees import degree_histogram as degree_histogram
+from mgraph.core.edges import EdgeList as EdgeList
+from mgraph.core.graph import Graph as Graph
+from mgraph.core.networkx_graph import from_networkx as from_networkx
+from mgraph.core.sparse_matrix import from_sparse as from_sparse
+from mgraph.distributed.clusters.connect import Cluster as Cluster
+from mgraph.distributed.clusters.connect import ClusterSpec as ClusterSpec
+from mgraph.distributed.clusters.connect import connect as connect
+from mgraph.distributed.operations.dataset import Dataset as Dataset
+from mgraph.distributed.operations.dataset import open_dataset as open_dataset
+from mgraph.distributed.operations.degrees import Degrees as Degrees
+from mgraph.distributed.operations.degrees import degrees as degrees
+from mgraph.distributed.operations.generate import generate as generate
+from mgraph.distributed.operations.knapsacks import KnapsackRun as KnapsackRun
+from mgraph.distributed.operations.knapsacks import knapsack_many as knapsack_many
+from mgraph.distributed.operations.spanning_forest import ForestRun as ForestRun
+from mgraph.distributed.operations.spanning_forest import (
+    spanning_forest_dataset as spanning_forest_dataset,
+)
+from mgraph.distributed.operations.sssp import sssp_many as sssp_many
+from mgraph.distributed.operations.steiner import steiner_many as steiner_many
+from mgraph.distributed.operations.verify import verify as verify
+from mgraph.errors import ClusterError as ClusterError
+from mgraph.errors import ConnectionLostError as ConnectionLostError
+from mgraph.errors import DatasetError as DatasetError
+from mgraph.errors import DeviceError as DeviceError
+from mgraph.errors import DisconnectedError as DisconnectedError
+from mgraph.errors import MgraphError as MgraphError
+from mgraph.errors import MgraphWarning as MgraphWarning
+from mgraph.errors import OutOfMemoryError as OutOfMemoryError
+from mgraph.errors import StorageError as StorageError
+from mgraph.errors import UsageError as UsageError
+from mgraph.generators.copy_model import CopyModel as CopyModel
+from mgraph.generators.preferential_attachment import edges as edges
+from mgraph.heap.batch_heap import BatchHeap as BatchHeap
+from mgraph.io.formats import read_graph as read_graph
+from mgraph.io.formats import write_graph as write_graph
+from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
+from mgraph.knapsacks.instance import read_knapsack as read_knapsack
+from mgraph.knapsacks.instance import write_knapsack as write_knapsack
+from mgraph.knapsacks.knapsack import Knapsack as Knapsack
+from mgraph.knapsacks.knapsack import knapsack as knapsack
+from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
+from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
+from mgraph.shortest_paths.sssp import sssp as sssp
+from mgraph.shortest_paths.trace import write_trace as write_trace
+from mgraph.spanning_trees.clusters import clusters as clusters
+from mgraph.spanning_trees.clusters import write_clusters as write_clusters
+from mgraph.spanning_trees.minimum_spanning_forest import (
+    minimum_spanning_forest as minimum_spanning_forest,
+)
+from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
+from mgraph.steiner.steiner_tree import SteinerTree as SteinerTree
+from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree
+from mgraph.steiner.steiner_tree import steiner_trees as steiner_trees
+
+__version__: str

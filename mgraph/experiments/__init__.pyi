@@ -1,0 +1,44 @@
+from mgraph.core.backend import resolve as resolve_backend
+from mgraph.core.host import available_cores as available_cores
+from mgraph.core.numbers import parse_number as parse_number
+from mgraph.cuda.energy import EnergyMeter as EnergyMeter
+from mgraph.cuda.energy import idle_watts as idle_watts
+from mgraph.experiments.chain_statistics import copy_statistics as copy_statistics
+from mgraph.experiments.energy_plots import Measured as Measured
+from mgraph.experiments.energy_plots import (
+    plot_power_against_set_point as plot_power_against_set_point,
+)
+from mgraph.experiments.energy_plots import (
+    plot_speedup_against_power as plot_speedup_against_power,
+)
+from mgraph.experiments.energy_plots import plot_time as plot_time
+from mgraph.experiments.evaluation_plots import plot_steiner_gaps as plot_steiner_gaps
+from mgraph.experiments.evaluation_plots import plot_steiner_parts as plot_steiner_parts
+from mgraph.experiments.evaluation_plots import plot_steiner_speedups as plot_steiner_speedups
+from mgraph.experiments.evaluation_plots import steiner_speedups as steiner_speedups
+from mgraph.experiments.generator_plots import plot_curves as plot_curves
+from mgraph.experiments.generator_plots import (
+    plot_degree_distributions as plot_degree_distributions,
+)
+from mgraph.experiments.generator_plots import plot_dots as plot_dots
+from mgraph.experiments.generator_timing import generator_seconds as generator_seconds
+from mgraph.experiments.heap_timing import heap_pair_seconds as heap_pair_seconds
+from mgraph.experiments.heap_timing import heap_seconds as heap_seconds
+from mgraph.experiments.markdown import TableReport as TableReport
+from mgraph.experiments.markdown import markdown_table as markdown_table
+from mgraph.experiments.scaling import generator_scaling as generator_scaling
+from mgraph.experiments.trace_plots import plot_distributions as plot_distributions
+from mgraph.experiments.trace_plots import (
+    plot_frontier_against_delta as plot_frontier_against_delta,
+)
+from mgraph.experiments.trace_plots import (
+    plot_parallelism_against_delta as plot_parallelism_against_delta,
+)
+from mgraph.experiments.trace_plots import plot_profile as plot_profile
+from mgraph.generators.copy_statistics import CopyStatistics as CopyStatistics
+from mgraph.io.figure import check_figure as check_figure
+from mgraph.io.folder import check_file as check_file
+from mgraph.io.folder import writing_file as writing_file
+from mgraph.io.steinlib import read_steinlib as read_steinlib
+from mgraph.io.vertex_lists import read_vertex_lists as read_vertex_lists
+from mgraph.steiner.sampling import sample as sample_terminals
