@@ -12,6 +12,7 @@ from mgraph.distributed.operations.dataset import Dataset as Dataset
 from mgraph.distributed.operations.dataset import open_dataset as open_dataset
 from mgraph.distributed.operations.degrees import Degrees as Degrees
 from mgraph.distributed.operations.degrees import degrees as degrees
+from mgraph.distributed.operations.generate import GenerateRun as GenerateRun
 from mgraph.distributed.operations.generate import generate as generate
 from mgraph.distributed.operations.knapsacks import KnapsackRun as KnapsackRun
 from mgraph.distributed.operations.knapsacks import knapsack_many as knapsack_many
@@ -19,8 +20,11 @@ from mgraph.distributed.operations.spanning_forest import ForestRun as ForestRun
 from mgraph.distributed.operations.spanning_forest import (
     spanning_forest_dataset as spanning_forest_dataset,
 )
+from mgraph.distributed.operations.sssp import SearchRun as SearchRun
 from mgraph.distributed.operations.sssp import sssp_many as sssp_many
+from mgraph.distributed.operations.steiner import SteinerRun as SteinerRun
 from mgraph.distributed.operations.steiner import steiner_many as steiner_many
+from mgraph.distributed.operations.verify import Verdict as Verdict
 from mgraph.distributed.operations.verify import verify as verify
 from mgraph.errors import ClusterError as ClusterError
 from mgraph.errors import ConnectionLostError as ConnectionLostError
