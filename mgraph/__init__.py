@@ -17,6 +17,7 @@ _HOME = {
     "Cluster": "mgraph.distributed.clusters.connect",
     "ClusterError": "mgraph.errors",
     "ClusterSpec": "mgraph.distributed.clusters.connect",
+    "Clustering": "mgraph.spanning_trees.single_linkage",
     "ConnectionLostError": "mgraph.errors",
     "CopyModel": "mgraph.generators.copy_model",
     "Dataset": "mgraph.distributed.operations.dataset",
@@ -38,7 +39,6 @@ _HOME = {
     "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
-    "clusters": "mgraph.spanning_trees.clusters",
     "connect": "mgraph.distributed.clusters.connect",
     "degree_histogram": "mgraph.core.degrees",
     "degrees": "mgraph.distributed.operations.degrees",
@@ -55,6 +55,7 @@ _HOME = {
     "read_graph": "mgraph.io.formats",
     "read_knapsack": "mgraph.knapsacks.instance",
     "read_steinlib": "mgraph.io.steinlib",
+    "single_linkage": "mgraph.spanning_trees.single_linkage",
     "spanning_forest_dataset": "mgraph.distributed.operations.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
     "sssp_many": "mgraph.distributed.operations.sssp",
@@ -64,7 +65,6 @@ _HOME = {
     "to_networkx": "mgraph.io.networkx_graph",
     "to_sparse": "mgraph.io.sparse_matrix",
     "verify": "mgraph.distributed.operations.verify",
-    "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
     "write_knapsack": "mgraph.knapsacks.instance",
     "write_trace": "mgraph.shortest_paths.trace",
@@ -123,11 +123,11 @@ if TYPE_CHECKING:
     from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
     from mgraph.shortest_paths.sssp import sssp as sssp
     from mgraph.shortest_paths.trace import write_trace as write_trace
-    from mgraph.spanning_trees.clusters import clusters as clusters
-    from mgraph.spanning_trees.clusters import write_clusters as write_clusters
     from mgraph.spanning_trees.minimum_spanning_forest import (
         minimum_spanning_forest as minimum_spanning_forest,
     )
+    from mgraph.spanning_trees.single_linkage import Clustering as Clustering
+    from mgraph.spanning_trees.single_linkage import single_linkage as single_linkage
     from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
     from mgraph.steiner.steiner_tree import SteinerTree as SteinerTree
     from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree

@@ -73,7 +73,7 @@ def test_the_page_can_be_typed(tmp_path):
             said[text] = done.stdout
     finally:
         run("mgraph cluster stop")
-    (clusters,) = (out for text, out in said.items() if text.startswith("mgraph clusters points"))
+    (clusters,) = (out for text, out in said.items() if text.startswith("mgraph single-linkage"))
     assert clusters.startswith("3 clusters of 900 vertices, the largest of 300, 300, 300\n")
     (points,) = (out for text, out in said.items() if "cKDTree" in text)
     assert points == "[300 300 300]\n"

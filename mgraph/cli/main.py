@@ -25,7 +25,6 @@ from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 VERBS = {
     "cancel": "mgraph.cli.runs",
     "cluster": "mgraph.cli.cluster",
-    "clusters": "mgraph.cli.msf",
     "completion": "mgraph.cli.config",
     "config": "mgraph.cli.config",
     "convert": "mgraph.cli.convert",
@@ -37,6 +36,7 @@ VERBS = {
     "list": "mgraph.cli.runs:list_runs",
     "logs": "mgraph.cli.runs",
     "msf": "mgraph.cli.msf",
+    "single-linkage": "mgraph.cli.msf:single_linkage",
     "sssp": "mgraph.cli.sssp",
     "status": "mgraph.cli.runs",
     "steiner": "mgraph.cli.steiner",

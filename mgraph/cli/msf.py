@@ -1,11 +1,10 @@
-"""``mgraph msf`` and ``mgraph clusters``: minimum spanning forests, and clusters of them."""
+"""``mgraph msf`` and ``mgraph single-linkage``: minimum spanning forests and clusters."""
 
 import os
 import sys
 from typing import Any
 
 import click
-import numpy as np
 
 import mgraph
 from mgraph.cli.options import (
@@ -23,8 +22,8 @@ from mgraph.core.formatting import format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
-from mgraph.spanning_trees.clusters import check_question
 from mgraph.spanning_trees.minimum_spanning_forest import METHODS, check_method
+from mgraph.spanning_trees.single_linkage import check_criterion
 
 symmetrise_option = click.option(
     "--symmetrise", is_flag=True, help="Take each arc of GRAPH for both directions."
@@ -163,26 +162,26 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     )
 
 
-@click.command()
+@click.command("single-linkage")
 @click.argument("graph")
-@click.option("-k", "k", type=NUMBER, help="How many clusters.")
-@click.option("--distance", type=float, help="Instead: no two clusters are nearer than this.")
-@click.option("--out", metavar="FILE.parquet", help="Write vertex and cluster there.")
+@click.option("-k", "k", type=NUMBER, help="The number of clusters.")
+@click.option("--distance", type=float, help="Instead of -k: remove edges heavier than this.")
+@click.option("--out", metavar="FILE.parquet", help="Write each vertex and its cluster to FILE.")
 @method_option
 @backend_option
 @symmetrise_option
 @click.option("--overwrite", is_flag=True, help="Replace FILE.")
 @quiet_option("No note on the graph or on compiling.")
-def clusters(
+def single_linkage(
     graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
 ) -> None:
-    """Clusters of GRAPH by single linkage: its minimum spanning forest without the heaviest edges.
+    """Single-linkage clusters of GRAPH, a dataset or a graph file whose weights are distances.
 
-    GRAPH's weights are distances. Give -k or --distance.
+    The heaviest edges of its minimum spanning forest are removed. Give -k or --distance.
     """
     if (k is None) == (distance is None):
         raise UsageError("give -k, a number of clusters, or --distance")
-    check_question(k, distance)
+    check_criterion(k, distance)
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
@@ -191,14 +190,10 @@ def clusters(
         check_apart(out, graph)
         check_file(out, options["overwrite"])
     read = _read(graph, options)
-    found = mgraph.clusters(
+    clustering = mgraph.single_linkage(
         read, k, distance=distance, method=options["method"], backend=read.backend
     )
-    sizes = np.sort(np.bincount(found))[::-1]
-    shown = ", ".join(f"{size:,}" for size in sizes[:5]) + ", …" * (sizes.size > 5)
-    click.echo(
-        f"{pluralize(sizes.size, 'cluster')} of {found.size:,} vertices, the largest of {shown}"
-    )
+    click.echo(str(clustering))
     if out is not None:
-        mgraph.write_clusters(found, out)
+        clustering.write(out)
         click.echo(f"vertices and their clusters in {out}")

@@ -115,7 +115,9 @@ def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
     assert again.stdout.endswith(" in all\n")
 
 
-@pytest.mark.parametrize("verb", ["sssp", "steiner", "msf", "clusters", "knapsack", "generate"])
+@pytest.mark.parametrize(
+    "verb", ["sssp", "steiner", "msf", "single-linkage", "knapsack", "generate"]
+)
 def test_a_quiet_command_tells_nobody(verb, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([verb, "-q", "none"]) in (1, 2)

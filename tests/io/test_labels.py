@@ -114,9 +114,8 @@ def test_names_stay_on_what_is_made_of_a_graph():
     expected = {frozenset("ab"): 3, frozenset("bc"): 4, frozenset("cd"): 1}
     assert edges_of(mgraph.to_networkx(forest)) == expected
     assert edges_of(mgraph.to_networkx(forest.to_graph())) == expected
-    assert dict(zip(graph.labels, mgraph.clusters(graph, 2).tolist(), strict=True)) == {
-        "a": 0, "b": 0, "c": 1, "d": 1,
-    }  # fmt: skip
+    cluster = mgraph.single_linkage(graph, 2).labels.tolist()
+    assert dict(zip(graph.labels, cluster, strict=True)) == {"a": 0, "b": 0, "c": 1, "d": 1}
     with pytest.raises(UsageError, match="takes a Graph, a SteinerTree or a SpanningForest"):
         mgraph.to_networkx(made)
 
