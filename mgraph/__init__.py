@@ -40,9 +40,7 @@ _HOME = {
     "StorageError": "mgraph.errors",
     "UsageError": "mgraph.errors",
     "connect": "mgraph.distributed.clusters.connect",
-    "degree_histogram": "mgraph.core.degrees",
     "degrees": "mgraph.distributed.operations.degrees",
-    "edges": "mgraph.generators.preferential_attachment",
     "from_edges": "mgraph.core.csr",
     "from_networkx": "mgraph.io.networkx_graph",
     "from_sparse": "mgraph.io.sparse_matrix",
@@ -74,7 +72,6 @@ __all__ = list(_HOME)
 if TYPE_CHECKING:
     from mgraph import experiments as experiments
     from mgraph.core.csr import from_edges as from_edges
-    from mgraph.core.degrees import degree_histogram as degree_histogram
     from mgraph.core.edges import EdgeList as EdgeList
     from mgraph.core.graph import Graph as Graph
     from mgraph.distributed.clusters.connect import Cluster as Cluster
@@ -105,7 +102,6 @@ if TYPE_CHECKING:
     from mgraph.errors import StorageError as StorageError
     from mgraph.errors import UsageError as UsageError
     from mgraph.generators.copy_model import CopyModel as CopyModel
-    from mgraph.generators.preferential_attachment import edges as edges
     from mgraph.heap.batch_heap import BatchHeap as BatchHeap
     from mgraph.io.formats import read_graph as read_graph
     from mgraph.io.formats import write_graph as write_graph

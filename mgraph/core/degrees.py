@@ -1,19 +1,17 @@
-"""The degrees of edges that lie in memory."""
+"""The degrees of edges in memory."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mgraph.core.arrays import as_dtype, on_gpu
-from mgraph.core.edges import EdgeList
-from mgraph.core.graph import INDEX_DTYPES
+from mgraph.core.arrays import INDEX_DTYPES, as_dtype, on_gpu
+
+if TYPE_CHECKING:
+    from mgraph.core.edges import EdgeList
 
 
-def degree_histogram(edges: EdgeList, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """How many of n vertices have each degree, each edge counted at both its ends.
-
-    edges: of arrays or lists. Returns (degree, count), int64 NumPy arrays, degrees ascending and
-    each of some vertex. Memory: 8 bytes a vertex on a CPU; on a GPU about 24,
-    and what CuPy's ``bincount`` and ``unique`` take while they work.
-    """
+def degree_histogram(edges: "EdgeList", n: int) -> tuple[np.ndarray, np.ndarray]:
+    """See ``EdgeList.degree_histogram``."""
     if not on_gpu(edges.dst):
         from mgraph.core.degrees_cpu import count_endpoints, histogram
 

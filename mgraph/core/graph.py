@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import symmetry
+from mgraph.core.arrays import INDEX_DTYPES as INDEX_DTYPES
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import as_list
 from mgraph.core.arrays import on_gpu as on_gpu
@@ -18,7 +19,6 @@ from mgraph.cuda.transfer import to_device
 from mgraph.errors import UsageError
 
 MAX_N = 1 << 40
-INDEX_DTYPES = ("int32", "int64")
 _COUNTED_ARCS = 1 << 24  # arcs among which self-loops are counted at a time
 _COMPUTED = "num_edges", "weight_range", "mean_weight", "max_degree", "rows_ascend", "symmetric"
 

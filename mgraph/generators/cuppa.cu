@@ -7,7 +7,7 @@
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
 
-#if MGRAPH_D <= 32
+#if MGRAPH_BY_WARP
 #include "cuppa_short.cuh"
 #else
 #include "cuppa_long.cuh"

@@ -86,7 +86,7 @@ extern "C" __global__ void cuppa_hash_fill_core(long long first, long long stop,
   add_checksum(sum, checksum);
 }
 
-#if MGRAPH_D <= 32
+#if MGRAPH_BY_WARP
 
 constexpr u32 tile_vertices = 32 * (D < 32 ? 32 / D : 1);
 constexpr u32 tile_edges = tile_vertices * D;
@@ -263,20 +263,20 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
 #endif
 
 // Edges of vertices first .. stop-1, all beyond the core. src may be null. One block per vertex.
-// Dynamic shared memory: the table, 8 * table_size() bytes, then the attempts, 4 * D bytes.
+// Dynamic shared memory: the table, 8 * table_size bytes, then the attempts, 4 * D bytes.
 extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop, u64 threshold,
                                                 u32 white0, u32 white1, u32 key,
                                                 const int* core_ends, long long core_stop,
                                                 vertex_t* src, vertex_t* dst, u64* checksum) {
   extern __shared__ u64 table[];  // (endpoint << 12 | slot), or `vacant`
   constexpr u64 vacant = ~0ULL;
-  u32* attempts = reinterpret_cast<u32*>(table + table_size());
+  u32* attempts = reinterpret_cast<u32*>(table + table_size);
   const copy_model model{threshold, {white0, white1, key}};
   const exact_core core{core_ends, uvertex(core_stop)};
   u64 sum = 0;
 
   for (long long v = first + blockIdx.x; v < stop; v += gridDim.x) {
-    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) table[i] = vacant;
+    for (u32 i = threadIdx.x; i < table_size; i += blockDim.x) table[i] = vacant;
     for (u32 i = threadIdx.x; i < D; i += blockDim.x) attempts[i] = 0;
     __syncthreads();
 
@@ -285,7 +285,7 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
       for (bool placed = false; !placed;) {
         const u64 end = endpoint(model, core, uvertex(v), slot, attempt);
         const u64 claim = end << 12 | slot;
-        u32 at = u32(mix64(end)) % table_size();
+        u32 at = u32(mix64(end)) % table_size;
         for (;;) {
           u64 held = atomicCAS(&table[at], vacant, claim);
           if (held == vacant) {
@@ -298,14 +298,14 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
             attempt = atomicAdd(&attempts[slot], 1u) + 1;  // and the higher one draws again
             break;
           }
-          at = (at + 1) % table_size();
+          at = (at + 1) % table_size;
         }
       }
     }
     __syncthreads();
 
     const long long row0 = (v - first) * D;
-    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < table_size; i += blockDim.x) {
       const u64 held = table[i];
       if (held == vacant) continue;
       const u32 slot = u32(held) & 4095;

@@ -96,7 +96,7 @@ def test_a_library_tells_by_its_logger_and_only_when_a_compiler_runs(tmp_path):
 
 def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
     model = mgraph.CopyModel(500, 3, 0.5, 1, weights=(1, 9))
-    made = mgraph.edges(model, backend="cpu").edges
+    made = model.edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(made, directed=False, backend="cpu"), tmp_path / "g")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     line = [sys.executable, "-m", "mgraph", "sssp", "g", "--source", "0", "--backend", "cpu"]

@@ -57,7 +57,7 @@ def test_it_makes_the_edges_of_copy(d, threads, queue, patience, data):
         dynamic = data.draw(st.booleans())
         blocks, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 1 << 40))
         ends, rounds = made(model, blocks, threads, segment, dynamic, seed)
-    expected = preferential_attachment.endpoints(model)[model.edges_before(d) :]
+    expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends, expected)
     assert [round.first for round in rounds] == [d, *(round.stop for round in rounds[:-1])]
     assert rounds[-1].stop == n
@@ -70,7 +70,7 @@ def test_queues_are_filled_and_lose_nothing(monkeypatch, d, threads):
     model = CopyModel(d + 6000 // d, d, 0.0, method="copy")
     ends, rounds = made(model, 3, threads, 1 << 40, False, 1)
     np.testing.assert_array_equal(
-        ends, preferential_attachment.endpoints(model)[model.edges_before(d) :]
+        ends, preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     )
     assert rounds[0].waited > 0
     assert d > 4 or (rounds[0].longest, rounds[0].overflows > 0) == (32, True)

@@ -41,7 +41,7 @@ def test_small_graphs_of_all_kinds(method, graph):
 
 
 def copy_graph(n, d, weights, dtype=None):
-    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="gpu").edges
+    edges = CopyModel(n, d, weights=weights).edges(backend="gpu").edges
     if dtype:
         edges = EdgeList(edges.src, edges.dst, edges.weight.astype(dtype))
     return mgraph.from_edges(edges, n, directed=False, backend="gpu")

@@ -24,7 +24,7 @@ def forest_of(graph, method="auto"):
 
 
 def copy_graph(n=20_000, d=6, weights=(1, 20)):
-    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="cpu").edges
+    edges = CopyModel(n, d, weights=weights).edges(backend="cpu").edges
     return mgraph.from_edges(edges, n, directed=False, backend="cpu")
 
 

@@ -36,7 +36,7 @@ from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.distributed.protocol.work_time import work_time
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import ON_GPU, CopyModel
+from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
@@ -63,9 +63,9 @@ class Result:
 
 def where_of(model: CopyModel, backend: str = "auto") -> dict[str, Any]:
     """How a cluster is opened for a model. Raises UsageError where its method lacks the backend."""
-    if model.method not in ON_GPU:
+    if not model.runs_on_gpu:
         backend = preferential_attachment.resolve(model, backend)
-    return {"backend": backend, "threaded": model.whole}
+    return {"backend": backend, "threaded": model.stores_endpoints}
 
 
 def holding(model: CopyModel, cluster: Cluster) -> AbstractContextManager[str | None]:
@@ -73,12 +73,14 @@ def holding(model: CopyModel, cluster: Cluster) -> AbstractContextManager[str | 
 
     Raises OutOfMemoryError where a worker has no room.
     """
-    if not model.whole:
+    if not model.stores_endpoints:
         return contextlib.nullcontext()
     from mgraph.distributed.operations.graph_holder import held_by_workers
 
     check_room(model, cluster)
-    make = functools.partial(preferential_attachment.endpoints, model, backend=cluster.backend)
+    make = functools.partial(
+        preferential_attachment.generate_endpoints, model, backend=cluster.backend
+    )
     return held_by_workers(cluster, make)
 
 

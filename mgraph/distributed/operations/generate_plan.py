@@ -164,14 +164,14 @@ def matching(
 
 def check_room(model: CopyModel, cluster: Cluster) -> None:
     """Raise OutOfMemoryError for a whole graph that a worker of the cluster has no room for."""
-    if not model.whole:
+    if not model.stores_endpoints:
         return
     for address, worker in cluster.workers.items():
         on_gpu = cluster.backend == "gpu"
         free = worker.device_bytes if on_gpu else worker.host_bytes
         where = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
         blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
-        model.check_room(model.n, free, where, blocks)
+        model.check_memory(model.n, free, where, blocks)
 
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:
@@ -186,7 +186,7 @@ def block_edges(cluster: Cluster, model: CopyModel | None) -> int:
     What a model's graph takes that a worker holds as a whole is not free.
     """
     held = {"cpu": 0, "gpu": 0}
-    if model and model.whole:
+    if model and model.stores_endpoints:
         held[cluster.backend] = model.endpoint_bytes(model.n)
     room = []
     for worker in cluster.workers.values():
