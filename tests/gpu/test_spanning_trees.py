@@ -19,6 +19,7 @@ pytestmark = pytest.mark.gpu
 
 def assert_same(gpu, cpu):
     assert gpu.backend == "gpu"
+    assert gpu.to_arrow().equals(cpu.to_arrow())
     gpu = gpu.to_cpu()
     for name in ("edge_id", "src", "dst", "weight"):
         ours, theirs = getattr(gpu, name), getattr(cpu, name)
