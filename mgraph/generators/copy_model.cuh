@@ -24,9 +24,11 @@ constexpr u32 full_warp = 0xFFFFFFFFu;
 struct copy_model {
   u64 threshold;  // a coin below it makes a direct edge
   stream_key stream;
-
-  __device__ u32 key(u32 attempt) const { return stream.key + attempt * attempt_key_step; }
 };
+
+__device__ __forceinline__ u32 draw_key(const copy_model& model, u32 attempt) {
+  return model.stream.key + attempt * attempt_key_step;
+}
 
 // What the hash `h` of a slot of vertex v chooses: moves v to that vertex and `slot` to a slot of it,
 // and returns whether the coin makes a direct edge. copy_draws_cpu.py has the same digits.

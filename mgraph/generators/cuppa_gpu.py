@@ -35,12 +35,16 @@ import numpy as np
 
 from mgraph.core import cancellation_gpu
 from mgraph.core.graph import MAX_N
-from mgraph.core.hashing import stream_key
 from mgraph.core.numbers import check_integer
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError, UsageError
-from mgraph.generators.copy_model_gpu import WARP_SLOTS, hash_table_size, model_defines
+from mgraph.generators.copy_model_gpu import (
+    WARP_SLOTS,
+    hash_table_size,
+    model_defines,
+    model_values,
+)
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
@@ -155,24 +159,26 @@ def fill(
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown
-    arguments = (
-        np.int64(stop),
-        np.uint64(model.threshold),
-        *(np.uint32(word) for word in stream_key(model.seed)),
-        ends,
-        np.uint64(launch.segment),
-        np.int32(segments == "dynamic"),
-        np.uint64(_MOST_EDGES // model.d),
-        log,
-        np.uint32(len(log)),
-        cupy.zeros(1, np.uint64),
-        cancellation_gpu.cancel_flag(),
-        cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
-    )
+    arguments = {
+        "cuppa_launch": {"model": model_values(model), "n": stop, "ends": ends},
+        "segment_plan": {
+            "size": launch.segment,
+            "dynamic": segments == "dynamic",
+            "most": _MOST_EDGES // model.d,
+        },
+        "launch_state": {
+            "log": log,
+            "logged": len(log),
+            "arrived": cupy.zeros(1, np.uint64),
+            "stop": cancellation_gpu.cancel_flag(),
+            "stopped_at": cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
+        },
+    }
     macros = defines(model.d, model.dtype, launch.block_threads, model.start)
+    packed = [KERNELS.struct(name, None, **macros).pack(arguments[name]) for name in arguments]
     kernel = KERNELS.kernel("cuppa_generate", **macros)
     shared = _shared_bytes(model, launch.block_threads)
-    launch_resident(kernel, launch.blocks, launch.block_threads, arguments, shared)
+    launch_resident(kernel, launch.blocks, launch.block_threads, packed, shared)
     if told is not None:
         told += _rounds(log.get(), first)
 

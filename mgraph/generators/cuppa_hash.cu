@@ -48,10 +48,10 @@ struct chain {
 __device__ uvertex endpoint(const copy_model& model, const exact_core& core, uvertex v, u32 slot,
                             u32 attempt) {
   chain at{v, uedge(v) * D + slot};
-  u32 key = model.key(attempt);
+  u32 key = draw_key(model, attempt);
   while (!at.step(model, philox(at.e, model.stream, key))) {
     if (at.v < core.stop) return uvertex(core.ends[at.e]);
-    key = model.key(0);
+    key = draw_key(model, 0);
   }
   return at.v;
 }
@@ -116,7 +116,7 @@ struct redrawing {
         u32 lower = 0;
         while (lower < slot && row()[lower] != row()[slot]) ++lower;
         if (lower == slot) continue;
-        key = model.key(++attempt);
+        key = draw_key(model, ++attempt);
         at.v = base + index();
         at.e = uedge(at.v) * D + slot;
         is_open = true;
@@ -129,7 +129,7 @@ struct redrawing {
   // One draw of the chain under way.
   __device__ void step() {
     const bool is_direct = at.step(model, philox(at.e, model.stream, key));
-    key = model.key(0);
+    key = draw_key(model, 0);
     if (!is_direct && at.v >= core.stop) return;
     row()[slot] = is_direct ? vertex_t(at.v) : vertex_t(core.ends[at.e]);
     next();
@@ -182,8 +182,8 @@ struct row_of_ends {
 // Edges of vertices first .. stop-1, all beyond the core. src may be null. One warp per tile.
 extern "C" __global__ void __launch_bounds__(32 * block_warps)
     cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
-                          u32 key, u32 white1_key, const int* core_ends, long long core_stop, vertex_t* src,
-                          vertex_t* dst, u64* checksum) {
+                          u32 key, u32 white1_key, const int* core_ends, long long core_stop,
+                          vertex_t* src, vertex_t* dst, u64* checksum) {
   __shared__ alignas(16) vertex_t tiles[block_warps][tile_edges];
   const copy_model model{threshold, {white0, white1, key}};
   const exact_core core{core_ends, uvertex(core_stop)};

@@ -23,7 +23,7 @@ extern "C" __global__ void certify(const long long* vertices, int count, u64 thr
         uvertex u = v;
         u32 at = slot;
         vertex_t end;
-        if (draw(model, model.key(attempt), u, at)) end = vertex_t(u);
+        if (draw(model, draw_key(model, attempt), u, at)) end = vertex_t(u);
         else end = ends[(u64(u) - D) * D + at];
         bool repeats = false;
         for (u32 lower = lane; lower < slot; lower += 32) repeats |= row[lower] == end;
