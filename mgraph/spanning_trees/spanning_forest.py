@@ -107,19 +107,34 @@ class SpanningForest:
         """
         import pandas as pd
 
-        return pd.DataFrame(self._columns())
+        forest = self.to_cpu()
+        labels = {
+            name: pd.Series(column, dtype=object) for name, column in forest._edge_labels().items()
+        }
+        columns = {"src": forest.src, "dst": forest.dst, "weight": forest.weight}
+        return pd.DataFrame({**columns, **labels})
 
     def to_arrow(self) -> Any:
-        """The edges as a ``pyarrow.Table`` with the columns of ``to_pandas``."""
+        """The edges as a ``pyarrow.Table`` with the columns of ``to_pandas``.
+
+        Labels for which Arrow has no common type, such as numbers and strings, become strings.
+        """
         import pyarrow as pa
 
-        return pa.table(self._columns())
-
-    def _columns(self) -> dict[str, Any]:
-        """The columns of a table of the edges, in host memory."""
         forest = self.to_cpu()
         columns = {"src": forest.src, "dst": forest.dst, "weight": forest.weight}
-        if self.labels is not None:
-            for name in ("src", "dst"):
-                columns[f"{name}_label"] = [self.labels[v] for v in columns[name].tolist()]
-        return columns
+        for name, labels in forest._edge_labels().items():
+            try:
+                columns[name] = pa.array(labels)
+            except (pa.ArrowException, OverflowError):
+                columns[name] = pa.array(list(map(str, labels)), pa.string())
+        return pa.table(columns)
+
+    def _edge_labels(self) -> dict[str, list[Any]]:
+        """The labels of both ends of each edge, as columns; none if the graph has no labels."""
+        if self.labels is None:
+            return {}
+        return {
+            "src_label": [self.labels[v] for v in self.src.tolist()],
+            "dst_label": [self.labels[v] for v in self.dst.tolist()],
+        }

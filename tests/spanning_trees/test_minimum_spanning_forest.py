@@ -199,6 +199,9 @@ def test_a_forest_converts_to_tables():
     columns |= {"src_label": ["c", "c", "e"], "dst_label": ["a", "b", "d"]}
     assert labelled.to_arrow().to_pydict() == columns
     assert labelled.to_pandas().to_dict("list") == columns
+    mixed = dataclasses.replace(labelled, labels=(0, "b", (1, 2), None, 4.5))
+    assert mixed.to_pandas()["src_label"].tolist() == [(1, 2), (1, 2), 4.5]
+    assert mixed.to_arrow()["src_label"].to_pylist() == ["(1, 2)", "(1, 2)", "4.5"]
 
 
 def test_a_forest_without_edges_converts_to_empty_tables():
