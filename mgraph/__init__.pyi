@@ -1,6 +1,5 @@
 from mgraph import experiments as experiments
 from mgraph.core.csr import from_edges as from_edges
-from mgraph.core.degrees import degree_histogram as degree_histogram
 from mgraph.core.edges import EdgeList as EdgeList
 from mgraph.core.graph import Graph as Graph
 from mgraph.core.networkx_graph import from_networkx as from_networkx
@@ -37,7 +36,6 @@ from mgraph.errors import OutOfMemoryError as OutOfMemoryError
 from mgraph.errors import StorageError as StorageError
 from mgraph.errors import UsageError as UsageError
 from mgraph.generators.copy_model import CopyModel as CopyModel
-from mgraph.generators.preferential_attachment import edges as edges
 from mgraph.heap.batch_heap import BatchHeap as BatchHeap
 from mgraph.io.formats import read_graph as read_graph
 from mgraph.io.formats import write_graph as write_graph
@@ -50,11 +48,11 @@ from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
 from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
 from mgraph.shortest_paths.sssp import sssp as sssp
 from mgraph.shortest_paths.trace import write_trace as write_trace
-from mgraph.spanning_trees.clusters import clusters as clusters
-from mgraph.spanning_trees.clusters import write_clusters as write_clusters
 from mgraph.spanning_trees.minimum_spanning_forest import (
     minimum_spanning_forest as minimum_spanning_forest,
 )
+from mgraph.spanning_trees.single_linkage import Clustering as Clustering
+from mgraph.spanning_trees.single_linkage import single_linkage as single_linkage
 from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
 from mgraph.steiner.steiner_tree import SteinerTree as SteinerTree
 from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree

@@ -19,7 +19,7 @@ PATIENCE = 1.0 * len(os.sched_getaffinity(0))  # seconds of processors; mostly a
 def graph(n):
     """A preferential-attachment graph of degree 16, with weights."""
     model = mgraph.CopyModel(n, 8, 0.5, 1, weights=(1, 1000))
-    made = mgraph.edges(model, backend="cpu")
+    made = model.edges(backend="cpu")
     return mgraph.from_edges(made.edges, n, directed=False, backend="cpu")
 
 

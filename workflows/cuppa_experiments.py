@@ -75,8 +75,7 @@ class Experiments:
 
     def histogram(self, model: mgraph.CopyModel) -> Any:
         """How many vertices have each degree."""
-        edges = mgraph.edges(model, backend=self.on(model.method)).edges
-        return mgraph.degree_histogram(edges, model.n)
+        return model.edges(backend=self.on(model.method)).edges.degree_histogram(model.n)
 
     def degrees(self, models: dict[str, mgraph.CopyModel], figure: int, title: str) -> pd.DataFrame:
         """Degree distributions, by label; of figure 7 two methods in one colour."""

@@ -111,7 +111,7 @@ class Experiments:
         for d in (2, 8):
             n = self.keys // 16 // d
             model = mgraph.CopyModel(n, d, weights=(1, 1000))
-            edges = mgraph.edges(model, backend="cpu").edges
+            edges = model.edges(backend="cpu").edges
             graph = mgraph.from_edges(edges, n, directed=False, backend=self.backend)
             yield f"preferential attachment, d = {d}", graph, 0
 

@@ -59,7 +59,7 @@ def cases(options: argparse.Namespace) -> list[Case]:
     graphs = []
     for n in options.sizes:
         model = mgraph.CopyModel(n, d=2, seed=options.seed, weights=(1, 99))
-        edges = mgraph.edges(model, backend="cpu").edges
+        edges = model.edges(backend="cpu").edges
         graphs.append(("BA", mgraph.from_edges(edges, n, directed=False, backend="cpu")))
     names = ["BA", *(Path(file).name for file in options.graphs)]
     if len(set(names)) < len(names):

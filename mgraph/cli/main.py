@@ -37,7 +37,10 @@ SECTIONS = {
         "sssp": ("mgraph.cli.sssp", "Find shortest paths, from one vertex or from many."),
         "steiner": ("mgraph.cli.steiner", "Find small trees that connect given vertices."),
         "msf": ("mgraph.cli.msf", "Find a minimum spanning forest."),
-        "clusters": ("mgraph.cli.msf", "Cluster the vertices by single linkage."),
+        "single-linkage": (
+            "mgraph.cli.msf:single_linkage",
+            "Cluster the vertices by single linkage.",
+        ),
         "knapsack": ("mgraph.cli.knapsack", "Solve 0/1 knapsack instances."),
     },
     "Run scripts on a cluster": {

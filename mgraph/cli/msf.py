@@ -1,11 +1,10 @@
-"""``mgraph msf`` and ``mgraph clusters``: minimum spanning forests, and clusters of them."""
+"""``mgraph msf`` and ``mgraph single-linkage``: minimum spanning forests and clusters."""
 
 import os
 import sys
 from typing import Any
 
 import click
-import numpy as np
 
 import mgraph
 from mgraph.cli.help import command, option
@@ -30,8 +29,8 @@ from mgraph.core.formatting import format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
-from mgraph.spanning_trees.clusters import check_question
 from mgraph.spanning_trees.minimum_spanning_forest import check_method
+from mgraph.spanning_trees.single_linkage import check_criterion
 
 
 class Variant(click.ParamType):
@@ -185,10 +184,11 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
 
 
 @command(
+    "single-linkage",
     examples=(
-        "mgraph clusters points -k 3",
-        "mgraph clusters points --distance 2.5 --out clusters.parquet",
-    )
+        "mgraph single-linkage points -k 3",
+        "mgraph single-linkage points --distance 2.5 --out clusters.parquet",
+    ),
 )
 @click.argument("graph")
 @option("-k", "k", type=NUMBER, help="Cut the vertices into K clusters.")
@@ -204,7 +204,7 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
 @overwrite_option("FILE")
 @backend_option
 @quiet_option("Print the result only: no notes on the graph or on compiling.")
-def clusters(
+def single_linkage(
     graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
 ) -> None:
     """Cluster the vertices of GRAPH by single linkage: cut the heaviest edges of its forest.
@@ -213,7 +213,7 @@ def clusters(
     """
     if (k is None) == (distance is None):
         raise UsageError("give -k, a number of clusters, or --distance")
-    check_question(k, distance)
+    check_criterion(k, distance)
     if out is None:
         refuse(("overwrite",), "is for --out")
     else:
@@ -222,14 +222,10 @@ def clusters(
         check_apart(out, graph)
         check_file(out, options["overwrite"])
     read = _read(graph, options)
-    found = mgraph.clusters(
+    clustering = mgraph.single_linkage(
         read, k, distance=distance, method=options["method"], backend=read.backend
     )
-    sizes = np.sort(np.bincount(found))[::-1]
-    shown = ", ".join(f"{size:,}" for size in sizes[:5]) + ", …" * (sizes.size > 5)
-    click.echo(
-        f"{pluralize(sizes.size, 'cluster')} of {found.size:,} vertices, the largest of {shown}"
-    )
+    click.echo(str(clustering))
     if out is not None:
-        mgraph.write_clusters(found, out)
+        clustering.write(out)
         click.echo(f"vertices and their clusters in {out}")

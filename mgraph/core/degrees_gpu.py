@@ -1,12 +1,15 @@
 """Degree histograms of edges in device memory: two counts and one sort, by CuPy."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from mgraph.core.edges import EdgeList
+if TYPE_CHECKING:
+    from mgraph.core.edges import EdgeList
 
 
-def histogram_of(edges: EdgeList, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """See ``degrees.degree_histogram``."""
+def histogram_of(edges: "EdgeList", n: int) -> tuple[np.ndarray, np.ndarray]:
+    """See ``EdgeList.degree_histogram``."""
     import cupy
 
     counts = cupy.bincount(edges.dst, minlength=n)

@@ -76,3 +76,30 @@ class EdgeList:
     def rows(self, start: int, stop: int) -> "EdgeList":
         """Return a view of the edges from ``start`` to ``stop - 1``."""
         return EdgeList(*(array[start:stop] for array in self))
+
+    def degree_histogram(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Count how many of n vertices have each degree; an edge counts at both of its ends.
+
+        Parameters
+        ----------
+        n : int
+            The number of vertices; ids lie in [0, n).
+
+        Returns
+        -------
+        degree, count : numpy.ndarray of int64
+            The degrees that occur, ascending, and the number of vertices with each of them.
+
+        Notes
+        -----
+        Memory: 8 bytes per vertex on a CPU; on a GPU about 24, and what CuPy's ``bincount`` and
+        ``unique`` allocate.
+
+        Examples
+        --------
+        >>> mgraph.EdgeList([0, 0, 0], [1, 2, 3]).degree_histogram(5)
+        (array([0, 1, 3]), array([1, 3, 1]))
+        """
+        from mgraph.core.degrees import degree_histogram
+
+        return degree_histogram(self, n)

@@ -1,4 +1,10 @@
-"""Numbers as people write them."""
+"""Numbers as people write them, and integers within a range."""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.errors import UsageError
 
 
 def parse_number(text: str) -> int:
@@ -20,3 +26,12 @@ def parse_number(text: str) -> int:
     if not 0 <= places <= 128:
         raise ValueError(text)
     return int(whole + fraction.rstrip("0")) * 10**places
+
+
+def check_integer(name: str, value: Any, low: int, high: int) -> int:
+    """Return a parameter as an int. Raises UsageError unless it is an integer in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise UsageError(f"{name} must be a whole number (got {value!r})")
+    if not low <= value <= high:
+        raise UsageError(f"{name} must lie in [{low}, {high}] (got {value})")
+    return int(value)

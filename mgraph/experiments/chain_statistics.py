@@ -1,9 +1,10 @@
 """How a graph of the copy model is made: the front door of the two counters."""
 
 from mgraph.core.graph import MAX_N
+from mgraph.core.numbers import check_integer
 from mgraph.errors import UsageError
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import CopyModel, whole_number
+from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_statistics import CopyStatistics
 
 
@@ -25,12 +26,12 @@ def copy_statistics(
     """
     if model.method == "ba":
         raise UsageError("method ba has no copies to tell of; the others have")
-    exact = model.whole
+    exact = model.stores_endpoints
     backend = preferential_attachment.resolve(model, backend)
     if not exact and segments is not None:
         raise UsageError(f"method {model.method} has no segments; copy and cuppa have")
     if segments is not None and not isinstance(segments, str):
-        segments = whole_number("segments", segments, 1, MAX_N)
+        segments = check_integer("segments", segments, 1, MAX_N)
     if backend == "gpu":
         from mgraph.generators import copy_statistics_gpu
 

@@ -25,24 +25,28 @@ def generator_seconds(
     threads: of a CPU; segments, block_threads: of cuppa on a GPU.
     Raises UsageError for no repeats or options of elsewhere, and what ``edges`` raises.
     """
-    if part is not None and model.whole:
+    if part is not None and model.stores_endpoints:
         raise UsageError(f"method {model.method} makes a graph as a whole, so it has no parts")
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")
     backend = preferential_attachment.resolve(model, backend)
-    if (segments, block_threads) != ("dynamic", 0) and not (model.whole and backend == "gpu"):
+    if (segments, block_threads) != ("dynamic", 0) and not (
+        model.stores_endpoints and backend == "gpu"
+    ):
         raise UsageError("segments and threads of a block are options of method cuppa on a GPU")
     if backend == "gpu":
         from mgraph.experiments import generator_timing_gpu
 
-        options = {"segments": segments, "block_threads": block_threads} if model.whole else {}
+        options = (
+            {"segments": segments, "block_threads": block_threads} if model.stores_endpoints else {}
+        )
         return generator_timing_gpu.seconds(model, part or range(model.n), repeats, options)
     times = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
-        if model.whole:
-            preferential_attachment.endpoints(model, backend="cpu")
+        if model.stores_endpoints:
+            preferential_attachment.generate_endpoints(model, backend="cpu")
         else:
-            preferential_attachment.edges(model, part, backend="cpu", threads=threads)
+            preferential_attachment.generate_edges(model, part, backend="cpu", threads=threads)
         times.append(time.perf_counter() - began)
     return times[1:]

@@ -13,13 +13,13 @@ def seconds(model: CopyModel, part: range, repeats: int, options: dict[str, Any]
     """See ``generator_timing.generator_seconds``; options: of ``cuppa_gpu.fill``."""
     import cupy
 
-    if model.whole:
-        model.check_room(model.n, free_bytes(), "this GPU")
+    if model.stores_endpoints:
+        model.check_memory(model.n, free_bytes(), "this GPU")
     dst = preferential_attachment_gpu.empty_ids(model, part)
     checksum = cupy.zeros(1, np.uint64)
 
     def fill() -> None:
-        if model.whole:
+        if model.stores_endpoints:
             cuppa_gpu.fill(model, model.n, dst, **options)
         else:
             cuppa_hash_gpu.fill(model, part, None, dst, checksum)

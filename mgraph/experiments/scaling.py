@@ -47,7 +47,7 @@ def generator_scaling(
     first. Raises UsageError for a method that makes a graph as a whole, ClusterError where a worker
     is lost, and what ``edges`` raises.
     """
-    if model.whole:
+    if model.stores_endpoints:
         raise UsageError(f"method {model.method} makes a graph as a whole: it has no shares")
     if repeats < 1:
         raise UsageError(f"repeats must be 1 at least, and are {repeats}")

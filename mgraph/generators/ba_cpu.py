@@ -13,6 +13,8 @@ once and then read in order, as in ``copy_cpu``.
 Cost: one draw and half a random read an edge, 4 or 8 bytes written; no memory beyond the output.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import int64, uint64
 
@@ -33,7 +35,9 @@ from mgraph.generators.copy_draws_cpu import (
     parameters,
     slots_of_block,
 )
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 _ONE, _TWO, _EIGHT = np.uint64(1), np.uint64(2), np.uint64(8)
 
@@ -109,7 +113,7 @@ def fill(draws, dst, cancelled):
                     one[slot] = _read(chosen, dst)
 
 
-def endpoints(model: CopyModel, dst: np.ndarray) -> None:
+def fill_endpoints(model: "CopyModel", dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, those of vertex d and on are written."""
     fill(parameters(model), dst, cancellation.cancel_flag())
     cancellation.raise_if_cancelled()

@@ -13,6 +13,7 @@ Cost: one draw an edge, 1 - p random reads, 4 or 8 bytes written; no memory beyo
 
 import functools
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import int64, uint64
@@ -31,7 +32,9 @@ from mgraph.generators.copy_draws_cpu import (
     redraw,
     slots_of_block,
 )
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
@@ -73,7 +76,7 @@ def fill(draws, ends, cancelled):
             redraw(v, block[row : row + degree], draws, ends, ALL_STORED, table)
 
 
-def endpoints(model: CopyModel, dst: np.ndarray) -> None:
+def fill_endpoints(model: "CopyModel", dst: np.ndarray) -> None:
     """``fill`` for a model; dst: of ``model.dtype``, after those of the clique are written."""
     fill(parameters(model), dst[model.edges_before(model.d) :], cancellation.cancel_flag())
     cancellation.raise_if_cancelled()
@@ -82,7 +85,7 @@ def endpoints(model: CopyModel, dst: np.ndarray) -> None:
 _cores = threading.Lock()
 
 
-def exact_core(model: CopyModel) -> np.ndarray:
+def exact_core(model: "CopyModel") -> np.ndarray:
     """The endpoints of the exact core's vertices d and on: int32, shape (vertices·d,), read-only.
 
     Made once for a model's draws and kept: at most 16 MiB, 40 ms; whatever the model's n.

@@ -16,7 +16,7 @@ leaves the vector units waiting for each other (309 against 490 million draws/s 
 AMD EPYC).
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import int32, uint64
@@ -32,7 +32,9 @@ from mgraph.core.hashing import (
     philox_rounds,
     stream_key,
 )
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 BLOCK = 8192  # draws of a block: 0.2 MB, within an L2 cache
 PAIRWISE = 32  # up to this d, a vertex's endpoints are compared pair by pair
@@ -62,7 +64,7 @@ class Draws(NamedTuple):
     offset: np.uint64 | None
 
 
-def parameters(model: CopyModel) -> Draws:
+def parameters(model: "CopyModel") -> Draws:
     """The draws of a model."""
     offset = np.uint64(model.d + 1) if model.start == "ba" else None
     return Draws(

@@ -6,6 +6,8 @@ scale-free networks"; the core is ours (``copy_model``). Cost: at most 1/p draws
 beyond the output.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import int64, uint64
 
@@ -22,7 +24,9 @@ from mgraph.generators.copy_draws_cpu import (
     redraw,
     slots_of_block,
 )
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
@@ -52,7 +56,7 @@ def fill(first, draws, core, stored, ends):
         first += uint64(block.size // degree)
 
 
-def endpoints(model: CopyModel, first: int, ends: np.ndarray) -> None:
+def fill_endpoints(model: "CopyModel", first: int, ends: np.ndarray) -> None:
     """``fill`` for a model; ends: of ``model.dtype``."""
     stored = np.uint64(model.core_vertices)
     fill(np.uint64(first), parameters(model), exact_core(model), stored, ends)

@@ -2,6 +2,8 @@
 //   MGRAPH_D         edges a vertex, a compile-time constant: divisions and comparisons unroll
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
 //   MGRAPH_BY_EDGES  0 for the start `paper`, 1 for `ba`
+//   MGRAPH_BY_WARP   1 where a warp has a lane per slot, 0 where a block generates a vertex
+//   MGRAPH_TABLE_SIZE  entries of a hash table of a vertex's endpoints, at most half of them used
 #pragma once
 
 #include <mgraph/hash.cuh>
@@ -16,21 +18,17 @@ template <> struct unsigned_of<int> { using type = u32; };
 template <> struct unsigned_of<long long> { using type = u64; };
 using uvertex = unsigned_of<vertex_t>::type;
 
-// Places of a hash table of a vertex's endpoints, which is half full at most.
-__device__ constexpr u32 table_size() {
-  u32 size = 64;
-  while (size < 2 * D) size *= 2;
-  return size;
-}
-
+constexpr u32 table_size = MGRAPH_TABLE_SIZE;
 constexpr u32 full_warp = 0xFFFFFFFFu;
 
 struct copy_model {
   u64 threshold;  // a coin below it makes a direct edge
   stream_key stream;
-
-  __device__ u32 key(u32 attempt) const { return stream.key + attempt * attempt_key_step; }
 };
+
+__device__ __forceinline__ u32 draw_key(const copy_model& model, u32 attempt) {
+  return model.stream.key + attempt * attempt_key_step;
+}
 
 // What the hash `h` of a slot of vertex v chooses: moves v to that vertex and `slot` to a slot of it,
 // and returns whether the coin makes a direct edge. copy_draws_cpu.py has the same digits.

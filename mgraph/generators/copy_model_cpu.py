@@ -1,5 +1,7 @@
 """Rows of the edge list that are known beforehand, and checks of rows that are read."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import int64, uint64
 
@@ -8,7 +10,9 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
 from mgraph.generators import edge_weights_cpu
 from mgraph.generators.copy_draws_cpu import repeats
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 GOOD, WRONG_SRC, WRONG_DST, REPEATED = 0, 1, 2, 3
 REASONS = {
@@ -49,7 +53,7 @@ def _fill_sources(first, stop, d, src):
             row += 1
 
 
-def fill_sources(model: CopyModel, part: range, src: np.ndarray) -> None:
+def fill_sources(model: "CopyModel", part: range, src: np.ndarray) -> None:
     """Write the sources of a vertex range's edges; src: of shape (edges of the range,)."""
     _fill_sources(part.start, part.stop, model.d, src)
 
@@ -71,7 +75,7 @@ def fill_clique(part: range, dst: np.ndarray) -> None:
 class RowCheck:
     """Follows one part's rows, block by block: order, ranges, no repeated edge, checksum."""
 
-    def __init__(self, model: CopyModel, first: int) -> None:
+    def __init__(self, model: "CopyModel", first: int) -> None:
         """Expect the edges of vertex ``first`` and on, d a vertex (v of a clique vertex v)."""
         self._model, self._v, self._slot = model, max(first, 1), 0
         self.rows = 0

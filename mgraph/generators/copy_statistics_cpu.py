@@ -69,9 +69,9 @@ def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
     stops = np.empty(0, np.uint64)
     if segment is not None:
         stops = np.minimum(np.arange(d, model.n, segment) + segment, model.n).astype(np.uint64)
-    dst = preferential_attachment.edges(model, backend="cpu").edges.dst
+    dst = preferential_attachment.generate_edges(model, backend="cpu").edges.dst
     ends = dst[model.edges_before(d) :]
-    stored = ALL_STORED if model.whole else np.uint64(model.core_vertices)
+    stored = ALL_STORED if model.stores_endpoints else np.uint64(model.core_vertices)
     counted = tuple(np.zeros(size, np.int64) for size in (MOST, MOST, stops.size, stops.size))
     _count(ends, parameters(model), stored, stops, counted, cancellation.cancel_flag())
     cancellation.raise_if_cancelled()

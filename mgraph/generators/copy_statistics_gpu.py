@@ -6,15 +6,15 @@ memory.
 
 import numpy as np
 
-from mgraph.core.hashing import stream_key
 from mgraph.cuda.source import Source
-from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, preferential_attachment_gpu
+from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
 from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model_gpu import model_defines, model_values
 from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
 
 
 def _defines(d: int, dtype: str, start: str) -> dict[str, str]:
-    return cuppa_hash_gpu.defines(d, dtype, start) | {"MGRAPH_MOST": str(MOST)}
+    return model_defines(d, dtype, start) | {"MGRAPH_MOST": str(MOST)}
 
 
 KERNELS = Source(
@@ -34,28 +34,32 @@ def statistics(model: CopyModel, segments: str | int, block_threads: int) -> Cop
 
     told: list[cuppa_gpu.QueueRound] = []
     launch = None
-    if model.whole:
+    if model.stores_endpoints:
         launch = cuppa_gpu.plan(model, segments, block_threads)
-        dst = preferential_attachment_gpu.endpoints(
+        dst = preferential_attachment_gpu.generate_endpoints(
             model, model.n, segments=segments, block_threads=block_threads, told=told
         )
     else:
-        dst = preferential_attachment_gpu.edges(model, range(model.n))[0].dst
+        dst = preferential_attachment_gpu.generate_edges(model, range(model.n))[0].dst
     ends = dst[model.edges_before(model.d) :]
     attempts, chains = cupy.zeros(MOST, np.uint64), cupy.zeros(MOST, np.uint64)
     counts = cupy.zeros((2, max(1, len(told))), np.uint64)
     stops = cupy.asarray([round.stop for round in told] or [0], np.uint64)
     of_vertex = cupy.zeros(model.n - model.d if told else 1, np.uint32)
-    key = (np.uint32(word) for word in stream_key(model.seed))
-    stored = np.uint64(model.n if model.whole else model.core_vertices)
-    KERNELS.launch(
-        "copy_statistics_count",
-        (
-            np.int64(ends.size), np.uint64(model.threshold), *key, ends, stored, stops,
-            np.uint32(len(told)), attempts, chains, counts[0], counts[1], of_vertex,
-        ),
-        **_defines(model.d, str(model.dtype), model.start),
-    )  # fmt: skip
+    macros = _defines(model.d, str(model.dtype), model.start)
+    stored = model.n if model.stores_endpoints else model.core_vertices
+    arguments = {
+        "graph_launch": {
+            "model": model_values(model), "count": ends.size, "ends": ends, "stored": stored,
+        },
+        "segment_counts": {
+            "stops": stops, "segments": len(told), "dependent": counts[0],
+            "most_dependent": counts[1], "of_vertex": of_vertex,
+        },
+        "histograms": {"attempts": attempts, "chains": chains},
+    }  # fmt: skip
+    packed = [KERNELS.struct(name, None, **macros).pack(arguments[name]) for name in arguments]
+    KERNELS.launch("copy_statistics_count", packed, **macros)
     dependent, most_dependent = counts.get().tolist()
     rounds = tuple(
         Round(

@@ -7,7 +7,7 @@
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/stop_watch.cuh>
 
-#if MGRAPH_D <= 32
+#if MGRAPH_BY_WARP
 #include "cuppa_short.cuh"
 #else
 #include "cuppa_long.cuh"
@@ -25,6 +25,23 @@ struct round_log {
   u64 longest;      // vertices that waited in one queue, at most
   u64 waited;       // in all queues
   u64 overflows;    // how often a queue had no room for a team's next vertices
+};
+
+// How the vertices are cut into segments.
+struct segment_plan {
+  u64 size;      // vertices of the first
+  int dynamic;   // while no queue was half full they grow, twofold at least, and more where there
+                 // was room for more, up to `most` vertices
+  u64 most;
+};
+
+// What the blocks of a launch tell each other and the host.
+struct launch_state {
+  round_log* log;   // `logged` rounds, at least 3, all 0; more rounds take their places in turn
+  u32 logged;
+  u64* arrived;     // of the barrier; 0
+  const u32* stop;  // not 0: end with the segment
+  u64* stopped_at;  // its number, first the largest there is
 };
 
 // The vertices of a team that wait, in ascending order, in shared memory.
@@ -91,29 +108,29 @@ class waiting_queue {
   }
 };
 
-// Makes all edges of vertices D .. n-1, of which `ends` holds `unknown`. All blocks are resident.
-//   segment  vertices of the first; dynamic: while no queue was half full they grow, twofold at
-//            least, and more where there was room for more, up to `most` vertices
-//   log      `logged` rounds, at least 3, all 0; more rounds take their places in turn
-//   stop     not 0: end with the segment; `stopped_at`: its number, first the largest there is
+// Makes all edges of vertices D .. n-1. All blocks are resident.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    cuppa_generate(long long n, u64 threshold, u32 white0, u32 white1, u32 key, vertex_t* ends,
-                   u64 segment, int dynamic, u64 most, round_log* log, u32 logged, u64* arrived,
-                   const u32* stop, u64* stopped_at) {
+    cuppa_generate(__grid_constant__ const cuppa_launch cuppa_launch_,
+                   __grid_constant__ const segment_plan segment_plan_,
+                   __grid_constant__ const launch_state launch_state_) {
+  const u64 n = u64(cuppa_launch_.n);
+  round_log* const log = launch_state_.log;
+  const u32 logged = launch_state_.logged;
+  u64 segment = segment_plan_.size;
   // Of each team of the block: its own words, then its queue.
   extern __shared__ __align__(16) u64 shared[];
   constexpr u32 queue_words = queue_size * sizeof(unfinished) / 8;
   u64* const own = shared + (D <= 32 ? threadIdx.x / 32 * queue_words : 0);
-  const cuppa_graph graph{{threshold, {white0, white1, key}}, ends};
+  const cuppa_graph graph{cuppa_launch_.model, cuppa_launch_.ends};
   cuppa_team team(own, graph);
-  grid_barrier barrier{arrived, 0};
+  grid_barrier barrier{launch_state_.arrived, 0};
   __shared__ stop_watch watch;
-  if (threadIdx.x == 0) watch = {stop, 0, false};
+  if (threadIdx.x == 0) watch = {launch_state_.stop, 0, false};
 
   u64 start = D;
-  for (u32 round = 0; start < u64(n); ++round) {
+  for (u32 round = 0; start < n; ++round) {
     round_log& now = log[round % logged];
-    const u64 stop = segment < u64(n) - start ? start + segment : u64(n);
+    const u64 stop = segment < n - start ? start + segment : n;
     waiting_queue queue(reinterpret_cast<unfinished*>(own + cuppa_team::shared_words), team);
 
     // Phase 1: the copy model for every vertex of the segment.
@@ -138,15 +155,16 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       atomicAdd(&now.overflows, u64(queue.overflows));
       if (team.number() == 0) log[(round + 1) % logged] = {};
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0 && watch.stopped()) *stopped_at = round;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && watch.stopped()) *launch_state_.stopped_at = round;
     barrier.wait(100);
-    if (fresh(stopped_at) <= round) return;  // what is written later is larger
+    if (fresh(launch_state_.stopped_at) <= round) return;  // what is written later is larger
     if (team.number() == 0 && team.thread() == 0) {
       now.stop = stop;
       now.nanoseconds = nanoseconds();
     }
     const u64 room = queue_size / (2 * fresh(&now.longest) + 1);
-    if (dynamic && room > 0) segment = min(segment * max(room, u64(2)), max(segment, most));
+    if (segment_plan_.dynamic && room > 0)
+      segment = min(segment * max(room, u64(2)), max(segment, segment_plan_.most));
     start = stop;
   }
 }

@@ -29,19 +29,26 @@ as unknown); a barrier of the whole device a segment. Device bytes: the endpoint
 Deterministic.
 """
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import cancellation_gpu
 from mgraph.core.graph import MAX_N
-from mgraph.core.hashing import stream_key
+from mgraph.core.numbers import check_integer
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import C_TYPES, Source, launch_resident, resident_blocks
+from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError, UsageError
-from mgraph.generators.copy_model import CopyModel, whole_number
+from mgraph.generators.copy_model_gpu import (
+    WARP_SLOTS,
+    hash_table_size,
+    model_defines,
+    model_values,
+)
 
-SHORT = 32  # up to this d a warp is a team
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
+
 QUEUE = 32  # vertices that may wait in a team's queue
 ITEM_BYTES = 16
 PATIENCE = 10_000  # looks at what a vertex of many slots waits for before it is queued
@@ -52,10 +59,7 @@ _MOST_EDGES = 1 << 29  # of a segment that has grown
 
 def defines(d: int, dtype: Any, block_threads: int, start: str = "paper") -> dict[str, str]:
     """The kernels' macros."""
-    return {
-        "MGRAPH_D": str(d),
-        "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
-        "MGRAPH_BY_EDGES": str(int(start == "ba")),
+    return model_defines(d, dtype, start) | {
         "MGRAPH_QUEUE": str(QUEUE),
         "MGRAPH_PATIENCE": str(PATIENCE),
         "MGRAPH_THREADS": str(block_threads),
@@ -107,7 +111,7 @@ class QueueRound(NamedTuple):
     seconds: float
 
 
-def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
+def plan(model: "CopyModel", segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
     """What ``fill`` will launch on the current device; its options are ``fill``'s."""
     block_threads = _threads(model, block_threads)
     kernel = KERNELS.kernel(
@@ -116,15 +120,15 @@ def plan(model: CopyModel, segments: str | int = "dynamic", block_threads: int =
     shared = _shared_bytes(model, block_threads)
     what = f"cuppa with d = {model.d}"
     blocks = resident_blocks(kernel, block_threads, shared, what, "use method cuppa_hash")
-    teams = blocks * (block_threads // 32 if model.d <= SHORT else 1)
+    teams = blocks * (block_threads // 32 if model.d <= WARP_SLOTS else 1)
     segment = max(1, teams * QUEUE // model.d)
     if segments not in ("dynamic", "fixed"):
-        segment = whole_number("segments, if not dynamic or fixed,", segments, 1, MAX_N)
+        segment = check_integer("segments, if not dynamic or fixed,", segments, 1, MAX_N)
     return Launch(block_threads, blocks, teams, segment)
 
 
 def fill(
-    model: CopyModel,
+    model: "CopyModel",
     stop: int,
     dst: Any,
     *,
@@ -155,29 +159,33 @@ def fill(
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown
-    arguments = (
-        np.int64(stop),
-        np.uint64(model.threshold),
-        *(np.uint32(word) for word in stream_key(model.seed)),
-        ends,
-        np.uint64(launch.segment),
-        np.int32(segments == "dynamic"),
-        np.uint64(_MOST_EDGES // model.d),
-        log,
-        np.uint32(len(log)),
-        cupy.zeros(1, np.uint64),
-        cancellation_gpu.cancel_flag(),
-        cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
-    )
+    arguments = {
+        "cuppa_launch": {"model": model_values(model), "n": stop, "ends": ends},
+        "segment_plan": {
+            "size": launch.segment,
+            "dynamic": segments == "dynamic",
+            "most": _MOST_EDGES // model.d,
+        },
+        "launch_state": {
+            "log": log,
+            "logged": len(log),
+            "arrived": cupy.zeros(1, np.uint64),
+            "stop": cancellation_gpu.cancel_flag(),
+            "stopped_at": cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
+        },
+    }
     macros = defines(model.d, model.dtype, launch.block_threads, model.start)
+    packed = [KERNELS.struct(name, None, **macros).pack(arguments[name]) for name in arguments]
     kernel = KERNELS.kernel("cuppa_generate", **macros)
     shared = _shared_bytes(model, launch.block_threads)
-    launch_resident(kernel, launch.blocks, launch.block_threads, arguments, shared)
+    launch_resident(kernel, launch.blocks, launch.block_threads, packed, shared)
     if told is not None:
         told += _rounds(log.get(), first)
 
 
-def fill_rows(model: CopyModel, part: range, ends: Any, src: Any, dst: Any, checksum: Any) -> None:
+def fill_rows(
+    model: "CopyModel", part: range, ends: Any, src: Any, dst: Any, checksum: Any
+) -> None:
     """Write a vertex range's edges, on the current stream.
 
     ends: all endpoints from vertex 0 on. src, dst: CuPy arrays of shape (edges of the range,); dst
@@ -191,19 +199,19 @@ def fill_rows(model: CopyModel, part: range, ends: Any, src: Any, dst: Any, chec
     )
 
 
-def _threads(model: CopyModel, asked: int) -> int:
+def _threads(model: "CopyModel", asked: int) -> int:
     if asked % 32 or not 0 <= asked <= MOST_THREADS:
         raise UsageError(f"threads a block must be a multiple of 32 up to 1024, and are {asked}")
-    if model.d <= SHORT:
+    if model.d <= WARP_SLOTS:
         return asked or SHORT_THREADS
     return min(asked or MOST_THREADS, -(-model.d // 32) * 32)
 
 
-def _shared_bytes(model: CopyModel, block_threads: int) -> int:
+def _shared_bytes(model: "CopyModel", block_threads: int) -> int:
     """Each team's queue; above d = 32 also its hash table, and 20 bytes and an id a thread."""
-    if model.d <= SHORT:
+    if model.d <= WARP_SLOTS:
         return block_threads // 32 * QUEUE * ITEM_BYTES
-    own = 8 * model.table_size + (20 + model.dtype.itemsize) * block_threads + 64
+    own = 8 * hash_table_size(model.d) + (20 + model.dtype.itemsize) * block_threads + 64
     return QUEUE * ITEM_BYTES + own
 
 

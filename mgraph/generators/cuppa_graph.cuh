@@ -14,6 +14,13 @@ struct drawn_end {
   const vertex_t* source;
 };
 
+// A graph of `n` vertices to be generated into `ends`, which hold `unknown` at the launch.
+struct cuppa_launch {
+  copy_model model;
+  long long n;
+  vertex_t* ends;  // D a vertex, from vertex D on
+};
+
 // An endpoint is unknown until it is final, and then never changes.
 struct cuppa_graph {
   copy_model model;
@@ -23,7 +30,7 @@ struct cuppa_graph {
 
   // Where a slot's draw number `attempt` leads.
   __device__ drawn_end draw_for(uvertex v, u32 slot, u32 attempt) const {
-    if (draw(model, model.key(attempt), v, slot)) return {vertex_t(v), nullptr};
+    if (draw(model, draw_key(model, attempt), v, slot)) return {vertex_t(v), nullptr};
     const vertex_t* const copied = at(v, slot);
     return {load_relaxed(copied), copied};
   }

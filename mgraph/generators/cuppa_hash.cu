@@ -48,10 +48,10 @@ struct chain {
 __device__ uvertex endpoint(const copy_model& model, const exact_core& core, uvertex v, u32 slot,
                             u32 attempt) {
   chain at{v, uedge(v) * D + slot};
-  u32 key = model.key(attempt);
+  u32 key = draw_key(model, attempt);
   while (!at.step(model, philox(at.e, model.stream, key))) {
     if (at.v < core.stop) return uvertex(core.ends[at.e]);
-    key = model.key(0);
+    key = draw_key(model, 0);
   }
   return at.v;
 }
@@ -86,7 +86,7 @@ extern "C" __global__ void cuppa_hash_fill_core(long long first, long long stop,
   add_checksum(sum, checksum);
 }
 
-#if MGRAPH_D <= 32
+#if MGRAPH_BY_WARP
 
 constexpr u32 tile_vertices = 32 * (D < 32 ? 32 / D : 1);
 constexpr u32 tile_edges = tile_vertices * D;
@@ -116,7 +116,7 @@ struct redrawing {
         u32 lower = 0;
         while (lower < slot && row()[lower] != row()[slot]) ++lower;
         if (lower == slot) continue;
-        key = model.key(++attempt);
+        key = draw_key(model, ++attempt);
         at.v = base + index();
         at.e = uedge(at.v) * D + slot;
         is_open = true;
@@ -129,7 +129,7 @@ struct redrawing {
   // One draw of the chain under way.
   __device__ void step() {
     const bool is_direct = at.step(model, philox(at.e, model.stream, key));
-    key = model.key(0);
+    key = draw_key(model, 0);
     if (!is_direct && at.v >= core.stop) return;
     row()[slot] = is_direct ? vertex_t(at.v) : vertex_t(core.ends[at.e]);
     next();
@@ -182,8 +182,8 @@ struct row_of_ends {
 // Edges of vertices first .. stop-1, all beyond the core. src may be null. One warp per tile.
 extern "C" __global__ void __launch_bounds__(32 * block_warps)
     cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
-                          u32 key, u32 white1_key, const int* core_ends, long long core_stop, vertex_t* src,
-                          vertex_t* dst, u64* checksum) {
+                          u32 key, u32 white1_key, const int* core_ends, long long core_stop,
+                          vertex_t* src, vertex_t* dst, u64* checksum) {
   __shared__ alignas(16) vertex_t tiles[block_warps][tile_edges];
   const copy_model model{threshold, {white0, white1, key}};
   const exact_core core{core_ends, uvertex(core_stop)};
@@ -263,20 +263,20 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
 #endif
 
 // Edges of vertices first .. stop-1, all beyond the core. src may be null. One block per vertex.
-// Dynamic shared memory: the table, 8 * table_size() bytes, then the attempts, 4 * D bytes.
+// Dynamic shared memory: the table, 8 * table_size bytes, then the attempts, 4 * D bytes.
 extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop, u64 threshold,
                                                 u32 white0, u32 white1, u32 key,
                                                 const int* core_ends, long long core_stop,
                                                 vertex_t* src, vertex_t* dst, u64* checksum) {
   extern __shared__ u64 table[];  // (endpoint << 12 | slot), or `vacant`
   constexpr u64 vacant = ~0ULL;
-  u32* attempts = reinterpret_cast<u32*>(table + table_size());
+  u32* attempts = reinterpret_cast<u32*>(table + table_size);
   const copy_model model{threshold, {white0, white1, key}};
   const exact_core core{core_ends, uvertex(core_stop)};
   u64 sum = 0;
 
   for (long long v = first + blockIdx.x; v < stop; v += gridDim.x) {
-    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) table[i] = vacant;
+    for (u32 i = threadIdx.x; i < table_size; i += blockDim.x) table[i] = vacant;
     for (u32 i = threadIdx.x; i < D; i += blockDim.x) attempts[i] = 0;
     __syncthreads();
 
@@ -285,7 +285,7 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
       for (bool placed = false; !placed;) {
         const u64 end = endpoint(model, core, uvertex(v), slot, attempt);
         const u64 claim = end << 12 | slot;
-        u32 at = u32(mix64(end)) % table_size();
+        u32 at = u32(mix64(end)) % table_size;
         for (;;) {
           u64 held = atomicCAS(&table[at], vacant, claim);
           if (held == vacant) {
@@ -298,14 +298,14 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
             attempt = atomicAdd(&attempts[slot], 1u) + 1;  // and the higher one draws again
             break;
           }
-          at = (at + 1) % table_size();
+          at = (at + 1) % table_size;
         }
       }
     }
     __syncthreads();
 
     const long long row0 = (v - first) * D;
-    for (u32 i = threadIdx.x; i < table_size(); i += blockDim.x) {
+    for (u32 i = threadIdx.x; i < table_size; i += blockDim.x) {
       const u64 held = table[i];
       if (held == vacant) continue;
       const u32 slot = u32(held) & 4095;

@@ -20,6 +20,8 @@ Cost: 1/p draws per edge, at small p about 1 + ln(n/K), in blocks that stay in t
 beyond the output: the core, 16 MiB, once per process.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import int64, uint64
 
@@ -37,7 +39,9 @@ from mgraph.generators.copy_draws_cpu import (
     redraw,
     slots_of_block,
 )
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
@@ -125,7 +129,7 @@ def fill(first, stop, draws, core, stored, src, dst):
     return checksum
 
 
-def fill_range(model: CopyModel, part: range, src: np.ndarray, dst: np.ndarray) -> int:
+def fill_range(model: "CopyModel", part: range, src: np.ndarray, dst: np.ndarray) -> int:
     """``fill`` for a model's vertex range, on the calling thread; returns the checksum."""
     core, stored = exact_core(model), np.uint64(model.core_vertices)
     return int(fill(part.start, part.stop, parameters(model), core, stored, src, dst))

@@ -5,36 +5,30 @@ launch per range; the exact core, 16 MiB at most, is made by ``cuppa`` and kept.
 ``cuppa_hash_cpu`` explains the method.
 """
 
+import dataclasses
 import functools
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mgraph.core import cancellation_gpu
 from mgraph.core.hashing import stream_key
-from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.cuda.source import Source, multiprocessors
 from mgraph.generators import cuppa_gpu
-from mgraph.generators.copy_model import CopyModel
+from mgraph.generators.copy_model_gpu import WARP_SLOTS, hash_table_size, model_defines
 
-SHORT = 32  # up to this d a warp handles many vertices; above it a block handles one
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
+
 _SHORT_THREADS, _SHORT_BLOCKS_PER_MULTIPROCESSOR = 256, 8
-
-
-def defines(d: int, dtype: Any, start: str) -> dict[str, str]:
-    """The macros of ``copy_model.cuh``."""
-    return {
-        "MGRAPH_D": str(d),
-        "MGRAPH_VERTEX_T": C_TYPES[str(dtype)],
-        "MGRAPH_BY_EDGES": str(int(start == "ba")),
-    }
 
 
 KERNELS = Source(
     __package__,
     "cuppa_hash.cu",
     check=tuple(
-        tuple(defines(d, dtype, start).items())
+        tuple(model_defines(d, dtype, start).items())
         for d, start in (
             *((d, "paper") for d in (1, 4, 7, 8, 32, 33, 4096)),
             (1, "ba"),
@@ -47,7 +41,7 @@ KERNELS = Source(
 _cores = threading.Lock()
 
 
-def exact_core(model: CopyModel) -> Any:
+def exact_core(model: "CopyModel") -> Any:
     """The endpoints of the exact core, d per vertex, on the current device: a CuPy array of int32.
 
     Those of the clique are the vertex itself, where a copy from it ends. Made once for a model's
@@ -55,32 +49,35 @@ def exact_core(model: CopyModel) -> Any:
     """
     import cupy
 
-    draws = (model.d, model.p, model.seed, model.start)
+    vertices = model.core_vertices
+    exact = dataclasses.replace(
+        model, n=max(vertices, model.d + 1), method="cuppa", weights=None
+    )  # the same for every n
     with _cores:
-        return _exact_core(*draws, model.core_vertices, cupy.cuda.runtime.getDevice())
+        return _exact_core(exact, vertices, cupy.cuda.runtime.getDevice())
 
 
 @functools.lru_cache(maxsize=8)
-def _exact_core(d: int, p: float, seed: int, start: str, vertices: int, device: int) -> Any:
+def _exact_core(model: "CopyModel", vertices: int, device: int) -> Any:
     import cupy
 
+    d = model.d
     ends = cupy.empty(vertices * d, np.int32)
     ends[: d * d].set(np.repeat(np.arange(d, dtype=np.int32), d))
     if vertices > d:
-        model = CopyModel(vertices, d, p, seed, "cuppa", start=start)
         cuppa_gpu.fill(model, vertices, ends[d * d - model.edges_before(d) :])
     cupy.cuda.get_current_stream().synchronize()  # the next user may be on another stream
     cancellation_gpu.finish()  # raises, so that a core that was cut short is not kept
     return ends
 
 
-def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
+def fill(model: "CopyModel", part: range, src: Any, dst: Any, checksum: Any) -> None:
     """Launch the kernels that write a vertex range's edges, on the current stream.
 
     src: CuPy array or None, dst: CuPy array, both of ``model.dtype`` and shape (edges of the
     range,). checksum: uint64 CuPy array of shape (1,), to which the edges' hashes are added.
     """
-    macros = defines(model.d, model.dtype, model.start)
+    macros = model_defines(model.d, model.dtype, model.start)
     clique_stop = min(max(part.start, model.d), part.stop)
     core_stop = min(max(clique_stop, model.core_vertices), part.stop)
     if part.start < clique_stop:
@@ -101,14 +98,14 @@ def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> No
     white0, white1, key = (np.uint32(word) for word in stream_key(model.seed))
     draws = (np.int64(core_stop), np.int64(part.stop), np.uint64(model.threshold))
     rest = (core, np.int64(model.core_vertices), *_columns(src, dst, row), checksum)
-    if model.d <= SHORT:
+    if model.d <= WARP_SLOTS:
         kernel = KERNELS.kernel("cuppa_hash_fill_short", **macros)
         threads = min(_SHORT_THREADS, kernel.max_threads_per_block // 32 * 32)
         blocks = multiprocessors() * _SHORT_BLOCKS_PER_MULTIPROCESSOR
         kernel((blocks,), (threads,), (*draws, white0, white1, key, white1 ^ key, *rest))
     else:
         kernel = KERNELS.kernel("cuppa_hash_fill_long", **macros)
-        shared = 8 * model.table_size + 4 * model.d
+        shared = 8 * hash_table_size(model.d) + 4 * model.d
         kernel.max_dynamic_shared_size_bytes = shared
         threads = min(512, -(-model.d // 32) * 32)
         blocks = min(len(part), multiprocessors() * 64)

@@ -12,7 +12,7 @@ class cuppa_team {
   static constexpr u64 vacant = ~0ULL;
 
   struct scratch {
-    u64 table[table_size()];  // a hash table of the endpoints that are held: endpoint << 12 | slot
+    u64 table[table_size];  // a hash table of the endpoints that are held: endpoint << 12 | slot
     const vertex_t* waits_for[threads];  // what was drawn for the slots that draw again,
     vertex_t drawn[threads];
     u32 slot[threads], attempt[threads], best[threads];  // which these are, which draw is the first
@@ -50,7 +50,7 @@ class cuppa_team {
 
   __device__ unfinished advance(uvertex v, u32 first, bool, bool wait) {
     constexpr ulonglong2 two_vacant{vacant, vacant};
-    for (u32 i = thread(); i < table_size() / 2; i += threads)
+    for (u32 i = thread(); i < table_size / 2; i += threads)
       reinterpret_cast<ulonglong2*>(s.table)[i] = two_vacant;
     sync();
     u32 begin = first / threads * threads;
@@ -75,17 +75,17 @@ class cuppa_team {
   __device__ bool claim(vertex_t end, u32 slot) {
     const u64 mine = u64(end) << 12 | slot;
     for (u32 i = first_place(end);; ++i) {
-      const u64 held = atomicCAS(&s.table[i % table_size()], vacant, mine);
+      const u64 held = atomicCAS(&s.table[i % table_size], vacant, mine);
       if (held == vacant) return true;
       if (held >> 12 != u64(end)) continue;
-      atomicMin(&s.table[i % table_size()], mine);
+      atomicMin(&s.table[i % table_size], mine);
       return false;
     }
   }
 
   __device__ u32 holder(vertex_t end) const {
     for (u32 i = first_place(end);; ++i) {
-      const u64 held = s.table[i % table_size()];
+      const u64 held = s.table[i % table_size];
       if (held == vacant) return none;
       if (held >> 12 == u64(end)) return u32(held) & 4095;
     }

@@ -1,12 +1,16 @@
 """Weights of generated edges on a CPU: a hash of the two endpoints and the seed."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numba import uint64
 
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_weight, weight_key, weighted_edge_hash
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 
 @compiled
@@ -20,7 +24,7 @@ def _fill(src, dst, key, low, span, weight):
     return checksum
 
 
-def fill(model: CopyModel, edges: EdgeList) -> int:
+def fill(model: "CopyModel", edges: EdgeList) -> int:
     """Write ``edges.weight`` (int32); returns the checksum of the weighted edges."""
     assert model.weights
     low, high = model.weights

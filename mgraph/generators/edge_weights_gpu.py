@@ -1,12 +1,14 @@
 """Weights of generated edges on a GPU: one pass over them, 12 or 20 bytes an edge."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mgraph.core.hashing import weight_key
 from mgraph.cuda.source import C_TYPES, Source
-from mgraph.generators.copy_model import CopyModel
+
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
 
 KERNELS = Source(
     __package__,
@@ -15,7 +17,7 @@ KERNELS = Source(
 )
 
 
-def fill(model: CopyModel, src: Any, dst: Any, weight: Any, checksum: Any) -> None:
+def fill(model: "CopyModel", src: Any, dst: Any, weight: Any, checksum: Any) -> None:
     """Write the weights of edges on the device, on the current stream.
 
     src, dst: of ``model.dtype``; weight: int32, of their shape. checksum: uint64 of shape (1,), to

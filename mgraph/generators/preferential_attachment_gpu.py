@@ -6,7 +6,7 @@ of shape (1,) to which the edges' hashes are added.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,12 +15,14 @@ from mgraph.core.edges import EdgeList
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.transfer import stream_to_host
 from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, edge_weights_gpu
-from mgraph.generators.copy_model import CopyModel
 
-Fill = Callable[[CopyModel, range, Any, Any, Any], None]
+if TYPE_CHECKING:
+    from mgraph.generators.copy_model import CopyModel
+
+Fill = Callable[["CopyModel", range, Any, Any, Any], None]
 
 
-def empty_ids(model: CopyModel, part: range) -> Any:
+def empty_ids(model: "CopyModel", part: range) -> Any:
     """A device array for one column of a range's edges: ``model.dtype``, uninitialised.
 
     The row of the first vertex beyond the exact core, or beyond the clique where the method has no
@@ -28,20 +30,20 @@ def empty_ids(model: CopyModel, part: range) -> Any:
     """
     import cupy
 
-    first = model.d if model.whole else model.core_vertices
+    first = model.d if model.stores_endpoints else model.core_vertices
     rows_before = model.edges_in(range(part.start, max(part.start, first)))
     pad = -rows_before % (16 // model.dtype.itemsize)
     return cupy.empty(pad + model.edges_in(part), model.dtype)[pad:]
 
 
-def endpoints(model: CopyModel, stop: int, beside: int = 0, **options: Any) -> Any:
+def generate_endpoints(model: "CopyModel", stop: int, extra_bytes: int = 0, **options: Any) -> Any:
     """All endpoints of vertices below ``stop``, by ``cuppa``; options: those of its ``fill``.
 
-    Raises OutOfMemoryError where they and ``beside`` bytes more do not fit.
+    Raises OutOfMemoryError where they and ``extra_bytes`` more do not fit.
     """
     import cupy
 
-    model.check_room(stop, free_bytes(), "this GPU", beside)
+    model.check_memory(stop, free_bytes(), "this GPU", extra_bytes)
     dst = empty_ids(model, range(stop))
     clique = range(min(model.d, stop))
     unused = cupy.zeros(1, np.uint64)
@@ -52,18 +54,18 @@ def endpoints(model: CopyModel, stop: int, beside: int = 0, **options: Any) -> A
     return dst
 
 
-def _fill_of(model: CopyModel, ends: Any) -> Fill:
-    if not model.whole:
+def _fill_of(model: "CopyModel", ends: Any) -> Fill:
+    if not model.stores_endpoints:
         return cuppa_hash_gpu.fill
 
-    def fill(model: CopyModel, part: range, src: Any, dst: Any, checksum: Any) -> None:
+    def fill(model: "CopyModel", part: range, src: Any, dst: Any, checksum: Any) -> None:
         cuppa_gpu.fill_rows(model, part, ends, src, dst, checksum)
 
     return fill
 
 
 def _fill_all(
-    fill: Fill, model: CopyModel, part: range, src: Any, dst: Any, weight: Any, checksum: Any
+    fill: Fill, model: "CopyModel", part: range, src: Any, dst: Any, weight: Any, checksum: Any
 ) -> int:
     """``fill``, and the weights where the model has them; returns the rows written."""
     rows = model.edges_in(part)
@@ -75,11 +77,13 @@ def _fill_all(
     return rows
 
 
-def edges(model: CopyModel, part: range) -> tuple[EdgeList, int]:
+def generate_edges(model: "CopyModel", part: range) -> tuple[EdgeList, int]:
     """A vertex range's edges as CuPy arrays on the current device, and their checksum."""
     import cupy
 
-    ends = endpoints(model, part.stop, model.other_bytes(part)) if model.whole else None
+    ends = None
+    if model.stores_endpoints:
+        ends = generate_endpoints(model, part.stop, model.source_and_weight_bytes(part))
     src = empty_ids(model, part)
     dst = empty_ids(model, part) if ends is None else ends[model.edges_before(part.start) :]
     weight = cupy.empty(dst.size, model.weight_dtype) if model.weights else None
@@ -89,7 +93,7 @@ def edges(model: CopyModel, part: range) -> tuple[EdgeList, int]:
 
 
 def stream(
-    model: CopyModel, part: range, block_edges: int, ends: Any
+    model: "CopyModel", part: range, block_edges: int, ends: Any
 ) -> Iterator[tuple[EdgeList, int]]:
     """Blocks of a vertex range, in order, as host arrays; the last carries the sum of all hashes.
 

@@ -63,7 +63,7 @@ extern "C" __global__ void boruvka_edge_ids(const long long* indptr, const int* 
 // Step 1. Each vertex's lightest arc to another vertex, or none.
 extern "C" __global__ void boruvka_choose_vertex(const long long* indptr, const int* indices,
                                                  const u32* keys, const u32* ids, u32 n, u32 m,
-                                                 u64*, u32* candidate) {
+                                                 u64* best_of_vertex, u32* candidate) {
   for (u32 v = thread(); v < n; v += threads()) {
     u64 best = ~0ULL;
     u32 chosen = none;
@@ -78,7 +78,7 @@ extern "C" __global__ void boruvka_choose_vertex(const long long* indptr, const 
 // The same, an arc a thread, in two launches: best[v] must be ~0 before the first, candidate[v] none.
 extern "C" __global__ void boruvka_choose_edge(const long long* indptr, const int* indices,
                                                const u32* keys, const u32* ids, u32 n, u32 m, u64* best,
-                                               u32*) {
+                                               u32* candidate) {
   for (u32 arc = thread(); arc < m; arc += threads()) {
     const u32 v = tail_of(indptr, n, arc);
     const u64 mine = lightness(keys[arc], ids[arc]);
@@ -118,7 +118,7 @@ extern "C" __global__ void boruvka_jump(u32 n, int* colour, int* changed) {
   }
 }
 // Or each vertex goes all the way by itself, as in the paper: once is enough.
-extern "C" __global__ void boruvka_walk(u32 n, int* colour, int*) {
+extern "C" __global__ void boruvka_walk(u32 n, int* colour, int* changed) {
   for (u32 v = thread(); v < n; v += threads()) {
     int at = colour[v];
     while (colour[at] != at) at = colour[at];

@@ -21,6 +21,46 @@ __device__ u64 least_of_warp(u64 value) {
   return value;
 }
 
+}  // namespace
+
+// What to span: the arcs of a graph, or a list of edges.
+struct edge_input {
+  const long long* indptr;  // null: a list
+  const int* src;           // of a list
+  const int* dst;           // of a list; the arcs' ends of a graph
+  u32 n;                    // vertices
+  u32 m;                    // edges of a list, arcs of a graph
+};
+
+// Of a graph, for n vertices and its long rows.
+struct row_memory {
+  u32* low;
+  u32* chosen;
+  uint2* pieces;  // m / 512 + 1
+};
+
+// For n vertices, m edges or arcs, and `chunks` chunks of each of two lists, which are enough for
+// all edges and one more a warp.
+struct forest_memory {
+  u32* parent;  // n
+  u64* best;    // n
+  u32* bits;    // one an edge or arc: the result
+  listed_edge* entries;
+  u32* filled;
+  u32 chunks;
+  sampled_edge* sample;
+  u64* drawn;
+  forest_progress* progress;  // 0
+};
+
+// Where the edges' ids go, ascending; their number is progress->joined.
+struct id_output {
+  u32* ids;     // n; null: nowhere
+  u32* counts;  // a block
+};
+
+namespace {
+
 // The edges of an undirected graph whose rows ascend, parallel arcs by weight, of fewer than 2^32 - 1 arcs. An edge's id is its
 // arc from the larger end.
 struct graph_edges {
@@ -262,36 +302,38 @@ struct list_of_edges {
 
 }  // namespace
 
-// The forest's edges as bits, and by id, ascending, into ids unless that is null; how many into progress->joined.
-//
-// Of a graph: indptr, and dst with the arcs' ends, m arcs; of a list: src and dst, and no indptr. weights may be
-// null. For n vertices: low, chosen, parent, best, ids; for m edges or arcs: bits, pieces (m / 512 + 1). entries,
-// filled: of two lists of `chunks` chunks each, enough for all edges and one more a warp. counts: a block. progress: 0.
+// The forest's edges as bits, and by id.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS, MGRAPH_BLOCKS)
-    filter_boruvka_join(const long long* indptr, const int* src, const int* dst, const weight_t* weights,
-                        u32 n, u32 m, u32* low, u32* chosen, uint2* pieces, u32* parent, u64* best,
-                        u32* bits, listed_edge* entries, u32* filled, u32 chunks, sampled_edge* sample,
-                        u64* drawn, u32* counts, forest_progress* progress, u32* ids) {
-  forest f = {n,      parent, best,     bits, entries, filled, chunks,
-              sample, drawn,  progress, {&progress->arrived, 0}, 0, false};
-  for (u32 w = f.thread(); w < u32((u64(m) + 31) / 32); w += f.threads()) bits[w] = 0;
-  if (indptr) {
-    const graph_edges graph = {indptr, dst, weights, n, m, low, chosen, pieces};
+    filter_boruvka_join(__grid_constant__ const edge_input edge_input_, const weight_t* weights,
+                        __grid_constant__ const row_memory row_memory_,
+                        __grid_constant__ const forest_memory forest_memory_,
+                        __grid_constant__ const id_output id_output_) {
+  const edge_input in = edge_input_;
+  const forest_memory memory = forest_memory_;
+  const u32 n = in.n, m = in.m;
+  forest f = {n, memory.parent, memory.best, memory.bits, memory.entries, memory.filled,
+              memory.chunks, memory.sample, memory.drawn, memory.progress,
+              {&memory.progress->arrived, 0}, 0, false};
+  for (u32 w = f.thread(); w < u32((u64(m) + 31) / 32); w += f.threads()) f.bits[w] = 0;
+  if (in.indptr) {
+    const row_memory rows = row_memory_;
+    const graph_edges graph = {in.indptr, in.dst,   weights, n, m, rows.low,
+                               rows.chosen, rows.pieces};
     graph.draw(f);
     graph.choose_lightest(f);
     graph.hook_lightest(f);
     f.flatten();
     f.span(graph);
   } else {
-    const list_of_edges list = {src, dst, weights, m};
+    const list_of_edges list = {in.src, in.dst, weights, m};
     list.draw(f);
     for (u32 v = f.thread(); v < n; v += f.threads()) {
-      parent[v] = v;
-      best[v] = no_choice;
+      f.parent[v] = v;
+      f.best[v] = no_choice;
     }
     f.barrier.wait();
     f.span(list);
   }
   f.tell_joined();
-  if (ids) f.write_ids(m, counts, ids);
+  if (id_output_.ids) f.write_ids(m, id_output_.counts, id_output_.ids);
 }

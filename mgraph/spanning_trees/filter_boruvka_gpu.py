@@ -128,11 +128,19 @@ def _launch(
     filled = cupy.empty(2 * chunks, np.uint32)
     sample, drawn = cupy.empty(3 * _SAMPLES, np.uint32), cupy.empty(_SAMPLES, np.uint64)
     counts = cupy.empty(blocks, np.uint32)
-    arguments = (
-        indptr, src, dst, weights, np.uint32(n), np.uint32(dst.size), low, chosen, pieces, parent,
-        best, bits, entries, filled, np.uint32(chunks), sample, drawn, counts, progress, ids,
-    )  # fmt: skip
+    structs = {
+        "edge_input": {"indptr": indptr, "src": src, "dst": dst, "n": n, "m": dst.size},
+        "row_memory": {"low": low, "chosen": chosen, "pieces": pieces},
+        "forest_memory": {
+            "parent": parent, "best": best, "bits": bits, "entries": entries, "filled": filled,
+            "chunks": chunks, "sample": sample, "drawn": drawn, "progress": progress,
+        },
+        "id_output": {"ids": ids, "counts": counts},
+    }  # fmt: skip
     kind = "int32" if weights is None else str(weights.dtype)
-    kernel = KERNELS.kernel("filter_boruvka_join", **defines(kind, blocks_each))
-    launch_resident(kernel, blocks, THREADS, [0 if x is None else x for x in arguments])
+    macros = defines(kind, blocks_each)
+    edges_in, *rest = (KERNELS.struct(name, None, **macros).pack(structs[name]) for name in structs)
+    arguments = (edges_in, 0 if weights is None else weights, *rest)
+    kernel = KERNELS.kernel("filter_boruvka_join", **macros)
+    launch_resident(kernel, blocks, THREADS, arguments)
     return bits, progress

@@ -1,4 +1,4 @@
-"""What every spanning forest method answers."""
+"""The result of every spanning forest method."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,14 +11,42 @@ from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph, on_gpu
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpanningForest:
-    """The lightest edges that join all that the graph joins, in ascending order of ``edge_id``.
+    """A minimum spanning forest, as ``minimum_spanning_forest`` returns it.
 
-    n: the graph's vertices. src, dst: ``(k,)``, of the graph's ids, src above dst. weight: ``(k,)``
-    of the graph's type; int32 ones where it has none. edge_id: ``(k,)`` int64, where the arc from
-    src to dst stands in ``graph.indices``. method, backend: what found it. step_times: milliseconds
-    by step, of boruvka if asked. labels: the graph's, the nodes of ``to_networkx``.
+    Its k edges are in ascending order of ``edge_id``. The arrays are NumPy arrays, or CuPy arrays
+    if the forest was computed on a GPU.
+
+    Attributes
+    ----------
+    n : int
+        Number of vertices of the graph.
+    src, dst : array of int32 or int64, shape (k,)
+        Endpoints of the edges in the graph's dtype, ``src`` above ``dst``.
+    weight : array, shape (k,)
+        Weights of the edges in the graph's dtype; int32 ones if the graph has no weights.
+    edge_id : array of int64, shape (k,)
+        Positions in ``graph.indices`` of the arcs from ``src`` to ``dst``.
+    method, backend : str
+        The algorithm and the backend that computed the forest.
+    step_times : dict of str to float, optional
+        Milliseconds of each step of Borůvka's algorithm, if they were requested.
+    labels : tuple, optional
+        The labels of the graph's vertices, if it has labels.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([1, 2, 2, 4], [0, 1, 0, 3], [7, 3, 5, 2])
+    >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    >>> forest = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    >>> forest
+    SpanningForest(3 edges, 2 components, total weight 10, filter_kruskal on the cpu)
+    >>> forest.to_pandas()
+       src  dst  weight
+    0    2    0       5
+    1    2    1       3
+    2    4    3       2
     """
 
     n: int
@@ -36,7 +64,7 @@ class SpanningForest:
         return int(self.edge_id.shape[0])
 
     def __repr__(self) -> str:
-        """How large it is, and what found it."""
+        """The forest's size and total weight, and which method computed it on which backend."""
         return (
             f"SpanningForest({pluralize(len(self), 'edge')}, "
             f"{pluralize(self.components, 'component')}, total weight {self.total_weight:,}, "
@@ -45,7 +73,7 @@ class SpanningForest:
 
     @property
     def components(self) -> int:
-        """Trees, those of a single vertex included."""
+        """The number of trees, isolated vertices included."""
         return self.n - len(self)
 
     @cached_property
@@ -54,7 +82,13 @@ class SpanningForest:
         return rounded(exact_sum(self.weight))
 
     def to_graph(self, weighted: bool = True) -> Graph:
-        """The forest as an undirected graph of the same vertices, on the same backend."""
+        """The forest as an undirected graph of the same vertices, on the same backend.
+
+        Parameters
+        ----------
+        weighted : bool, default True
+            Whether the graph has weights.
+        """
         weight = self.weight if weighted else None
         graph = from_edges(EdgeList(self.src, self.dst, weight), self.n, directed=False)
         return graph.with_labels(self.labels)
@@ -64,8 +98,47 @@ class SpanningForest:
         return self.to_graph().to_networkx()
 
     def to_cpu(self) -> "SpanningForest":
-        """The same with NumPy arrays; itself where it has them."""
+        """The forest with NumPy arrays; itself if it has them already."""
         if not on_gpu(self.edge_id):
             return self
         names = ("src", "dst", "weight", "edge_id")
         return replace(self, **{name: getattr(self, name).get() for name in names})
+
+    def to_pandas(self) -> Any:
+        """The edges as a ``pandas.DataFrame`` with columns ``src``, ``dst`` and ``weight``.
+
+        If the graph has labels, columns ``src_label`` and ``dst_label`` follow.
+        """
+        import pandas as pd
+
+        forest = self.to_cpu()
+        labels = {
+            name: pd.Series(column, dtype=object) for name, column in forest._edge_labels().items()
+        }
+        columns = {"src": forest.src, "dst": forest.dst, "weight": forest.weight}
+        return pd.DataFrame({**columns, **labels})
+
+    def to_arrow(self) -> Any:
+        """The edges as a ``pyarrow.Table`` with the columns of ``to_pandas``.
+
+        Labels for which Arrow has no common type, such as numbers and strings, become strings.
+        """
+        import pyarrow as pa
+
+        forest = self.to_cpu()
+        columns = {"src": forest.src, "dst": forest.dst, "weight": forest.weight}
+        for name, labels in forest._edge_labels().items():
+            try:
+                columns[name] = pa.array(labels)
+            except (pa.ArrowException, OverflowError):
+                columns[name] = pa.array(list(map(str, labels)), pa.string())
+        return pa.table(columns)
+
+    def _edge_labels(self) -> dict[str, list[Any]]:
+        """The labels of both ends of each edge, as columns; none if the graph has no labels."""
+        if self.labels is None:
+            return {}
+        return {
+            "src_label": [self.labels[v] for v in self.src.tolist()],
+            "dst_label": [self.labels[v] for v in self.dst.tolist()],
+        }

@@ -94,10 +94,22 @@ def _edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
     KERNELS.launch("spanning_forest_count", (bits, np.int64(bits.size), upto), **types)
     upto = cupy.cumsum(upto, dtype=np.uint32)
     arrays = tuple(cupy.empty(graph.n, dtype) for dtype in dtypes)
-    longs = cupy.zeros(1, np.uint32), cupy.empty(graph.num_arcs // _LONG_ROW + 1, np.int64)
-    rows = graph.indptr, graph.indices, 0 if weights is None else weights, np.int64(graph.n)
+    count, rows = cupy.zeros(1, np.uint32), cupy.empty(graph.num_arcs // _LONG_ROW + 1, np.int64)
+    bits_of = f"i{arrays[2].itemsize}"
+    structs = {
+        "marked_graph": {
+            "indptr": graph.indptr, "indices": graph.indices, "n": graph.n, "bits": bits,
+            "set_before_end": upto,
+        },
+        "forest_columns": {
+            "src": arrays[0], "dst": arrays[1], "weight": arrays[2].view(bits_of),
+            "edge_id": arrays[3],
+        },
+        "long_rows": {"count": count, "row": rows},
+    }  # fmt: skip
+    packed = [KERNELS.struct(name, None, **types).pack(structs[name]) for name in structs]
     for listed in (0, 1):
-        arguments = (*rows, bits, upto, *arrays, *longs, np.int32(listed))
+        arguments = (packed[0], 0 if weights is None else weights, *packed[1:], np.int32(listed))
         KERNELS.launch("spanning_forest_write", arguments, **types)
     found = int(upto[-1]) if bits.size else 0
     if 2 * found > graph.n:

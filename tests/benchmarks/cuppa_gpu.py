@@ -28,7 +28,7 @@ def seconds(model, repeats=REPEATS, dst=None, **options):
     import cupy
 
     if dst is None:
-        dst = preferential_attachment_gpu.endpoints(model, model.n, **options)
+        dst = preferential_attachment_gpu.generate_endpoints(model, model.n, **options)
     times = []
     for _ in range(repeats):
         begin, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -62,7 +62,9 @@ def bars():
         model = exact(n, d, p)
         for segments in ("dynamic", "fixed"):
             told = []
-            preferential_attachment_gpu.endpoints(model, model.n, segments=segments, told=told)
+            preferential_attachment_gpu.generate_endpoints(
+                model, model.n, segments=segments, told=told
+            )
             longest = max(round.longest for round in told)
             where = f"{segments}: {len(told)} rounds, at most {longest} wait in a queue"
             report(model, seconds(model, segments=segments), where)
@@ -83,7 +85,7 @@ def hard():
             n = n if n < 1 << 31 else free // (8 * d)
         model = exact(n, d, p)
         told = []
-        dst = preferential_attachment_gpu.endpoints(model, model.n, told=told)
+        dst = preferential_attachment_gpu.generate_endpoints(model, model.n, told=told)
         vertices = certificate.sample(model, small(1_000_000 // d, 10))
         wrong = certificate.wrong_endpoints(model, dst, vertices)
         share = model.num_edges * model.dtype.itemsize / (free / NEARLY)

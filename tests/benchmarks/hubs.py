@@ -13,7 +13,7 @@ import argparse
 
 import numpy as np
 
-from mgraph import CopyModel, edges
+from mgraph import CopyModel
 from mgraph.generators import copy_model
 from tests.oracles import hubs
 
@@ -24,7 +24,7 @@ def of_seeds(method, n, d, p, seeds, backend="cpu", start="paper"):
     """Hubs of each seed, shape (seeds, 4)."""
     rows = []
     for seed in range(seeds):
-        made = edges(CopyModel(n, d, p, seed, method, start=start), backend=backend).edges
+        made = CopyModel(n, d, p, seed, method, start=start).edges(backend=backend).edges
         rows.append(hubs(made.dst if backend == "cpu" else made.dst.get(), n, d))
     return np.array(rows)
 

@@ -28,11 +28,11 @@ def make(model):
 
     from mgraph.generators import copy_hash_cpu, cuppa_hash_cpu, preferential_attachment
 
-    if model.whole:
-        preferential_attachment.endpoints(model, backend="cpu")
+    if model.stores_endpoints:
+        preferential_attachment.generate_endpoints(model, backend="cpu")
     elif model.method == "copy_hash":
         rows = (model.n - model.d) * model.d
-        copy_hash_cpu.endpoints(model, model.d, np.empty(rows, model.dtype))
+        copy_hash_cpu.fill_endpoints(model, model.d, np.empty(rows, model.dtype))
     else:
         ends = (np.empty(model.num_edges, model.dtype) for _ in range(2))
         cuppa_hash_cpu.fill_range(model, range(model.n), *ends)

@@ -72,7 +72,7 @@ def inputs(tmp_path_factory):
     (folder / "lib" / "optima.csv").write_text("instance,optimum\nX/x1.stp,6\n")
     items = mgraph.pisinger_instance("uncorrelated", 20, 100, 300)
     mgraph.write_knapsack(items, folder / "a.data")
-    edges = mgraph.edges(mgraph.CopyModel(300, 3, weights=(1, 9)), backend="cpu").edges
+    edges = mgraph.CopyModel(300, 3, weights=(1, 9)).edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     mgraph.write_graph(graph, folder / "g.graph")
     mgraph.write_graph(graph, folder / "g")

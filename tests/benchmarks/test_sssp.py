@@ -59,6 +59,6 @@ def test_sssp_on_one_core(benchmark, graph, method):
 @pytest.mark.parametrize("merge", [False, True])
 def test_building_a_graph(benchmark, merge):
     model = CopyModel(SIDE * SIDE, 8, weights=(1, 99))
-    edges, _ = mgraph.edges(model, backend="cpu")
+    edges, _ = model.edges(backend="cpu")
     graph = benchmark(mgraph.from_edges, edges, model.n, directed=False, merge=merge, backend="cpu")
     assert graph.num_arcs == 2 * model.num_edges

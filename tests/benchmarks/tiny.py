@@ -35,7 +35,7 @@ def make(name, xp):
         src = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
         dst = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
     else:
-        src, dst = mgraph.edges(mgraph.CopyModel(N, 8), backend="cpu").edges
+        src, dst = mgraph.CopyModel(N, 8).edges(backend="cpu").edges
     weight = np.random.default_rng(1).integers(1, 100, src.size).astype(np.int32)
     graph = mgraph.from_edges(mgraph.EdgeList(src, dst, weight), N, directed=False, backend="cpu")
     return tuple(xp.asarray(array) for array in (graph.indptr, graph.indices, graph.weights))

@@ -1,4 +1,4 @@
-"""msf and clusters on the command line."""
+"""msf and single-linkage on the command line."""
 
 import json
 
@@ -68,15 +68,15 @@ def test_no_weights_are_made_up(capsys, tmp_path):
     assert mgraph.read_graph(tmp_path / "f", backend="cpu").weights is None
 
 
-def test_clusters(folder, capsys, tmp_path):
+def test_single_linkage(folder, capsys, tmp_path):
     file = tmp_path / "c.parquet"
-    told = said(capsys, "clusters", folder / "g", "-k", 3, "--out", file, "--backend", "cpu")
+    told = said(capsys, "single-linkage", folder / "g", "-k", 3, "--out", file, "--backend", "cpu")
     assert told.startswith("3 clusters of 500 vertices, the largest of ")
     table = pq.read_table(file)
     graph = mgraph.read_graph(folder / "g", backend="cpu")
     assert table["vertex"].to_pylist() == list(range(500))
-    assert table["cluster"].to_pylist() == mgraph.clusters(graph, 3).tolist()
-    told = said(capsys, "clusters", folder / "g", "--distance", 1, "--backend", "cpu")
+    assert table["cluster"].to_pylist() == mgraph.single_linkage(graph, 3).labels.tolist()
+    told = said(capsys, "single-linkage", folder / "g", "--distance", 1, "--backend", "cpu")
     assert ", …" in told
 
 
@@ -96,12 +96,15 @@ def test_clusters(folder, capsys, tmp_path):
         (["msf", "g.gr"], "this one is directed; symmetrise it"),
         (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; pass --overwrite to replace it"),
         (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),
-        (["clusters", "g"], "give -k, a number of clusters, or --distance"),
-        (["clusters", "g", "-k", "501"], "k must lie in [1, 500]"),
-        (["clusters", "nothing", "--distance", "nan"], "distance must be a number, and is nan"),
-        (["clusters", "g", "-k", "2", "--out", "g/c.parquet"], "is the graph, or in its folder"),
-        (["clusters", "g", "-k", "2", "--out", "c.csv"], "give a name in .parquet"),
-        (["clusters", "g", "-k", "2", "--overwrite"], "--overwrite is for --out"),
+        (["single-linkage", "g"], "give -k, a number of clusters, or --distance"),
+        (["single-linkage", "g", "-k", "501"], "k must lie in [1, 500]"),
+        (["single-linkage", "nothing", "--distance", "nan"], "distance must be a number (got nan)"),
+        (
+            ["single-linkage", "g", "-k", "2", "--out", "g/c.parquet"],
+            "is the graph, or in its folder",
+        ),
+        (["single-linkage", "g", "-k", "2", "--out", "c.csv"], "give a name in .parquet"),
+        (["single-linkage", "g", "-k", "2", "--overwrite"], "--overwrite is for --out"),
     ],
 )
 def test_wrong_use_is_one_sentence(folder, capsys, monkeypatch, arguments, message):

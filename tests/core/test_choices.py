@@ -40,7 +40,7 @@ def test_what_is_said_of_a_value(value, expected):
     ],
 )
 def test_commands_refuse_it_before_they_read(tmp_path, monkeypatch, capsys, arguments, nearest):
-    edges = mgraph.edges(CopyModel(50, 2), backend="cpu").edges
+    edges = CopyModel(50, 2).edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(edges, directed=False, backend="cpu"), tmp_path / "G")
     (tmp_path / "S").write_text("1\n2\n")
     monkeypatch.chdir(tmp_path)
@@ -64,7 +64,7 @@ def test_commands_refuse_it_before_they_read(tmp_path, monkeypatch, capsys, argu
 def test_vertices_that_a_dataset_has_not_are_refused_before_it_is_read(
     tmp_path, monkeypatch, capsys, arguments
 ):
-    edges = mgraph.edges(CopyModel(50, 2), backend="cpu").edges
+    edges = CopyModel(50, 2).edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(edges, directed=False, backend="cpu"), tmp_path / "G")
     (tmp_path / "S").write_text("1\n50\n")
     monkeypatch.chdir(tmp_path)

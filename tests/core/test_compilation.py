@@ -96,7 +96,7 @@ def test_a_library_tells_by_its_logger_and_only_when_a_compiler_runs(tmp_path):
 
 def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
     model = mgraph.CopyModel(500, 3, 0.5, 1, weights=(1, 9))
-    made = mgraph.edges(model, backend="cpu").edges
+    made = model.edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(made, directed=False, backend="cpu"), tmp_path / "g")
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     line = [sys.executable, "-m", "mgraph", "sssp", "g", "--source", "0", "--backend", "cpu"]
@@ -115,7 +115,9 @@ def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
     assert again.stdout.endswith(" in all\n")
 
 
-@pytest.mark.parametrize("verb", ["sssp", "steiner", "msf", "clusters", "knapsack", "generate"])
+@pytest.mark.parametrize(
+    "verb", ["sssp", "steiner", "msf", "single-linkage", "knapsack", "generate"]
+)
 def test_a_quiet_command_tells_nobody(verb, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([verb, "-q", "none"]) in (1, 2)

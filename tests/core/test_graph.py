@@ -133,7 +133,7 @@ QUESTIONS = {
     "steiner_trees": lambda g: list(mgraph.steiner_trees(g, [[0, 1]], backend="cpu")),
     "sample": lambda g: sampling.sample(g, [(2, 1)], 1),
     "forest": lambda g: mgraph.minimum_spanning_forest(g, backend="cpu"),
-    "clusters": lambda g: mgraph.clusters(g, 1, backend="cpu"),
+    "single_linkage": lambda g: mgraph.single_linkage(g, 1, backend="cpu"),
     "edges": lambda g: g.to_edges(),
     "networkx": lambda g: g.to_networkx(),
 }

@@ -48,7 +48,7 @@ def files_of(folder):
     ids=str,
 )
 def test_parts_and_workers_do_not_matter(tmp_path, model, parts, one_worker, four_workers):
-    expected = mgraph.edges(model, backend="cpu").checksum
+    expected = model.edges(backend="cpu").checksum
     for cluster in (one_worker, four_workers):
         out = tmp_path / str(len(cluster.workers))
         assert generate(out, model, cluster, parts=parts).manifest.checksum == expected
@@ -57,7 +57,7 @@ def test_parts_and_workers_do_not_matter(tmp_path, model, parts, one_worker, fou
 
 def test_the_files_hold_the_edges_in_order(tmp_path, cluster):
     result = generate(tmp_path / "g", MODEL, cluster, parts=5)
-    (src, dst), checksum = mgraph.edges(MODEL, backend="cpu")
+    (src, dst), checksum = MODEL.edges(backend="cpu")
     table = pq.read_table(tmp_path / "g")
     np.testing.assert_array_equal(table["src"].to_numpy(), src)
     np.testing.assert_array_equal(table["dst"].to_numpy(), dst)
@@ -72,7 +72,7 @@ def test_the_files_hold_the_edges_in_order(tmp_path, cluster):
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_compression_changes_the_bytes_alone(tmp_path, cluster, compression):
     result = generate(tmp_path / "g", MODEL, cluster, compression=compression)
-    assert result.manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
+    assert result.manifest.checksum == MODEL.edges(backend="cpu").checksum
     assert mgraph.verify(tmp_path / "g", cluster=cluster, progress=None).ok
 
 
@@ -103,7 +103,7 @@ def test_overwrite_replaces_all(tmp_path, cluster):
     other = CopyModel(1000, 3)
     result = generate(tmp_path / "g", other, cluster, parts=2, overwrite=True)
     assert len(files_of(tmp_path / "g")) == 2
-    assert result.manifest.checksum == mgraph.edges(other, backend="cpu").checksum
+    assert result.manifest.checksum == other.edges(backend="cpu").checksum
 
 
 def test_resume_makes_only_what_is_missing(tmp_path, cluster):

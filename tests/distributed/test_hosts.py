@@ -136,7 +136,7 @@ def test_a_worker_s_link_is_cut_for_a_moment(cluster, tmp_path):
     finished(process)
     status, _, err = cluster.mgraph("verify", out, "--regenerate", 0.05)
     assert status == 0, err
-    assert mgraph.open_dataset(out).manifest.checksum == mgraph.edges(MODEL, backend="cpu").checksum
+    assert mgraph.open_dataset(out).manifest.checksum == MODEL.edges(backend="cpu").checksum
 
 
 def test_a_worker_s_link_is_cut_until_it_counts_as_dead(cluster, tmp_path):

@@ -21,7 +21,7 @@ def generate(out, model, cluster, **options):
 def test_parts_are_those_of_one_graph(tmp_path, cluster, method, parts):
     model = CopyModel(20_000, 8, method=method, weights=(0, 9))
     made = generate(tmp_path / "g", model, cluster, parts=parts)
-    assert made.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert made.manifest.checksum == model.edges(backend="cpu").checksum
     verdict = mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=cluster, progress=None)
     assert verdict.ok
     assert verdict.regenerated == parts
@@ -65,7 +65,7 @@ def test_nothing_stays_on_the_workers(tmp_path, cluster):
 def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
     model = CopyModel(20_000, 8, method="copy")
     made = mgraph.generate(tmp_path / "g", model, progress=None)
-    assert made.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert made.manifest.checksum == model.edges(backend="cpu").checksum
     assert mgraph.verify(tmp_path / "g", regenerate=1.0, progress=None).ok
 
 

@@ -88,8 +88,17 @@ def _library(source, defines):
     text = source.text(dict(defines))
     text = _ASSEMBLY.sub(";", _flat(text, headers(text, source.folder)))
     whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
-    whole += "".join(map(_launcher, _KERNEL.finditer(text)))
+    compiled = _preprocessed(text)
+    kernels = (kernel for kernel in _KERNEL.finditer(text) if f"{kernel[1]}(" in compiled)
+    whole += "".join(map(_launcher, kernels))
     return ctypes.CDLL(str(_built(whole)))
+
+
+def _preprocessed(text):
+    """The text without what ``#if`` leaves out; as it is where it includes other libraries."""
+    command = [COMPILER, "-E", "-P", "-x", "c++", "-"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True)
+    return text if done.returncode else done.stdout
 
 
 def _built(whole):

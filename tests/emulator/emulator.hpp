@@ -267,6 +267,9 @@ struct alignas(16) longlong2 {
 struct alignas(8) int2 {
   int x, y;
 };
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 
 inline void __syncthreads() { emulator::of_block(0); }
 inline int __syncthreads_and(int vote) {
@@ -347,6 +350,9 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 }
 
 inline int __float_as_int(float x) { return emulator::from_bits<int>(emulator::bits_of(x)); }
+inline unsigned __float_as_uint(float x) {
+  return emulator::from_bits<unsigned>(emulator::bits_of(x));
+}
 inline float __int_as_float(int x) { return emulator::from_bits<float>(emulator::bits_of(x)); }
 inline long long __double_as_longlong(double x) { return emulator::bits_of(x); }
 inline double __longlong_as_double(long long x) { return emulator::from_bits<double>(x); }

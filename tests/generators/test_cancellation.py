@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import mgraph
 from mgraph import CopyModel, experiments
 from mgraph.core import cancellation
 from mgraph.generators import cuppa_gpu, preferential_attachment
@@ -14,7 +13,7 @@ from tests.generators.test_cuppa_emulated import made
 @pytest.mark.parametrize("method", ["cuppa_hash", "copy_hash", "copy", "cuppa", "ba"])
 def test_edges_stop(method):
     def edges(n, d=8):
-        return mgraph.edges(CopyModel(n, d, 0.5, 1, method), backend="cpu")
+        return CopyModel(n, d, 0.5, 1, method).edges(backend="cpu")
 
     found = stopped.both_ways(lambda: edges(1 << 12))
     np.testing.assert_array_equal(*(one.edges.dst for one in found))
@@ -46,7 +45,7 @@ def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
     """All blocks with the same one, where the word is set from the beginning."""
     model = CopyModel(d + 400, d, 0.5, method="copy")
     ends, rounds = made(model, 3, threads, 50, False, seed, stop=1)
-    expected = preferential_attachment.endpoints(model)[model.edges_before(d) :]
+    expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends[: 50 * d], expected[: 50 * d])
     assert (ends[50 * d :] == -1).all()
     assert not rounds  # none was written down after it
@@ -56,7 +55,7 @@ def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
 def test_segments_of_cuppa_grow_no_further():
     model = CopyModel(4 + 2000, 4, 0.5, method="copy")
     ends, rounds = made(model, 2, 64, 10, True, 1, most=100)
-    np.testing.assert_array_equal(ends, preferential_attachment.endpoints(model)[6:])
+    np.testing.assert_array_equal(ends, preferential_attachment.generate_endpoints(model)[6:])
     sizes = {round.stop - round.first for round in rounds[:-1]}
     assert max(sizes) == 100
     assert cuppa_gpu._MOST_EDGES >> 12 > 0

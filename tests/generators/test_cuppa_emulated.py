@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph import CopyModel
-from mgraph.core.hashing import stream_key
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from mgraph.generators.copy_model import STARTS
+from mgraph.generators.copy_model_gpu import model_values
 from tests import emulator
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
@@ -18,19 +18,22 @@ def made(model, blocks, threads, segment, dynamic, seed, most=1 << 40, stop=0):
     """The endpoints, and the rounds."""
     ends = np.full((model.n - model.d) * model.d, -1, model.dtype)
     log = np.zeros((-(-(model.n - model.d) // segment) + 2, 5), np.uint64)
-    arguments = (
-        np.int64(model.n), np.uint64(model.threshold),
-        *(np.uint32(word) for word in stream_key(model.seed)),
-        ends, np.uint64(segment), np.int32(dynamic), np.uint64(most), log, np.uint32(len(log)),
-        np.zeros(1, np.uint64), np.array([stop], np.uint32), np.full(1, ~np.uint64(0)),
-    )  # fmt: skip
+    arguments = {
+        "cuppa_launch": {"model": model_values(model), "n": model.n, "ends": ends},
+        "segment_plan": {"size": segment, "dynamic": dynamic, "most": most},
+        "launch_state": {
+            "log": log, "logged": len(log), "arrived": np.zeros(1, np.uint64),
+            "stop": np.array([stop], np.uint32), "stopped_at": np.full(1, ~np.uint64(0)),
+        },
+    }  # fmt: skip
+    macros = cuppa_gpu.defines(model.d, model.dtype, threads, model.start)
     emulator.launch(
         cuppa_gpu.KERNELS,
         "cuppa_generate",
-        cuppa_gpu.defines(model.d, model.dtype, threads, model.start),
+        macros,
         blocks,
         threads,
-        arguments,
+        [cuppa_gpu.KERNELS.struct(name, **macros).pack(arguments[name]) for name in arguments],
         shared=cuppa_gpu._shared_bytes(model, threads),
         seed=seed,
     )
@@ -57,7 +60,7 @@ def test_it_makes_the_edges_of_copy(d, threads, queue, patience, data):
         dynamic = data.draw(st.booleans())
         blocks, seed = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 1 << 40))
         ends, rounds = made(model, blocks, threads, segment, dynamic, seed)
-    expected = preferential_attachment.endpoints(model)[model.edges_before(d) :]
+    expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends, expected)
     assert [round.first for round in rounds] == [d, *(round.stop for round in rounds[:-1])]
     assert rounds[-1].stop == n
@@ -70,7 +73,7 @@ def test_queues_are_filled_and_lose_nothing(monkeypatch, d, threads):
     model = CopyModel(d + 6000 // d, d, 0.0, method="copy")
     ends, rounds = made(model, 3, threads, 1 << 40, False, 1)
     np.testing.assert_array_equal(
-        ends, preferential_attachment.endpoints(model)[model.edges_before(d) :]
+        ends, preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     )
     assert rounds[0].waited > 0
     assert d > 4 or (rounds[0].longest, rounds[0].overflows > 0) == (32, True)

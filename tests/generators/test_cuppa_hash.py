@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mgraph import CopyModel, UsageError, edges
+from mgraph import CopyModel, UsageError
 from mgraph.core import power_law
 from mgraph.generators import copy_model, preferential_attachment
 from mgraph.generators.copy_model import STARTS
@@ -14,7 +14,7 @@ from tests import oracles
 
 
 def cpu(model, part=None, **options):
-    return edges(model, part, backend="cpu", **options)
+    return model.edges(part, backend="cpu", **options)
 
 
 def set_core(monkeypatch, endpoints):

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from mgraph import CopyModel, edges
+from mgraph import CopyModel
 from mgraph.core.hashing import stream_key
 from mgraph.generators import copy_cpu, cuppa_hash_gpu
+from mgraph.generators.copy_model_gpu import model_defines
 from tests import emulator
 from tests.generators.test_cuppa_hash import set_core
 
@@ -20,7 +21,7 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
     set_core(monkeypatch, core)
     model = CopyModel(d + 600, d, p, 5, start=start)
     first = model.core_vertices
-    made = edges(model, range(first, model.n), backend="cpu")
+    made = model.edges(range(first, model.n), backend="cpu")
     clique = np.repeat(np.arange(d, dtype=np.int32), d)  # a copy from it ends there
     core = np.concatenate([clique, copy_cpu.exact_core(model)])
     white0, white1, key = (np.uint32(word) for word in stream_key(model.seed))
@@ -29,7 +30,7 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
     emulator.launch(
         cuppa_hash_gpu.KERNELS,
         "cuppa_hash_fill_short",
-        cuppa_hash_gpu.defines(d, model.dtype, start),
+        model_defines(d, model.dtype, start),
         2,
         64,
         (

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-import mgraph
 from mgraph import CopyModel, UsageError
 from mgraph.core import hashing
 from mgraph.generators import preferential_attachment
@@ -14,7 +13,7 @@ from tests import oracles
 @pytest.mark.parametrize("bounds", [(1, 1), (0, 1), (1, 99), (5, 2**31 - 1), (0, 2**31 - 1)])
 def test_they_have_the_bits_of_the_reference(bounds):
     model = CopyModel(300, 4, seed=7, weights=bounds)
-    (src, dst, weight), checksum = mgraph.edges(model, backend="cpu")
+    (src, dst, weight), checksum = model.edges(backend="cpu")
     expected = [
         oracles.edge_weight(int(s), int(t), 7, *bounds) for s, t in zip(src, dst, strict=True)
     ]
@@ -34,7 +33,7 @@ def test_both_directions_have_one_weight():
 
 def test_every_partition_has_one_weight():
     model = CopyModel(5000, 8, weights=(1, 1000))
-    whole = mgraph.edges(model, backend="cpu")
+    whole = model.edges(backend="cpu")
     for parts, block in ((1, 999), (7, 1 << 20)):
         blocks = [
             (made.edges.weight.copy(), made.checksum)
@@ -48,7 +47,7 @@ def test_every_partition_has_one_weight():
 
 def test_edges_are_those_without_weights_and_other_seeds_have_other_weights():
     plain, one, two = (
-        mgraph.edges(CopyModel(2000, 4, p=1.0, seed=seed, weights=weights), backend="cpu")
+        CopyModel(2000, 4, p=1.0, seed=seed, weights=weights).edges(backend="cpu")
         for seed, weights in ((1, None), (1, (1, 1000)), (2, (1, 1000)))
     )
     np.testing.assert_array_equal(plain.edges.dst, one.edges.dst)
@@ -57,7 +56,7 @@ def test_edges_are_those_without_weights_and_other_seeds_have_other_weights():
 
 
 def test_weights_are_equally_likely():
-    (_, _, weight), _ = mgraph.edges(CopyModel(50_000, 8, weights=(10, 73)), backend="cpu")
+    (_, _, weight), _ = CopyModel(50_000, 8, weights=(10, 73)).edges(backend="cpu")
     counts = np.bincount(weight, minlength=74)
     assert counts[:10].sum() == 0
     assert stats.chisquare(counts[10:]).pvalue > 1e-4

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from mgraph import CopyModel, OutOfMemoryError, UsageError, edges
+from mgraph import CopyModel, OutOfMemoryError, UsageError
 from mgraph.core import power_law
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import METHODS, STARTS
@@ -18,7 +18,7 @@ SIZES = [(2, 1), (5, 4), (300, 1), (300, 4), (200, 8), (90, 33), (150, 33)]
 
 
 def cpu(model, part=None):
-    return edges(model, part, backend="cpu")
+    return model.edges(part, backend="cpu")
 
 
 def assert_same_edges(made, expected):
@@ -115,7 +115,7 @@ def test_all_methods_have_the_degrees_of_ba(method, d):
 @pytest.mark.parametrize("method", ["copy", "copy_hash", "ba"])
 def test_a_method_of_cpus_refuses_a_gpu(method):
     with pytest.raises(UsageError, match=f"method {method} runs on CPUs"):
-        edges(CopyModel(100, method=method), backend="gpu")
+        CopyModel(100, method=method).edges(backend="gpu")
 
 
 def test_endpoints_alone():
@@ -123,11 +123,13 @@ def test_endpoints_alone():
     whole = cpu(model).edges.dst
     for stop in (None, 0, 3, 2000):
         rows = model.num_edges if stop is None else model.edges_before(stop)
-        np.testing.assert_array_equal(preferential_attachment.endpoints(model, stop), whole[:rows])
-    with pytest.raises(UsageError, match="method copy_hash keeps no endpoints; cuppa, copy, ba do"):
-        preferential_attachment.endpoints(CopyModel(100, method="copy_hash"))
+        np.testing.assert_array_equal(
+            preferential_attachment.generate_endpoints(model, stop), whole[:rows]
+        )
+    with pytest.raises(UsageError, match="copy_hash stores no endpoints; cuppa, copy and ba do"):
+        preferential_attachment.generate_endpoints(CopyModel(100, method="copy_hash"))
     with pytest.raises(UsageError, match="a range of vertices within"):
-        preferential_attachment.endpoints(model, 3001)
+        preferential_attachment.generate_endpoints(model, 3001)
 
 
 def test_ba_takes_one_p():

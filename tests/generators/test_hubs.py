@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mgraph import CopyModel, edges
+from mgraph import CopyModel
 from tests.benchmarks.hubs import compared, of_seeds
 from tests.generators.test_cuppa_hash import set_core
 
@@ -43,7 +43,7 @@ def test_without_a_core_hubs_are_too_large(monkeypatch, d, p):
 @pytest.mark.parametrize("d", [4, 16])
 def test_a_small_graph_is_the_exact_model(d, p):
     """One that the core covers: edge by edge."""
-    made = [edges(CopyModel(9000, d, p, 3, method), backend="cpu") for method in METHODS]
+    made = [CopyModel(9000, d, p, 3, method).edges(backend="cpu") for method in METHODS]
     assert made[0].checksum == made[1].checksum
 
 
@@ -54,7 +54,7 @@ def degrees(method, n, d, start, seeds):
     rows = []
     for seed in range(seeds):
         model = CopyModel(n, d, 0.5, seed, method, start=start)
-        src, dst = edges(model, backend="cpu", threads=1).edges
+        src, dst = model.edges(backend="cpu", threads=1).edges
         rows.append(np.bincount(np.concatenate([src, dst]), minlength=n)[:first])
     return np.array(rows)
 
@@ -105,6 +105,6 @@ def test_the_starts_differ_at_the_first_vertex():
 @pytest.mark.parametrize("d", [1, 3, 40])
 def test_other_probabilities_take_the_start_ba_too(d, p):
     model = CopyModel(2000, d, p, 1, start="ba")
-    (src, dst), _ = edges(model, backend="cpu")
+    (src, dst), _ = model.edges(backend="cpu")
     assert len(np.unique(src.astype(np.int64) * model.n + dst)) == model.num_edges
     assert (dst < src).all()

@@ -4,6 +4,7 @@ import numpy as np
 
 from mgraph.core.hashing import stream_key
 from mgraph.generators import cuppa_hash_gpu
+from mgraph.generators.copy_model_gpu import model_defines
 
 CODE = """
 #include "copy_model.cuh"
@@ -22,7 +23,7 @@ extern "C" __global__ void certify(const long long* vertices, int count, u64 thr
         uvertex u = v;
         u32 at = slot;
         vertex_t end;
-        if (draw(model, model.key(attempt), u, at)) end = vertex_t(u);
+        if (draw(model, draw_key(model, attempt), u, at)) end = vertex_t(u);
         else end = ends[(u64(u) - D) * D + at];
         bool repeats = false;
         for (u32 lower = lane; lower < slot; lower += 32) repeats |= row[lower] == end;
@@ -40,7 +41,7 @@ def wrong_endpoints(model, dst, vertices):
     """How many endpoints of some vertices (each d at least) are not what the exact model draws."""
     import cupy
 
-    macros = cuppa_hash_gpu.defines(model.d, model.dtype, model.start)
+    macros = model_defines(model.d, model.dtype, model.start)
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     includes = [f"-I{path}" for path in cuppa_hash_gpu.KERNELS.include_paths()]
     module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", *includes))

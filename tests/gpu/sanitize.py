@@ -50,7 +50,7 @@ def small_graph(dtype="int32"):
 
 def edges():
     for model, part in MODELS:
-        cpu, gpu = (mgraph.edges(model, part, backend=backend) for backend in ("cpu", "gpu"))
+        cpu, gpu = (model.edges(part, backend=backend) for backend in ("cpu", "gpu"))
         assert gpu.checksum == cpu.checksum, model
         assert (gpu.edges.dst.get() == cpu.edges.dst).all(), model
 

@@ -27,7 +27,7 @@ def test_one_worker_a_gpu_that_doctor_finds_well(tmp_path):
         with mgraph.connect(scheduler_file=where.file) as cluster:
             assert cluster.backend == "gpu"
             made = mgraph.generate(tmp_path / "g", model, cluster=cluster, progress=None)
-        assert made.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+        assert made.manifest.checksum == model.edges(backend="cpu").checksum
     finally:
         background_cluster.stop(folder)
     assert not [one for process in record.processes() for one in process.family()]

@@ -115,12 +115,13 @@ def test_a_whole_graph_is_no_longer_made():
     if cupy.cuda.Device().mem_info[0] < 1.2 * 4 * model.edges_before(model.n):
         pytest.skip("needs a GPU with 42 GB of free memory")
     small = CopyModel(1 << 16, 8, 0.01, 1, "cuppa")
-    expected = preferential_attachment.endpoints(small, backend="cpu")
-    made = stopped.both_ways(lambda: preferential_attachment.endpoints(small, backend="gpu").get())
+    generate = preferential_attachment.generate_endpoints
+    expected = generate(small, backend="cpu")
+    made = stopped.both_ways(lambda: generate(small, backend="gpu").get())
     np.testing.assert_array_equal(made[0], expected)
-    run = lambda: preferential_attachment.endpoints(model, backend="gpu")  # noqa: E731
+    run = lambda: generate(model, backend="gpu")  # noqa: E731
     assert stopped.seconds_to_stop(run, after=0.2) < stopped.PATIENCE
-    again = preferential_attachment.endpoints(small, backend="gpu").get()
+    again = generate(small, backend="gpu").get()
     np.testing.assert_array_equal(again, expected)
 
 

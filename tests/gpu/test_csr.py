@@ -57,7 +57,7 @@ def test_a_large_graph(bounds, directed):
     model = CopyModel(2_000_000, 8, weights=bounds)
     gpu, cpu = (
         mgraph.from_edges(
-            mgraph.edges(model, backend=backend).edges,
+            model.edges(backend=backend).edges,
             model.n,
             directed=directed,
             merge=True,
@@ -88,6 +88,6 @@ def test_datasets_and_matrices(tmp_path):
 def test_weights_of_generated_edges(n, d, bounds):
     model = CopyModel(n, d, weights=bounds)
     part = range(n) if n < 1 << 31 else range(n - 300, n)
-    cpu, gpu = (mgraph.edges(model, part, backend=backend) for backend in ("cpu", "gpu"))
+    cpu, gpu = (model.edges(part, backend=backend) for backend in ("cpu", "gpu"))
     np.testing.assert_array_equal(gpu.edges.weight.get(), cpu.edges.weight)
     assert gpu.checksum == cpu.checksum

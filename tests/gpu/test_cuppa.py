@@ -22,11 +22,11 @@ SIZES = [
 def on_gpu(model, **options):
     from mgraph.generators import preferential_attachment_gpu
 
-    return preferential_attachment_gpu.endpoints(model, model.n, **options).get()
+    return preferential_attachment_gpu.generate_endpoints(model, model.n, **options).get()
 
 
 def on_cpu(model):
-    return preferential_attachment.endpoints(model, backend="cpu")
+    return preferential_attachment.generate_endpoints(model, backend="cpu")
 
 
 @pytest.mark.parametrize("p", [0.0, 1e-5, 0.01, 0.5, 1.0])
@@ -52,7 +52,7 @@ def test_ids_of_64_bits(d, p):
     model = CopyModel((1 << 31) + 5000, d, p, method="cuppa")
     assert model.dtype == np.int64
     stop = model.n if d == 2 else 3_000_000
-    dst = preferential_attachment_gpu.endpoints(model, stop)
+    dst = preferential_attachment_gpu.generate_endpoints(model, stop)
     vertices = certificate.sample(CopyModel(stop, d), 200_000)
     assert certificate.wrong_endpoints(model, dst, vertices) == 0
     dst[dst.size - 1] ^= 1
@@ -120,9 +120,9 @@ def test_statistics_are_those_of_the_cpu(n, d, p, method):
 @pytest.mark.parametrize("weights", [None, (1, 9)])
 def test_edges_and_streams(weights):
     model = CopyModel(30_000, 8, method="cuppa", weights=weights)
-    whole = mgraph.edges(model, backend="cpu")
+    whole = model.edges(backend="cpu")
     for part in (range(model.n), range(3, 20_000), range(5, 5)):
-        made, expected = (mgraph.edges(model, part, backend=where) for where in ("gpu", "cpu"))
+        made, expected = (model.edges(part, backend=where) for where in ("gpu", "cpu"))
         for ours, theirs in zip(made.edges, expected.edges, strict=True):
             np.testing.assert_array_equal(ours.get(), theirs)
         assert made.checksum == expected.checksum
@@ -145,13 +145,13 @@ def test_datasets_are_those_of_the_cpu(tmp_path, parts):
             tmp_path / "g", model, cluster=cluster, parts=parts, progress=None
         ).manifest
         assert mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=cluster, progress=None).ok
-    assert made.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert made.checksum == model.edges(backend="cpu").checksum
 
 
 def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
     model = CopyModel(1 << 36, 4, method="cuppa")
     with pytest.raises(OutOfMemoryError, match=r"needs 4,096\.0 GiB.*use method cuppa_hash"):
-        mgraph.edges(model, backend="gpu")
+        model.edges(backend="gpu")
     with pytest.raises(OutOfMemoryError, match=r"needs 2,048\.0 GiB.*use method cuppa_hash"):
         mgraph.generate(tmp_path / "g", model, progress=None)
     assert not (tmp_path / "g").exists()

@@ -17,7 +17,7 @@ SIZES = [
 
 
 def both(model, part=None):
-    return (mgraph.edges(model, part, backend=backend) for backend in ("cpu", "gpu"))
+    return (model.edges(part, backend=backend) for backend in ("cpu", "gpu"))
 
 
 def assert_equal(cpu, gpu):
@@ -51,7 +51,7 @@ def test_ids_of_64_bits(d):
 @pytest.mark.parametrize("block_edges", [1, 1000, 1 << 20])
 def test_streams_are_the_whole(parts, block_edges):
     model = CopyModel(600 if block_edges == 1 else 30_000, 8)
-    whole = mgraph.edges(model, backend="cpu")
+    whole = model.edges(backend="cpu")
     row = checksum = 0
     for part in model.split(parts):
         for block in preferential_attachment.stream(
@@ -76,7 +76,7 @@ def gpu_cluster():
 def test_datasets_are_those_of_the_cpu(tmp_path, gpu_cluster, model, parts):
     result = mgraph.generate(tmp_path / "g", model, cluster=gpu_cluster, parts=parts, progress=None)
     assert gpu_cluster.backend == "gpu"
-    assert result.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert result.manifest.checksum == model.edges(backend="cpu").checksum
     assert mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=gpu_cluster, progress=None).ok
 
 
@@ -89,4 +89,4 @@ def test_every_gpu_takes_part(tmp_path):
         counted = cluster.client.run(edges_handled)
     assert all(counted.values())
     assert sum(counted.values()) == model.num_edges
-    assert result.manifest.checksum == mgraph.edges(model, backend="cpu").checksum
+    assert result.manifest.checksum == model.edges(backend="cpu").checksum

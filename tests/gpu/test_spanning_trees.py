@@ -19,6 +19,7 @@ pytestmark = pytest.mark.gpu
 
 def assert_same(gpu, cpu):
     assert gpu.backend == "gpu"
+    assert gpu.to_arrow().equals(cpu.to_arrow())
     gpu = gpu.to_cpu()
     for name in ("edge_id", "src", "dst", "weight"):
         ours, theirs = getattr(gpu, name), getattr(cpu, name)
@@ -41,7 +42,7 @@ def test_small_graphs_of_all_kinds(method, graph):
 
 
 def copy_graph(n, d, weights, dtype=None):
-    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="gpu").edges
+    edges = CopyModel(n, d, weights=weights).edges(backend="gpu").edges
     if dtype:
         edges = EdgeList(edges.src, edges.dst, edges.weight.astype(dtype))
     return mgraph.from_edges(edges, n, directed=False, backend="gpu")

@@ -85,7 +85,7 @@ def test_larger_graphs_of_all_types(method, weights):
 @pytest.mark.parametrize("method", ON_GPU)
 def test_hubs_and_chains(method):
     model = CopyModel(200_000, 8, p=0.05, weights=(1, 99))
-    edges, _ = mgraph.edges(model, backend="cpu")
+    edges, _ = model.edges(backend="cpu")
     hubs = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     assert hubs.max_degree > 20_000
     assert_equal(hubs, 3, method)

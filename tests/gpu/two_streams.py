@@ -70,7 +70,7 @@ def run_together(tasks):
 
 
 def main():
-    edges = mgraph.edges(mgraph.CopyModel(50_000, 4, weights=(1, 100)), backend="gpu").edges
+    edges = mgraph.CopyModel(50_000, 4, weights=(1, 100)).edges(backend="gpu").edges
     tasks = tasks_on(mgraph.from_edges(edges, directed=False, backend="gpu"))
     for name in tasks:
         print(name, flush=True)

@@ -28,7 +28,7 @@ NAMES = [
 def graph(tmp_path_factory):
     """A dataset of 300 edges, and its manifest."""
     out = tmp_path_factory.mktemp("graph") / "g"
-    edges = mgraph.edges(CopyModel(103, 3), backend="cpu").edges
+    edges = CopyModel(103, 3).edges(backend="cpu").edges
     made = mgraph.from_edges(edges, 103, directed=False, backend="cpu")
     mgraph.write_graph(made, out)
     return out, json.loads((out / manifests.NAME).read_text())
@@ -231,7 +231,7 @@ def test_xml_defines_no_entities(tmp_path, text, ending):
 
 
 def test_xml_with_a_document_type_alone_is_read(tmp_path):
-    edges = mgraph.edges(CopyModel(9, 2), backend="cpu").edges
+    edges = CopyModel(9, 2).edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, 9, directed=False, backend="cpu")
     file = tmp_path / "g.graphml"
     mgraph.write_graph(graph, file)

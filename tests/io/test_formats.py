@@ -164,7 +164,7 @@ def test_a_file_that_others_wrote(tmp_path):
 def test_what_generate_wrote_is_undirected(tmp_path, cluster):
     model = CopyModel(2000, 4, weights=(1, 9))
     mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
-    edges, _ = mgraph.edges(model, backend="cpu")
+    edges, _ = model.edges(backend="cpu")
     expected = mgraph.from_edges(edges, 2000, directed=False, backend="cpu")
     assert_same(mgraph.read_graph(tmp_path / "g", backend="cpu"), expected)
     mgraph.write_graph(expected, tmp_path / "h")

@@ -12,7 +12,7 @@ from mgraph.io.folder import Folder
 
 @pytest.fixture
 def edges():
-    edges = mgraph.edges(CopyModel(600, 3, weights=(1, 9)), backend="cpu").edges
+    edges = CopyModel(600, 3, weights=(1, 9)).edges(backend="cpu").edges
     return mgraph.from_edges(edges, 600, directed=False, backend="cpu").to_edges()
 
 

@@ -119,7 +119,7 @@ def test_what_is_read_can_be_written_again(tmp_path, depth, brackets):
 
 
 def test_commands_read_a_dataset_of_a_newer_minor_version(tmp_path, capsys):
-    edges = mgraph.edges(CopyModel(50, 2), backend="cpu").edges
+    edges = CopyModel(50, 2).edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(edges, directed=False, backend="cpu"), tmp_path / "g")
     file = tmp_path / "g" / manifests.NAME
     content = json.loads(file.read_text()) | {"version": "1.7", "\x1b[2J": ["\x1b[2J"]}

@@ -51,7 +51,7 @@ def test_generate_verify_resume_and_read(bucket):
     dataset = mgraph.open_dataset(out)
     np.testing.assert_array_equal(
         np.concatenate([part.read().dst for part in dataset]),
-        mgraph.edges(MODEL, backend="cpu").edges.dst,
+        MODEL.edges(backend="cpu").edges.dst,
     )
     assert dataset.to_arrow().count_rows() == MODEL.num_edges
 
@@ -92,7 +92,7 @@ def test_forests(bucket):
     assert made.returncode == 0, made.stderr
     done = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, *options)
     assert done.returncode == 0, done.stderr
-    edges = mgraph.edges(model, backend="cpu").edges
+    edges = model.edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     weight = mgraph.minimum_spanning_forest(graph, backend="cpu").total_weight
     assert f"total weight {weight:,}" in done.stdout

@@ -1,5 +1,6 @@
 """Every method on the CPU finds the one forest; wrong use is one sentence."""
 
+import dataclasses
 from fractions import Fraction
 
 import networkx as nx
@@ -24,7 +25,7 @@ def forest_of(graph, method="auto"):
 
 
 def copy_graph(n=20_000, d=6, weights=(1, 20)):
-    edges = mgraph.edges(CopyModel(n, d, weights=weights), backend="cpu").edges
+    edges = CopyModel(n, d, weights=weights).edges(backend="cpu").edges
     return mgraph.from_edges(edges, n, directed=False, backend="cpu")
 
 
@@ -181,3 +182,36 @@ def test_repr_and_types():
         "SpanningForest(1 edge, 1 component, total weight 7, filter_kruskal on the cpu)"
     )
     assert forest.to_cpu() is forest
+
+
+def labelled_forest():
+    edges = EdgeList([1, 2, 2, 4], [0, 1, 0, 3], [7, 3, 5, 2])
+    graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    return forest_of(graph), forest_of(graph.with_labels("abcde"))
+
+
+def test_a_forest_converts_to_tables():
+    forest, labelled = labelled_forest()
+    columns = {"src": [2, 2, 4], "dst": [0, 1, 3], "weight": [5, 3, 2]}
+    assert forest.to_arrow().to_pydict() == columns
+    assert forest.to_pandas().to_dict("list") == columns
+    assert list(map(str, forest.to_arrow().schema.types)) == ["int32", "int32", "int64"]
+    columns |= {"src_label": ["c", "c", "e"], "dst_label": ["a", "b", "d"]}
+    assert labelled.to_arrow().to_pydict() == columns
+    assert labelled.to_pandas().to_dict("list") == columns
+    mixed = dataclasses.replace(labelled, labels=(0, "b", (1, 2), None, 4.5))
+    assert mixed.to_pandas()["src_label"].tolist() == [(1, 2), (1, 2), 4.5]
+    assert mixed.to_arrow()["src_label"].to_pylist() == ["(1, 2)", "(1, 2)", "4.5"]
+
+
+def test_a_forest_without_edges_converts_to_empty_tables():
+    none = np.empty(0, np.int32)
+    forest = forest_of(mgraph.from_edges(EdgeList(none, none), 3, directed=False, backend="cpu"))
+    assert forest.to_arrow().to_pydict() == {"src": [], "dst": [], "weight": []}
+    assert list(forest.to_pandas().columns) == ["src", "dst", "weight"]
+
+
+def test_a_forest_is_frozen():
+    forest, _ = labelled_forest()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        forest.n = 3

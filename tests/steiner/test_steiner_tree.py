@@ -247,7 +247,7 @@ def test_what_is_prepared_goes_with_the_graph(least):
 
 
 def large(k):
-    edges, _ = mgraph.edges(mgraph.CopyModel(30_000, 4, weights=(1, 1000)), backend="cpu")
+    edges, _ = mgraph.CopyModel(30_000, 4, weights=(1, 1000)).edges(backend="cpu")
     graph = mgraph.from_edges(edges, 30_000, directed=False, backend="cpu")
     return graph, [np.random.default_rng(i).choice(graph.n, k, replace=False) for i in range(500)]
 

@@ -17,7 +17,7 @@ def workflow():
 @pytest.fixture
 def graph(tmp_path):
     model = CopyModel(2000, 4, weights=(1, 9))
-    edges = mgraph.edges(model, backend="cpu").edges
+    edges = model.edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g.graph")
     return tmp_path / "g.graph"

@@ -26,7 +26,7 @@ from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput
 from mgraph.generators import preferential_attachment
-from mgraph.generators.copy_model import ON_GPU, CopyModel
+from mgraph.generators.copy_model import CopyModel
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name
 from mgraph.io.manifest import Manifest, PartRecord
@@ -68,7 +68,7 @@ class GenerateRun(Results):
 
 def backend_of(model: CopyModel, backend: str) -> str:
     """The backend for a model. Raises UsageError where its method lacks the one that is named."""
-    if model.method in ON_GPU:
+    if model.runs_on_gpu:
         return backend
     return preferential_attachment.resolve(model, backend)
 
@@ -83,10 +83,12 @@ def maker_of(model: CopyModel, run: Run) -> Callable[[], Any] | None:
 
     Raises OutOfMemoryError where a worker has no room for it.
     """
-    if not model.whole:
+    if not model.stores_endpoints:
         return None
     check_memory(model, run.cluster)
-    return functools.partial(preferential_attachment.endpoints, model, backend=run.cluster.backend)
+    return functools.partial(
+        preferential_attachment.generate_endpoints, model, backend=run.cluster.backend
+    )
 
 
 def make_part(index: int, plan: Plan) -> PartRecord:
@@ -124,7 +126,7 @@ class GenerateOperation(Operation):
         """Check the request. Raises UsageError."""
         from mgraph.io.parquet import check_compression
 
-        super().__init__(out, threaded=model.whole, **more)
+        super().__init__(out, threaded=model.stores_endpoints, **more)
         self.backend = backend_of(model, self.backend)
         check_compression(compression)
         if parts is not None:

@@ -61,14 +61,14 @@ class Plan:
 
 def check_memory(model: CopyModel, cluster: Cluster) -> None:
     """Raise OutOfMemoryError for a whole graph that does not fit a worker's memory."""
-    if not model.whole:
+    if not model.stores_endpoints:
         return
     for address, worker in cluster.workers.items():
         on_gpu = cluster.backend == "gpu"
         free = worker.device_bytes if on_gpu else worker.host_bytes
         where = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
         blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
-        model.check_room(model.n, free, where, blocks)
+        model.check_memory(model.n, free, where, blocks)
 
 
 def default_parts(model: CopyModel, threads: int, backend: str) -> int:
@@ -83,7 +83,7 @@ def block_edges(cluster: Cluster, model: CopyModel | None) -> int:
     The memory of a graph that the worker holds as a whole does not count as free.
     """
     held = {"cpu": 0, "gpu": 0}
-    if model and model.whole:
+    if model and model.stores_endpoints:
         held[cluster.backend] = model.endpoint_bytes(model.n)
     shares = []
     for worker in cluster.workers.values():

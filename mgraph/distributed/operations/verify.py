@@ -180,7 +180,7 @@ class VerifyOperation(Operation):
         self.maker = self.model if self.again else None
         if self.maker is not None:
             backend = backend_of(self.maker, backend)
-        super().__init__(backend=backend, threaded=bool(self.maker and self.maker.whole))
+        super().__init__(backend=backend, threaded=bool(self.maker and self.maker.stores_endpoints))
 
     def shared_graph(self, run: Run) -> Callable[[], Any] | None:
         """How a worker makes the graph, if the method makes it as a whole."""
