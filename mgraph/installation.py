@@ -141,4 +141,4 @@ def warn_of_other_project() -> None:
 
 def is_replaced() -> bool:
     """Return whether the package ``mgraph`` that Python has imported is another project's."""
-    return not hasattr(sys.modules.get("mgraph"), "_HOME")
+    return not hasattr(sys.modules.get("mgraph"), "_lazy_names")

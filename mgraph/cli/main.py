@@ -44,7 +44,7 @@ SECTIONS = {
         "knapsack": ("mgraph.cli.knapsack", "Solve 0/1 knapsack instances."),
     },
     "Run scripts on a cluster": {
-        "submit": ("mgraph.cli.runs", "Run a Python script on a cluster."),
+        "submit": ("mgraph.cli.submit", "Run a Python script on a cluster."),
         "status": ("mgraph.cli.runs", "Show the state of a run."),
         "logs": ("mgraph.cli.runs", "Show the output of a run."),
         "cancel": ("mgraph.cli.runs", "End a run."),

@@ -1,10 +1,8 @@
-"""``mgraph submit``, ``status``, ``logs``, ``cancel`` and ``list``: workflows on a cluster."""
+"""``mgraph status``, ``logs``, ``cancel`` and ``list``: what became of submitted scripts."""
 
-import contextlib
 import datetime
 import json
 import sys
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import click
@@ -12,260 +10,36 @@ import click
 from mgraph.cli import streams
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
-    CLUSTER,
-    GIVEN,
     Choice,
     Number,
-    cluster_spec,
-    complete_runs,
-    scheduler_options,
 )
 from mgraph.cli.run_output import lines_of_tasks, printed, shown
+from mgraph.cli.run_selection import (
+    exit_status_of,
+    find_run,
+    open_runs,
+    report_end,
+    report_unreadable,
+    run_argument,
+    run_options,
+)
 from mgraph.core.formatting import escape, format_local_time, pluralize, shell_command
-from mgraph.errors import ClusterError, UsageError
 from mgraph.io.run_folder import STATES
 
 CANCEL_SECONDS = 10.0  # beyond the grace
-MOST_TOLD = 5  # runs that cannot be read, each by name
 TAIL_BYTES = 1 << 20  # of which --tail shows lines
 AT_LEAST_0 = Number(0)
 
-_runs_option = option(
-    "--runs",
-    type=GIVEN,
-    metavar="DIR",
-    group=CLUSTER,
-    help="The folder of runs.  [default: mgraph.runs of the configuration]",
-)
-
-
-def _where(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say which runs."""
-    return scheduler_options(_runs_option(command))
-
-
-def _run_id(required: bool) -> Callable[..., Any]:
-    name = "ID" if required else "[ID]"
-    return click.argument("run_id", metavar=name, required=required, shell_complete=complete_runs)
-
-
-@contextlib.contextmanager
-def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None) -> Iterator[Any]:
-    """The runs, with a client of their scheduler where one answers: else the folders must do."""
-    from mgraph.distributed.clusters import connect
-    from mgraph.distributed.protocol import configuration
-    from mgraph.distributed.submission.runs import Runs
-
-    scheduler, scheduler_file = _named(scheduler, scheduler_file)
-    if not (scheduler or scheduler_file):
-        yield Runs(runs or configuration.given("runs"))
-        return
-    with contextlib.ExitStack() as stack:
-        client = None
-        try:
-            client = stack.enter_context(
-                connect.client_of(scheduler, scheduler_file, announce=sys.stderr)
-            )
-        except ClusterError as error:
-            click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
-        yield Runs(runs or configuration.given("runs"), client)
-
-
-def _named(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
-    """A scheduler's address or file: as given, of Dask's configuration, of mgraph cluster start."""
-    from mgraph.distributed.clusters import background_cluster, connect
-    from mgraph.distributed.protocol import configuration
-
-    configuration.check_files()
-    if not (scheduler or file):
-        scheduler = connect.configured_scheduler()
-    if not (scheduler or file):
-        file = background_cluster.running_scheduler_file()
-    return scheduler, file
-
-
-def _one(runs: Any, run_id: str | None) -> Any:
-    """The run of that name, or the newest."""
-    if run_id is not None:
-        return runs.find(run_id)
-    known = runs.all()
-    _tell_unreadable(runs)
-    if not known:
-        raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
-    return known[-1]
-
-
-def _tell_unreadable(runs: Any) -> bool:
-    """Name the runs whose records cannot be read; whether there are any."""
-    problems = runs.unreadable()
-    for problem in problems[:MOST_TOLD]:
-        click.echo(f"mgraph: left out: {escape(problem)}", err=True)
-    if len(problems) > MOST_TOLD:
-        click.echo(f"mgraph: and {len(problems) - MOST_TOLD:,} more", err=True)
-    return bool(problems)
-
-
-@command(
-    context_settings={"allow_interspersed_args": False},
-    examples=(
-        "mgraph submit job.py --seed 1",
-        "mgraph submit --detach --with helpers.py job.py",
-        "mgraph submit --scheduler tcp://10.0.0.1:8786 --env LEVEL=2 job.py",
-    ),
-)
-@click.argument("script", metavar="SCRIPT.py")
-@click.argument("arguments", nargs=-1, metavar="[ARGS]...")
-@option(
-    "--wait/--detach",
-    default=True,
-    show_default=True,
-    help="Stream the script's output until it ends, or return at once.",
-)
-@option(
-    "--with",
-    "companions",
-    multiple=True,
-    metavar="PATH",
-    help="Also ship a file or folder: a module or package that the script and its tasks import.",
-)
-@option(
-    "--env",
-    "variables",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set an environment variable of the script.",
-)
-@_where
-@option("--quiet", "-q", is_flag=True, group=CLUSTER, help="Print the script's output only.")
-def submit(
-    script: str,
-    arguments: tuple[str, ...],
-    wait: bool,
-    companions: tuple[str, ...],
-    variables: tuple[str, ...],
-    scheduler: str | None,
-    scheduler_file: str | None,
-    runs: str | None,
-    quiet: bool,
-) -> int:
-    """Run a Python script on a cluster; whatever follows SCRIPT.py belongs to the script.
-
-    The script runs on a worker's machine, in the current folder if that machine has it, with the
-    worker's environment. In it, mgraph.connect() returns the cluster. It goes on when you log off;
-    if its worker dies, it starts again elsewhere, and whatever it had begun is resumed. Processes
-    that it starts end with it, except those in sessions of their own. Without a scheduler it runs
-    on the cluster of the configuration, else on that of `mgraph cluster start`, else on one that
-    lasts as long as the command.
-    """
-    from mgraph.distributed.clusters import connect
-    from mgraph.distributed.protocol import configuration
-    from mgraph.distributed.submission.payload import left_behind, shipped
-    from mgraph.distributed.submission.runs import Runs
-
-    files, environment = shipped(script, companions), dict(map(_variable, variables))
-    announce = None if quiet else sys.stderr
-    grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
-    order = files, arguments, grace, environment, left_behind(script, files)
-    scheduler, scheduler_file = _named(scheduler, scheduler_file)
-    if not (scheduler or scheduler_file):
-        if not wait:
-            raise UsageError(
-                "--detach needs a cluster that stays, and one started here would end with this "
-                "command; mgraph cluster start starts one, or give --scheduler"
-            )
-        return _submit_here(path, order, quiet)
-    with connect.client_of(
-        scheduler, scheduler_file, announce=announce, workers_needed=True
-    ) as client:
-        there = Runs(path, client)
-        run, future = there.submit(*order)
-        name = run.record.id
-        if not wait:
-            click.echo(name)
-            if not quiet:
-                click.echo(f"submitted; mgraph logs -f {name} shows its output", err=True)
-            return 0
-        if not quiet:
-            click.echo(f"run {name}; ctrl-C leaves it, mgraph cancel {name} ends it", err=True)
-        try:
-            return _follow(there, run, future, quiet)
-        except KeyboardInterrupt:
-            click.echo(
-                f"\nmgraph: run {name} goes on; mgraph logs -f {name} shows its output, mgraph "
-                f"cancel {name} ends it",
-                err=True,
-            )
-            return 130
-
-
-def _variable(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not name.isidentifier():
-        raise UsageError(f"--env is NAME=VALUE, as OMP_NUM_THREADS=1, and is {text!r}")
-    return name, value
-
-
-def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
-    """On a cluster that lasts as long as the run; ctrl-C ends both."""
-    from mgraph.distributed.protocol.broadcast import print_nothing
-    from mgraph.distributed.submission.runs import Runs
-
-    nothing = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
-    with cluster_spec(**nothing, quiet=quiet).open() as cluster:
-        print_nothing(cluster.client)
-        runs = Runs(path, cluster.client)
-        run, future = runs.submit(*order)
-        try:
-            return _follow(runs, run, future, quiet, stays=False)
-        except KeyboardInterrupt:
-            runs.cancel(run, CANCEL_SECONDS)
-            raise
-
-
-def _follow(runs: Any, run: Any, future: Any, quiet: bool, stays: bool = True) -> int:
-    """Show what a run prints until it ends; returns its exit status.
-
-    Where the reader of standard output goes away, the run goes on and 0 is returned; one whose
-    cluster does not stay after this command is awaited all the same.
-    """
-    name = run.record.id
-    if not shown(runs.follow(run)):
-        gone = "the reader of the output went away"
-        rest = f"mgraph logs -f {name} shows its output, mgraph cancel {name} ends it"
-        if stays:
-            click.echo(f"mgraph: {gone}; run {name} goes on; {rest}", err=True)
-            return 0
-        click.echo(f"mgraph: {gone}; this command waits until run {name} has ended", err=True)
-        runs.wait(run)
-    run = runs.find(name)
-    if future is not None and future.status == "error" and run.record.state == "lost":
-        run = runs.failed(run, future)
-    return _told(run.record, quiet)
-
-
-def _told(record: Any, quiet: bool) -> int:
-    """Say how a run ended; returns its exit status."""
-    if record.state == "finished":
-        if not quiet:
-            click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
-        return 0
-    error = f": {escape(record.error)}" if record.error else ""
-    click.echo(f"mgraph: run {record.id} {_WORDS[record.state]}{error}", err=True)
-    return _status_of(record)
-
-
-_WORDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
-
 
 @command(examples=("mgraph status", "mgraph status 1127-0930 --wait"))
-@_run_id(required=False)
+@run_argument(required=False)
 @option("--wait", is_flag=True, help="Wait until the run ends, and exit with its status.")
 @option("--json", "as_json", is_flag=True, help="Print the record and its events as JSON.")
-@_where
+@run_options
 def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     """Show the state of a run, by default the newest: where it runs, since when, what it does."""
-    with _opened(**where) as runs:
-        run = _one(runs, run_id)
+    with open_runs(**where) as runs:
+        run = find_run(runs, run_id)
         if wait:
             try:
                 run = runs.wait(run)
@@ -275,7 +49,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
         record, events, done = run.record, runs.events(run), runs.parts_done(run)
     if as_json:
         click.echo(json.dumps(record.to_json() | {"events": events}, indent=1))
-        return _status_of(record) if wait else 0
+        return exit_status_of(record) if wait else 0
     told = {
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
@@ -294,16 +68,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
         click.echo(f"{name:10s} {escape(value)}")
     for operation in _operations(events, done):
         click.echo(f"{'':10s} {escape(operation)}")
-    return _status_of(record) if wait else 0
-
-
-def _status_of(record: Any) -> int:
-    """What a command exits with that waited for a run: the script's status, or 1."""
-    if record.state == "finished":
-        return 0
-    if not record.status:
-        return 1
-    return int(record.status) if record.status > 0 else 128 - record.status  # of a signal
+    return exit_status_of(record) if wait else 0
 
 
 def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]:
@@ -329,11 +94,11 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
 
 
 @command(examples=("mgraph logs -f", "mgraph logs 1127-0930 --tail 100"))
-@_run_id(required=False)
+@run_argument(required=False)
 @option("--follow", "-f", is_flag=True, help="Wait until the run ends, and exit with its status.")
 @option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="Show the last LINES lines only.")
 @option("--workers", is_flag=True, help="Show the lines of the run's tasks only.")
-@_where
+@run_options
 def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **where: Any) -> int:
     """Show the output of a run, by default the newest.
 
@@ -341,8 +106,8 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
     prints very much, the rest is in that worker's own output, such as the cluster's cluster.log.
     """
     chosen = lines_of_tasks if workers else iter
-    with _opened(**where) as runs:
-        run = _one(runs, run_id)
+    with open_runs(**where) as runs:
+        run = find_run(runs, run_id)
         start = 0
         if tail is not None:
             start = runs.size(run)
@@ -357,7 +122,7 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
                     return 0
             except KeyboardInterrupt:
                 return 130
-            return _told(runs.find(run.record.id).record, quiet=False)
+            return report_end(runs.find(run.record.id).record, quiet=False)
         if tail is None:
             for chunk in chosen(printed(runs, run)):
                 sys.stdout.buffer.write(chunk)
@@ -367,13 +132,13 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
 
 
 @command(examples=("mgraph cancel 1127-0930",))
-@_run_id(required=True)
-@_where
+@run_argument(required=True)
+@run_options
 def cancel(run_id: str, **where: Any) -> int:
     """End a run: its script is interrupted, and its tasks end at their next step."""
     from mgraph.distributed.protocol import configuration
 
-    with _opened(**where) as runs:
+    with open_runs(**where) as runs:
         run = runs.find(run_id)
         if run.record.over and run.record.state != "lost":
             click.echo(f"run {run.record.id} had ended: {run.record.state}")
@@ -394,16 +159,16 @@ def cancel(run_id: str, **where: Any) -> int:
     metavar="DAYS",
     help="Remove the runs that ended more than DAYS days ago.",
 )
-@_where
+@run_options
 def list_runs(
     as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
 ) -> int:
     """List the runs, newest last; the exit status is 1 if a record cannot be read."""
-    with _opened(**where) as runs:
+    with open_runs(**where) as runs:
         if remove_ended is not None:
             click.echo(f"{pluralize(runs.remove_ended(remove_ended), 'run')} removed", err=True)
         known = runs.all()
-        status = int(_tell_unreadable(runs))
+        status = int(report_unreadable(runs))
     records = [run.record for run in known if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))

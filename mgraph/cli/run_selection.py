@@ -1,0 +1,118 @@
+"""What the commands about runs share: which runs, which run, and how one ended."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+from mgraph.cli.help import option
+from mgraph.cli.options import (
+    CLUSTER,
+    GIVEN,
+    complete_runs,
+    scheduler_options,
+)
+from mgraph.core.formatting import escape
+from mgraph.errors import ClusterError, UsageError
+
+MOST_LISTED = 5  # runs that cannot be read, each by name
+
+_runs_option = option(
+    "--runs",
+    type=GIVEN,
+    metavar="DIR",
+    group=CLUSTER,
+    help="The folder of runs.  [default: mgraph.runs of the configuration]",
+)
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say which runs."""
+    return scheduler_options(_runs_option(command))
+
+
+def run_argument(required: bool) -> Callable[..., Any]:
+    """Add the argument that names a run."""
+    name = "ID" if required else "[ID]"
+    return click.argument("run_id", metavar=name, required=required, shell_complete=complete_runs)
+
+
+@contextlib.contextmanager
+def open_runs(scheduler: str | None, scheduler_file: str | None, runs: str | None) -> Iterator[Any]:
+    """The runs, with a client of their scheduler where one answers: else the folders must do."""
+    from mgraph.distributed.clusters import connect
+    from mgraph.distributed.protocol import configuration
+    from mgraph.distributed.submission.runs import Runs
+
+    scheduler, scheduler_file = named_scheduler(scheduler, scheduler_file)
+    if not (scheduler or scheduler_file):
+        yield Runs(runs or configuration.given("runs"))
+        return
+    with contextlib.ExitStack() as stack:
+        client = None
+        try:
+            client = stack.enter_context(
+                connect.client_of(scheduler, scheduler_file, announce=sys.stderr)
+            )
+        except ClusterError as error:
+            click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
+        yield Runs(runs or configuration.given("runs"), client)
+
+
+def named_scheduler(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
+    """A scheduler's address or file: as given, of Dask's configuration, of mgraph cluster start."""
+    from mgraph.distributed.clusters import background_cluster, connect
+    from mgraph.distributed.protocol import configuration
+
+    configuration.check_files()
+    if not (scheduler or file):
+        scheduler = connect.configured_scheduler()
+    if not (scheduler or file):
+        file = background_cluster.running_scheduler_file()
+    return scheduler, file
+
+
+def find_run(runs: Any, run_id: str | None) -> Any:
+    """The run of that name, or the newest."""
+    if run_id is not None:
+        return runs.find(run_id)
+    known = runs.all()
+    report_unreadable(runs)
+    if not known:
+        raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
+    return known[-1]
+
+
+def report_unreadable(runs: Any) -> bool:
+    """Name the runs whose records cannot be read; whether there are any."""
+    problems = runs.unreadable()
+    for problem in problems[:MOST_LISTED]:
+        click.echo(f"mgraph: left out: {escape(problem)}", err=True)
+    if len(problems) > MOST_LISTED:
+        click.echo(f"mgraph: and {len(problems) - MOST_LISTED:,} more", err=True)
+    return bool(problems)
+
+
+def report_end(record: Any, quiet: bool) -> int:
+    """Say how a run ended; returns its exit status."""
+    if record.state == "finished":
+        if not quiet:
+            click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
+        return 0
+    error = f": {escape(record.error)}" if record.error else ""
+    click.echo(f"mgraph: run {record.id} {_ENDS[record.state]}{error}", err=True)
+    return exit_status_of(record)
+
+
+_ENDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
+
+
+def exit_status_of(record: Any) -> int:
+    """What a command exits with that waited for a run: the script's status, or 1."""
+    if record.state == "finished":
+        return 0
+    if not record.status:
+        return 1
+    return int(record.status) if record.status > 0 else 128 - record.status  # of a signal
