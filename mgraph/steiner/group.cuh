@@ -9,7 +9,7 @@ namespace mgraph {
 
 // What a group's blocks tell each other, and copies of it as at the last two barriers, for groups of
 // several blocks. T: of up to 32 words. 0 at the launch.
-template <class T> struct board : T {
+template <class T> struct shared_counters : T {
   unsigned long long published[2][32];
 };
 
@@ -63,7 +63,7 @@ struct group {
 
   // Wait for all, and copy what they told; it is for the first warp, until the block is in step again.
   // The last block to arrive publishes it, so that others need not wait before they tell something new.
-  template <class T> __device__ void see(board<T>* told, T& seen) {
+  template <class T> __device__ void see(shared_counters<T>* told, T& seen) {
     constexpr int words = sizeof(T) / 4;
     static_assert(words <= 32, "a word a lane");
     const volatile unsigned* const now = (const volatile unsigned*)static_cast<T*>(told);

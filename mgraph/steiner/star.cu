@@ -20,7 +20,7 @@ using namespace mgraph;
 
 namespace {
 
-static_assert(sizeof(board<counters>) <= 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+static_assert(sizeof(shared_counters<counters>) <= 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
 
 struct query {
   long long paths, steps;  // where its own begin
@@ -39,7 +39,7 @@ struct outcome {
 constexpr long long no_memory = -1, no_way_back = -2;
 
 // What happened to a query so far; as the first block of its team knows. By one thread.
-struct course {
+struct query_progress {
   outcome told;
   u64 last, deadline;  // last: when the time was taken
   bool over, faulty;
@@ -257,15 +257,15 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                       const loose_path* given_paths, const path_step* given_steps,
                       outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
                       u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
-                      u32* path_sizes, board<counters>* boards, label* labels,
+                      u32* path_sizes, shared_counters<counters>* boards, label* labels,
                       int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
                       team_state* states, loose_path* paths, int* orders, int slots,
                       path_step* steps, int capacity, const u32* stop) {
   // What a block's threads share of it, they read where it stands: registers are scarce.
   __shared__ search it;
   __shared__ group everyone;
-  __shared__ course progress;
-  __shared__ board<counters> board_here;
+  __shared__ query_progress progress;
+  __shared__ shared_counters<counters> counters_here;
   const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
   if (threadIdx.x == 0) {
     const size_t near_at = 2 * index * near_capacity;
@@ -279,7 +279,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     it.rows = rows;
     it.row_marks = row_marks;
     it.labels = labels + index * vertices;
-    it.told = blocks > 1 ? boards + index : &board_here;
+    it.told = blocks > 1 ? boards + index : &counters_here;
     it.near_vertex = near_vertex + near_at;
     it.near_arcs = near_arcs + near_at;
     it.near_key = near_key + near_at;

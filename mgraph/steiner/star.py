@@ -181,7 +181,7 @@ def run(
     epsilon: float = 0.0,
     time_limit: float = math.inf,
     until: Deadline = NEVER,
-    together: int = 1,
+    batch_size: int = 1,
 ) -> Iterator[tuple[int, Query | Apart]]:
     """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
 
@@ -189,14 +189,15 @@ def run(
     comes back as it is. until: when all must end, on a CPU. While the exchanges of some are on
     their way, those before are handed out, and the first trees of the next are made.
     """
-    crews = [range(len(terminals))[i : i + together] for i in range(0, len(terminals), together)]
+    count = len(terminals)
+    batches = [range(count)[i : i + batch_size] for i in range(0, count, batch_size)]
 
-    def start_centres(crew: range) -> Any:
-        return search.start_centres([terminals[i] for i in crew])
+    def start_centres(batch: range) -> Any:
+        return search.start_centres([terminals[i] for i in batch])
 
-    def first_queries(crew: range, ticket: Any) -> dict[int, Query | Apart]:
+    def first_queries(batch: range, ticket: Any) -> dict[int, Query | Apart]:
         found: dict[int, Query | Apart] = {}
-        for i, centre in zip(crew, search.centres(ticket), strict=True):
+        for i, centre in zip(batch, search.centres(ticket), strict=True):
             if centre.tree is None:
                 found[i] = Apart(centre.other)
             else:
@@ -211,13 +212,13 @@ def run(
 
     done: dict[int, Query | Apart] = {}
     ready: dict[int, Query | Apart] = {}
-    for crew in [*crews, None]:
+    for batch in [*batches, None]:
         cancellation.raise_if_cancelled()
-        ticket = None if crew is None else start_centres(crew)
+        ticket = None if batch is None else start_centres(batch)
         started = search.start([query for query in ready.values() if isinstance(query, Query)])
         yield from done.items()
         try:
-            following = {} if crew is None else first_queries(crew, ticket)
+            following = {} if batch is None else first_queries(batch, ticket)
         except cancellation.Cancelled:
             search.finish(started)  # so that nothing is on its way any more
             raise

@@ -29,7 +29,7 @@ struct near_hubs {
   __device__ u64& within(int levels) { return bits[levels % hub_levels]; }
 };
 
-static_assert(sizeof(board<counters>) <= 640, "as star_memory_gpu.py has it");
+static_assert(sizeof(shared_counters<counters>) <= 640, "as star_memory_gpu.py has it");
 
 constexpr int no_way_back = -2;  // as in star_centre_gpu.py
 
@@ -199,11 +199,11 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                 int tile, const query* queries, int query_count, u32* next_query,
                 const int* terminals, int words, const int* hubs, const near_hubs* within,
                 outcome* outcomes, int* sizes, path_step* pool, int blocks, u64* counts,
-                board<counters>* boards, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
+                shared_counters<counters>* boards, u32* state, u32* listed, int* near_vertex, u64* near_arcs,
                 key_t* near_key, u32 near_capacity, int* lists, const u32* stop) {
   __shared__ counters seen;
   __shared__ stop_watch watch;
-  __shared__ board<counters> board_here;
+  __shared__ shared_counters<counters> counters_here;
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
   centre_search it{{this_group(blocks, counts),
@@ -212,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
                     weights,
                     state + index * vertices * words_a_vertex * words,
                     listed + index * ((vertices + 15) / 16),
-                    blocks > 1 ? boards + index : &board_here,
+                    blocks > 1 ? boards + index : &counters_here,
                     seen,
                     watch,
                     tile,

@@ -17,8 +17,8 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, no_way_back
 from mgraph.steiner.star_centre_cpu import hubs_of
 from mgraph.steiner.star_memory_gpu import (
-    BOARD_BYTES,
     LENGTHS,
+    SHARED_COUNTERS_BYTES,
     THREADS,
     GraphOnDevice,
     Memory,
@@ -153,7 +153,7 @@ class CentreFinder:
             (len(terminals), _QUERY),
             (total, np.int32),
             (groups + 1, np.uint64),
-            (BOARD_BYTES // 8 * groups * (blocks > 1), np.uint64),
+            (SHARED_COUNTERS_BYTES // 8 * groups * (blocks > 1), np.uint64),
             (len(terminals), _OUTCOME),
             (total, np.int32),
         )

@@ -19,8 +19,8 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import Centre, Query, no_way_back, shrink
 from mgraph.steiner.star_centre_gpu import CentreFinder
 from mgraph.steiner.star_memory_gpu import (
-    BOARD_BYTES,
     LENGTHS,
+    SHARED_COUNTERS_BYTES,
     THREADS,
     GraphOnDevice,
     Memory,
@@ -173,7 +173,7 @@ class Searcher:
             (sum(path_counts), path_dtype(key)),
             (sum(step_counts), step),
             (groups + shape.teams + 2, np.uint64),  # counts, and those of all teams
-            (BOARD_BYTES // 8 * groups * (shape.blocks > 1), np.uint64),
+            (SHARED_COUNTERS_BYTES // 8 * groups * (shape.blocks > 1), np.uint64),
             (len(queries), _OUTCOME),
         )
         asked["path_count"], asked["step_count"] = path_counts, step_counts

@@ -34,7 +34,7 @@ struct star_levels {
   const weight_t* weights;
   u32* state;   // [n][words_a_vertex][words]
   u32* listed;  // two bits a vertex: it is among those of a level, of even and of odd ones
-  board<counters>* told;  // in shared memory where the group is one block
+  shared_counters<counters>* told;  // in shared memory where the group is one block
   counters& seen;  // what was told up to the last barrier; in shared memory
   stop_watch& watch;  // of the first thread; in shared memory
   int tile;

@@ -107,7 +107,7 @@ struct star_state {
   const sorted_row* rows;  // [n]; null: not sorted
   const weight_t* row_marks;  // [marks_a_row], where rows are sorted
   label* labels;   // [n]
-  board<counters>* told;  // in shared memory where the group is one block
+  shared_counters<counters>* told;  // in shared memory where the group is one block
   standing now;
   // lists: near [2][capacity], far [2 sides][2][n], touched [2 sides][n]
   int* near_vertex;

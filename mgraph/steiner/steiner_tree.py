@@ -28,7 +28,7 @@ from mgraph.steiner.tree_cpu import Tree
 METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
 SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 20  # below so many a query is faster on a CPU: see BENCHMARKS.md
-TOGETHER = 512  # queries on a GPU
+CONCURRENCY = 512  # queries of a batch on a GPU, by default
 _OTHERS = "use search auto or dijkstra"
 _ROOM = "Steiner trees on this graph"
 
@@ -83,7 +83,7 @@ def gap_of(cost: Any, lower_bound: Any) -> float | None:
 
 
 @dataclass(frozen=True)
-class _Manner:
+class SearchOptions:
     """How queries are to be answered."""
 
     method: str
@@ -152,17 +152,17 @@ def steiner_trees(
     improve: bool = False,
     bound: bool = False,
     time_limit: float | None = None,
-    together: int | None = None,
+    concurrency: int | None = None,
 ) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
     """``steiner_tree`` for many queries: yields the index and the tree of each, as they are found.
 
-    A query whose terminals no tree holds yields its error. together: how many at a time, by default
-    one a core, or as many as keep a GPU busy. time_limit: seconds for each. Everything is checked
-    before the first comes.
+    A query whose terminals no tree holds yields its error. concurrency: queries at a time, by
+    default one per core, or as many as keep a GPU busy. time_limit: seconds for each. Everything
+    is checked before the first comes.
     """
     check_options(method, search, backend, epsilon, time_limit)
-    if together is not None and not (isinstance(together, int) and together > 0):
-        raise UsageError(f"together is a number of queries, at least 1, and is {together!r}")
+    if concurrency is not None and not (isinstance(concurrency, int) and concurrency > 0):
+        raise UsageError(f"concurrency must be at least 1 (got {concurrency!r})")
     queries = as_list("queries", queries)
     ready = prepared(graph)
     wanted = []
@@ -173,8 +173,10 @@ def steiner_trees(
             raise UsageError(f"{name} must be a vertex at least, and there are none")
     where = _backend_for(ready, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
-    how = _Manner(method, search, where, float(epsilon), improve, bound, limit, Deadline())
-    return _answers(ready, wanted, how, together)
+    options = SearchOptions(
+        method, search, where, float(epsilon), improve, bound, limit, Deadline()
+    )
+    return _answers(ready, wanted, options, concurrency)
 
 
 def check_options(
@@ -240,48 +242,53 @@ def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str
 
 
 def _answers(
-    ready: Prepared, wanted: list[Any], how: _Manner, together: int | None
+    ready: Prepared, wanted: list[Any], options: SearchOptions, concurrency: int | None
 ) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
     """Some at a time: on a GPU STAR alone, on a CPU all there is to do for a query."""
     inside = [ready.inside(terminals) for terminals in wanted]
-    if how.backend == "cpu":
+    if options.backend == "cpu":
         jobs = ((i, None) for i in range(len(wanted)))
-        threads = min(len(wanted), together or available_cores())
-        yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
+        threads = min(len(wanted), concurrency or available_cores())
+        yield from _side_by_side(ready, wanted, inside, jobs, options, threads)
         return
-    name = _searcher_name(how.backend, how.search)
+    name = _searcher_name(options.backend, options.search)
     with memory_guard(_ROOM, LARGER_GPU), ready.searcher(name) as search:
         found = star.run(
             search,
             inside,
-            epsilon=how.epsilon,
-            time_limit=how.time_limit,
-            until=how.until,
-            together=together or TOGETHER,
+            epsilon=options.epsilon,
+            time_limit=options.time_limit,
+            until=options.until,
+            batch_size=concurrency or CONCURRENCY,
         )
-        threads = min(len(wanted), available_cores()) if how.improve or how.bound else 1
-        yield from _side_by_side(ready, wanted, inside, found, how, threads)
+        threads = min(len(wanted), available_cores()) if options.improve or options.bound else 1
+        yield from _side_by_side(ready, wanted, inside, found, options, threads)
 
 
 def _side_by_side(
-    ready: Prepared, wanted: list[Any], inside: list[Any], jobs: Any, how: _Manner, threads: int
+    ready: Prepared,
+    wanted: list[Any],
+    inside: list[Any],
+    jobs: Any,
+    options: SearchOptions,
+    threads: int,
 ) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
     """What is left to do on a CPU, by some threads. jobs: indices, with STAR's part if done."""
     if threads <= 1:
-        answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
-        yield from _unbroken(answers, how.until)
+        answers = ((i, _answer(ready, wanted[i], inside[i], query, options)) for i, query in jobs)
+        yield from _unbroken(answers, options.until)
         return
-    work = cancellation.CancelToken(lambda: how.until.stopped)
+    work = cancellation.CancelToken(lambda: options.until.stopped)
     pool, answer = ThreadPoolExecutor(threads), cancellation.with_token(_answer, work)
     try:
         futures = {
-            pool.submit(answer, ready, wanted[i], inside[i], query, how): i
-            for i, query in _unbroken(jobs, how.until)
+            pool.submit(answer, ready, wanted[i], inside[i], query, options): i
+            for i, query in _unbroken(jobs, options.until)
         }
         for future in as_completed(futures):
             yield futures[future], future.result()
     finally:  # also of a caller who goes away: what runs is not wanted any more
-        how.until.stop()
+        options.until.stop()
         pool.shutdown(cancel_futures=True)
         work.close()
 
@@ -297,14 +304,18 @@ def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
 
 
 def _answer(
-    ready: Prepared, terminals: Any, inside: Any, query: Query | Apart | None, how: _Manner
+    ready: Prepared,
+    terminals: Any,
+    inside: Any,
+    query: Query | Apart | None,
+    options: SearchOptions,
 ) -> SteinerTree | DisconnectedError:
     """A query's answer. inside: its terminals in the contracted graph; query: STAR's, if done."""
     seconds: dict[str, float] = {}
-    if query is None and how.method == "star":
+    if query is None and options.method == "star":
         with ready.searcher("cpu") as search:
             asked: Any = {
-                "epsilon": how.epsilon, "time_limit": how.time_limit, "until": how.until
+                "epsilon": options.epsilon, "time_limit": options.time_limit, "until": options.until
             }  # fmt: skip
             ((_, query),) = star.run(search, [inside], **asked)
     if query is None:
@@ -313,9 +324,9 @@ def _answer(
         return ready.disconnected(terminals, query.other)
     began = time.perf_counter()
     spent = sum(query.seconds.values()) if query else 0
-    deadline = how.until.within(how.time_limit - spent)
+    deadline = options.until.within(options.time_limit - spent)
     if query is None:
-        tree = _heuristic(ready, inside, how.method)
+        tree = _heuristic(ready, inside, options.method)
         initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
         seconds["initial_tree"] = time.perf_counter() - began
     else:
@@ -323,11 +334,11 @@ def _answer(
         initial_cost, searches = query.initial_cost, query.searches
         accepted, complete = query.accepted, query.complete
     lower_bound = None
-    if (how.improve or how.bound) and inside.size > 1:
-        tree, lower_bound = _bounded(ready, inside, tree, how.improve, deadline)
-    elif how.improve or how.bound:
+    if (options.improve or options.bound) and inside.size > 1:
+        tree, lower_bound = _bounded(ready, inside, tree, options.improve, deadline)
+    elif options.improve or options.bound:
         lower_bound = tree.weight.sum().item()
-    if how.improve or how.bound:
+    if options.improve or options.bound:
         seconds = {**seconds, "improvement": time.perf_counter() - began}
     cancellation.raise_if_cancelled()  # what ended for that reason is no answer
     if ready.contraction is not None:
@@ -346,9 +357,11 @@ def _answer(
         searches=searches,
         accepted=accepted,
         seconds=seconds,
-        method=how.method,
-        search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
-        backend=how.backend,
+        method=options.method,
+        search="dijkstra"
+        if options.search == "auto" and options.backend == "cpu"
+        else options.search,
+        backend=options.backend,
         complete=complete and not deadline.over,
         lower_bound=lower_bound,
         labels=ready.labels,

@@ -133,11 +133,11 @@ def many(options):
             ]
         )
         print(f"{name}, k = {k}, one at a time: {100 / one:.0f} queries/s", flush=True)
-        for together in (1, 16, 64, 132, 264, 528, 1024):
-            asked = {"backend": "gpu", "together": together}
-            list(mgraph.steiner_trees(graph, queries[: 2 * together], **asked))
+        for concurrency in (1, 16, 64, 132, 264, 528, 1024):
+            asked = {"backend": "gpu", "concurrency": concurrency}
+            list(mgraph.steiner_trees(graph, queries[: 2 * concurrency], **asked))
             seconds, _ = all_seconds(graph, queries, **asked)
-            print(f"{together} together: {options.samples / seconds:.0f} queries/s", flush=True)
+            print(f"{concurrency} at a time: {options.samples / seconds:.0f} queries/s", flush=True)
 
 
 def scaling(options):

@@ -74,7 +74,7 @@ def test_nobody_waits_for_the_compiler_who_is_stopped():
     assert stopped.seconds_to_stop(compile, after=0.3) < stopped.PATIENCE
 
 
-@pytest.mark.parametrize("options", [{}, {"search": "node"}, {"together": 2000}])
+@pytest.mark.parametrize("options", [{}, {"search": "node"}, {"concurrency": 2000}])
 def test_trees_stop(options):
     large = grid(1 << 11)
     queries = [vertices(large, 12, seed) for seed in range(2000)]
@@ -100,7 +100,7 @@ def test_first_trees_stop():
     large = grid(1 << 12)
     corners = [0, large.n - 1]
     queries = [np.append(vertices(large, 100, seed), corners) for seed in range(500)]
-    run = lambda: list(mgraph.steiner_trees(large, queries, backend="gpu", together=500))  # noqa: E731
+    run = lambda: list(mgraph.steiner_trees(large, queries, backend="gpu", concurrency=500))  # noqa: E731
     list(mgraph.steiner_trees(large, [corners], backend="gpu"))
     assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
 

@@ -153,15 +153,15 @@ def test_a_graph_on_the_device_and_weights_of_zero():
     assert mgraph.steiner_tree(graph.to_gpu(), terminals).cost == expected.cost
 
 
-@pytest.mark.parametrize("together", [1, 5, 64])
-def test_many_queries_at_once(together):
+@pytest.mark.parametrize("concurrency", [1, 5, 64])
+def test_many_queries_at_once(concurrency):
     graph = CASES["hub"]
     queries = [draw(graph, 2 + i % 9, i) for i in range(40)]
     isolated = Graph.unchecked(  # one more vertex, that nothing reaches
         np.append(graph.indptr, graph.num_arcs), graph.indices, graph.weights, False
     )
     queries[7] = np.array([3, graph.n])
-    found = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", together=together))
+    found = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", concurrency=concurrency))
     assert sorted(found) == list(range(40))
     assert str(found.pop(7)).startswith(f"terminals 3 and {graph.n:,} lie in different")
     for i, tree in found.items():
@@ -173,11 +173,11 @@ def test_a_caller_who_goes_away():
     queries = [draw(graph, 2 + i % 7, i) for i in range(30)]
     expected = dict(mgraph.steiner_trees(graph, queries, backend="cpu"))
     for _ in range(3):
-        some = mgraph.steiner_trees(graph, queries, backend="gpu", together=4)
+        some = mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4)
         i, tree = next(some)
         same(tree, expected[i])
         some.close()
-    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", together=4):
+    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4):
         same(tree, expected[i])
 
 
@@ -186,7 +186,7 @@ def searched(graph, terminals, shape=None):
     from mgraph.steiner import star_gpu
 
     search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), shape)
-    found = dict(star.run(search, terminals, together=len(terminals)))
+    found = dict(star.run(search, terminals, batch_size=len(terminals)))
     for i, some in enumerate(terminals):
         expected = mgraph.steiner_tree(graph, some, backend="cpu")
         query = found[i]

@@ -29,7 +29,7 @@ def kind_of(graph):
 
 def found_by(search, terminals, epsilon=0.0):
     """The trees, and how many searches and exchanges it took."""
-    found = dict(star.run(search, terminals, epsilon=epsilon, together=len(terminals)))
+    found = dict(star.run(search, terminals, epsilon=epsilon, batch_size=len(terminals)))
     told = []
     for i in range(len(terminals)):
         query = found[i]

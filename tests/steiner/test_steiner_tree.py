@@ -183,13 +183,13 @@ def test_bad_graphs():
 
 def test_many_queries_and_what_cannot_be_solved():
     queries = [[0, 2], [4, 5], [0, 4], [6], [1, 3]]
-    found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", together=2))
+    found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", concurrency=2))
     assert sorted(found) == [0, 1, 2, 3, 4]
     assert [found[i].cost for i in (0, 1, 3, 4)] == [2, 1, 0, 2]
     assert isinstance(found[2], mgraph.DisconnectedError)
     assert dict(mgraph.steiner_trees(SQUARE, [], backend="cpu")) == {}
-    with pytest.raises(mgraph.UsageError, match="together is a number of queries"):
-        mgraph.steiner_trees(SQUARE, queries, together=0)
+    with pytest.raises(mgraph.UsageError, match=r"concurrency must be at least 1 \(got 0\)"):
+        mgraph.steiner_trees(SQUARE, queries, concurrency=0)
     with pytest.raises(mgraph.UsageError, match="and 99 does not"):
         mgraph.steiner_trees(SQUARE, [[0], [99]])  # before any is answered
 
@@ -269,7 +269,7 @@ def test_ctrl_c_ends_a_query_soon():
 
 def test_a_caller_who_goes_away_does_not_wait_for_all():
     graph, queries = large(50)
-    trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", together=2)
+    trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", concurrency=2)
     next(trees)
     told = time.process_time()
     trees.close()

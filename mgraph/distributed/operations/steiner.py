@@ -104,7 +104,7 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
     index, queries = job
     held = holder(plan.holder)
     graph, on_gpu = held.graph(), plan.backend == "gpu"
-    together = None if on_gpu else 1  # cores have other threads' tasks as well
+    concurrency = None if on_gpu else 1  # cores have other threads' tasks as well
     trees: list[Any] = [None] * len(queries)
     answers: list[Any] = [None] * len(queries)
     terminals = [some for _, some in queries]
@@ -112,7 +112,7 @@ def solve_batch(job: tuple[int, list[tuple[int, list[int]]]], plan: SteinerPlan)
         memory_guard(f"{len(queries)} queries and their trees", "use a smaller --batch"),
         cancellation.acquiring(held.device) if on_gpu else nullcontext(),
     ):
-        options = {**plan.options, "together": together}
+        options = {**plan.options, "concurrency": concurrency}
         for i, found in steiner_trees(graph, terminals, **options):
             number, k = queries[i][0], len(terminals[i])
             gauges.add("queries", 1)
