@@ -34,8 +34,8 @@ def no_way_back() -> MgraphError:
     return MgraphError(tree_cpu.NO_WAY_BACK)
 
 
-class Centre(NamedTuple):
-    """The first tree: of paths from the centre, a vertex, to each terminal.
+class InitialTree(NamedTuple):
+    """The initial tree: of paths from the meeting vertex to each terminal.
 
     tree: None where no vertex is reached by all; then there is no path from the first terminal to
     ``other``. levels: of the breadth-first search. seconds: this query's share of the time.
@@ -86,10 +86,10 @@ class Search(Protocol):
     go away without waiting.
     """
 
-    def start_centres(self, terminals: list[Any]) -> Any:
+    def start_initial_trees(self, terminals: list[Any]) -> Any:
         """Begin phase one, of each array of terminals; returns a ticket."""
 
-    def centres(self, ticket: Any) -> list[Centre]:
+    def finish_initial_trees(self, ticket: Any) -> list[InitialTree]:
         """What phase one found."""
 
     def start(self, queries: list[Query]) -> Any:
@@ -118,24 +118,24 @@ def bounds(length: Any, epsilon: float) -> Any:
 class InTurn(ABC):
     """A search that tries one loose path after another, of one query after another.
 
-    Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``:
-    the ids and weights of a path shorter than ``below`` for the query's loose path i, from the
-    partition below to that above, or empty arrays.
+    Subclasses have an ``initial_tree_builder``, and ``searcher(query)``, which returns
+    ``find(i, below)``: the ids and weights of a path shorter than ``below`` for the query's loose
+    path i, from the partition below to that above, or empty arrays.
     """
 
-    centre_finder: Any
+    initial_tree_builder: Any
 
     @abstractmethod
     def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
         """Make ready for the searches of a query's tree."""
 
-    def start_centres(self, terminals: list[Any]) -> list[Any]:
+    def start_initial_trees(self, terminals: list[Any]) -> list[Any]:
         """Nothing yet."""
         return terminals
 
-    def centres(self, ticket: list[Any]) -> list[Centre]:
+    def finish_initial_trees(self, ticket: list[Any]) -> list[InitialTree]:
         """The breadth-first searches."""
-        return [self.centre_finder.run(some) for some in ticket]
+        return [self.initial_tree_builder.run(some) for some in ticket]
 
     def start(self, queries: list[Query]) -> list[Query]:
         """Nothing yet."""
@@ -192,21 +192,21 @@ def run(
     count = len(terminals)
     batches = [range(count)[i : i + batch_size] for i in range(0, count, batch_size)]
 
-    def start_centres(batch: range) -> Any:
-        return search.start_centres([terminals[i] for i in batch])
+    def start_initial_trees(batch: range) -> Any:
+        return search.start_initial_trees([terminals[i] for i in batch])
 
     def first_queries(batch: range, ticket: Any) -> dict[int, Query | Apart]:
         found: dict[int, Query | Apart] = {}
-        for i, centre in zip(batch, search.centres(ticket), strict=True):
-            if centre.tree is None:
-                found[i] = Apart(centre.other)
+        for i, initial in zip(batch, search.finish_initial_trees(ticket), strict=True):
+            if initial.tree is None:
+                found[i] = Apart(initial.other)
             else:
                 found[i] = Query(
-                    centre.tree,
+                    initial.tree,
                     epsilon=epsilon,
-                    time_left=time_limit - centre.seconds,
+                    time_left=time_limit - initial.seconds,
                     until=until,
-                    spent=centre.seconds,
+                    spent=initial.seconds,
                 )
         return found
 
@@ -214,7 +214,7 @@ def run(
     ready: dict[int, Query | Apart] = {}
     for batch in [*batches, None]:
         cancellation.raise_if_cancelled()
-        ticket = None if batch is None else start_centres(batch)
+        ticket = None if batch is None else start_initial_trees(batch)
         started = search.start([query for query in ready.values() if isinstance(query, Query)])
         yield from done.items()
         try:

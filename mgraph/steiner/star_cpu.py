@@ -25,7 +25,7 @@ from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import grown, pop, push, room
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner.star import InTurn, Query, no_way_back
-from mgraph.steiner.star_centre_cpu import CentreFinder
+from mgraph.steiner.star_initial_tree_cpu import InitialTreeBuilder
 from mgraph.steiner.tree_cpu import Tree
 from mgraph.steiner.whole_lengths_cpu import measured, whole
 
@@ -230,8 +230,8 @@ class Searcher(InTurn):
         self.csr = indptr, indices, weights
         self.kind = np.zeros(1, kind)
         self.heaviest = weights.max().item() if weights.size else 0
-        self.centre_finder = CentreFinder(indptr, indices, weights, kind)
-        self.touched = self.centre_finder.touched
+        self.initial_tree_builder = InitialTreeBuilder(indptr, indices, weights, kind)
+        self.touched = self.initial_tree_builder.touched
         self.labels: Any = None
         self.tree: Any = None
 

@@ -17,7 +17,7 @@ from mgraph.core.graph import Graph, WeightRange
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
 from mgraph.steiner.star import InTurn, Query, no_way_back
-from mgraph.steiner.star_centre_cpu import CentreFinder
+from mgraph.steiner.star_initial_tree_cpu import InitialTreeBuilder
 from mgraph.steiner.star_memory_gpu import LENGTHS, GraphOnDevice, step_dtype
 from mgraph.steiner.whole_lengths_cpu import Scale, measured, whole
 
@@ -33,7 +33,7 @@ class Searcher(InTurn):
         self.graph, self.by_arc = GraphOnDevice(graph, sort_rows=False), by_arc
         on_device = self.graph.indptr, self.graph.indices, self.graph.weights
         self.as_graph = Graph.unchecked(*on_device, False, **graph.known)
-        self.centre_finder = CentreFinder(*csr, kind)
+        self.initial_tree_builder = InitialTreeBuilder(*csr, kind)
         self.searchers: dict[str, frontier_gpu.Searcher] = {}
         self.lengths: Any = None
 

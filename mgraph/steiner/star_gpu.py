@@ -16,8 +16,8 @@ from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, launch_resident
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre, Query, no_way_back, shrink
-from mgraph.steiner.star_centre_gpu import CentreFinder
+from mgraph.steiner.star import InitialTree, Query, no_way_back, shrink
+from mgraph.steiner.star_initial_tree_gpu import InitialTreeBuilder
 from mgraph.steiner.star_memory_gpu import (
     LENGTHS,
     SHARED_COUNTERS_BYTES,
@@ -104,17 +104,17 @@ class Searcher:
         """
         self.graph = GraphOnDevice(graph)
         self.memory = Memory(self.graph)
-        self.centre_finder = CentreFinder(self.graph, self.memory)
+        self.initial_tree_builder = InitialTreeBuilder(self.graph, self.memory)
         self.shape = shape
         self._launches: list[_Launch] = []  # of which some may be for a caller who went away
 
-    def start_centres(self, terminals: list[Any]) -> Any:
+    def start_initial_trees(self, terminals: list[Any]) -> Any:
         """Launch the breadth-first searches."""
-        return self.centre_finder.start(terminals)
+        return self.initial_tree_builder.start(terminals)
 
-    def centres(self, ticket: Any) -> list[Centre]:
+    def finish_initial_trees(self, ticket: Any) -> list[InitialTree]:
         """What they found."""
-        return self.centre_finder.finish(ticket)
+        return self.initial_tree_builder.finish(ticket)
 
     def start(self, queries: list[Query]) -> _Ticket:
         """Launch the exchanges."""

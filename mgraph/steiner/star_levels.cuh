@@ -75,7 +75,7 @@ struct star_levels {
     __syncthreads();
   }
 
-  // A vertex reached by all stands for the centre.
+  // A vertex reached by all stands for the meeting vertex.
   __device__ void propose(int v) const {
     const u64 degree = u64(min(indptr[v + 1] - indptr[v], 0xFFFFFFFFLL));
     atomicMax(&told->best, degree << 32 | u32(~v));

@@ -201,8 +201,8 @@ def assert_clean(search):
     for work in search.memory._workspaces.values():
         assert bool((work.labels[..., :2] == np.iinfo(work.key).max).all())
         assert not bool(work.labels[..., 2:].any())
-    assert not bool(search.centre_finder.state.any())
-    assert not bool(search.centre_finder.listed.any())
+    assert not bool(search.initial_tree_builder.state.any())
+    assert not bool(search.initial_tree_builder.listed.any())
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 1), (1, 1, 4), (1, 2, 2)])

@@ -10,7 +10,7 @@ from mgraph.core import cancellation_gpu
 from mgraph.cuda import mailbox
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
-from mgraph.steiner import star_centre_gpu, star_frontier_gpu, star_gpu, star_memory_gpu
+from mgraph.steiner import star_frontier_gpu, star_gpu, star_initial_tree_gpu, star_memory_gpu
 from tests import emulator
 
 PROCESSORS = 4
@@ -104,11 +104,11 @@ class Host:
             lambda source, name, **defines: self.kernel(source, name, **defines),
         )
         monkeypatch.setattr(cancellation_gpu, "finish", lambda: None)
-        for module in (star_gpu, star_centre_gpu, mailbox):
+        for module in (star_gpu, star_initial_tree_gpu, mailbox):
             monkeypatch.setattr(module, "Mailbox", Mailbox)
-        for module in (star_memory_gpu, star_centre_gpu):
+        for module in (star_memory_gpu, star_initial_tree_gpu):
             monkeypatch.setattr(module, "free_bytes", lambda: 1 << 24)
-        for module in (star_memory_gpu, star_centre_gpu, frontier_gpu):
+        for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
         monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", 1 << 10)
 

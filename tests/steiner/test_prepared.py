@@ -10,7 +10,7 @@ import mgraph
 from mgraph import EdgeList, MgraphWarning, OutOfMemoryError
 from mgraph.core import backend as backends
 from mgraph.steiner import prepared as preparing
-from mgraph.steiner import star_centre_cpu, steiner_tree
+from mgraph.steiner import star_initial_tree_cpu, steiner_tree
 from mgraph.steiner.prepared import CPU_BYTES, Prepared
 
 
@@ -60,9 +60,9 @@ def test_a_query_that_a_gpu_has_no_room_for_says_so_once(monkeypatch):
 
 def test_many_terminals_that_need_more_memory_than_is_free_say_so(monkeypatch):
     graph = ring(1000)
-    monkeypatch.setattr(star_centre_cpu, "free_memory", lambda: 24 * 1000)
+    monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000)
     assert mgraph.steiner_tree(graph, range(64), backend="cpu").src.size == 63
     with pytest.raises(OutOfMemoryError, match="a tree of 65 terminals needs"):
         mgraph.steiner_tree(graph, range(65), backend="cpu")
-    monkeypatch.setattr(star_centre_cpu, "free_memory", lambda: 24 * 1000 * 2)
+    monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000 * 2)
     assert mgraph.steiner_tree(graph, range(65), backend="cpu").src.size == 64

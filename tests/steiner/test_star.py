@@ -78,11 +78,11 @@ def hops_from(graph, source):
     return hops
 
 
-def first_edges(graph, centre, hops):
-    """Of the paths from the centre by the least nearer neighbours, each from where it is new."""
-    known, edges = {centre}, []
+def first_edges(graph, meeting_vertex, hops):
+    """The new edges of each path from the meeting vertex by the smallest nearer neighbours."""
+    known, edges = {meeting_vertex}, []
     for reached in hops:
-        path = [centre]
+        path = [meeting_vertex]
         while reached[path[-1]]:
             nearer = [x for x, _ in neighbours(graph, path[-1]) if reached[x] < reached[path[-1]]]
             path.append(min(nearer))
@@ -96,7 +96,7 @@ def first_edges(graph, centre, hops):
 
 @given(strategies.problems(most=20, terminals=8))
 @settings(deadline=None, max_examples=100)
-def test_the_centre_is_where_all_terminals_meet_first(problem):
+def test_the_meeting_vertex_is_where_all_terminals_meet_first(problem):
     graph, terminals = problem
     search = searcher(graph)
     hops = [hops_from(graph, t) for t in terminals.tolist()]
@@ -104,15 +104,15 @@ def test_the_centre_is_where_all_terminals_meet_first(problem):
     levels = min(max(reached[v] for reached in hops) for v in met)
     best = [v for v in met if max(reached[v] for reached in hops) == levels]
     degree = np.diff(graph.indptr)
-    centre = min(best, key=lambda v: (-degree[v], v))
-    for hubs in (search.centre_finder.hubs, np.empty(0, np.int64)):
-        search.centre_finder.hubs = hubs  # whether they are looked at first or not
-        (found,) = search.centres([terminals])
+    meeting_vertex = min(best, key=lambda v: (-degree[v], v))
+    for hubs in (search.initial_tree_builder.hubs, np.empty(0, np.int64)):
+        search.initial_tree_builder.hubs = hubs  # whether they are looked at first or not
+        (found,) = search.finish_initial_trees([terminals])
         assert found.levels == levels
-        expected = tree_cpu.from_edges(*first_edges(graph, centre, hops), terminals)
+        expected = tree_cpu.from_edges(*first_edges(graph, meeting_vertex, hops), terminals)
         for there, wanted in zip(found.tree, expected, strict=True):
             assert (there == wanted).all()
-    assert not search.centre_finder.state.any()
+    assert not search.initial_tree_builder.state.any()
 
 
 @given(strategies.problems(most=14))

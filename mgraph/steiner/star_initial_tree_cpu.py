@@ -3,9 +3,9 @@
 A level at a time, in bit sets of 64 terminals. A vertex keeps two bits a terminal: 0 before it is
 reached, then 1 to 3 by the level modulo 3, which tells a neighbour one level nearer from all
 others, so that paths need no predecessors. At the first level at which any vertex is reached by
-all, the centre is that of most arcs, of these the least; its paths go on to the least neighbour
-that is nearer. The vertices of most arcs are looked at before a level that costs more: on graphs
-with hubs one of them mostly is the centre, and the largest level is never searched.
+all, the meeting vertex is that of most arcs, of these the least; its paths go on to the least
+neighbour that is nearer. The vertices of most arcs are looked at before a level that costs more: on
+graphs with hubs one of them mostly is the meeting vertex, and the largest level is never searched.
 
 Cost: of k terminals, the arcs of the vertices reached once a level and 64 terminals; memory 24
 bytes a vertex and 64 terminals.
@@ -21,9 +21,9 @@ from mgraph.core.compiled import compiled
 from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre, no_way_back
+from mgraph.steiner.star import InitialTree, no_way_back
 
-HUBS = 64  # as many as a word of star_centre.cu has bits
+HUBS = 64  # as many as a word of star_initial_tree.cu has bits
 _1 = np.uint64(1)
 _GIB = 1 << 30
 _LOW, _HIGH, _ARRIVING = 0, 1, 2  # of a vertex's words: the two bits, and what comes at this level
@@ -129,17 +129,17 @@ def _meet(indptr, indices, terminals, hubs, state, touched, full, stop):
                     following[found] = v
                     found += 1
         frontier = following[:found]
-        centre, most = np.int64(-1), np.int64(-1)
+        meeting_vertex, most = np.int64(-1), np.int64(-1)
         for v in frontier:
             if _commit(v, level, state):
                 touched[count] = v
                 count += 1
             if _reached_by_all(state, v, full):
                 degree = indptr[v + 1] - indptr[v]
-                if degree > most or (degree == most and v < centre):
-                    most, centre = degree, v
-        if centre >= 0:
-            return centre, level, count
+                if degree > most or (degree == most and v < meeting_vertex):
+                    most, meeting_vertex = degree, v
+        if meeting_vertex >= 0:
+            return meeting_vertex, level, count
     return np.int64(-1), np.int64(-1), count
 
 
@@ -152,13 +152,13 @@ def _code(state, vertex, terminal):
 
 
 @compiled
-def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
+def _walk(indptr, indices, weights, terminals, meeting_vertex, levels, state, kind):
     vertex = np.empty(1 + terminals.size * (levels + 1), np.int64)
     weight = np.zeros(vertex.size, kind.dtype)
     begin = np.empty(terminals.size, np.int64)
     at = np.int64(0)
     for i in range(terminals.size):
-        x, begin[i] = centre, at
+        x, begin[i] = meeting_vertex, at
         vertex[at] = x
         at += 1
         end = at + levels
@@ -180,7 +180,7 @@ def _walk(indptr, indices, weights, terminals, centre, levels, state, kind):
     return vertex, weight, begin, np.append(begin[1:], at) - begin
 
 
-class CentreFinder:
+class InitialTreeBuilder:
     """A graph's bit sets, for one set of terminals at a time."""
 
     def __init__(self, indptr: Any, indices: Any, weights: Any, kind: str) -> None:
@@ -197,12 +197,12 @@ class CentreFinder:
         if words > 1 and needed > free:
             raise OutOfMemoryError(
                 f"a tree of {terminals:,} terminals needs {needed / _GIB:,.1f} GiB on a CPU to "
-                f"find its centre, and {free / _GIB:,.1f} GiB are free; give fewer terminals, or "
-                "use a machine with more memory"
+                f"find its initial tree, and {free / _GIB:,.1f} GiB are free; give fewer "
+                "terminals, or use a machine with more memory"
             )
 
-    def run(self, terminals: Any) -> Centre:
-        """The tree of the paths from the centre of terminals (int64, ascending, distinct)."""
+    def run(self, terminals: Any) -> InitialTree:
+        """Build the initial tree of some terminals (int64, ascending, distinct)."""
         began = time.perf_counter()
         n, words = self.touched.size, -(-terminals.size // 64)
         if self.state.shape[2] != words:
@@ -212,7 +212,7 @@ class CentreFinder:
         full = np.full(words, ~np.uint64(0))
         if terminals.size % 64:
             full[-1] = (1 << terminals.size % 64) - 1
-        centre, levels, count = _meet(
+        meeting_vertex, levels, count = _meet(
             *self.csr[:2],
             terminals,
             self.hubs,
@@ -235,10 +235,10 @@ class CentreFinder:
                     raise no_way_back()
                 other = int(apart[0])
             else:
-                paths = _walk(*self.csr, terminals, centre, levels, self.state, self.kind)
+                paths = _walk(*self.csr, terminals, meeting_vertex, levels, self.state, self.kind)
                 if (paths[0][: paths[2][-1] + paths[3][-1]] < 0).any():
                     raise no_way_back()
                 tree = tree_cpu.from_paths(*paths, terminals, self.kind[0])
         finally:
             self.state[self.touched[:count]] = 0
-        return Centre(tree, other, int(levels), time.perf_counter() - began)
+        return InitialTree(tree, other, int(levels), time.perf_counter() - began)

@@ -1,4 +1,4 @@
-"""STAR's first tree on a GPU: the launches of ``star_centre.cu``, a query a group of blocks.
+"""STAR's first tree on a GPU: the launches of ``star_initial_tree.cu``, a query a group of blocks.
 
 Memory: see ``star_memory_gpu``.
 """
@@ -14,8 +14,8 @@ from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre, no_way_back
-from mgraph.steiner.star_centre_cpu import hubs_of
+from mgraph.steiner.star import InitialTree, no_way_back
+from mgraph.steiner.star_initial_tree_cpu import hubs_of
 from mgraph.steiner.star_memory_gpu import (
     LENGTHS,
     SHARED_COUNTERS_BYTES,
@@ -28,13 +28,13 @@ from mgraph.steiner.star_memory_gpu import (
 
 _FEW_ARCS = 8  # a vertex: then a graph is taken for a wide one
 _OUTSTANDING = 8  # times the mean degree: a hub
-_WORDS, _HUB_LEVELS, _NO_WAY_BACK = 4, 4, -2  # as in star_centre.cu
+_WORDS, _HUB_LEVELS, _NO_WAY_BACK = 4, 4, -2  # as in star_initial_tree.cu
 _MEMORY_SHARE = 0.5  # of what is free, for the vertices' states
 
-KERNELS = Source(__package__, "star_centre.cu", check=LENGTHS)
+KERNELS = Source(__package__, "star_initial_tree.cu", check=LENGTHS)
 
 _QUERY = np.dtype([("terminals", "i8"), ("paths", "i8"), ("count", "i4"), ("room", "i4")])
-_OUTCOME = np.dtype([("levels", "i4"), ("centre", "i4")])
+_OUTCOME = np.dtype([("levels", "i4"), ("meeting_vertex", "i4")])
 
 
 class _Ticket(NamedTuple):
@@ -47,7 +47,7 @@ class _Ticket(NamedTuple):
     launched: tuple[Any, ...]
 
 
-class CentreFinder:
+class InitialTreeBuilder:
     """A graph's hubs, and the states of its vertices for some queries at a time."""
 
     def __init__(self, graph: GraphOnDevice, memory: Memory) -> None:
@@ -82,7 +82,7 @@ class CentreFinder:
             KERNELS.launch("star_hubs", arguments, **self.graph.defines(self.graph.lengths(0)))
 
     def start(self, terminals: list[Any]) -> "_Ticket":
-        """Begin to find the centres of some arrays of terminals (int64, ascending)."""
+        """Begin to find the meeting vertices of some arrays of terminals (int64, ascending)."""
         began = time.perf_counter()
         work = self.memory.workspace(self.graph.lengths(0), groups_for(len(terminals)))
         wanted = min(work.groups, len(terminals), multiprocessors())
@@ -91,8 +91,8 @@ class CentreFinder:
         launched = self._launch(terminals, counts, work, min(groups, wanted))
         return _Ticket(terminals, counts, work, time.perf_counter() - began, launched)
 
-    def finish(self, ticket: "_Ticket") -> list[Centre]:
-        """The trees of the centres' paths."""
+    def finish(self, ticket: "_Ticket") -> list[InitialTree]:
+        """The trees of the meeting vertices' paths."""
         import cupy
 
         terminals, counts, work, seconds, (groups, begun, done, found, sizes) = ticket
@@ -125,7 +125,7 @@ class CentreFinder:
                 tree = tree_cpu.from_paths(vertex, weight, begin[its], sizes[its], some, zero)
                 told.append((tree, -1, levels))
         seconds = (seconds + time.perf_counter() - began) / len(terminals)
-        return [Centre(*what, seconds) for what in told]
+        return [InitialTree(*what, seconds) for what in told]
 
     def _states(self, words: int, groups: int) -> int:
         """Have states of so many words for some groups; returns for how many."""
@@ -165,7 +165,7 @@ class CentreFinder:
         begun, done = cupy.cuda.Event(), cupy.cuda.Event()
         begun.record()
         self.mailbox.send(4)
-        kernel = KERNELS.kernel("star_centre", **self.graph.defines(str(work.length)))
+        kernel = KERNELS.kernel("star_initial_tree", **self.graph.defines(str(work.length)))
         launch_resident(
             kernel,
             groups * blocks,

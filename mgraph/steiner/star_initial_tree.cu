@@ -1,5 +1,5 @@
 // STAR's first tree: breadth-first search from all terminals of a query until a vertex is reached by
-// all, and the paths from it. star_centre_cpu.py explains the method, star_levels.cuh a level.
+// all, and the paths from it. star_initial_tree_cpu.py explains the method, star_levels.cuh a level.
 //
 // A group of blocks does one query after another. Hubs, the vertices of most arcs, are not searched for:
 // every vertex knows which are within how many levels of it, so that the level is known at which the first
@@ -18,7 +18,7 @@ struct query {
 };
 
 struct outcome {
-  int levels, centre;  // -1: no vertex is reached by all
+  int levels, meeting_vertex;  // -1: no vertex is reached by all
 };
 
 // Which hubs are within so many levels of a vertex, a bit a hub; in a memory sector.
@@ -31,9 +31,9 @@ struct near_hubs {
 
 static_assert(sizeof(shared_counters<counters>) <= 640, "as star_memory_gpu.py has it");
 
-constexpr int no_way_back = -2;  // as in star_centre_gpu.py
+constexpr int no_way_back = -2;  // as in star_initial_tree_gpu.py
 
-struct centre_search : star_levels {
+struct initial_tree_search : star_levels {
   const int* hubs;          // those of most arcs first
   const near_hubs* within;  // [n]; null: no hubs
   // the query
@@ -83,7 +83,7 @@ struct centre_search : star_levels {
       if (seen.best) return {level, int(~u32(seen.best))};
       if (seen.stopped) return {-1, -1};
       if (level + 1 == at_hub.levels) {
-        settle(at_hub.centre, level + 1);
+        settle(at_hub.meeting_vertex, level + 1);
         return at_hub;
       }
       if (seen.near[level % 3]) {
@@ -112,20 +112,20 @@ struct centre_search : star_levels {
            2 * (fresh(words_of(v, high) + word) >> bit & 1);
   }
 
-  // Paths begin at the centre, and go on to the least neighbour that is a level nearer; the first step
-  // is found for all terminals at once, since centres have many arcs.
-  __device__ void leave(int centre, path_step* paths, int room) {
+  // Paths begin at the meeting vertex, and go on to the least neighbour that is a level nearer; the first step
+  // is found for all terminals at once, since meeting vertices have many arcs.
+  __device__ void leave(int meeting_vertex, path_step* paths, int room) {
     for (u32 i = blocks.thread(); i < count; i += blocks.threads()) {
-      paths[size_t(i) * room] = {0, centre};
+      paths[size_t(i) * room] = {0, meeting_vertex};
       paths[size_t(i) * room + 1].vertex = 0x7FFFFFFF;
     }
     look();
-    for (long long arc = indptr[centre] + blocks.thread(); arc < indptr[centre + 1];
+    for (long long arc = indptr[meeting_vertex] + blocks.thread(); arc < indptr[meeting_vertex + 1];
          arc += blocks.threads()) {
       const int u = indices[arc];
       for (int word = 0; word < words; ++word) {
-        const u32 is_low = fresh(words_of(centre, low) + word);
-        const u32 is_high = fresh(words_of(centre, high) + word);
+        const u32 is_low = fresh(words_of(meeting_vertex, low) + word);
+        const u32 is_high = fresh(words_of(meeting_vertex, high) + word);
         // The level before 1 is 3, that before 2 is 1, that before 3 is 2.
         const u32 differs = (fresh(words_of(u, low) + word) ^ ~(is_low & is_high)) |
                             (fresh(words_of(u, high) + word) ^ is_low);
@@ -138,12 +138,12 @@ struct centre_search : star_levels {
     look();
   }
 
-  // The path from the centre to a terminal, after its first step; by a block. room: for its vertices.
+  // The path from the meeting vertex to a terminal, after its first step; by a block. room: for its vertices.
   // Returns how many it has, or no_way_back.
-  __device__ int walk(int centre, int terminal, path_step* path, int room) {
+  __device__ int walk(int meeting_vertex, int terminal, path_step* path, int room) {
     __shared__ u32 least[2];
-    if (centre == terminals[terminal]) return 1;
-    int before = centre, x = fresh(&path[1].vertex);
+    if (meeting_vertex == terminals[terminal]) return 1;
+    int before = meeting_vertex, x = fresh(&path[1].vertex);
     if (u32(x) >= n) return no_way_back;
     int nearer = code(x, terminal);
     for (int length = 1; length < room; ++length) {
@@ -192,10 +192,10 @@ extern "C" __global__ void star_hubs(const long long* indptr, const int* indices
 }
 
 // state, listed, counts, boards: 0; of each group. sizes: of each terminal how many vertices its
-// path has; or -1 where there is no room for them, -2 where the levels lead nowhere; or, where no centre
+// path has; or -1 where there is no room for them, -2 where the levels lead nowhere; or, where no meeting vertex
 // is, whether the first terminal reaches it. stop: not 0: end early, whatever is there.
 extern "C" __global__ void __launch_bounds__(512, 1)
-    star_centre(const long long* indptr, const int* indices, const weight_t* weights, int n,
+    star_initial_tree(const long long* indptr, const int* indices, const weight_t* weights, int n,
                 int tile, const query* queries, int query_count, u32* next_query,
                 const int* terminals, int words, const int* hubs, const near_hubs* within,
                 outcome* outcomes, int* sizes, path_step* pool, int blocks, u64* counts,
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(512, 1)
   __shared__ shared_counters<counters> counters_here;
   const size_t index = blockIdx.x / blocks, vertices = size_t(n), near_at = 2 * index * near_capacity;
   int* const mine = lists + 4 * index * vertices;
-  centre_search it{{this_group(blocks, counts),
+  initial_tree_search it{{this_group(blocks, counts),
                     indptr,
                     indices,
                     weights,
@@ -238,13 +238,13 @@ extern "C" __global__ void __launch_bounds__(512, 1)
     const outcome found = it.meet();
     if (it.blocks.leads()) outcomes[at] = found;
     const bool there = found.levels >= 0, fits = found.levels < its.room;
-    if (there && fits) it.leave(found.centre, pool + its.paths, its.room);
+    if (there && fits) it.leave(found.meeting_vertex, pool + its.paths, its.room);
     for (int i = it.blocks.rank; i < its.count; i += blocks) {
       int size = -1;
       if (!there) {
         size = it.reached(it.terminals[i], 0) & 1;
       } else if (fits) {
-        size = it.walk(found.centre, i, pool + its.paths + (long long)i * its.room, its.room);
+        size = it.walk(found.meeting_vertex, i, pool + its.paths + (long long)i * its.room, its.room);
       }
       if (threadIdx.x == 0) sizes[its.terminals + i] = size;
       __syncthreads();
