@@ -7,7 +7,7 @@ import mgraph
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.steiner import star, star_memory_gpu, steiner_tree
-from mgraph.steiner.prepared import Prepared
+from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.star_memory_gpu import Shape
 from tests.steiner import checks
 
@@ -185,8 +185,8 @@ def searched(graph, terminals, shape=None):
     """STAR by a searcher of its own, whatever room it has, for all queries at once."""
     from mgraph.steiner import star_gpu
 
-    search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), shape)
-    found = dict(star.run(search, terminals, batch_size=len(terminals)))
+    search = star_gpu.Searcher(PreparedGraph(graph).graph.to_gpu(), shape)
+    found = dict(star.solve_queries(search, terminals, batch_size=len(terminals)))
     for i, some in enumerate(terminals):
         expected = mgraph.steiner_tree(graph, some, backend="cpu")
         query = found[i]
@@ -208,7 +208,7 @@ def assert_clean(search):
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 1), (1, 1, 4), (1, 2, 2)])
 @pytest.mark.parametrize("pieces", [40, 300, 1 << 22])
 def test_small_queues_lose_nothing(monkeypatch, shape, pieces):
-    monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", pieces)
+    monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", pieces)
     graph = CASES["hub"] if pieces > 40 else CASES["grid"]
     assert_clean(searched(graph, [np.unique(draw(graph, 30, 4))], Shape(*shape)))
 
@@ -217,8 +217,8 @@ def test_small_queues_lose_nothing(monkeypatch, shape, pieces):
 def test_trees_for_which_there_is_no_room_come_again(monkeypatch, room):
     from mgraph.steiner import star_gpu
 
-    monkeypatch.setattr(star_gpu, "_SPARE", 1)
-    monkeypatch.setattr(star_gpu, "_FEW_STEPS", room)
+    monkeypatch.setattr(star_gpu, "_STEP_FACTOR", 1)
+    monkeypatch.setattr(star_gpu, "_MORE_STEPS", room)
     graph = CASES["plain grid"]
     assert_clean(searched(graph, [np.unique(draw(graph, 4 + i, i)) for i in range(20)]))
 
@@ -302,9 +302,9 @@ def test_components_are_the_cpus(dtype):
         )
     )
     for graph in graphs:
-        expected = components_cpu.components(graph.indptr, graph.indices)
+        expected = components_cpu.label_components(graph.indptr, graph.indices)
         there = cupy.asarray(graph.indptr), cupy.asarray(graph.indices.astype(dtype))
-        np.testing.assert_array_equal(components_gpu.components(*there), expected)
+        np.testing.assert_array_equal(components_gpu.label_components(*there), expected)
 
 
 def test_what_a_search_holds_does_not_send_the_next_to_the_cpu(monkeypatch):

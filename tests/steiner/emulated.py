@@ -110,7 +110,7 @@ class Host:
             monkeypatch.setattr(module, "free_bytes", lambda: 1 << 24)
         for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
-        monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", 1 << 10)
+        monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", 1 << 10)
 
 
 def on_host(graph):
@@ -126,8 +126,8 @@ def searchers(graph, csr, kind, shape=None):
     there = on_host(graph)
     return {
         "auto": lambda: star_gpu.Searcher(there, shape),
-        "node": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=False),
-        "edge": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=True),
+        "node": lambda: star_frontier_gpu.new_search(there, csr, kind, by_arc=False),
+        "edge": lambda: star_frontier_gpu.new_search(there, csr, kind, by_arc=True),
     }
 
 

@@ -10,8 +10,8 @@ from scipy.sparse import csgraph
 import mgraph
 from mgraph.core import cancellation
 from mgraph.steiner import dual_ascent_cpu, star
-from mgraph.steiner.components_cpu import components
-from mgraph.steiner.prepared import prepared
+from mgraph.steiner.components_cpu import label_components
+from mgraph.steiner.prepared import prepare
 from tests import stopped
 
 WAYS = {
@@ -49,7 +49,7 @@ def test_a_tree_stops(way):
     assert found[0].cost == found[1].cost
     np.testing.assert_array_equal(*(one.src for one in found))
     large = grid(1 << 11)
-    assert prepared(large).csr
+    assert prepare(large).csr
     run = lambda: trees(large, way, 8)  # noqa: E731
     assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
 
@@ -76,16 +76,16 @@ def test_a_searcher_is_as_new_after_it_was_stopped():
 def test_half_a_result_is_none():
     """An end because of that is no end because time is up."""
     graph = grid(20)
-    ready, terminals = prepared(graph), np.sort(terminals_of(graph, 8))
-    with ready.searcher("cpu") as search:
-        ((_, query),) = star.run(search, [terminals])
+    ready, terminals = prepare(graph), np.sort(terminals_of(graph, 8))
+    with ready.borrow_search("cpu") as search:
+        ((_, query),) = star.solve_queries(search, [terminals])
         with cancellation.cancelled_when(lambda: True):
             with pytest.raises(cancellation.Cancelled):
-                list(star.run(search, [terminals]))
+                list(star.solve_queries(search, [terminals]))
             with pytest.raises(cancellation.Cancelled):
-                star.exchanged(search, query.tree, query.until)
+                star.improve_tree(search, query.tree, query.deadline)
             with pytest.raises(cancellation.Cancelled):
-                dual_ascent_cpu.run(ready.csr, terminals, terminals[0])
+                dual_ascent_cpu.ascend(ready.csr, terminals, terminals[0])
 
 
 @pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
@@ -96,7 +96,7 @@ def test_components_are_numbered_by_their_least_vertices(monkeypatch, m):
         graph = mgraph.from_edges(mgraph.EdgeList(src, dst), 100, directed=False, backend="cpu")
         arcs = sparse.csr_matrix((np.ones(graph.num_arcs), graph.indices, graph.indptr), (100, 100))
         expected = csgraph.connected_components(arcs, directed=False)[1]
-        np.testing.assert_array_equal(components(graph.indptr, graph.indices), expected)
+        np.testing.assert_array_equal(label_components(graph.indptr, graph.indices), expected)
 
 
 def test_contraction_stops():

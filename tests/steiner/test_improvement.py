@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph.core.deadline import NEVER, Deadline
-from mgraph.steiner import improvement, star
-from mgraph.steiner.star_cpu import Searcher
+from mgraph.steiner import improvement, star, star_cpu
 from tests.steiner import oracles
 from tests.steiner.checks import check, cost_of, csr_of, edges_of, needs_steinlib, steinlib
 from tests.steiner.strategies import problems, trees
@@ -15,11 +14,13 @@ from tests.stopped import PATIENCE
 
 
 def searcher(graph):
-    return Searcher(*csr_of(graph), "int64" if graph.weights.dtype.kind == "i" else "float64")
+    return star_cpu.new_search(
+        *csr_of(graph), "int64" if graph.weights.dtype.kind == "i" else "float64"
+    )
 
 
 def bounded(graph, tree, terminals, deadline=NEVER):
-    return improvement.bounded(searcher(graph), csr_of(graph), tree, terminals, deadline)
+    return improvement.improve_tree(searcher(graph), csr_of(graph), tree, terminals, deadline)
 
 
 @settings(max_examples=150, deadline=None)
@@ -60,7 +61,7 @@ def test_past_the_deadline_the_given_tree_comes_back(data):
 def stars(letters):
     for name, graph, terminals, optimum in steinlib(letters):
         search = searcher(graph)
-        ((_, query),) = star.run(search, [terminals])
+        ((_, query),) = star.solve_queries(search, [terminals])
         yield name, graph, terminals, optimum, search, query.tree
 
 
@@ -68,10 +69,10 @@ def stars(letters):
 def test_a_deadline_holds():
     five = list(itertools.islice(stars("E"), 5))
     for _, graph, terminals, _, search, tree in five:  # Compiles what is timed below.
-        improvement.bounded(search, csr_of(graph), tree, terminals, NEVER)
+        improvement.improve_tree(search, csr_of(graph), tree, terminals, NEVER)
     for _, graph, terminals, optimum, search, tree in five:
         began = time.process_time()
-        found = improvement.bounded(search, csr_of(graph), tree, terminals, Deadline(0.05))
+        found = improvement.improve_tree(search, csr_of(graph), tree, terminals, Deadline(0.05))
         assert time.process_time() - began < PATIENCE
         assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
 
@@ -80,7 +81,7 @@ def test_a_deadline_holds():
 def test_steinlib():
     gaps, proven = {"B": [], "C": [], "D": []}, 0
     for name, graph, terminals, optimum, search, tree in stars("BCD"):
-        found = improvement.bounded(search, csr_of(graph), tree, terminals, NEVER)
+        found = improvement.improve_tree(search, csr_of(graph), tree, terminals, NEVER)
         assert found.bound <= optimum <= check(graph, found.tree, terminals) <= cost_of(tree)
         gaps[name[0]].append(cost_of(found.tree) / optimum - 1)
         proven += found.bound == cost_of(found.tree)

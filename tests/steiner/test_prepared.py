@@ -11,7 +11,7 @@ from mgraph import EdgeList, MgraphWarning, OutOfMemoryError
 from mgraph.core import backend as backends
 from mgraph.steiner import prepared as preparing
 from mgraph.steiner import star_initial_tree_cpu, steiner_tree
-from mgraph.steiner.prepared import CPU_BYTES, Prepared
+from mgraph.steiner.prepared import CPU_BYTES, PreparedGraph
 
 
 def ring(n):
@@ -22,18 +22,18 @@ def ring(n):
 @pytest.mark.parametrize(("room", "most"), [(0, 1), (1.5, 1), (2.5, 2), (9.5, 9)])
 def test_as_many_searches_on_a_cpu_as_fit(monkeypatch, room, most):
     """The next one waits until another is over. room: for how many there is memory."""
-    ready, begun = Prepared(ring(1000)), threading.Event()
+    ready, begun = PreparedGraph(ring(1000)), threading.Event()
     free = int(room * CPU_BYTES * 1000 / preparing._MEMORY_SHARE)
     monkeypatch.setattr(preparing, "free_memory", lambda: free)
 
     def next_one():
-        with ready.searcher("cpu"):
+        with ready.borrow_search("cpu"):
             begun.set()
 
     waiting = threading.Thread(target=next_one)
     with ExitStack() as stack:
         for _ in range(most):
-            stack.enter_context(ready.searcher("cpu"))
+            stack.enter_context(ready.borrow_search("cpu"))
         waiting.start()
         assert not begun.wait(0.2)
     waiting.join()
@@ -51,7 +51,7 @@ def test_a_query_that_a_gpu_has_no_room_for_says_so_once(monkeypatch):
 
     monkeypatch.setattr(steiner_tree, "BREAK_EVEN_ARCS", 0)
     monkeypatch.setattr(backends, "resolve", lambda backend: "gpu")
-    monkeypatch.setattr("mgraph.steiner.star_memory_gpu.shortage", shortage)
+    monkeypatch.setattr("mgraph.steiner.star_memory_gpu.describe_shortage", shortage)
     with pytest.warns(MgraphWarning, match="the GPU is full, so queries run on the CPU"):
         first = mgraph.steiner_tree(graph, [1, 500])
     assert mgraph.steiner_tree(graph, [1, 500]).cost == first.cost  # a warning would be an error
@@ -62,7 +62,7 @@ def test_many_terminals_that_need_more_memory_than_is_free_say_so(monkeypatch):
     graph = ring(1000)
     monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000)
     assert mgraph.steiner_tree(graph, range(64), backend="cpu").src.size == 63
-    with pytest.raises(OutOfMemoryError, match="a tree of 65 terminals needs"):
+    with pytest.raises(OutOfMemoryError, match="the initial tree of 65 terminals needs"):
         mgraph.steiner_tree(graph, range(65), backend="cpu")
     monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000 * 2)
     assert mgraph.steiner_tree(graph, range(65), backend="cpu").src.size == 64

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mgraph.steiner import star, tree_cpu
-from mgraph.steiner.star_cpu import Searcher
+from mgraph.steiner import star, star_cpu, tree_cpu
 from tests.steiner import checks, strategies
 
 INFINITY = math.inf
@@ -26,7 +25,7 @@ def kind_of(graph):
 
 
 def searcher(graph):
-    return Searcher(*checks.csr_of(graph), kind_of(graph))
+    return star_cpu.new_search(*checks.csr_of(graph), kind_of(graph))
 
 
 def plain_path(graph, above, below):
@@ -50,18 +49,18 @@ def plain_path(graph, above, below):
 def test_a_search_takes_the_path_that_is_decided(data):
     graph, terminals = data.draw(strategies.problems(most=14, dtypes=("int32",)))
     tree = data.draw(strategies.trees(graph, terminals))
-    search, paths = searcher(graph), tree_cpu.loose_paths(tree)
-    search._prepare(tree)
+    search, paths = searcher(graph), tree_cpu.find_loose_paths(tree)
+    search.path_finder.set_tree(tree)
     for first, last, length in zip(*(column.tolist() for column in paths), strict=True):
         end = tree.end[last]
         above = {*tree.vertex[:first].tolist(), *tree.vertex[end:].tolist()}
         shortest, path = plain_path(graph, above, tree.vertex[last:end].tolist())
-        found, weight = search._shortest_path(first, last, length + 1)
+        found, weight = search.path_finder.find_between(first, last, length + 1)
         assert found.tolist() == path
         assert weight.sum() == shortest <= length
-        found, _ = search._shortest_path(first, last, shortest)
+        found, _ = search.path_finder.find_between(first, last, shortest)
         assert not found.size  # none is shorter than the shortest
-    labels = search.labels
+    labels = search.path_finder.labels
     assert (labels[:, :2] == labels[-1, 0]).all()
     assert not labels[:, 3].any()
 
@@ -120,15 +119,17 @@ def test_the_meeting_vertex_is_where_all_terminals_meet_first(problem):
 def test_no_loose_path_can_be_exchanged_for_a_shorter_one(problem):
     graph, terminals = problem
     search = searcher(graph)
-    ((_, query),) = star.run(search, [terminals])
+    ((_, query),) = star.solve_queries(search, [terminals])
     assert query.complete
     cost = checks.check(graph, query.tree, terminals)
     assert cost <= query.initial_cost
-    paths = tree_cpu.loose_paths(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree)
     assert paths.length.sum() == pytest.approx(cost)
-    search._prepare(query.tree)
+    search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
-        found, _ = search._shortest_path(first, last, length * (1 - star.LEAST_GAIN))
+        found, _ = search.path_finder.find_between(
+            first, last, length * (1 - star.MIN_RELATIVE_GAIN)
+        )
         assert not found.size
 
 
@@ -137,12 +138,12 @@ def test_no_loose_path_can_be_exchanged_for_a_shorter_one(problem):
 def test_epsilon_passes_over_small_gains(problem, epsilon):
     graph, terminals = problem
     search = searcher(graph)
-    ((_, query),) = star.run(search, [terminals], epsilon=epsilon)
+    ((_, query),) = star.solve_queries(search, [terminals], epsilon=epsilon)
     checks.check(graph, query.tree, terminals)
-    paths = tree_cpu.loose_paths(query.tree)
-    search._prepare(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree)
+    search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
-        _, weight = search._shortest_path(first, last, length)
+        _, weight = search.path_finder.find_between(first, last, length)
         assert weight.size == 0 or weight.sum() * (1 + epsilon) >= length * (1 - 1e-8)
 
 
@@ -155,7 +156,7 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
     for at in range(tree.vertex.size):
         subtree = [v for v in range(tree.vertex.size) if at in ancestors(tree, v)]
         assert subtree == list(range(at, tree.end[at]))
-    paths = tree_cpu.loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree)
     ends = zip(paths.first, paths.last, strict=True)
     of_paths = [at for first, last in ends for at in range(first, last + 1)]
     assert sorted(of_paths) == list(range(1, tree.vertex.size))
@@ -170,7 +171,7 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
 def test_paths_written_apart_are_the_tree(data):
     graph, terminals = data.draw(strategies.problems(most=14))
     tree = data.draw(strategies.trees(graph, terminals))
-    paths = tree_cpu.loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree)
     count, steps = paths.last.size, tree.vertex.size - 1 + paths.last.size
     vertex, up, start, size, terminal = (np.full(count, -9) for _ in range(5))
     step, weight = np.full(steps, -9), np.full(steps, -9, tree.weight.dtype)
@@ -197,7 +198,7 @@ def ancestors(tree, at):
 def test_steinlib_gaps():
     gaps = []
     for _, graph, terminals, optimum in checks.steinlib("E"):
-        ((_, query),) = star.run(searcher(graph), [terminals])
+        ((_, query),) = star.solve_queries(searcher(graph), [terminals])
         cost = checks.check(graph, query.tree, terminals)
         gaps.append(cost / optimum - 1)
     assert min(gaps) >= 0

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.edges import EdgeList
-from mgraph.steiner.prepared import Prepared
-from mgraph.steiner.steiner_tree import METHODS, make_ready
+from mgraph.steiner.prepared import PreparedGraph
+from mgraph.steiner.steiner_tree import METHODS, prepare_queries
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
 from tests.stopped import PATIENCE
@@ -150,17 +150,21 @@ def test_terminals_of_several_components(method):
 @pytest.mark.parametrize(
     ("terminals", "options", "message"),
     [
-        ([], {}, "terminals must be a vertex at least, and there are none"),
+        ([], {}, "terminals must hold at least one vertex"),
         ([7], {}, r"terminals must lie in \[0, 7\), and 7 does not"),
         ([-1], {}, r"terminals must lie in \[0, 7\), and -1 does not"),
         ([0.5], {}, "terminals must be a vertex or a list of vertices"),
         ([0, 1], {"method": "prim"}, "method must be one of star, takahashi"),
         ([0, 1], {"search": "dfs"}, "search must be one of auto, dijkstra, node, edge"),
         ([0, 1], {"backend": "tpu"}, "backend must be one of auto, cpu, gpu"),
-        ([0, 1], {"epsilon": -1}, "epsilon must be a number of at least 0, and is -1"),
-        ([0, 1], {"epsilon": math.nan}, "epsilon must be a number of at least 0, and is nan"),
-        ([0, 1], {"time_limit": 0}, "time_limit is a number of seconds above 0"),
-        ([0, 1], {"method": "mehlhorn", "epsilon": 0.1}, "belong to method star"),
+        ([0, 1], {"epsilon": -1}, r"epsilon must be a finite number of at least 0 \(got -1\)"),
+        (
+            [0, 1],
+            {"epsilon": math.nan},
+            r"epsilon must be a finite number of at least 0 \(got nan\)",
+        ),
+        ([0, 1], {"time_limit": 0}, r"time_limit must be a number of seconds above 0 \(got 0\)"),
+        ([0, 1], {"method": "mehlhorn", "epsilon": 0.1}, "are options of method star"),
         ([0, 1], {"search": "node", "backend": "cpu"}, "search node needs a GPU"),
         ([0, 1], {"search": "dijkstra", "backend": "gpu"}, "search dijkstra runs on a CPU"),
         ([0, 1], {"method": "mehlhorn", "backend": "gpu"}, "mehlhorn runs on a CPU"),
@@ -177,7 +181,7 @@ def test_bad_graphs():
         mgraph.steiner_tree(directed, [0, 1])
     with pytest.raises(mgraph.UsageError, match="weights of at least 0, and the least is -1"):
         mgraph.steiner_tree(graph_of([(0, 1, -1)]), [0, 1])
-    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
         mgraph.steiner_tree({}, [0, 1])
 
 
@@ -278,8 +282,8 @@ def test_a_caller_who_goes_away_does_not_wait_for_all():
 
 def test_a_graph_made_ready_needs_nothing_more(monkeypatch):
     graph = graph_of([(0, 1, 2), (1, 2, 2)])
-    make_ready(graph, "star", "auto", "cpu")
-    monkeypatch.setattr(Prepared, "_new", None)
+    prepare_queries(graph, "star", "auto", "cpu")
+    monkeypatch.setattr(PreparedGraph, "_new_search", None)
     assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 4
 
 

@@ -46,7 +46,7 @@ def some_vertex_gains(graph, tree, terminals):
 def test_a_pass_gains_if_any_vertex_does(data):
     graph, terminals = data.draw(problems())
     tree = data.draw(trees(graph, terminals))
-    better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+    better = steiner_vertex_cpu.improve(csr_of(graph), tree)
     check(graph, better, terminals)
     if better is tree:
         assert not some_vertex_gains(graph, tree, terminals)
@@ -60,7 +60,7 @@ def test_repeated_it_ends_where_no_vertex_gains(data):
     graph, terminals = data.draw(problems())
     tree, better = None, data.draw(trees(graph, terminals))
     while better is not tree:
-        tree, better = better, steiner_vertex_cpu.improved(csr_of(graph), better)
+        tree, better = better, steiner_vertex_cpu.improve(csr_of(graph), better)
     check(graph, tree, terminals)
     assert not some_vertex_gains(graph, tree, terminals)
 
@@ -69,8 +69,8 @@ def test_repeated_it_ends_where_no_vertex_gains(data):
 def test_steinlib():
     before = after = 0
     for _, graph, terminals, optimum in steinlib("C"):
-        tree = mehlhorn_cpu.run(csr_of(graph), terminals)
-        better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+        tree = mehlhorn_cpu.build_tree(csr_of(graph), terminals)
+        better = steiner_vertex_cpu.improve(csr_of(graph), tree)
         assert optimum <= check(graph, better, terminals) <= cost_of(tree)
         before += cost_of(tree) / optimum - 1
         after += cost_of(better) / optimum - 1

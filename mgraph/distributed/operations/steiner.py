@@ -77,15 +77,15 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     And that compiles what queries need, before any is timed. options: of ``steiner_trees``.
     """
     from mgraph.steiner.rehearsal import rehearse
-    from mgraph.steiner.steiner_tree import make_ready
+    from mgraph.steiner.steiner_tree import prepare_queries
 
     held = holder(name)
     graph = held.graph()
-    ready = make_ready(graph, *(options[name] for name in ("method", "search", "backend")))
+    ready = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
     with cancellation.acquiring(held.device):
         rehearse(graph, **options)
     on_cpu = vars(ready).get("reason_for_cpu")  # if it was looked at
-    return GraphFacts(graph.n, graph.num_arcs, ready.kind, (on_cpu,) if on_cpu else ())
+    return GraphFacts(graph.n, graph.num_arcs, ready.cost_dtype, (on_cpu,) if on_cpu else ())
 
 
 def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:

@@ -44,7 +44,7 @@ class Answer(NamedTuple):
     @property
     def gap(self) -> float | None:
         """As ``mgraph.SteinerTree`` has it."""
-        from mgraph.steiner.steiner_tree import gap_of
+        from mgraph.steiner.result import gap_of
 
         return gap_of(self.cost, self.lower_bound)
 
