@@ -107,11 +107,13 @@ class SteinerTree:
         import pyarrow as pa
 
         columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
-        for name, labels in self._edge_labels().items():
-            try:
-                columns[name] = pa.array(labels)
-            except pa.ArrowException:
-                columns[name] = pa.array([str(label) for label in labels], pa.string())
+        labels = self._edge_labels()
+        try:
+            label_type = pa.array([label for column in labels.values() for label in column]).type
+        except (pa.ArrowException, OverflowError):  # of several types, or too large
+            label_type = pa.string()
+            labels = {name: [str(label) for label in column] for name, column in labels.items()}
+        columns |= {name: pa.array(column, label_type) for name, column in labels.items()}
         return pa.table(columns)
 
     def to_pandas(self) -> Any:

@@ -37,6 +37,7 @@ _WIDTH_OF_BLOCK, _WIDTH_OF_BLOCKS = 4, 16
 _MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
 
 
+@functools.cache
 def kernel_defines(weight: str, length: str) -> dict[str, str]:
     """Return the macros of STAR's kernels for weights and lengths of these types."""
     return {

@@ -40,7 +40,7 @@ class Event:
 
 
 class Mailbox:
-    """One memory in place of two."""
+    """Host memory in place of both memories."""
 
     def lay_out(self, *parts):
         self.arrays = [emulator.aligned(count, dtype) for count, dtype in parts]
@@ -70,7 +70,7 @@ def _cupy():
 
 
 class Host:
-    """Stands in for the device while it is patched in. seed: of the next launch."""
+    """A stand-in for the device while it is patched in. seed: that of the next launch."""
 
     def __init__(self, threads=32, seed=1):
         self.threads, self.seed, self.launched = threads, seed, []
@@ -114,7 +114,7 @@ class Host:
 
 
 def on_host(graph):
-    """The graph's arrays as a device's."""
+    """Return the graph with its arrays as a device's."""
     arrays = (None if a is None else a.view(HostArray) for a in (graph.indptr, graph.indices))
     indptr, indices = arrays
     weights = None if graph.weights is None else graph.weights.view(HostArray)
@@ -122,12 +122,12 @@ def on_host(graph):
 
 
 def searchers(graph, csr, kind, shape=None):
-    """STAR's searches on a GPU, by name."""
-    there = on_host(graph)
+    """Return functions that make STAR's searches on a GPU, by name."""
+    on_device = on_host(graph)
     return {
-        "auto": lambda: star_gpu.Searcher(there, shape),
-        "node": lambda: star_frontier_gpu.new_search(there, csr, kind, by_arc=False),
-        "edge": lambda: star_frontier_gpu.new_search(there, csr, kind, by_arc=True),
+        "auto": lambda: star_gpu.Searcher(on_device, shape),
+        "node": lambda: star_frontier_gpu.new_search(on_device, csr, kind, by_arc=False),
+        "edge": lambda: star_frontier_gpu.new_search(on_device, csr, kind, by_arc=True),
     }
 
 

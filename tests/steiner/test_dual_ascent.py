@@ -14,20 +14,20 @@ from tests.steiner.checks import csr_of, needs_steinlib, steinlib
 from tests.steiner.strategies import problems
 
 
-def whole(graph, terminals):
+def whole_graph(graph, terminals):
     return Subgraph(csr_of(graph), np.arange(graph.n), terminals)
 
 
 class AsGraph:
-    """A part, as the oracles take a graph."""
+    """A subgraph, as the oracles take a graph."""
 
-    def __init__(self, part):
-        self.indptr, self.indices, self.weights = part.csr
-        self.n = part.vertex.size
+    def __init__(self, subgraph):
+        self.indptr, self.indices, self.weights = subgraph.csr
+        self.n = subgraph.vertex.size
 
 
 def assert_reached(graph, terminals, root, ascent):
-    """A terminal leads back to the root by arcs of reduced cost 0."""
+    """Assert that arcs of reduced cost 0 lead from each terminal back to the root."""
     for terminal in terminals:
         seen, new = set(), {int(terminal)}
         while new:
@@ -64,16 +64,16 @@ def test_promising_edges_hold_every_cheaper_tree(data):
     ascent = dual_ascent_cpu.ascend(csr_of(graph), terminals, root)
     optimum = oracles.optimum(graph, terminals)
     exact = int(optimum) if graph.weights.dtype.kind == "i" else float(optimum)
-    dearer = exact + 1 if isinstance(exact, int) else exact * 1.001
-    slack = dual_ascent_cpu.slack_below(ascent, dearer)
-    part = dual_ascent_cpu.promising_edges(whole(graph, terminals), root, ascent, slack)
-    assert part.vertex[part.terminals].tolist() == terminals.tolist()
-    assert oracles.optimum(AsGraph(part), part.terminals) == optimum
-    if isinstance(exact, int):  # where no tree is cheaper: nothing, or edges that do not help
+    higher = exact + 1 if isinstance(exact, int) else exact * 1.001
+    slack = dual_ascent_cpu.slack_below(ascent, higher)
+    kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, slack)
+    assert kept.vertex[kept.terminals].tolist() == terminals.tolist()
+    assert oracles.optimum(AsGraph(kept), kept.terminals) == optimum
+    if isinstance(exact, int):  # no tree is cheaper: nothing remains, or edges that do not help
         slack = dual_ascent_cpu.slack_below(ascent, exact)
-        part = dual_ascent_cpu.promising_edges(whole(graph, terminals), root, ascent, slack)
-        if part.csr[1].size:
-            assert oracles.optimum(AsGraph(part), part.terminals) >= optimum
+        kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, slack)
+        if kept.csr[1].size:
+            assert oracles.optimum(AsGraph(kept), kept.terminals) >= optimum
 
 
 @settings(max_examples=100, deadline=None)
@@ -82,9 +82,9 @@ def test_arcs_at_reduced_cost_0_hold_a_tree(data):
     graph, terminals = data.draw(problems())
     root = data.draw(st.sampled_from(terminals.tolist()))
     ascent = dual_ascent_cpu.ascend(csr_of(graph), terminals, root)
-    part = dual_ascent_cpu.promising_edges(whole(graph, terminals), root, ascent, 0)
-    table = oracles.distances(AsGraph(part))
-    assert all(table[part.terminals[0]][t] is not None for t in part.terminals)
+    kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, 0)
+    table = oracles.distances(AsGraph(kept))
+    assert all(table[kept.terminals[0]][t] is not None for t in kept.terminals)
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-280, 1.0, 1e300])

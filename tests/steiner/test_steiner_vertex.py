@@ -25,16 +25,16 @@ def exact_edges(tree):
 
 
 def some_vertex_gains(graph, tree, terminals):
-    """Whether the tree is cheaper with one more vertex, whichever of the spanning trees that tie.
+    """Return whether the tree is cheaper with one more vertex, for every minimum spanning tree.
 
-    What is pruned of them differs; which one is taken is left to the code.
+    Spanning trees that tie are pruned to different trees, and the code may take any of them.
     """
-    inside, limit = set(tree.vertex.tolist()), cost_of(tree) * (1 - 1e-8)
-    for new in set(range(graph.n)) - inside:
-        more = [(u, v, w) for u, v, w in oracles.edges(graph) if new in (u, v)]
-        more = [edge for edge in more if inside & set(edge[:2])]
-        spanning = oracles.all_spanning_edges(exact_edges(tree) + more)
-        if more and all(
+    members, limit = set(tree.vertex.tolist()), cost_of(tree) * (1 - 1e-8)
+    for new in set(range(graph.n)) - members:
+        added = [(u, v, w) for u, v, w in oracles.edges(graph) if new in (u, v)]
+        added = [edge for edge in added if members & set(edge[:2])]
+        spanning = oracles.all_spanning_edges(exact_edges(tree) + added)
+        if added and all(
             oracles.cost(oracles.pruned(edges, terminals.tolist())) < limit for edges in spanning
         ):
             return True
@@ -56,7 +56,7 @@ def test_a_pass_gains_if_any_vertex_does(data):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_repeated_it_ends_where_no_vertex_gains(data):
+def test_repeated_passes_end_where_no_vertex_gains(data):
     graph, terminals = data.draw(problems())
     tree, better = None, data.draw(trees(graph, terminals))
     while better is not tree:

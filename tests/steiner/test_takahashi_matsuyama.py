@@ -17,8 +17,8 @@ def test_within_twice_the_optimum(data):
     start = data.draw(st.sampled_from(terminals.tolist()))
     tree = takahashi_matsuyama_cpu.build_tree(csr_of(graph), terminals, start)
     cost, optimum = check(graph, tree, terminals), float(oracles.optimum(graph, terminals))
-    most = 1 if terminals.size == 2 else 2 - 2 / terminals.size
-    assert optimum * (1 - 1e-12) <= cost <= optimum * most * (1 + 1e-12)
+    factor = 1 if terminals.size == 2 else 2 - 2 / terminals.size
+    assert optimum * (1 - 1e-12) <= cost <= optimum * factor * (1 + 1e-12)
 
 
 @settings(max_examples=60, deadline=None)
@@ -26,13 +26,13 @@ def test_within_twice_the_optimum(data):
 def test_from_any_vertex_of_the_component(data):
     graph, terminals = data.draw(problems())
     table = oracles.distances(graph)
-    near = [v for v in range(graph.n) if table[terminals[0]][v] is not None]
-    start = data.draw(st.sampled_from(near))
+    reachable = [v for v in range(graph.n) if table[terminals[0]][v] is not None]
+    start = data.draw(st.sampled_from(reachable))
     check(graph, takahashi_matsuyama_cpu.build_tree(csr_of(graph), terminals, start), terminals)
 
 
 @settings(max_examples=60, deadline=None)
-@given(graph_and_terminals=problems(most=8, terminals=8))
+@given(graph_and_terminals=problems(max_vertices=8, max_terminals=8))
 def test_a_minimum_spanning_tree_if_all_are_terminals(graph_and_terminals):
     graph, terminals = graph_and_terminals
     table = oracles.distances(graph)
