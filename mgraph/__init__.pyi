@@ -54,7 +54,7 @@ from mgraph.spanning_trees.minimum_spanning_forest import (
 from mgraph.spanning_trees.single_linkage import Clustering as Clustering
 from mgraph.spanning_trees.single_linkage import single_linkage as single_linkage
 from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
-from mgraph.steiner.steiner_tree import SteinerTree as SteinerTree
+from mgraph.steiner.result import SteinerTree as SteinerTree
 from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree
 from mgraph.steiner.steiner_tree import steiner_trees as steiner_trees
 

@@ -1,8 +1,8 @@
 // A queue of vertices whose arcs a group of blocks shares out evenly.
 //
-// A vertex of many arcs stands there in pieces of so many that a tile of a warp's lanes takes one in
-// four steps, so that no vertex holds a thread up. What is put in is a vertex a lane, by all lanes of
-// a warp together; `mine` says which lanes have one.
+// A vertex of many arcs is queued as several pieces, each of as many arcs as a tile of a warp's
+// lanes takes at once, so that no vertex delays a thread. Vertices are queued one per lane, by all
+// lanes of a warp at once; `valid` says which lanes have one.
 #pragma once
 
 #include "group.cuh"
@@ -13,7 +13,7 @@ namespace mgraph {
 using u32 = unsigned int;
 using u64 = unsigned long long;
 constexpr u32 all_lanes = 0xFFFFFFFF;
-constexpr int steps = 4;  // of a tile, a piece
+constexpr int arcs_per_lane = 4;  // of a piece, at most
 
 struct arc_piece {
   long long begin;
@@ -21,16 +21,16 @@ struct arc_piece {
   key_t key;
 };
 
-// The sum of the lanes' values up to each.
+// The inclusive prefix sum over the lanes of a warp.
 __device__ __forceinline__ u32 prefix_sum(u32 value) {
-  for (int step = 1; step < 32; step *= 2) {
-    const u32 other = __shfl_up_sync(all_lanes, value, step);
-    if ((threadIdx.x & 31) >= step) value += other;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const u32 other = __shfl_up_sync(all_lanes, value, distance);
+    if ((threadIdx.x & 31) >= distance) value += other;
   }
   return value;
 }
 
-// Arcs of a vertex, one after another.
+// Consecutive arcs of a vertex.
 struct arc_range {
   long long begin;
   u32 count;
@@ -38,66 +38,69 @@ struct arc_range {
 
 struct arc_queue {
   int* vertex;
-  u64* arcs;  // where they begin, and above bit 48 how many
+  u64* arcs;  // the first arc, and above bit 48 the number of arcs
   key_t* key;
   u32 capacity;
-  u32* count;  // may exceed the capacity: then some are lost, and some pieces have no arcs
-  int tile;    // lanes to a piece
+  u32* count;  // may exceed the capacity: then some pieces are lost, and some have no arcs
+  int tile;    // lanes per piece, a power of two
 
   __device__ arc_piece at(u32 i) const {
-    const u64 both = fresh(&arcs[i]);
-    return {(long long)(both & ((1ULL << 48) - 1)), int(both >> 48), fresh(&vertex[i]),
+    const u64 range = fresh(&arcs[i]);
+    return {(long long)(range & ((1ULL << 48) - 1)), int(range >> 48), fresh(&vertex[i]),
             fresh(&key[i])};
   }
 
-  // tile: a power of two.
+  // The number of pieces of a vertex with so many arcs.
   __device__ static u32 pieces(u32 count, int tile) {
-    return (count + steps * tile - 1) >> (__ffs(steps * tile) - 1);
+    return (count + arcs_per_lane * tile - 1) >> (__ffs(arcs_per_lane * tile) - 1);
   }
 
-  // Write the pieces of a vertex a lane to where there is room for them, if there is. tag: goes with
-  // the vertex, which then stands as its complement. By all lanes of a warp.
-  __device__ void write(bool mine, u32 place, int v, bool tag, key_t its_key, arc_range its) const {
-    const u32 count = mine ? pieces(its.count, tile) : 0;
+  // Write the pieces of one vertex per lane from ``place`` on, if the capacity suffices. tag: one
+  // bit that is stored with the vertex, as its complement. By all lanes of a warp.
+  __device__ void write(bool valid, u32 place, int v, bool tag, key_t vertex_key,
+                        arc_range range) const {
+    const u32 count = valid ? pieces(range.count, tile) : 0;
     const bool fits = place + count <= capacity;
     const int tagged = tag ? ~v : v;
-    const auto put_one = [&](u32 to, u32 i, int of, key_t with, arc_range all) {
-      const u32 first = i * steps * tile;
-      vertex[to] = of;
-      key[to] = with;
-      arcs[to] = u64(all.begin + first) | u64(min(u32(steps * tile), all.count - first)) << 48;
+    const auto write_piece = [&](u32 to, u32 i, int piece_vertex, key_t piece_key,
+                                 arc_range all_arcs) {
+      const u32 first = i * arcs_per_lane * tile;
+      vertex[to] = piece_vertex;
+      key[to] = piece_key;
+      arcs[to] = u64(all_arcs.begin + first) |
+                 u64(min(u32(arcs_per_lane * tile), all_arcs.count - first)) << 48;
     };
-    if (fits && count > 0) put_one(place, 0, tagged, its_key, its);
+    if (fits && count > 0) write_piece(place, 0, tagged, vertex_key, range);
     if (!__any_sync(all_lanes, !fits || count > 1)) return;
-    if (!fits) {  // what stands beyond these places is lost; these must not be read
+    if (!fits) {  // pieces beyond the capacity are lost; those below it must not be read
       for (u32 to = place; to < capacity; ++to) arcs[to] = 0;
     } else if (count <= 4) {
-      for (u32 i = 1; i < count; ++i) put_one(place + i, i, tagged, its_key, its);
+      for (u32 i = 1; i < count; ++i) write_piece(place + i, i, tagged, vertex_key, range);
     }
     for (u32 large = __ballot_sync(all_lanes, fits && count > 4); large; large &= large - 1) {
-      const int from = __ffs(large) - 1;
-      const u32 many = __shfl_sync(all_lanes, count, from);
-      const u32 first_place = __shfl_sync(all_lanes, place, from);
-      const int of = __shfl_sync(all_lanes, tagged, from);
-      const key_t with = __shfl_sync(all_lanes, its_key, from);
-      const arc_range all = {__shfl_sync(all_lanes, its.begin, from),
-                             __shfl_sync(all_lanes, its.count, from)};
-      for (u32 i = 1 + (threadIdx.x & 31); i < many; i += 32) {
-        put_one(first_place + i, i, of, with, all);
+      const int owner = __ffs(large) - 1;
+      const u32 owner_count = __shfl_sync(all_lanes, count, owner);
+      const u32 owner_place = __shfl_sync(all_lanes, place, owner);
+      const int owner_vertex = __shfl_sync(all_lanes, tagged, owner);
+      const key_t owner_key = __shfl_sync(all_lanes, vertex_key, owner);
+      const arc_range owner_arcs = {__shfl_sync(all_lanes, range.begin, owner),
+                                    __shfl_sync(all_lanes, range.count, owner)};
+      for (u32 i = 1 + (threadIdx.x & 31); i < owner_count; i += 32) {
+        write_piece(owner_place + i, i, owner_vertex, owner_key, owner_arcs);
       }
     }
   }
 
-  // Put a vertex a lane in, with some of its arcs. Returns whether this lane's is.
-  __device__ bool put(bool mine, int v, bool tag, key_t its_key, arc_range its) const {
-    if (!__any_sync(all_lanes, mine)) return true;
-    if (!mine) its.count = 0;
-    const u32 its_pieces = pieces(its.count, tile), before = prefix_sum(its_pieces);
+  // Queue one vertex per lane with the arcs of a range. Returns whether this lane's vertex fits.
+  __device__ bool push(bool valid, int v, bool tag, key_t vertex_key, arc_range range) const {
+    if (!__any_sync(all_lanes, valid)) return true;
+    if (!valid) range.count = 0;
+    const u32 added = pieces(range.count, tile), sum = prefix_sum(added);
     u32 place = 0;
-    if ((threadIdx.x & 31) == 31) place = atomicAdd(count, before);
-    place = __shfl_sync(all_lanes, place, 31) + before - its_pieces;
-    write(mine, place, v, tag, its_key, its);
-    return place + its_pieces <= capacity;
+    if ((threadIdx.x & 31) == 31) place = atomicAdd(count, sum);
+    place = __shfl_sync(all_lanes, place, 31) + sum - added;
+    write(valid, place, v, tag, vertex_key, range);
+    return place + added <= capacity;
   }
 };
 

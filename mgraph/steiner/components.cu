@@ -1,27 +1,34 @@
-// Components of an undirected graph on a GPU; components_gpu.py has the launches.
+// Connected components of an undirected graph by union-find; components_gpu.py has the launches.
 //
-// Union-find without locks, after Jaiganesh and Burtscher, "A high-performance connected components
-// implementation for GPUs", HPDC 2018: a warp per vertex joins the trees of both ends of each arc by a
-// compare-and-swap of the larger root's parent, so that a root is the least vertex of its tree, and
-// paths are halved on the way. A parent only ever gets smaller, and what a thread reads of it, be it
-// old, is still an ancestor: so no order among threads is needed, and a swap that fails goes on from
-// the parent that it saw.
+// Reading order: begin, join, flatten and number, launched one after another.
+//
+// Source: J. Jaiganesh, M. Burtscher, "A high-performance connected components implementation for
+// GPUs", HPDC 2018. One warp per vertex joins the trees of both ends of each arc: a
+// compare-and-swap sets the parent of the larger root to the smaller one, so that the root of a
+// tree is its smallest vertex; paths are halved on the way to a root.
+//
+// Why no lock or fence is needed: a parent only ever gets smaller, and whatever a thread reads of
+// it, an old value included, is still an ancestor. A swap that fails returns the parent that
+// another thread has set, and the join goes on from there. Launches order the four kernels.
+//
+// Cost: each arc is read once; near-linear.
 //
 // The host defines MGRAPH_VERTEX_T, int or long long: the type of indices.
 
 using vertex_t = MGRAPH_VERTEX_T;
 
-__device__ int root_of(int v, int* parent) {
-  int above = parent[v];
-  while (above != v) {
-    const int next = parent[above];
-    if (next != above) parent[v] = next;
-    v = above;
-    above = next;
+__device__ int find_root(int v, int* parent) {
+  int ancestor = parent[v];
+  while (ancestor != v) {
+    const int next = parent[ancestor];
+    if (next != ancestor) parent[v] = next;
+    v = ancestor;
+    ancestor = next;
   }
   return v;
 }
 
+// Make each vertex its own root.
 extern "C" __global__ void components_begin(int n, int* parent) {
   for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
     parent[v] = int(v);
@@ -33,30 +40,30 @@ extern "C" __global__ void components_join(int n, const long long* indptr, const
   for (long long v = (blockIdx.x * blockDim.x + threadIdx.x) / 32; v < n; v += warps) {
     for (long long arc = indptr[v] + lane; arc < indptr[v + 1]; arc += 32) {
       const int u = int(indices[arc]);
-      if (u >= v) continue;  // each edge stands in the rows of both its ends
-      int a = root_of(int(v), parent), b = root_of(u, parent);
+      if (u >= v) continue;  // each edge is in the rows of both its ends
+      int a = find_root(int(v), parent), b = find_root(u, parent);
       while (a != b) {
         const int larger = max(a, b), smaller = min(a, b);
-        const int seen = atomicCAS(&parent[larger], larger, smaller);
-        if (seen == larger) break;
-        a = root_of(seen, parent);  // below `larger`, so this comes to an end
-        b = root_of(smaller, parent);
+        const int old = atomicCAS(&parent[larger], larger, smaller);
+        if (old == larger) break;
+        a = find_root(old, parent);  // smaller than `larger`, so that this ends
+        b = find_root(smaller, parent);
       }
     }
   }
 }
 
-// Each vertex's root; is_root: 1 for those that are, so that their running sum numbers them.
+// Write each vertex's root. is_root: 1 for roots, so that its running sum numbers the components.
 extern "C" __global__ void components_flatten(int n, int* parent, int* is_root) {
   for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x) {
     int root = int(v);
     while (parent[root] != root) root = parent[root];
-    parent[v] = root;  // an ancestor of v before and after, for whoever reads it meanwhile
+    parent[v] = root;  // an ancestor of v before and after, for other threads that read it
     is_root[v] = root == v;
   }
 }
 
-// The number of each vertex's component. count: the running sum of is_root.
+// Write the number of each vertex's component. count: the running sum of is_root.
 extern "C" __global__ void components_number(int n, const int* root, const int* count, int* label) {
   for (long long v = blockIdx.x * blockDim.x + threadIdx.x; v < n; v += gridDim.x * blockDim.x)
     label[v] = count[root[v]] - 1;

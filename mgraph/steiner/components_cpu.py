@@ -1,6 +1,6 @@
-"""Components of an undirected graph by union-find, in pieces, so that it can be stopped in between.
+"""Connected components of an undirected graph by union-find, in pieces that can be cancelled.
 
-Cost: near-linear; 8 to 12 bytes a vertex, nothing for an arc.
+Cost: near-linear. Memory: 8 to 12 bytes per vertex, nothing per arc.
 """
 
 from typing import Any
@@ -14,12 +14,12 @@ from mgraph.core.union_find_cpu import root
 
 
 @compiled
-def _join(indptr, indices, first, stop, parent):
-    """Join what the arcs of some rows join; the least vertex of a component is its root."""
+def _join_rows(indptr, indices, first, stop, parent):
+    """Join the ends of the arcs of some rows; the root of a component is its smallest vertex."""
     for u in range(first, stop):
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
-            if v < u:  # each edge stands in the rows of both its ends
+            if v < u:  # each edge is in the rows of both its ends
                 a, b = root(parent, u), root(parent, v)
                 if a < b:
                     parent[b] = a
@@ -28,8 +28,8 @@ def _join(indptr, indices, first, stop, parent):
 
 
 @compiled
-def _number(parent):
-    """Each vertex's component; they are numbered in the order of their roots."""
+def _number_components(parent):
+    """Return each vertex's component; components are numbered in the order of their roots."""
     label = np.empty(parent.size, np.int32)
     count = np.int32(0)
     for v in range(parent.size):
@@ -41,12 +41,12 @@ def _number(parent):
     return label
 
 
-def components(indptr: Any, indices: Any) -> np.ndarray:
-    """Of each vertex the number of its component, int32, in the order of their least vertices."""
+def label_components(indptr: Any, indices: Any) -> np.ndarray:
+    """Return the number of each vertex's component, int32, in order of their smallest vertices."""
     parent = np.arange(indptr.size - 1, dtype=indices.dtype)
     for first, stop, *_ in row_pieces(indptr, cancellation.CHUNK):
         cancellation.raise_if_cancelled()
-        _join(indptr, indices, first, stop, parent)
+        _join_rows(indptr, indices, first, stop, parent)
     cancellation.raise_if_cancelled()
-    found: np.ndarray = _number(parent)
-    return found
+    labels: np.ndarray = _number_components(parent)
+    return labels

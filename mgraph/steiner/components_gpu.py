@@ -1,7 +1,7 @@
-"""Components of an undirected graph on a GPU: the launches of ``components.cu``.
+"""Connected components of an undirected graph on a GPU: the launches of ``components.cu``.
 
-Cost: near-linear, each arc read once; 12 bytes of device memory per vertex. The numbers are those
-of ``components_cpu``: in the order of the components' least vertices.
+Cost: near-linear, each arc is read once. Memory: 12 bytes per vertex on the device. The numbers are
+those of ``components_cpu``: in ascending order of the components' smallest vertices.
 """
 
 from typing import Any
@@ -18,8 +18,8 @@ KERNELS = Source(
 )
 
 
-def components(indptr: Any, indices: Any) -> np.ndarray:
-    """The number of each vertex's component, as NumPy int32, ``(n,)``.
+def label_components(indptr: Any, indices: Any) -> np.ndarray:
+    """Return the number of each vertex's component, as NumPy int32, ``(n,)``.
 
     indptr: CuPy int64, ``(n + 1,)``. indices: CuPy int32 or int64, ``(num_arcs,)``, each edge in
     both directions. n is below 2^31.
@@ -39,5 +39,5 @@ def components(indptr: Any, indices: Any) -> np.ndarray:
     label = cupy.empty(n, np.int32)
     KERNELS.launch("components_number", (size, parent, count, label), **macros)
     cancellation_gpu.finish()
-    found: np.ndarray = label.get()
-    return found
+    labels: np.ndarray = label.get()
+    return labels

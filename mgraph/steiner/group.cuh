@@ -1,43 +1,58 @@
-// A group of blocks that work on one thing, and their barrier: as many neighbouring blocks as the launch
-// says, all of which must be resident, as for grid_barrier.cuh. A group that is one block needs no memory
-// for it.
+// A group of blocks that work on one thing, and its barriers.
+//
+// A group is as many neighbouring blocks of a launch as the host says. All of them must be
+// resident, as for grid_barrier.cuh. A group of one block needs no global memory for its barriers.
+//
+// Hand-overs between the blocks of a group:
+//
+//   sync           The first thread of each block fences, counts its arrival, reads the count until
+//                  it is complete, and fences again; block barriers stand before and after. So what
+//                  any thread of the group wrote before the barrier, every thread reads after it.
+//   sync_and_read  The last block to arrive has seen all arrivals, fences, and publishes the
+//                  counters: each word in one 64-bit store beside the number of the barrier. Who
+//                  reads that number has the word of this barrier, and fences before going on. The
+//                  two published copies alternate: one is written again two barriers later, by when
+//                  every block has read it, since a block reads before it arrives again.
 #pragma once
 
 #include <mgraph/grid_barrier.cuh>
 
 namespace mgraph {
 
-// What a group's blocks tell each other, and copies of it as at the last two barriers, for groups of
-// several blocks. T: of up to 32 words. 0 at the launch.
-template <class T> struct board : T {
+constexpr int shared_counters_bytes = 640;  // at most, of a group
+
+// The counters that the blocks of a group share (T, of up to 32 words), and the copies of them as
+// they stood at the last two barriers, for groups of several blocks. All 0 at the launch.
+template <class T> struct shared_counters : T {
   unsigned long long published[2][32];
 };
 
 struct group {
-  int blocks, rank;            // how many, and which of them this is
-  unsigned long long* count;   // how many have arrived at barriers; 0 at the launch
-  unsigned long long awaited;  // as a block's first thread knows
+  int blocks, rank;               // the number of blocks, and which of them this is
+  unsigned long long* arrivals;   // the number of arrivals at barriers; 0 at the launch
+  unsigned long long awaited;     // arrivals at the next barrier, as each first thread knows
 
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
   __device__ unsigned threads() const { return blocks * blockDim.x; }
-  __device__ bool leads() const { return rank == 0 && threadIdx.x == 0; }
+  __device__ bool is_leader() const { return rank == 0 && threadIdx.x == 0; }
 
-  __device__ void wait() {
+  __device__ void sync() {
     __syncthreads();
     if (blocks == 1) return;
     if (threadIdx.x == 0) {
       awaited += blocks;
       fence();
-      atomicAdd(count, 1ULL);
-      while (*(volatile unsigned long long*)count < awaited) {
+      atomicAdd(arrivals, 1ULL);
+      while (*(volatile unsigned long long*)arrivals < awaited) {
       }
       fence();
     }
     __syncthreads();
   }
 
-  // What two of the group's threads write and then read of each other, at least one of them sees.
-  __device__ void fence_both() const {
+  // Between a write and a read of each of two threads of the group: of what both write and then
+  // read of each other, at least one of them sees the other's write.
+  __device__ void fence_seq_cst() const {
     if (blocks == 1) {
       asm volatile("fence.sc.cta;" ::: "memory");
     } else {
@@ -45,68 +60,68 @@ struct group {
     }
   }
 
-  // The first block does something as if it were the only one; the others wait for it. For a group in
-  // shared memory.
-  template <class F> __device__ void first_alone(F f) {
+  // Call f on the first block, for which the group consists of that block alone meanwhile; the
+  // other blocks wait. The group must be in shared memory.
+  template <class F> __device__ void run_on_first_block(F f) {
     if (rank == 0) {
-      const int all = blocks;
+      const int all_blocks = blocks;
       __syncthreads();
       if (threadIdx.x == 0) blocks = 1;
       __syncthreads();
       f();
       __syncthreads();
-      if (threadIdx.x == 0) blocks = all;
+      if (threadIdx.x == 0) blocks = all_blocks;
       __syncthreads();
     }
-    wait();
+    sync();
   }
 
-  // Wait for all, and copy what they told; it is for the first warp, until the block is in step again.
-  // The last block to arrive publishes it, so that others need not wait before they tell something new.
-  template <class T> __device__ void see(board<T>* told, T& seen) {
+  // Wait for all blocks, and copy the counters as they stand then into ``snapshot``, in shared
+  // memory. Only the first warp may read it before the next block barrier. Others may count again
+  // as soon as they are past: the copy that was published stays.
+  template <class T> __device__ void sync_and_read(shared_counters<T>* counters, T& snapshot) {
     constexpr int words = sizeof(T) / 4;
-    static_assert(words <= 32, "a word a lane");
-    const volatile unsigned* const now = (const volatile unsigned*)static_cast<T*>(told);
+    static_assert(words <= 32, "one lane copies one word");
+    const volatile unsigned* const current = (const volatile unsigned*)static_cast<T*>(counters);
     __syncthreads();
     if (threadIdx.x >= 32) return;
-    const bool mine = threadIdx.x < words;
+    const bool has_word = threadIdx.x < words;
     unsigned word = 0;
     if (blocks == 1) {
-      if (mine) word = now[threadIdx.x];
+      if (has_word) word = current[threadIdx.x];
     } else {
-      bool last = false;
+      bool is_last = false;
       fence();
       if (threadIdx.x == 0) {
         awaited += blocks;
-        last = atomicAdd(count, 1ULL) + 1 == awaited;
+        is_last = atomicAdd(arrivals, 1ULL) + 1 == awaited;
       }
-      last = __any_sync(~0u, last);
-      // A word goes with the number of the barrier, so that who finds it knows that it is new.
-      const unsigned tag = __shfl_sync(~0u, unsigned(awaited / blocks), 0);
-      volatile unsigned long long* const at = &told->published[tag & 1][threadIdx.x];
-      if (last) {
+      is_last = __any_sync(~0u, is_last);
+      const unsigned barrier = __shfl_sync(~0u, unsigned(awaited / blocks), 0);
+      volatile unsigned long long* const copy = &counters->published[barrier & 1][threadIdx.x];
+      if (is_last) {
         fence();
-        if (mine) {
-          word = now[threadIdx.x];
-          *at = (unsigned long long)tag << 32 | word;
+        if (has_word) {
+          word = current[threadIdx.x];
+          *copy = (unsigned long long)barrier << 32 | word;
         }
-      } else if (mine) {
-        unsigned long long found;
+      } else if (has_word) {
+        unsigned long long tagged_word;
         do {
-          found = *at;
-        } while (unsigned(found >> 32) != tag);
-        word = unsigned(found);
+          tagged_word = *copy;
+        } while (unsigned(tagged_word >> 32) != barrier);
+        word = unsigned(tagged_word);
       }
       fence();
     }
-    if (mine) ((unsigned*)&seen)[threadIdx.x] = word;
+    if (has_word) ((unsigned*)&snapshot)[threadIdx.x] = word;
     __syncwarp();
   }
 };
 
-// counts: of each group.
-__device__ __forceinline__ group this_group(int blocks, unsigned long long* counts) {
-  return {blocks, int(blockIdx.x) % blocks, counts + blockIdx.x / blocks, 0};
+// The group that this block belongs to, of ``blocks`` blocks. arrivals: one counter per group.
+__device__ __forceinline__ group group_of_block(int blocks, unsigned long long* arrivals) {
+  return {blocks, int(blockIdx.x) % blocks, arrivals + blockIdx.x / blocks, 0};
 }
 
 }  // namespace mgraph

@@ -1,19 +1,20 @@
-"""Key-vertex elimination: a branching vertex goes, and what falls apart is joined more cheaply.
+"""Key-vertex elimination: a branching vertex is removed, and the parts are joined more cheaply.
 
 Source: E. Uchoa, R. F. Werneck, "Fast local search for Steiner trees in graphs" (2010). A key
-vertex has three edges or more and is no terminal. With it go the loose paths that end at it, and
-the parts that are left are joined by the paths of a minimum spanning tree (``mehlhorn_cpu``), which
-may lead through the removed vertices again.
+vertex has degree 3 or more and is no terminal. With it the loose paths are removed that end at it,
+and the parts that remain are joined by the paths of a minimum spanning tree (``mehlhorn_cpu``),
+which may lead through the removed vertices again.
 
 The regions of a tree's vertices, and the crossings between them, are found once. Without a key
 vertex only those regions are void whose own vertices were removed: what they held goes to the
-regions around, and the crossings there are found anew. No distance beyond half of what was removed
-is looked at. In preorder the parts are intervals of positions.
+regions around, and only the crossings there are found again. No distance beyond half of what was
+removed is considered. In preorder the parts are intervals of positions.
 
-Cost: one search over the vertices within half of what is removed at most. A tree's vertex goes with
-few key vertices, those at the ends of its loose path, so that all regions that are void cost little
-more than that search; and each key vertex a look at the crossings shorter than what it removes.
-After a gain all that begins anew. Memory: 33 bytes a vertex, 16 more where it was reached.
+Cost: one search over the vertices within half of what is removed at most. A tree's vertex is
+removed with few key vertices, those at the ends of its loose path, so that all void regions
+together cost little more than that search; and for each key vertex a look at the crossings shorter
+than what it removes. After a gain all of that begins again. Memory: 33 bytes per vertex, 16 more
+where it was reached.
 """
 
 from typing import Any
@@ -25,20 +26,27 @@ from mgraph.core.compiled import compiled
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.mehlhorn_cpu import Crossings, join, new_heaps, new_regions, paths, seeded
-from mgraph.steiner.star import LEAST_GAIN
-from mgraph.steiner.takahashi_matsuyama_cpu import length_kind
+from mgraph.steiner.mehlhorn_cpu import (
+    Crossings,
+    collect_paths,
+    join_groups,
+    new_heaps,
+    new_regions,
+    seed_heap,
+)
+from mgraph.steiner.star import MIN_RELATIVE_GAIN
+from mgraph.steiner.takahashi_matsuyama_cpu import sum_dtype
 from mgraph.steiner.tree_cpu import Tree
 
 _1 = np.uint64(1)
 
 
 @compiled
-def _spread(indptr, indices, weights, tree, regions, heap, farthest, stop_word):
-    """Label the vertices within ``farthest`` of the tree, whose groups are its positions.
+def _grow_regions(indptr, indices, weights, tree, regions, heap, max_distance, cancelled):
+    """Label the vertices within ``max_distance`` of the tree, whose positions are the groups.
 
-    Returns the labelled vertices by group, where each group's begin, and the heap, empty; ends
-    early, with all that half done, once the first element of ``stop_word`` is not 0.
+    Returns the labelled vertices by group, the index of each group's first, and the heap, empty.
+    Returns early, with incomplete labels, once the first element of ``cancelled`` is not 0.
     """
     distance, keys, group, via, tail, final = regions
     size = tree.vertex.size
@@ -47,7 +55,7 @@ def _spread(indptr, indices, weights, tree, regions, heap, farthest, stop_word):
         distance[x], group[x], via[x] = 0, at, -1
     start = np.zeros(size + 1, np.int64)
     order = [np.int64(0) for _ in range(0)]
-    while size > 0 and not stop_word[0]:
+    while size > 0 and not cancelled[0]:
         key, u = pop(heap, size)
         size -= 1
         if key != keys[u] or final[u]:
@@ -61,67 +69,67 @@ def _spread(indptr, indices, weights, tree, regions, heap, farthest, stop_word):
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
             candidate = distance[u] + weights[arc]
-            if candidate < distance[v] and candidate <= farthest:
+            if candidate < distance[v] and candidate <= max_distance:
                 distance[v], group[v], via[v], tail[v] = candidate, group[u], arc, u
                 push(heap, size, keys[v], v)
                 size += 1
     start = np.cumsum(start)
-    cells, cursor = np.empty(len(order), np.int64), start[:-1].copy()
+    members, cursor = np.empty(len(order), np.int64), start[:-1].copy()
     for x in order:
-        cells[cursor[group[x]]] = x
+        members[cursor[group[x]]] = x
         cursor[group[x]] += 1
-    return cells, start, heap
+    return members, start, heap
 
 
 @compiled
-def _crossings(indptr, indices, weights, regions, cells, start, limit):
-    """Of each two regions the shortest crossing below ``limit``; in ascending order."""
+def _find_crossings(indptr, indices, weights, regions, members, start, limit):
+    """Return the shortest crossing below ``limit`` of each two regions, in ascending order."""
     distance, group, final = regions.distance, regions.group, regions.final
     groups = start.size - 1
     nearest, best = np.full(groups, limit), np.empty(groups, np.int64)
-    arcs, ones = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
-    others, lengths = [np.int64(0) for _ in range(0)], [limit for _ in range(0)]
-    for one in range(groups):
-        met = [np.int64(0) for _ in range(0)]
-        for x in cells[start[one] : start[one + 1]]:
+    arcs, firsts = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
+    seconds, lengths = [np.int64(0) for _ in range(0)], [limit for _ in range(0)]
+    for first in range(groups):
+        neighbours = [np.int64(0) for _ in range(0)]
+        for x in members[start[first] : start[first + 1]]:
             for arc in range(indptr[x], indptr[x + 1]):
                 y = indices[arc]
-                if final[y] and group[y] > one:
+                if final[y] and group[y] > first:
                     length = distance[x] + weights[arc] + distance[y]
                     if length < nearest[group[y]]:
                         if nearest[group[y]] == limit:
-                            met.append(group[y])
+                            neighbours.append(group[y])
                         nearest[group[y]], best[group[y]] = length, arc
-        for other in met:
-            arcs.append(best[other])
-            lengths.append(nearest[other])
-            ones.append(np.int64(one))
-            others.append(other)
-            nearest[other] = limit
+        for second in neighbours:
+            arcs.append(best[second])
+            lengths.append(nearest[second])
+            firsts.append(np.int64(first))
+            seconds.append(second)
+            nearest[second] = limit
     length = np.array(lengths)
     order = np.argsort(length, kind="mergesort")
     key = length[order].view(np.int64)
-    return Crossings(np.array(arcs)[order], key, np.array(ones)[order], np.array(others)[order])
+    return Crossings(np.array(arcs)[order], key, np.array(firsts)[order], np.array(seconds)[order])
 
 
 @compiled
-def _regrow(indptr, indices, weights, regions, cells, start, parent, heap, limit):
-    """Take the labels of removed groups' vertices, and let the regions around begin to grow.
+def _release_regions(indptr, indices, weights, regions, members, start, parent, heap, limit):
+    """Remove the labels of removed groups, and queue their vertices for the regions around.
 
     Returns those vertices with the labels that they had, and the heap with its size.
     """
     distance, keys, group, via, tail, final = regions
-    gone = [np.int64(0) for _ in range(0)]
+    removed = [np.int64(0) for _ in range(0)]
     for at in range(parent.size):
         if parent[at] < 0:
-            gone.extend(cells[start[at] : start[at + 1]])
-    taken = np.array(gone)
-    had = distance[taken], group[taken], via[taken], tail[taken]
+            removed.extend(members[start[at] : start[at + 1]])
+    released = np.array(removed)
+    labels = distance[released], group[released], via[released], tail[released]
     infinity, size = distance[distance.size - 1], np.int64(0)
-    distance[taken], final[taken] = infinity, False
-    while taken.size > capacity(heap):
+    distance[released], final[released] = infinity, False
+    while released.size > capacity(heap):
         heap = grow(heap)
-    for x in taken:
+    for x in released:
         for arc in range(indptr[x], indptr[x + 1]):
             y = indices[arc]
             if final[y]:
@@ -131,50 +139,53 @@ def _regrow(indptr, indices, weights, regions, cells, start, parent, heap, limit
         if distance[x] < infinity:
             push(heap, size, keys[x], x)
             size += 1
-    return taken, had, heap, size
+    return released, labels, heap, size
 
 
 class Eliminator:
-    """Key-vertex elimination on a graph, for one tree at a time; of no use once stopped."""
+    """Key-vertex elimination on a graph, for one tree at a time; unusable once cancelled."""
 
     def __init__(self, csr: tuple[Any, Any, Any]) -> None:
         """Allocate the labels. csr: indptr, indices and weights, all above 0."""
         self.csr = csr
-        n, m = csr[0].size - 1, csr[1].size
-        self.regions, self.heaps = new_regions(n, length_kind(csr[2])), new_heaps(n, m)
+        n, num_arcs = csr[0].size - 1, csr[1].size
+        self.regions, self.heaps = new_regions(n, sum_dtype(csr[2])), new_heaps(n, num_arcs)
 
-    def improved(self, tree: Tree, deadline: Deadline = NEVER) -> Tree:
-        """The tree after one pass over its key vertices; the same object if none can go.
+    def improve(self, tree: Tree, deadline: Deadline = NEVER) -> Tree:
+        """Try each of the tree's key vertices once; return the same object if none can go.
 
-        deadline: no vertex is tried past it.
+        deadline: no vertex is tried after it.
         """
-        tried = -1
+        last_tried = -1
         while True:
-            keys = np.flatnonzero((tree_cpu.degrees(tree) > 2) & ~tree.terminal)
-            keys = keys[tree.vertex[keys] > tried]
+            keys = np.flatnonzero((tree_cpu.count_degrees(tree) > 2) & ~tree.terminal)
+            keys = keys[tree.vertex[keys] > last_tried]
             if not keys.size or deadline.is_over:
                 return tree
             keys = keys[np.argsort(tree.vertex[keys])]
-            better, tried = self._without_one(tree, keys, deadline)
+            better, last_tried = self._eliminate_one(tree, keys, deadline)
             if better is None:
                 return tree
             tree = better
 
-    def _without_one(self, tree: Tree, keys: Any, deadline: Deadline) -> tuple[Tree | None, int]:
-        """A cheaper tree without the first of some key vertices that can go, or None; and that."""
+    def _eliminate_one(self, tree: Tree, keys: Any, deadline: Deadline) -> tuple[Tree | None, int]:
+        """Eliminate the first key vertex that can go.
+
+        Returns the cheaper tree, or None, and the id of the vertex that was tried last.
+        """
         csr, regions, (heap, arc_heap) = self.csr, self.regions, self.heaps
-        infinity, kind = regions.distance[-1], regions.distance.dtype
-        loose = tree_cpu.loose_paths(tree)
+        infinity, dtype = regions.distance[-1], regions.distance.dtype
+        loose = tree_cpu.find_loose_paths(tree)
         upper = tree.parent[loose.first]
-        cost = np.zeros(tree.vertex.size, kind)
+        cost = np.zeros(tree.vertex.size, dtype)  # of the loose paths at each fixed vertex
         np.add.at(cost, loose.last, loose.length)
         np.add.at(cost, upper, loose.length)
-        dearest = cost[keys].max()
-        half = kind.type(dearest / 2)
-        seeds, stop_word = seeded(heap, tree.vertex), cancellation.cancel_flag()
-        cells, start, heap = _spread(*csr, tree, regions, seeds, half, stop_word)
+        max_cost = cost[keys].max()
+        half = dtype.type(max_cost / 2)
+        seeds, cancelled = seed_heap(heap, tree.vertex), cancellation.cancel_flag()
+        members, start, heap = _grow_regions(*csr, tree, regions, seeds, half, cancelled)
         cancellation.raise_if_cancelled()
-        known = _crossings(*csr, regions, cells, start, dearest)
+        known = _find_crossings(*csr, regions, members, start, max_cost)
         better, parent = None, np.empty(tree.vertex.size, np.int64)
         for at in keys.tolist():
             if deadline.is_over:
@@ -184,28 +195,30 @@ class Eliminator:
             parts = loose.last[upper == at]
             for fixed in parts.tolist():
                 parent[fixed : tree.end[fixed]] = fixed
-            removed = parent < 0
-            limit = cost[at] * (1 - LEAST_GAIN) if kind.kind == "f" else cost[at]
-            taken, had, heap, size = _regrow(*csr, regions, cells, start, parent, heap, limit)
-            joined, labelled, (heap, arc_heap) = join(
-                *csr, regions, (heap, arc_heap), size, parent, parts.size, known, limit, stop_word
+            is_removed = parent < 0
+            limit = cost[at] * (1 - MIN_RELATIVE_GAIN) if dtype.kind == "f" else cost[at]
+            released, old_labels, heap, size = _release_regions(
+                *csr, regions, members, start, parent, heap, limit
+            )
+            joined, labelled, (heap, arc_heap) = join_groups(
+                *csr, regions, (heap, arc_heap), size, parent, parts.size, known, limit, cancelled
             )
             if joined.size == parts.size:
-                better = self._joined(tree, removed, joined)
+                better = self._join_parts(tree, is_removed, joined)
             regions.distance[labelled], regions.final[labelled] = infinity, False
             if better is not None:
                 break
-            for label, old in zip((regions.distance, *regions[2:5]), had, strict=True):
-                label[taken] = old
-            regions.final[taken] = True
-        regions.distance[cells], regions.final[cells] = infinity, False
+            for label, old in zip((regions.distance, *regions[2:5]), old_labels, strict=True):
+                label[released] = old
+            regions.final[released] = True
+        regions.distance[members], regions.final[members] = infinity, False
         self.heaps = heap, arc_heap
         return better, int(tree.vertex[at])
 
-    def _joined(self, tree: Tree, removed: Any, joined: Any) -> Tree:
-        """The tree without removed positions, and with the ways across these arcs."""
-        src, dst, weight = paths(*self.csr, self.regions, joined)
-        kept = np.flatnonzero(~removed & ~removed[tree.parent] & (tree.parent >= 0))
+    def _join_parts(self, tree: Tree, is_removed: Any, joined: Any) -> Tree:
+        """Return the tree without removed positions, with the paths across the joined arcs."""
+        src, dst, weight = collect_paths(*self.csr, self.regions, joined)
+        kept = np.flatnonzero(~is_removed & ~is_removed[tree.parent] & (tree.parent >= 0))
         return tree_cpu.from_edges(
             np.concatenate([src, tree.vertex[tree.parent[kept]]]),
             np.concatenate([dst, tree.vertex[kept]]),

@@ -1,4 +1,4 @@
-"""A graph made ready for Steiner trees, once for all queries."""
+"""What Steiner queries on one graph share: checks, contraction, components, and idle searches."""
 
 import threading
 import warnings
@@ -18,27 +18,28 @@ from mgraph.errors import DisconnectedError, MgraphWarning, OutOfMemoryError, Us
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.steiner import contraction
 from mgraph.steiner.contraction import Contraction
-from mgraph.steiner.star import Apart, Search
+from mgraph.steiner.star import Search, UnreachableTerminal
 
-CPU_BYTES = 72  # per vertex, of a search on a CPU for up to 64 terminals
-_MEMORY_SHARE = 0.6  # of what is free, for the searches of all threads
+CPU_BYTES = 72  # per vertex, of one search on a CPU for up to 64 terminals
+_MEMORY_SHARE = 0.6  # of the free memory, for the searches of all threads
 _GIB = 1 << 30
 
 
-class Prepared:
-    """What queries on one graph share. Of several threads each gets a searcher of its own."""
+class PreparedGraph:
+    """A graph that is ready for queries; each thread gets a search of its own."""
 
     def __init__(self, graph: Graph) -> None:
-        """Check the graph.
+        """Check the graph, and contract its edges of weight 0.
 
-        Raises UsageError for one that is directed, lacks an arc back or has negative weights.
+        Raises UsageError for one that is directed, lacks the mirror of an arc or has negative
+        weights.
         """
         if not isinstance(graph, Graph):
-            raise UsageError(f"graph must be a mgraph.Graph, and is {type(graph).__name__}")
+            raise UsageError(f"graph must be a mgraph.Graph (got {type(graph).__name__})")
         if graph.directed:
             raise UsageError(
                 "Steiner trees need an undirected graph, and this one is directed; read it with "
-                "symmetrise (--symmetrise), or give from_edges directed=False"
+                "symmetrise=True, or give from_edges directed=False"
             )
         length_dtype(graph)  # raises for weights that are negative, not finite or too large
         check_symmetric(graph)
@@ -48,7 +49,7 @@ class Prepared:
             self.contraction = contraction.contract(graph.to_cpu())
             contracted = self.contraction.graph
             graph = contracted.to_gpu() if graph.backend == "gpu" else contracted
-        # Another object, so that the one that was given may be forgotten, and this with it.
+        # A new object, so that the caller's graph can be freed, and with it what is kept here.
         self.graph = Graph.unchecked(graph.indptr, graph.indices, graph.weights, False)
         self.on_gpu = graph.backend == "gpu"
         self._lock, self._device = threading.Lock(), threading.Lock()
@@ -56,29 +57,30 @@ class Prepared:
 
     @cached_property
     def reason_for_cpu(self) -> str:
-        """Why the current GPU cannot take STAR's searches on this graph; empty where it can.
+        """Why the current GPU cannot take STAR's searches on this graph; empty if it can.
 
-        Looked at once, with a warning: later these searches themselves hold the memory.
+        Computed once, with a warning: later these searches themselves hold the memory.
         """
         from mgraph.steiner import star_memory_gpu
 
-        reason = star_memory_gpu.shortage(self.graph)
+        reason = star_memory_gpu.describe_shortage(self.graph)
         if reason:
             warnings.warn(reason, MgraphWarning, stacklevel=2)
         return reason
 
     @cached_property
     def csr(self) -> tuple[Any, Any, Any]:
-        """NumPy's indptr, indices and weights; the weights 1 where there are none.
+        """NumPy's indptr, indices and weights; weights of 1 if the graph has none.
 
-        Raises OutOfMemoryError where a graph of a GPU does not fit beside one search on a CPU.
+        Raises OutOfMemoryError if a graph on a GPU does not fit in memory beside one search on a
+        CPU.
         """
-        needed, free = self.graph.nbytes + CPU_BYTES * self.graph.n, free_memory()
-        if self.on_gpu and needed > free:
+        needed, available = self.graph.nbytes + CPU_BYTES * self.graph.n, free_memory()
+        if self.on_gpu and needed > available:
             raise OutOfMemoryError(
                 f"Steiner queries on the CPU need {needed / _GIB:,.1f} GiB for this graph of a GPU "
-                f"and one search, and {free / _GIB:,.1f} GiB are free; use --backend gpu, or a "
-                "machine with more memory"
+                f'and one search, and {available / _GIB:,.1f} GiB are free; use backend="gpu", or '
+                "a machine with more memory"
             )
         graph = self.graph.to_cpu()
         weights = graph.weights
@@ -87,90 +89,91 @@ class Prepared:
         return graph.indptr, graph.indices, weights
 
     @property
-    def kind(self) -> str:
+    def cost_dtype(self) -> str:
         """The type of lengths and costs: int64 or float64."""
         weights = self.graph.weights
         return "float64" if weights is not None and weights.dtype.kind == "f" else "int64"
 
-    def inside(self, terminals: Any) -> Any:
-        """Terminals as the contracted graph has them; ascending, distinct."""
+    def contract_terminals(self, terminals: Any) -> Any:
+        """Return the contracted graph's vertices of some terminals: ascending, distinct."""
         if self.contraction is None:
             return terminals
         return np.unique(self.contraction.component[terminals])
 
     @cached_property
-    def _component(self) -> Any:
-        """Of each vertex of the contracted graph."""
+    def _contracted_component(self) -> Any:
+        """The component of each vertex of the contracted graph."""
         if self.on_gpu and self.graph.n < 1 << 31:
             from mgraph.steiner import components_gpu
 
             with memory_guard("the graph's components", LARGER_GPU):
-                return components_gpu.components(self.graph.indptr, self.graph.indices)
-        from mgraph.steiner.components_cpu import components
+                return components_gpu.label_components(self.graph.indptr, self.graph.indices)
+        from mgraph.steiner.components_cpu import label_components
 
-        return components(*self.csr[:2])
+        return label_components(*self.csr[:2])
 
     @cached_property
     def _cpu_slots(self) -> threading.Semaphore:
-        """How many searches on a CPU there is memory for, at least one."""
+        """A semaphore of as many searches on a CPU as fit in memory, at least one."""
         _ = self.csr
-        most = int(_MEMORY_SHARE * free_memory() / (CPU_BYTES * max(self.graph.n, 1)))
-        return threading.Semaphore(max(1, most))
+        fitting = int(_MEMORY_SHARE * free_memory() / (CPU_BYTES * max(self.graph.n, 1)))
+        return threading.Semaphore(max(1, fitting))
 
     @property
     def component(self) -> Any:
-        """Of each vertex of the graph the number of its component, ``(n,)``."""
-        found = self._component
-        return found if self.contraction is None else found[self.contraction.component]
+        """The number of each vertex's component, ``(n,)``."""
+        component = self._contracted_component
+        return component if self.contraction is None else component[self.contraction.component]
 
-    def apart(self, terminals: Any) -> Apart | None:
-        """A terminal that no tree holds beside the first, if there is one; by all components."""
-        component = self._component[terminals]
+    def find_unreachable(self, terminals: Any) -> UnreachableTerminal | None:
+        """Return a contracted terminal that no tree connects to the first, if there is one."""
+        component = self._contracted_component[terminals]
         others = terminals[component != component[0]]
-        return Apart(int(others[0])) if others.size else None
+        return UnreachableTerminal(int(others[0])) if others.size else None
 
-    def disconnected(self, terminals: Any, other: int) -> DisconnectedError:
-        """The error for terminals of which the first and ``other``, as inside, are apart."""
+    def disconnected_error(self, terminals: Any, unreachable: int) -> DisconnectedError:
+        """Return the error for terminals of which a contracted one cannot reach the first."""
         if self.contraction is not None:
-            other = int(terminals[self.contraction.component[terminals] == other][0])
+            is_there = self.contraction.component[terminals] == unreachable
+            unreachable = int(terminals[is_there][0])
         return DisconnectedError(
-            f"terminals {terminals[0]:,} and {other:,} lie in different components, so that no "
-            "tree holds both; leave one of them out"
+            f"terminals {terminals[0]:,} and {unreachable:,} lie in different components, so that "
+            "no tree holds both; leave one of them out"
         )
 
     @contextmanager
-    def searcher(self, name: str) -> Iterator[Search]:
-        """STAR's searches: cpu, gpu, node or edge.
+    def borrow_search(self, name: str) -> Iterator[Search]:
+        """Borrow one of STAR's searches for the block: cpu, gpu, node or edge.
 
         One at a time on a GPU, whose blocks wait for each other; on a CPU as many as fit in memory.
         """
         if name == "cpu":
             with self._lock:
                 slots = self._cpu_slots
-            with cancellation.acquiring(slots), self._taken(name) as search:
+            with cancellation.acquiring(slots), self._borrow_idle(name) as search:
                 yield search
         else:
-            with self._taken(name) as search, cancellation.acquiring(self._device):
+            with self._borrow_idle(name) as search, cancellation.acquiring(self._device):
                 yield search
 
     @contextmanager
-    def _taken(self, name: str) -> Iterator[Search]:
-        """A search that no other thread has, until the block ends."""
+    def _borrow_idle(self, name: str) -> Iterator[Search]:
+        """Take an idle search, or a new one, and give it back when the block ends."""
         with self._lock:
             idle = self._idle.setdefault(name, [])
             search = idle.pop() if idle else None
-        search = search or self._new(name)
+        search = search or self._new_search(name)
         try:
             yield search
         finally:
             with self._lock:
                 idle.append(search)
 
-    def _new(self, name: str) -> Search:
+    def _new_search(self, name: str) -> Search:
         if name == "cpu":
             from mgraph.steiner import star_cpu
 
-            return star_cpu.Searcher(*self.csr, self.kind)
+            return star_cpu.new_search(*self.csr, self.cost_dtype)
 
         with self._device:
             self.graph_on_device = self.graph.to_gpu()
@@ -180,20 +183,20 @@ class Prepared:
             return star_gpu.Searcher(self.graph_on_device)
         from mgraph.steiner import star_frontier_gpu
 
-        return star_frontier_gpu.Searcher(
-            self.graph_on_device, self.csr, self.kind, by_arc=name == "edge"
+        return star_frontier_gpu.new_search(
+            self.graph_on_device, self.csr, self.cost_dtype, by_arc=name == "edge"
         )
 
 
-_prepared: WeakKeyDictionary[Graph, Prepared] = WeakKeyDictionary()
+_prepared: WeakKeyDictionary[Graph, PreparedGraph] = WeakKeyDictionary()
 _preparing = threading.Lock()
 
 
-def prepared(graph: Graph) -> Prepared:
-    """The graph made ready; kept as long as the graph is."""
+def prepare(graph: Graph) -> PreparedGraph:
+    """Return the graph prepared; the result is kept as long as the graph is."""
     with cancellation.acquiring(_preparing):
-        found = _prepared.get(graph) if isinstance(graph, Graph) else None
-        if found is None:
-            found = Prepared(graph)
-            _prepared[graph] = found
-        return found
+        ready = _prepared.get(graph) if isinstance(graph, Graph) else None
+        if ready is None:
+            ready = PreparedGraph(graph)
+            _prepared[graph] = ready
+        return ready

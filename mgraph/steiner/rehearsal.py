@@ -1,4 +1,4 @@
-"""A query on a graph of a few vertices: what it needs is compiled before a query is timed."""
+"""Queries on a graph of a few vertices, so that what they need is compiled before any is timed."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ _WEIGHTS = (2, 3, 2, 3, 2, 3, 5, 4)
 
 
 def rehearse(graph: Graph, **options: Any) -> None:
-    """Answer queries of two and of three terminals on a small graph of the same types.
+    """Solve queries of two and of three terminals on a small graph of the same types.
 
-    On the backend where queries on the graph will be answered. options: of
-    ``mgraph.steiner_trees``; a time limit is left out.
+    On the backend where queries on the graph will be solved. options: of
+    ``mgraph.steiner_trees``; a time limit is ignored.
     """
     src, dst = (np.array(ends, graph.indices.dtype) for ends in _ENDS)
     weight = None if graph.weights is None else np.array(_WEIGHTS, graph.weights.dtype)

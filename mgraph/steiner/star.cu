@@ -1,363 +1,282 @@
-// STAR's searches: shortest paths between the partitions of a tree without one of its loose paths.
-// star_cpu.py explains the method and how ties are decided, whole_lengths_cpu.py how fractional weights
-// are measured; here Dijkstra's algorithm takes the vertices of a range of distances (a bucket) at a time.
+// STAR on a GPU: the loose paths of many queries' trees are exchanged for shorter ones, in one
+// launch.
 //
-// A group of blocks does one search after another. Of a search:
+// Reading order:
+//   star.py, star_cpu.py  the method on a CPU, and how ties between shortest paths are broken
+//   whole_lengths.cuh     integer lengths of fractional weights
+//   group.cuh             groups of blocks, their barriers, and the counters that they share
+//   arc_queue.cuh         a queue of vertices whose arcs a group shares out
+//   star_memory.cuh       what the kernels are passed: the graph, and the memory of the groups
+//   star_tree.cuh         a query's tree as loose paths, and the exchange of one
+//   star_state.cuh        the state of one search, and how a group's blocks agree on its phases
+//   star_reach.cuh        the shortest-path search from both partitions
+//   star_walk.cuh         the path that it found
+//   star.cu               rounds of attempts, queries, and the kernel
 //
-//   begin    the partitions' vertices have distance 0
-//   fill     the vertices of the next bucket, from those that wait farther away (the far list)
-//   expand   relax the arcs of the vertices in the bucket, until no more come into it
-//   mark     all shortest paths' vertices on the side of the partition below
-//   walk     along one of them
-//   reset    the labels of what was touched
+// The algorithm, in the words of the paper (star.py has its source; algorithms 1 and 2):
+//   The initial tree comes from another kernel (star_initial_tree.cu). While the tree gets cheaper,
+//   improveTree orders the loose paths by descending length. For each it takes the partitions that
+//   remain without the path (seed_partitions), and finds a shortest path between them
+//   (bidirectional_search, path_search). If that is shorter than the loose path, it is merged with
+//   the partitions (star_tree::exchange), and a new round begins with the new tree. The tree is
+//   returned when no loose path has a shorter replacement.
 //
-// A place in a bucket counts only while the distance there is still the vertex's. What does not fit
-// into a bucket waits far, where each vertex stands once at most.
-// Cost: an arc of an expanded vertex 8 to 16 bytes and a label; a barrier a step.
-#include "star_reach.cuh"
+// Where it departs from the paper, and why:
+//   - The paper searches on the GPU and does all else on the CPU. Here all rounds of all queries
+//     are one launch: a round would be shorter than a launch.
+//   - The paper tries one loose path at a time. Here the groups of a team try several at once,
+//     since one search cannot fill the device. Of those with a replacement the first in the paper's
+//     order wins, so that the tree is the same; attempts after it are abandoned.
+//   - The paper's search reads all vertices or all arcs in every round (star_frontier_gpu.py has
+//     it). Here buckets hold the vertices of a range of distances, from both partitions.
+//
+// Work is shared out thus: a team of groups takes one query after another; a group of the team
+// takes one attempt (loose path) after another; the blocks of a group share the arcs of one search.
+// Who writes what, and when:
+//   launch.queries, paths, steps  the host, before the launch
+//   tree (star_tree)              the team's first block, between two team barriers
+//   state->winner, next_attempt   all groups of a team, by atomicMin and atomicAdd
+//   labels, far, touched, bucket  the blocks of a group, during a search; labels are reset after it
+//   far, path_size                the group's first block: the path found, after a search
+//   outcomes, answers             the team's first block, when a query is finished
+//
+// Hand-overs without a lock (group.cuh has the barriers; star_reach.cuh that of the labels):
+//   - A path from the group that found it to the team's first block, which exchanges it: the group
+//     writes the path, then arrives at the team's barrier, which fences (group::sync); the first
+//     block reads `winner` and the path behind that barrier, past the first-level cache (fresh).
+//   - The tree from the team's first block to all groups: again the team's barrier stands in
+//     between.
+//   - `winner` is read during a round without a barrier (is_overtaken). It only falls then, and an
+//     old value merely lets a search go on which will not win.
+//   - An attempt from the team's queue: next_attempt is taken by atomicAdd, so that no two groups
+//     try the same path. A group that sees a winner before its attempt takes no more; that is
+//     checked after the atomicAdd, and attempts before the winner are never skipped, so that the
+//     first in order wins.
+//   - The host's cancel flag: a word that only becomes 1; one thread of a block polls it
+//     (stop_watch).
+//
+// Cost: of an expanded vertex 8 to 16 bytes per arc and one label per arc; a group barrier per
+// phase.
+#include "star_walk.cuh"
 
 using namespace mgraph;
 
 namespace {
 
-static_assert(sizeof(board<counters>) <= 640 && sizeof(team_state) <= 64, "as star_memory_gpu.py has it");
+static_assert(sizeof(shared_counters<search_counters>) <= shared_counters_bytes, "in group.cuh");
 
 struct query {
-  long long paths, steps;  // where its own begin
+  long long first_path, first_step;  // among those of all queries
   int path_count, step_count, root;
-  u64 limit;  // nanoseconds from when it is taken
+  u64 time_limit;  // nanoseconds from when a team takes the query
 };
 
 struct outcome {
   long long start;  // of the tree's steps among the answers; or a fault
-  int size;
-  int searches, accepted, late;  // late: the time was up
-  u64 searching, exchanging;     // nanoseconds
+  int size;         // the number of these steps
+  int searches, accepted, timed_out;
+  u64 search_time, exchange_time;  // nanoseconds
 };
 
-// Faults: memory did not suffice; a path that was found does not lead back to the tree.
-constexpr long long no_memory = -1, no_way_back = -2;
+// What changes from one launch to the next.
+struct exchange_launch {
+  const query* queries;        // [query_count]
+  const loose_path* paths;     // of all queries
+  const path_step* steps;      // of all paths
+  outcome* outcomes;           // [query_count]
+  path_step* answers;          // [answers_capacity]: the trees' steps
+  u64* answers_used;           // 0 at the launch
+  u64* group_arrivals;         // [groups]: 0 at the launch, as the next two
+  u64* team_arrivals;          // [teams]
+  u32* next_query;
+  void* counters;              // shared_counters of each group of several blocks: 0 at the launch
+  const u32* cancel_flag;      // null: the launch cannot be cancelled
+  u64 answers_capacity;
+  double first_bucket;         // the width of the first bucket, as a range of weights
+  double improvement_factor;   // star.improvement_factor
+  u32 query_count;
+  int blocks_per_group, groups_per_team;
+  int slots, capacity;         // of a team's paths and steps
+};
 
-// What happened to a query so far; as the first block of its team knows. By one thread.
-struct course {
-  outcome told;
-  u64 last, deadline;  // last: when the time was taken
-  bool over, faulty;
+// Faults: the memory of a team or of the answers does not suffice; a path cannot be followed back.
+constexpr long long out_of_memory = -1, broken_path = -2;
 
-  __device__ void begin(u64 limit) {
-    last = nanoseconds();
-    deadline = limit < ~last ? last + limit : ~0ULL;
-    told = {no_memory, 0, 0, 0, 0, 0, 0};
-    over = faulty = false;
+// What happened to a query so far, as one thread of its team's first block knows.
+struct query_progress {
+  outcome result;
+  u64 last_time, deadline;  // last_time: when the time was taken last
+  bool finished, failed;
+
+  __device__ void begin(u64 time_limit) {
+    last_time = nanoseconds();
+    deadline = time_limit < ~last_time ? last_time + time_limit : ~0ULL;
+    result = {out_of_memory, 0, 0, 0, 0, 0, 0};
+    finished = failed = false;
   }
   __device__ void fail(long long fault) {
-    told.start = fault;
-    over = faulty = true;
+    result.start = fault;
+    finished = failed = true;
   }
+  // The nanoseconds since the last call.
   __device__ u64 lap() {
-    const u64 before = last;
-    last = nanoseconds();
-    return last - before;
+    const u64 start = last_time;
+    last_time = nanoseconds();
+    return last_time - start;
   }
 };
 
-struct search : star_reach {
-  u32* path_size;  // of the path found
-
-  // Mark vertices, and have their arcs looked at next. key: the distance below. What does not fit
-  // waits in the far lists, which are not needed any more.
-  __device__ void mark(bool mine, int v, key_t key) {
-    mine = mine && !(atomicOr(&labels[v].flags, is_marked) & is_marked);
-    if (mine && key == 0) atomicMin(&told->target, u32(v));
-    look_next(mine && key > 0, v, key);
-  }
-
-  __device__ void look_next(bool mine, int v, key_t key) {
-    const arc_range its = row(mine, v, key);
-    const bool in = near(1 - now.near_read).put(mine, v, true, key, its);
-    if (mine && !in) far[atomicAdd(&told->put_off, 1u)] = v;
-  }
-
-  // A few of those that were put off, or one of many arcs: there is room for them. By one warp.
-  __device__ void take_few() {
-    const u32 lane = threadIdx.x & 31, first = now.seen.taken;
-    const bool there = first + lane < now.seen.put_off;
-    const int v = there ? fresh(&far[first + lane]) : 0;
-    const bool small = there && indptr[v + 1] - indptr[v] <= steps * tile;
-    const u32 large = ~__ballot_sync(all_lanes, small);
-    const u32 count = max(large ? __ffs(large) - 1 : 32, 1);
-    const bool mine = lane < count && there;
-    look_next(mine, v, mine ? load(&labels[v]).distance[below] : 0);
-    if (lane == 0) told->taken = first + count;
-  }
-
-  // Mark where the two sides meet on shortest paths.
-  __device__ void mark_meetings() {
-    const u32 count = now.seen.touched[above];
-    const key_t best = now.seen.best;
-    for (u32 base = 0; base < count; base += blocks.threads()) {
-      const u32 i = base + blocks.thread();
-      const int v = i < count ? fresh(&touched[i]) : 0;
-      const distances there = i < count ? load(&labels[v]) : distances{{no_key, no_key}};
-      const bool meets = there.distance[0] != no_key && there.distance[1] != no_key &&
-                         added(there.distance[0], there.distance[1]) == best;
-      if (__any_sync(all_lanes, meets)) mark(meets, v, there.distance[below]);
-    }
-    look([&]() { now.near_read = 1 - now.near_read; });
-  }
-
-  // Mark all shortest paths' vertices from there to the partition below: few, but step by step, so that
-  // the group's first block does it alone.
-  __device__ void mark_below() {
-    while (now.seen.near[now.near_read] > 0 || now.seen.taken < now.seen.put_off) {
-      for_each_arc({{no_key, no_key}}, [&](bool (&mine)[steps], const int (&v)[steps],
-                               const arc_length_t (&its_length)[steps], const distances (&there)[steps],
-                               int, key_t key) {
-#pragma unroll
-        for (int i = 0; i < steps; ++i) {
-          const key_t rest = there[i].distance[below];
-          const bool tight = mine[i] && rest < key && extended(rest, its_length[i]) == key;
-          if (__any_sync(all_lanes, tight)) mark(tight, v[i], rest);
-        }
-      });
-      const bool idle = now.seen.near[now.near_read] == 0;
-      if (idle && threadIdx.x < 32) take_few();
-      look([&]() { now.near_read = 1 - now.near_read; });
-    }
-  }
-
-  __device__ bool marked_at(int v) const { return fresh(&labels[v].flags) & is_marked; }
-
-  // Follow a shortest path from the partition below to that above. Its vertices and weights go into
-  // the far lists, which are not needed any more; of parallel arcs of one length it takes the lightest.
-  // By one block. Returns how many vertices; 0 where the labels are not those of a shortest path.
-  __device__ u32 walk(int* vertex, key_t* to_next) {
-    __shared__ u32 least[2];
-    __shared__ key_t lightest[2];
-    __shared__ distances next_there;
-    __shared__ bool next_marked;
-    if (now.seen.target == ~0u) return 0;
-    int x = now.seen.target;
-    distances from = load(&labels[x]);
-    bool marked = marked_at(x);
-    for (u32 length = 0; length < n; ++length) {
-      if (threadIdx.x == 0) {
-        vertex[length] = x;
-        least[length & 1] = ~0u;
-        lightest[length & 1] = no_key;
-      }
-      if (from.distance[above] == 0) return length + 1;
-      __syncthreads();
-      const bool meets = !marked || (from.distance[above] != no_key &&
-                                     added(from.distance[0], from.distance[1]) == now.seen.best);
-      u32 mine = ~0u;
-      key_t mine_weight = no_key;
-      distances mine_there = from;
-      bool mine_marked = false;
-      // No arc is heavier than the way that it begins.
-      key_t most = marked ? now.seen.best : key_t(0);
-      if (meets) most = max(most, from.distance[above]);
-      const arc_range its = row(true, x, most);
-      for (long long arc = its.begin + threadIdx.x; arc < its.begin + its.count; arc += blockDim.x) {
-        const u32 u = indices[arc];
-        if (u > mine) continue;
-        const arc_length_t its_length = this->length(arc);
-        const distances to = load(&labels[u]);
-        const bool its_marked = marked_at(u);
-        const bool down = marked && its_marked && to.distance[below] != no_key &&
-                          to.distance[below] == extended(from.distance[below], its_length);
-        const bool up = meets && to.distance[above] < from.distance[above] &&
-                        extended(to.distance[above], its_length) == from.distance[above];
-        if (down || up) {
-          const key_t its_weight = weight_key(weight(arc));
-          mine_weight = u == mine ? min(mine_weight, its_weight) : its_weight;
-          prefetch_row(u);
-          mine = u;
-          mine_there = to;
-          mine_marked = its_marked;
-        }
-      }
-      const u32 best = __reduce_min_sync(all_lanes, mine);
-      if ((threadIdx.x & 31) == 0 && best < ~0u) atomicMin(&least[length & 1], best);
-      __syncthreads();
-      if (least[length & 1] == ~0u) return 0;
-      x = least[length & 1];
-      if (mine == u32(x)) {
-        atomicMin(&lightest[length & 1], mine_weight);
-        next_there = mine_there;
-        next_marked = mine_marked;
-      }
-      __syncthreads();
-      if (threadIdx.x == 0) to_next[length] = lightest[length & 1];
-      from = next_there;
-      marked = next_marked;
-    }
-    return 0;
-  }
-
-  // Search for one path after another, until one has a replacement or none is left to be tried. The
-  // path of the winner is then in its group's far lists.
-  __device__ void try_paths(double shrink, u32 group_index, u64 deadline) {
+struct exchange_round : path_search {
+  // Search for replacements of one loose path after another, until one has a replacement or none is
+  // left to be tried. The winner's path is then in its group's far lists.
+  __device__ void try_paths(double improvement_factor, u32 group_index, u64 deadline) {
     team_state* const state = tree.state;
     u64* const winner = &state->winner;
     while (true) {
-      if (blocks.leads()) {
-        u32 at = atomicAdd(&state->next, 1u);
-        if (at < fresh(&state->tried) && u32(fresh(winner) >> 32) < at) at = ~0u;
-        told->job = at;
-        if (at < fresh(&state->tried)) restart(job_of(at, shrink).bound);
+      if (blocks.is_leader()) {
+        u32 order = atomicAdd(&state->next_attempt, 1u);
+        if (order < fresh(&state->attempts) && u32(fresh(winner) >> 32) < order) order = ~0u;
+        counters->attempt = order;
+        if (order < fresh(&state->attempts)) {
+          reset_counters(attempt_at(order, improvement_factor).bound);
+        }
       }
-      look([&]() {
-        const u32 at = now.seen.job;
-        if (at < fresh(&state->tried)) now.its = job_of(at, shrink);
+      sync_and_decide([&]() {
+        const u32 order = status.snapshot.attempt;
+        if (order < fresh(&state->attempts)) {
+          status.attempt = attempt_at(order, improvement_factor);
+        }
       });
-      if (now.seen.job >= fresh(&state->tried)) return;
-      begin();
-      reach(winner, deadline);
-      if (now.seen.abandoned) {
-        if (blocks.leads() && !out_of_race(winner)) state->late = 1;
-      } else if (now.seen.best < now.its.bound) {
-        if (blocks.leads()) atomicMin(winner, u64(now.its.order) << 32 | group_index);
-        mark_meetings();
-        blocks.first_alone([&]() {
-          mark_below();
-          const u32 size = walk(far_list(above, 0), (key_t*)far_list(below, 0));
-          if (threadIdx.x == 0) *path_size = size;
-        });
+      if (status.snapshot.attempt >= fresh(&state->attempts)) return;
+      seed_partitions();
+      search(winner, deadline);
+      if (status.snapshot.abandoned) {
+        if (blocks.is_leader() && !is_overtaken(winner)) state->timed_out = 1;
+      } else if (status.snapshot.best < status.attempt.bound) {
+        if (blocks.is_leader()) atomicMin(winner, u64(status.attempt.order) << 32 | group_index);
+        find_path();
       }
-      reset();
+      reset_labels();
     }
   }
 
-  // The search for a path that may replace another, with the length that it must be below. shrink:
-  // 1 + epsilon, of whole weights; else what the other's cost is multiplied by.
-  __device__ job job_of(u32 at, double shrink) const {
-    const int slot = tree.order[at];
+  // The attempt of this rank, with the bound that a replacement must be below.
+  __device__ path_attempt attempt_at(u32 order, double improvement_factor) const {
+    const int slot = tree.order[order];
     const cost_t cost = cost_of(tree.paths[slot].length);
     if constexpr (whole_weights) {
-      const key_t below = shrink > 1 ? key_t(ceil(double(cost) / shrink)) : key_t(cost);
-      return {slot, at, min(below, key_t(cost)), {1, 1}};  // which may have been rounded up
+      const key_t bound =
+          improvement_factor > 1 ? key_t(ceil(double(cost) / improvement_factor)) : key_t(cost);
+      return {slot, order, min(bound, key_t(cost)), {1, 1}};  // the quotient may be rounded up
     } else {
-      const length_scale scale = scale_below(cost * shrink);
-      return {slot, at, key_t(scale.scaled(cost * shrink)), scale};
+      const length_scale scale = scale_below(cost * improvement_factor);
+      return {slot, order, key_t(scale.scaled(cost * improvement_factor)), scale};
     }
   }
 };
 
 }  // namespace
 
-// A team of groups takes one query after another, and its groups one loose path after another, in
-// their order; those that come after one with a replacement are passed over. Its first block exchanges
-// paths. labels: no_key and no flags; counts, boards: 0; of each group. answers: for the trees. stop:
-// not 0: the time of all queries is up.
-extern "C" __global__ void __launch_bounds__(512, 1)
-        star_exchange(const long long* indptr, const int* indices, const weight_t* weights, int n,
-                      int tile, const weight_t* row_marks, const sorted_row* rows, float mean_degree,
-                      double bucket, double shrink, const query* queries, u32 query_count,
-                      const loose_path* given_paths, const path_step* given_steps,
-                      outcome* outcomes, u32* next_query, path_step* answers, u64 answers_size,
-                      u64* answers_used, int blocks, int groups, u64* counts, u64* counts_of_team,
-                      u32* path_sizes, board<counters>* boards, label* labels,
-                      int* near_vertex, u64* near_arcs, key_t* near_key, u32 near_capacity, int* far, int* touched,
-                      team_state* states, loose_path* paths, int* orders, int slots,
-                      path_step* steps, int capacity, const u32* stop) {
-  // What a block's threads share of it, they read where it stands: registers are scarce.
-  __shared__ search it;
-  __shared__ group everyone;
-  __shared__ course progress;
-  __shared__ board<counters> board_here;
-  const size_t index = blockIdx.x / blocks, which = index / groups, vertices = size_t(n);
+// Exchange the loose paths of all queries. Every team takes one query after another.
+extern "C" __global__ void __launch_bounds__(threads_per_block, 1)
+    star_exchange(__grid_constant__ const star_graph graph,
+                  __grid_constant__ const search_memory memory,
+                  __grid_constant__ const team_memory teams,
+                  __grid_constant__ const exchange_launch launch) {
+  // What the threads of a block share is read where it stands: registers are scarce.
+  __shared__ exchange_round round;
+  __shared__ group team;
+  __shared__ query_progress progress;
+  __shared__ shared_counters<search_counters> block_counters;
+  const int blocks = launch.blocks_per_group, groups = launch.groups_per_team;
+  const size_t group_index = blockIdx.x / blocks, team_index = group_index / groups;
+  const size_t n = size_t(graph.n);
   if (threadIdx.x == 0) {
-    const size_t near_at = 2 * index * near_capacity;
-    everyone = this_group(blocks * groups, counts_of_team);
-    it.blocks = this_group(blocks, counts);
-    it.indptr = indptr;
-    it.indices = indices;
-    it.weights = weights;
-    it.n = vertices;
-    it.tile = tile;
-    it.rows = rows;
-    it.row_marks = row_marks;
-    it.labels = labels + index * vertices;
-    it.told = blocks > 1 ? boards + index : &board_here;
-    it.near_vertex = near_vertex + near_at;
-    it.near_arcs = near_arcs + near_at;
-    it.near_key = near_key + near_at;
-    it.near_capacity = near_capacity;
-    it.far = far + 4 * index * vertices;
-    it.touched = touched + 2 * index * vertices;
-    it.tree = {states + which, paths + which * slots, orders + 2 * which * slots,
-               orders + (2 * which + 1) * slots, slots, steps + 2 * which * capacity, capacity};
-    it.first_bucket = bucket;
-    it.mean_degree = mean_degree;
-    it.watch = {stop, 0, false};
-    it.path_size = path_sizes + index;
+    const size_t slots = launch.slots, first_order = 2 * team_index * slots;
+    auto* const group_counters = (shared_counters<search_counters>*)launch.counters + group_index;
+    team = group_of_block(blocks * groups, launch.team_arrivals);
+    round.blocks = group_of_block(blocks, launch.group_arrivals);
+    round.graph = graph;
+    round.n = n;
+    round.memory = memory_of_group(memory, group_index, n);
+    round.counters = blocks > 1 ? group_counters : &block_counters;
+    round.tree = {teams.states + team_index,
+                  teams.paths + team_index * slots,
+                  teams.orders + first_order,
+                  teams.orders + first_order + slots,
+                  launch.slots,
+                  teams.steps + 2 * team_index * launch.capacity,
+                  launch.capacity};
+    round.first_bucket = launch.first_bucket;
+    round.watch = {launch.cancel_flag, 0, false};
   }
   __syncthreads();
-  star_tree& tree = it.tree;
-  team_state* const state = states + which;
-  const auto wait_for_team = [&]() {
+  star_tree& tree = round.tree;
+  team_state* const state = teams.states + team_index;
+  const bool is_first = team.rank == 0;  // of the team's blocks
+  const auto sync_team = [&]() {
     if (groups == 1) {
-      it.blocks.wait();
+      round.blocks.sync();
     } else {
-      everyone.wait();
+      team.sync();
     }
   };
   while (true) {
-    if (everyone.leads()) state->query = atomicAdd(next_query, 1u);
-    wait_for_team();
-    const u32 at = fresh(&state->query);
-    if (at >= query_count) return;
-    const query its = queries[at];
-    if (threadIdx.x == 0) progress.begin(its.limit);
+    if (team.is_leader()) state->query = atomicAdd(launch.next_query, 1u);
+    sync_team();
+    const u32 query_index = fresh(&state->query);
+    if (query_index >= launch.query_count) return;
+    const query current = launch.queries[query_index];
+    if (threadIdx.x == 0) progress.begin(current.time_limit);
     __syncthreads();
-    if (everyone.rank == 0) {
-      tree.take(given_paths + its.paths, its.path_count, given_steps + its.steps, its.step_count,
-                its.root);
+    if (is_first) {
+      tree.load(launch.paths + current.first_path, current.path_count,
+                launch.steps + current.first_step, current.step_count, current.root);
     }
     while (true) {
-      if (everyone.rank == 0) {
-        if (!progress.over) tree.rank();
+      if (is_first) {
+        if (!progress.finished) tree.rank_paths();
         if (threadIdx.x == 0) {
-          const bool up = nanoseconds() > progress.deadline || it.watch.stopped();
-          if (!progress.over && state->tried && up) state->late = 1;
-          state->over = progress.over || state->late || !state->tried;
-          progress.told.exchanging += progress.lap();
+          const bool is_over = nanoseconds() > progress.deadline || round.watch.stopped();
+          if (!progress.finished && state->attempts && is_over) state->timed_out = 1;
+          state->finished = progress.finished || state->timed_out || !state->attempts;
+          progress.result.exchange_time += progress.lap();
         }
       }
-      wait_for_team();
-      if (fresh(&state->over)) break;
-      it.try_paths(shrink, u32(index), progress.deadline);
-      wait_for_team();
-      if (everyone.rank > 0) continue;
+      sync_team();
+      if (fresh(&state->finished)) break;
+      round.try_paths(launch.improvement_factor, u32(group_index), progress.deadline);
+      sync_team();
+      if (!is_first) continue;
       const u64 winner = fresh(&state->winner);
+      const bool has_winner = winner != ~0ULL;
       if (threadIdx.x == 0) {
-        progress.told.searching += progress.lap();
-        progress.told.searches += winner == ~0ULL ? state->tried : u32(winner >> 32) + 1;
-        progress.told.accepted += winner != ~0ULL;
-        progress.over = winner == ~0ULL;
+        progress.result.search_time += progress.lap();
+        progress.result.searches += has_winner ? u32(winner >> 32) + 1 : state->attempts;
+        progress.result.accepted += has_winner;
+        progress.finished = !has_winner;
       }
       __syncthreads();
-      if (winner == ~0ULL) continue;
-      const int* const vertex = far + 4 * u32(winner) * vertices;
-      const u32 size = fresh(&path_sizes[u32(winner)]);
-      const bool fits = size && tree.exchange(tree.order[winner >> 32], vertex,
-                                              (const key_t*)(vertex + 2 * vertices), size);
-      if (threadIdx.x == 0 && !fits) progress.fail(size ? no_memory : no_way_back);
+      if (!has_winner) continue;
+      const int* const vertex = memory.far + 4 * u32(winner) * n;
+      const u32 size = fresh(&memory.path_size[u32(winner)]);
+      const bool is_exchanged = size && tree.exchange(tree.order[winner >> 32], vertex,
+                                                      (const key_t*)(vertex + 2 * n), size);
+      if (threadIdx.x == 0 && !is_exchanged) progress.fail(size ? out_of_memory : broken_path);
       __syncthreads();
     }
-    if (everyone.rank > 0) continue;
-    const int size = progress.faulty ? 0 : tree.hand_out([&](int size) {
-      const u64 start = atomicAdd(answers_used, u64(size));
-      const bool there = start + size <= answers_size;
-      if (there) progress.told.start = (long long)start;
-      return there ? answers + start : nullptr;
+    if (!is_first) continue;
+    const int size = progress.failed ? 0 : tree.write_out([&](int size) {
+      const u64 start = atomicAdd(launch.answers_used, u64(size));
+      const bool fits = start + size <= launch.answers_capacity;
+      if (fits) progress.result.start = (long long)start;
+      return fits ? launch.answers + start : nullptr;
     });
     if (threadIdx.x == 0) {
-      progress.told.size = size;
-      progress.told.late = fresh(&state->late);
-      progress.told.exchanging += progress.lap();
-      outcomes[at] = progress.told;
+      progress.result.size = size;
+      progress.result.timed_out = fresh(&state->timed_out);
+      progress.result.exchange_time += progress.lap();
+      launch.outcomes[query_index] = progress.result;
     }
   }
 }

@@ -1,20 +1,30 @@
-"""STAR: a tree by breadth-first search, then loose paths exchanged for shorter ones.
+"""STAR: an initial tree by breadth-first search, whose loose paths are exchanged for shorter ones.
 
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
-algorithms 1 and 2, after G. Kasneci et al., "STAR: Steiner-tree approximation in relationship
-graphs" (2009). The first tree is made here, of the paths that a breadth-first search found. The
-exchanges are the backend's: on a CPU those of ``tree_cpu``, a search after another (``InTurn``), on
-a GPU all of them, and the searches, in one launch (``star_gpu``).
+section 2, algorithms 1 and 2, after G. Kasneci et al., "STAR: Steiner-tree approximation in
+relationship graphs" (2009).
 
-A loose path that was just put in is not tried again in the next round: its partitions are those
-between which it is the shortest. With fractional weights it is: the search that found it measured
-in units of the path before (``whole_lengths_cpu``), which may have been too coarse for this one.
+1. ``buildInitialTree``: breadth-first searches from all terminals until one vertex is reached by
+   all of them; the paths back to the terminals make up the initial tree (``star_initial_tree``).
+2. ``improveTree``: fixed vertices are the terminals and the vertices of degree 3 or more; a loose
+   path leads from one fixed vertex to the next. Loose paths are tried in descending order of
+   length: one is cut out of the tree, and a shortest path between the two partitions that are left
+   is searched for. If it is shorter, it replaces the loose path, and the next round begins.
+3. The tree is a local optimum when every loose path was tried and none was replaced.
+
+``SequentialSearch`` does this for one loose path at a time, of one query at a time, on a CPU
+(``star_cpu``) or with the paper's searches (``star_frontier_gpu``); ``star_gpu`` does it for many
+queries in one launch. All of them exchange the same paths.
+
+Departure from the paper: a loose path that was just put in is not tried in the next round, since
+its partitions are those between which it is a shortest path. With fractional weights it is tried:
+the search that found it measured in units of the path before (``whole_lengths_cpu``), which may
+have been too coarse for the new one.
 """
 
 import math
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,34 +35,42 @@ from mgraph.errors import MgraphError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.tree_cpu import Tree
 
-# With fractional weights a path must be shorter by this share: sums differ by their order.
-LEAST_GAIN = 1e-9
+# The share by which a replacement of fractional weights must be shorter: sums of the same weights
+# in another order differ by rounding.
+MIN_RELATIVE_GAIN = 1e-9
 
 
-def no_way_back() -> MgraphError:
-    """The error for a path that was found, and does not lead back to where its search began."""
-    return MgraphError(tree_cpu.NO_WAY_BACK)
+def broken_path_error() -> MgraphError:
+    """Return the error for a shortest path that cannot be followed back to its beginning."""
+    return MgraphError(tree_cpu.BROKEN_PATH)
 
 
-class Centre(NamedTuple):
-    """The first tree: of paths from the centre, a vertex, to each terminal.
+class InitialTree(NamedTuple):
+    """The paths from the meeting vertex, which all breadth-first searches reach, to each terminal.
 
-    tree: None where no vertex is reached by all; then there is no path from the first terminal to
-    ``other``. levels: of the breadth-first search. seconds: this query's share of the time.
+    tree: None if no vertex is reached by all; then no path leads from the first terminal to
+    ``unreachable``. levels: the levels of the breadth-first searches. seconds: this query's share
+    of the time.
     """
 
     tree: Tree | None
-    other: int
+    unreachable: int
     levels: int
     seconds: float
 
 
-class Query:
-    """A query on its way: its tree, and what happened so far.
+class UnreachableTerminal(NamedTuple):
+    """A terminal of a query that no path connects to the query's first terminal."""
 
-    time_left: seconds for the exchanges. until: when they must end, too, on a CPU. complete:
-    whether no loose path has a shorter replacement. seconds: of the initial tree, searches, splits
-    and merges.
+    terminal: int
+
+
+class Query:
+    """The state of a query: its current tree, and what was done so far.
+
+    paths: the loose paths to be tried, the longest first. time_left: seconds for the exchanges.
+    deadline: the end of all work, checked on a CPU only. complete: whether no loose path has a
+    shorter replacement. seconds: the time of each part of the work.
     """
 
     def __init__(
@@ -61,173 +79,193 @@ class Query:
         *,
         epsilon: float = 0.0,
         time_left: float = math.inf,
-        until: Deadline = NEVER,
-        spent: float = 0.0,
+        deadline: Deadline = NEVER,
+        initial_seconds: float = 0.0,
     ) -> None:
-        """Take the first tree. spent: seconds, on it."""
-        self.tree, self.paths = tree, tree_cpu.loose_paths(tree)
-        self.epsilon, self.time_left, self.until = epsilon, time_left, until
+        """Begin with an initial tree, which took ``initial_seconds``."""
+        self.tree, self.paths = tree, tree_cpu.find_loose_paths(tree)
+        self.epsilon, self.time_left, self.deadline = epsilon, time_left, deadline
         self.searches = self.accepted = 0
         self.complete = False
         self.initial_cost = self.tree.weight.sum().item()
-        self.seconds = {"initial_tree": spent, "searches": 0.0, "splits_and_merges": 0.0}
-
-
-class Apart(NamedTuple):
-    """No tree holds both the first terminal of a query and this other."""
-
-    other: int
+        self.seconds = {
+            "initial_tree": initial_seconds, "searches": 0.0, "splits_and_merges": 0.0
+        }  # fmt: skip
 
 
 class Search(Protocol):
-    """What a backend does for STAR, for several queries at once.
+    """The two phases of STAR on one backend, each for several queries at a time.
 
-    Either phase is started, and its end is waited for: one of each may be on its way. A caller may
-    go away without waiting.
+    A phase is started, and finished later: one of each may be in progress. A caller may drop a
+    started phase without finishing it.
     """
 
-    def start_centres(self, terminals: list[Any]) -> Any:
-        """Begin phase one, of each array of terminals; returns a ticket."""
+    def start_initial_trees(self, terminals: list[Any]) -> Any:
+        """Start phase one for some arrays of terminals, and return a ticket."""
 
-    def centres(self, ticket: Any) -> list[Centre]:
-        """What phase one found."""
+    def finish_initial_trees(self, ticket: Any) -> list[InitialTree]:
+        """Wait for phase one, and return its trees."""
 
-    def start(self, queries: list[Query]) -> Any:
-        """Begin phase two, the exchanges; returns a ticket."""
+    def start_exchanges(self, queries: list[Query]) -> Any:
+        """Start phase two, the exchanges of loose paths, and return a ticket."""
 
-    def finish(self, ticket: Any) -> None:
-        """Wait until each query is complete, or its time is up."""
-
-
-def shrink(kind: np.dtype, epsilon: float) -> float:
-    """What a whole length is divided by, or a fractional one multiplied by, for its bound."""
-    return 1 + epsilon if kind.kind == "i" else (1 - LEAST_GAIN) / (1 + epsilon)
+    def finish_exchanges(self, ticket: Any) -> None:
+        """Wait until each query is complete or its time is up; the queries have the results."""
 
 
-def bounds(length: Any, epsilon: float) -> Any:
-    """A replacement counts whose length, times 1 + epsilon, is less than its path's."""
-    by = shrink(length.dtype, epsilon)
+class InitialTreeBuilder(Protocol):
+    """Phase one of STAR for one query."""
+
+    def build(self, terminals: Any) -> InitialTree:
+        """Build the initial tree of some terminals."""
+
+
+class PathFinder(Protocol):
+    """The shortest-path searches of phase two, for the tree of one query at a time."""
+
+    def prepare(self, query: Query) -> None:
+        """Take a query's tree for the next calls of ``find``."""
+
+    def find(self, path: int, bound: Any) -> tuple[Any, Any]:
+        """Search for a replacement of the query's loose path number ``path``.
+
+        Return the ids and weights of a path shorter than ``bound``, from the partition below to the
+        partition above, or empty arrays if there is none.
+        """
+
+
+def improvement_factor(dtype: np.dtype, epsilon: float) -> float:
+    """Return what a loose path's length is divided by (integers) or multiplied by (fractions).
+
+    The result is the bound that the length of a replacement must be below.
+    """
+    return 1 + epsilon if dtype.kind == "i" else (1 - MIN_RELATIVE_GAIN) / (1 + epsilon)
+
+
+def replacement_bounds(length: Any, epsilon: float) -> Any:
+    """Return the bound that a replacement's length must be below, for each loose path.
+
+    A replacement is accepted if its length times 1 + epsilon is less than the loose path's.
+    """
+    factor = improvement_factor(length.dtype, epsilon)
     if length.dtype.kind == "f":
-        return length * by
-    if by == 1:  # also of an epsilon that rounding absorbs
+        return length * factor
+    if factor == 1:  # also for an epsilon that rounding absorbs
         return length
-    # Lengths above 2^53 are rounded, perhaps up: never to more than they are.
-    return np.minimum(np.ceil(length / by).astype(np.int64), length)
+    # Lengths above 2^53 are rounded, perhaps up; the bound may not exceed the length.
+    return np.minimum(np.ceil(length / factor).astype(np.int64), length)
 
 
-class InTurn(ABC):
-    """A search that tries one loose path after another, of one query after another.
+class SequentialSearch:
+    """STAR that tries one loose path at a time, of one query at a time; it is a ``Search``."""
 
-    Subclasses have a ``centre_finder``, and ``searcher(query)``, which gives ``find(i, below)``:
-    the ids and weights of a path shorter than ``below`` for the query's loose path i, from the
-    partition below to that above, or empty arrays.
-    """
+    def __init__(self, initial_tree_builder: InitialTreeBuilder, path_finder: PathFinder) -> None:
+        """Combine the two phases."""
+        self.initial_tree_builder, self.path_finder = initial_tree_builder, path_finder
 
-    centre_finder: Any
-
-    @abstractmethod
-    def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
-        """Make ready for the searches of a query's tree."""
-
-    def start_centres(self, terminals: list[Any]) -> list[Any]:
-        """Nothing yet."""
+    def start_initial_trees(self, terminals: list[Any]) -> list[Any]:
+        """Do nothing yet."""
         return terminals
 
-    def centres(self, ticket: list[Any]) -> list[Centre]:
-        """The breadth-first searches."""
-        return [self.centre_finder.run(some) for some in ticket]
+    def finish_initial_trees(self, ticket: list[Any]) -> list[InitialTree]:
+        """Run the breadth-first searches."""
+        return [self.initial_tree_builder.build(terminals) for terminals in ticket]
 
-    def start(self, queries: list[Query]) -> list[Query]:
-        """Nothing yet."""
+    def start_exchanges(self, queries: list[Query]) -> list[Query]:
+        """Do nothing yet."""
         return queries
 
-    def finish(self, ticket: list[Query]) -> None:
-        """Search and exchange."""
+    def finish_exchanges(self, ticket: list[Query]) -> None:
+        """Search for shorter paths and exchange them, for one query after another."""
         for query in ticket:
-            deadline = query.until.within(query.time_left)
+            deadline = query.deadline.within(query.time_left)
             while not query.complete and not deadline.is_over:
                 self._exchange_one(query, deadline)
             cancellation.raise_if_cancelled()
             if query.accepted:
-                query.tree = tree_cpu.in_order(query.tree)
+                query.tree = tree_cpu.sort_children(query.tree)
 
     def _exchange_one(self, query: Query, deadline: Deadline) -> None:
-        """Exchange the first loose path that has a shorter replacement."""
-        began = time.perf_counter()
-        find = self.searcher(query)
+        """Exchange the first loose path that has a shorter replacement (``improveTree``)."""
+        start = time.perf_counter()
+        self.path_finder.prepare(query)
         paths, vertex = query.paths, np.empty(0, np.int64)
-        for i, below in enumerate(bounds(paths.length, query.epsilon)):
+        for i, bound in enumerate(replacement_bounds(paths.length, query.epsilon)):
             if deadline.is_over:
                 return
-            vertex, weight = find(i, below)
+            vertex, weight = self.path_finder.find(i, bound)
             query.searches += 1
             if vertex.size:
                 break
-        found = time.perf_counter()
-        query.seconds["searches"] += found - began
+        searched = time.perf_counter()
+        query.seconds["searches"] += searched - start
         if not vertex.size:
             query.complete = True
             return
         query.accepted += 1
         ends = paths.first[i], paths.last[i]
-        query.tree, query.paths = tree_cpu.exchange(query.tree, *ends, vertex, weight)
-        query.seconds["splits_and_merges"] += time.perf_counter() - found
+        query.tree, query.paths = tree_cpu.exchange_path(query.tree, *ends, vertex, weight)
+        query.seconds["splits_and_merges"] += time.perf_counter() - searched
 
 
-def run(
+def solve_queries(
     search: Search,
     terminals: list[Any],
     *,
     epsilon: float = 0.0,
     time_limit: float = math.inf,
-    until: Deadline = NEVER,
-    together: int = 1,
-) -> Iterator[tuple[int, Query | Apart]]:
-    """STAR for many queries, some at a time; yields each one's index and outcome, as they end.
+    deadline: Deadline = NEVER,
+    batch_size: int = 1,
+) -> Iterator[tuple[int, Query | UnreachableTerminal]]:
+    """Solve queries in batches; yield the index and the outcome of each, batch by batch.
 
-    terminals: an array a query, int64, ascending, distinct. time_limit: seconds after which a query
-    comes back as it is. until: when all must end, on a CPU. While the exchanges of some are on
-    their way, those before are handed out, and the first trees of the next are made.
+    terminals: one array per query, int64, ascending, distinct. time_limit: seconds after which a
+    query is returned as it is. deadline: the end of all work, checked on a CPU only.
+
+    The batches form a pipeline: while the exchanges of one batch are in progress, the outcomes of
+    the batch before are yielded, and the initial trees of the next batch are built.
     """
-    crews = [range(len(terminals))[i : i + together] for i in range(0, len(terminals), together)]
+    count = len(terminals)
+    batches = [range(count)[i : i + batch_size] for i in range(0, count, batch_size)]
 
-    def start_centres(crew: range) -> Any:
-        return search.start_centres([terminals[i] for i in crew])
+    def start_initial_trees(batch: range) -> Any:
+        return search.start_initial_trees([terminals[i] for i in batch])
 
-    def first_queries(crew: range, ticket: Any) -> dict[int, Query | Apart]:
-        found: dict[int, Query | Apart] = {}
-        for i, centre in zip(crew, search.centres(ticket), strict=True):
-            if centre.tree is None:
-                found[i] = Apart(centre.other)
+    def finish_initial_trees(batch: range, ticket: Any) -> dict[int, Query | UnreachableTerminal]:
+        outcomes: dict[int, Query | UnreachableTerminal] = {}
+        for i, initial in zip(batch, search.finish_initial_trees(ticket), strict=True):
+            if initial.tree is None:
+                outcomes[i] = UnreachableTerminal(initial.unreachable)
             else:
-                found[i] = Query(
-                    centre.tree,
+                outcomes[i] = Query(
+                    initial.tree,
                     epsilon=epsilon,
-                    time_left=time_limit - centre.seconds,
-                    until=until,
-                    spent=centre.seconds,
+                    time_left=time_limit - initial.seconds,
+                    deadline=deadline,
+                    initial_seconds=initial.seconds,
                 )
-        return found
+        return outcomes
 
-    done: dict[int, Query | Apart] = {}
-    ready: dict[int, Query | Apart] = {}
-    for crew in [*crews, None]:
+    finished: dict[int, Query | UnreachableTerminal] = {}
+    exchanging: dict[int, Query | UnreachableTerminal] = {}
+    for batch in [*batches, None]:
         cancellation.raise_if_cancelled()
-        ticket = None if crew is None else start_centres(crew)
-        started = search.start([query for query in ready.values() if isinstance(query, Query)])
-        yield from done.items()
+        ticket = None if batch is None else start_initial_trees(batch)
+        queries = [query for query in exchanging.values() if isinstance(query, Query)]
+        exchanges = search.start_exchanges(queries)
+        yield from finished.items()
         try:
-            following = {} if crew is None else first_queries(crew, ticket)
+            following = {} if batch is None else finish_initial_trees(batch, ticket)
         except cancellation.Cancelled:
-            search.finish(started)  # so that nothing is on its way any more
+            search.finish_exchanges(exchanges)  # so that nothing is left in progress
             raise
-        search.finish(started)
-        done, ready = ready, following
-    yield from done.items()
+        search.finish_exchanges(exchanges)
+        finished, exchanging = exchanging, following
+    yield from finished.items()
 
 
-def exchanged(search: Search, tree: Tree, deadline: Deadline) -> Tree:
-    """A tree of which no loose path can be exchanged for a shorter one, from any tree."""
-    query = Query(tree, time_left=deadline.remaining, until=deadline)
-    search.finish(search.start([query]))
+def improve_tree(search: Search, tree: Tree, deadline: Deadline) -> Tree:
+    """Exchange loose paths of any tree until none has a shorter replacement."""
+    query = Query(tree, time_left=deadline.remaining, deadline=deadline)
+    search.finish_exchanges(search.start_exchanges([query]))
     return query.tree

@@ -1,13 +1,14 @@
-"""STAR with the paper's searches: CUDA_N and CUDA_E, a vertex or an arc of the graph a thread.
+"""STAR with the paper's searches: CUDA_N and CUDA_E, one thread per vertex or per arc of the graph.
 
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
-algorithms 3 to 5. A search goes from the partition above until it settles a vertex of that below
-(``frontier.cu``); the rest of STAR runs on the CPU, the first tree included. Every round of a
-search reads all vertices, or all arcs, so that its labels, and the whole lengths of fractional
-weights, may as well be written again for each. Device bytes of those: 8 an arc.
+section 3, algorithms 3 to 5. A search goes from the partition above until it settles a vertex of
+the partition below (``frontier.cu``); the rest of STAR runs on the CPU, as in the paper, the
+initial tree included. Every round of a search reads all vertices or all arcs, so that its labels,
+and the integer lengths of fractional weights, may as well be written again for each search. Device
+bytes of those lengths: 8 per arc.
 """
 
-from collections.abc import Callable
+import functools
 from typing import Any
 
 import numpy as np
@@ -16,81 +17,95 @@ from mgraph.core import cancellation_gpu
 from mgraph.core.graph import Graph, WeightRange
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
-from mgraph.steiner.star import InTurn, Query, no_way_back
-from mgraph.steiner.star_centre_cpu import CentreFinder
-from mgraph.steiner.star_memory_gpu import LENGTHS, GraphOnDevice, step_dtype
-from mgraph.steiner.whole_lengths_cpu import Scale, measured, whole
+from mgraph.steiner.star import Query, SequentialSearch, broken_path_error
+from mgraph.steiner.star_initial_tree_cpu import InitialTreeBuilder
+from mgraph.steiner.star_memory_gpu import VARIANTS, GraphOnDevice, step_dtype
+from mgraph.steiner.whole_lengths_cpu import Scale, choose_scale, whole_length
 
-KERNELS = Source(__package__, "star_frontier.cu", check=LENGTHS)
-_NO_WAY_BACK = -1  # as in star_frontier.cu
+KERNELS = Source(__package__, "star_frontier.cu", check=VARIANTS)
 
 
-class Searcher(InTurn):
-    """The searches on one graph, a loose path at a time; of ``mgraph.steiner.star``."""
+@functools.cache
+def _broken_path() -> int:
+    """Return the size of a path that cannot be followed back."""
+    return KERNELS.constant("broken_path")
 
-    def __init__(self, graph: Graph, csr: tuple[Any, Any, Any], kind: str, *, by_arc: bool) -> None:
-        """Take a graph, on the device and on the CPU. by_arc: an arc a thread, else a vertex."""
+
+class PathFinder:
+    """The paper's searches on a graph of the device, for the tree of one query at a time."""
+
+    def __init__(self, graph: Graph, *, by_arc: bool) -> None:
+        """Take a graph. by_arc: one thread per arc (CUDA_E) instead of one per vertex (CUDA_N)."""
         self.graph, self.by_arc = GraphOnDevice(graph, sort_rows=False), by_arc
-        on_device = self.graph.indptr, self.graph.indices, self.graph.weights
-        self.as_graph = Graph.unchecked(*on_device, False, **graph.known)
-        self.centre_finder = CentreFinder(*csr, kind)
-        self.searchers: dict[str, frontier_gpu.Searcher] = {}
+        self.csr = self.graph.indptr, self.graph.indices, self.graph.weights
+        self.searched_graph = Graph.unchecked(*self.csr, False, **graph.known)
+        self.searchers: dict[str, frontier_gpu.Searcher] = {}  # by the type of lengths
         self.lengths: Any = None
+        self.query: Any = None
+        self.length = ""
 
-    def searcher(self, query: Query) -> Callable[[int, Any], tuple[Any, Any]]:
-        """Take a query's tree."""
-        length = np.dtype(self.graph.lengths(query.initial_cost))
-        tree, paths = query.tree, query.paths
+    def prepare(self, query: Query) -> None:
+        """Take a query's tree for the next calls of ``find``."""
+        self.query, self.length = query, self.graph.length_type(query.initial_cost)
 
-        def find(i: int, below: Any) -> tuple[Any, Any]:
-            ends = paths.first[i], paths.last[i], tree.end[paths.last[i]]
-            return self._shortest_path(tree.vertex, *ends, below, length)
-
-        return find
-
-    def _shortest_path(
-        self, vertex: Any, first: int, last: int, end: int, below: Any, length: np.dtype
-    ) -> tuple[Any, Any]:
-        """The shortest path from the partition below to that above, if shorter than ``below``."""
+    def find(self, path: int, bound: Any) -> tuple[Any, Any]:
+        """Search for a replacement of loose path number ``path`` that is shorter than ``bound``."""
         import cupy
 
-        search = self.searchers.get(str(length))
+        length = np.dtype(self.length)
+        search = self.searchers.get(self.length)
         if search is None:
-            search = frontier_gpu.Searcher(self.as_graph, length, by_arc=self.by_arc)
-            self.searchers[str(length)] = search
-        fractional = self.graph.kind.kind == "f"
-        most, scale = measured(below, fractional)
-        if fractional:
+            search = frontier_gpu.Searcher(self.searched_graph, length, by_arc=self.by_arc)
+            self.searchers[self.length] = search
+        is_fractional = self.graph.cost_dtype.kind == "f"
+        max_length, scale = choose_scale(bound, is_fractional)
+        if is_fractional:
             search.graph = self._with_whole_lengths(scale)
-        n, steps = self.graph.n, step_dtype(length)
+        n, step = self.graph.n, step_dtype(self.length)
         distance = cupy.empty(n, length)
-        above = np.concatenate([vertex[:first], vertex[end:]]).astype(np.int32)
-        targets = cupy.asarray(vertex[last:end].astype(np.int32))
-        search.run(above, distance, targets=targets, first_target=True, cutoff=most - 1)
-        cancellation_gpu.finish()  # else no path may be there to be walked
-        path, size = cupy.empty(n * steps.itemsize, np.uint8), cupy.empty(1, np.int32)
-        kernel = KERNELS.kernel("star_frontier_walk", **self.graph.defines(str(length)))
+        tree, paths = self.query.tree, self.query.paths
+        first, last = paths.first[path], paths.last[path]
+        end = tree.end[last]
+        above = np.concatenate([tree.vertex[:first], tree.vertex[end:]]).astype(np.int32)
+        targets = cupy.asarray(tree.vertex[last:end].astype(np.int32))
+        search.run(above, distance, targets=targets, first_target=True, cutoff=max_length - 1)
+        cancellation_gpu.finish()  # a cancelled search has no path to be followed
+        steps, size = cupy.empty(n * step.itemsize, np.uint8), cupy.empty(1, np.int32)
+        indptr, indices, weights = self.csr
+        kernel = KERNELS.kernel("star_frontier_walk", **self.graph.defines(self.length))
         arguments = (
-            *self.graph.arguments[:4], *map(np.float64, scale), distance, targets,
-            np.int32(targets.size), length.type(most), path, size,
+            indptr, indices, 0 if weights is None else weights, np.int32(n),
+            *map(np.float64, scale), distance, targets, np.int32(targets.size),
+            length.type(max_length), steps, size,
         )  # fmt: skip
         kernel((1,), (1024,), arguments)
-        if int(size[0]) == _NO_WAY_BACK:
-            raise no_way_back()
-        found = path[: int(size[0]) * steps.itemsize].get().view(steps)
-        weight = self.graph.weights_of(found)[:-1].astype(self.graph.kind)
+        if int(size[0]) == _broken_path():
+            raise broken_path_error()
+        found = steps[: int(size[0]) * step.itemsize].get().view(step)
+        weight = self.graph.weights_of(found)[:-1].astype(self.graph.cost_dtype)
         return found["vertex"].astype(np.int64), weight
 
     def _with_whole_lengths(self, scale: Scale) -> Graph:
-        """The graph with its arcs' lengths in a search as weights, until the next search."""
+        """Return the graph with its arcs' integer lengths as weights, until the next search."""
         import cupy
 
         if self.lengths is None:
             self.lengths = cupy.empty(self.graph.num_arcs, np.int64)
-        weights = self.graph.weights
-        defines = self.graph.defines("int64")
-        arguments = weights, np.int64(self.graph.num_arcs), *map(np.float64, scale), self.lengths
-        KERNELS.launch("star_frontier_lengths", arguments, **defines)
-        ends = (whole(float(weight), scale) for weight in self.as_graph.weight_range)
-        on_device = self.graph.indptr, self.graph.indices, self.lengths
-        return Graph.unchecked(*on_device, False, weight_range=WeightRange(*ends))
+        indptr, indices, weights = self.csr
+        arguments = (
+            weights, np.int64(self.graph.num_arcs), *map(np.float64, scale), self.lengths
+        )  # fmt: skip
+        KERNELS.launch("star_frontier_lengths", arguments, **self.graph.defines("int64"))
+        ends = (whole_length(float(end), scale) for end in self.searched_graph.weight_range)
+        weight_range = WeightRange(*ends)
+        return Graph.unchecked(indptr, indices, self.lengths, False, weight_range=weight_range)
+
+
+def new_search(
+    graph: Graph, csr: tuple[Any, Any, Any], dtype: str, *, by_arc: bool
+) -> SequentialSearch:
+    """Return STAR on a graph of the device, given its arrays on the CPU, too.
+
+    dtype: of the weights that are returned, int64 or float64. by_arc: see ``PathFinder``.
+    """
+    return SequentialSearch(InitialTreeBuilder(*csr, dtype), PathFinder(graph, by_arc=by_arc))

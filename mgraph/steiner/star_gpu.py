@@ -1,10 +1,11 @@
 """STAR's exchanges on a GPU: the launches of ``star.cu``.
 
-A launch serves many queries: their trees go to the device in one copy, and come back when no loose
-path has a shorter replacement. A team of blocks takes one query after another; the fewer there are,
-the more blocks has a team. Memory: see ``star_memory_gpu``.
+One launch serves many queries: their trees go to the device in one copy, and come back when no
+loose path has a shorter replacement. A team of blocks takes one query after another; the fewer
+queries there are, the more blocks a team has. Memory: see ``star_memory_gpu``.
 """
 
+import functools
 import time
 from typing import Any, NamedTuple
 
@@ -12,63 +13,79 @@ import numpy as np
 
 from mgraph.core import cancellation, cancellation_gpu
 from mgraph.core.graph import Graph
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.source import Source, launch_resident
-from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import Centre, Query, no_way_back, shrink
-from mgraph.steiner.star_centre_gpu import CentreFinder
+from mgraph.steiner.star import InitialTree, Query, broken_path_error, improvement_factor
+from mgraph.steiner.star_initial_tree_gpu import InitialTreeBuilder
 from mgraph.steiner.star_memory_gpu import (
-    BOARD_BYTES,
-    LENGTHS,
-    THREADS,
+    VARIANTS,
     GraphOnDevice,
     Memory,
     Shape,
+    constant,
+    counter_words,
     path_dtype,
     step_dtype,
+    struct_type,
 )
 
-_SPARE, _FEW_STEPS = 4, 1 << 12  # a tree may have so many times its steps now, and so many more
-_LONGEST = 1 << 62  # nanoseconds
-_NO_MEMORY, _NO_WAY_BACK = -1, -2  # as in star.cu
+# The memory for the steps of a tree: so many times as many as it has now, and so many more.
+_STEP_FACTOR, _MORE_STEPS = 4, 1 << 12
+_MAX_NANOSECONDS = 1 << 62
 
-KERNELS = Source(__package__, "star.cu", check=LENGTHS)
+KERNELS = Source(__package__, "star.cu", check=VARIANTS)
 
-_QUERY = np.dtype(
-    [("paths", "i8"), ("steps", "i8")]
-    + [(name, "i4") for name in ("path_count", "step_count", "root", "_")]
-    + [("limit", "u8")]
-)
-_OUTCOME = np.dtype(
-    [("start", "i8")]
-    + [(name, "i4") for name in ("size", "searches", "accepted", "late")]
-    + [("searching", "u8"), ("exchanging", "u8")]
-)
+
+class _Layout(NamedTuple):
+    """The structs that are written and read for a launch."""
+
+    query: np.dtype
+    path: np.dtype
+    step: np.dtype
+    outcome: np.dtype
+    launch: StructType
+
+
+@functools.cache
+def _layout(weight: str, length: str) -> _Layout:
+    """Return the structs of ``star.cu`` for weights and lengths of these types."""
+    query, outcome, launch = (
+        struct_type(KERNELS, name, weight, length)
+        for name in ("query", "outcome", "exchange_launch")
+    )
+    return _Layout(query.dtype, path_dtype(length), step_dtype(length), outcome.dtype, launch)
+
+
+@functools.cache
+def _fault(name: str) -> int:
+    """Return what ``outcome.start`` is after a fault."""
+    return KERNELS.constant(name)
 
 
 class _Launch:
-    """A launch on its way: what was asked, and where the answer will be."""
+    """The memory of one launch: its mailbox, and the trees that it answers with."""
 
     def __init__(self) -> None:
         import cupy
 
         self.mailbox = Mailbox()
         self.answers: Any = None
-        self.begun, self.done = cupy.cuda.Event(), cupy.cuda.Event()
-        self.free = True
+        self.started, self.done = cupy.cuda.Event(), cupy.cuda.Event()
+        self.is_free = True
         self._stream: Any = None
 
-    def room(self, size: int) -> Any:
-        """So many bytes for the answers."""
+    def allocate_answers(self, size: int) -> Any:
+        """Return so many bytes for the answers."""
         import cupy
 
         if self.answers is None or self.answers.size < size:
             self.answers = cupy.empty(size, np.uint8)
         return self.answers
 
-    def fetched(self, size: int) -> Any:
-        """The first bytes of the answers, on a stream beside that of the next launch."""
+    def read_answers(self, size: int) -> Any:
+        """Copy the first bytes of the answers, on another stream than the next launch's."""
         import cupy
 
         self._stream = self._stream or cupy.cuda.Stream(non_blocking=True)
@@ -76,183 +93,194 @@ class _Launch:
 
     @property
     def seconds(self) -> float:
-        """How long it took the device."""
+        """The time that the device took."""
         import cupy
 
-        return float(cupy.cuda.get_elapsed_time(self.begun, self.done) / 1000)
+        return float(cupy.cuda.get_elapsed_time(self.started, self.done) / 1000)
+
+
+class _Launched(NamedTuple):
+    """A launch in progress for some queries: their indices in the ticket, and what it returns."""
+
+    indices: list[int]
+    launch: _Launch
+    outcomes: Any
+    length: str
+    step_factor: int
 
 
 class _Ticket(NamedTuple):
-    """Queries, and the launches for them, each with the places of its queries.
-
-    spent: seconds, on the launching.
-    """
+    """Queries and the launches for them. seconds: spent on the launching."""
 
     queries: list[Query]
-    spent: float
-    launches: list[tuple[list[int], Any]]
+    seconds: float
+    launches: list[_Launched]
 
 
 class Searcher:
-    """STAR on a graph, for many queries at once; of ``mgraph.steiner.star``."""
+    """STAR on a graph, for many queries at a time: a ``star.Search``."""
 
     def __init__(self, graph: Graph, shape: Shape | None = None) -> None:
         """Take a graph on the device; memory is allocated when it is needed.
 
-        shape: how the device's blocks are shared out, whatever is asked; None: as suits the
-        queries.
+        shape: how the device's blocks are divided, whatever the queries; by default as suits them.
         """
         self.graph = GraphOnDevice(graph)
         self.memory = Memory(self.graph)
-        self.centre_finder = CentreFinder(self.graph, self.memory)
+        self.initial_tree_builder = InitialTreeBuilder(self.graph, self.memory)
         self.shape = shape
-        self._launches: list[_Launch] = []  # of which some may be for a caller who went away
+        self._launches: list[_Launch] = []  # some may still run for a caller who dropped them
 
-    def start_centres(self, terminals: list[Any]) -> Any:
+    def start_initial_trees(self, terminals: list[Any]) -> Any:
         """Launch the breadth-first searches."""
-        return self.centre_finder.start(terminals)
+        return self.initial_tree_builder.start(terminals)
 
-    def centres(self, ticket: Any) -> list[Centre]:
-        """What they found."""
-        return self.centre_finder.finish(ticket)
+    def finish_initial_trees(self, ticket: Any) -> list[InitialTree]:
+        """Wait for the breadth-first searches, and return their trees."""
+        return self.initial_tree_builder.finish(ticket)
 
-    def start(self, queries: list[Query]) -> _Ticket:
-        """Launch the exchanges."""
-        kinds = [
-            self.graph.lengths(query.initial_cost) if query.paths.first.size else ""
+    def start_exchanges(self, queries: list[Query]) -> _Ticket:
+        """Launch the exchanges: one launch per type of lengths."""
+        lengths = [
+            self.graph.length_type(query.initial_cost) if query.paths.first.size else ""
             for query in queries
         ]
-        began, launches = time.perf_counter(), []
-        for length in sorted(set(kinds) - {""}):
-            some = [i for i, kind in enumerate(kinds) if kind == length]
-            launches.append((some, self._launch([queries[i] for i in some], length)))
-        return _Ticket(queries, time.perf_counter() - began, launches)
+        start, launches = time.perf_counter(), []
+        for length in sorted(set(lengths) - {""}):
+            indices = [i for i, other in enumerate(lengths) if other == length]
+            launches.append(self._start_launch(indices, [queries[i] for i in indices], length))
+        return _Ticket(queries, time.perf_counter() - start, launches)
 
-    def finish(self, ticket: _Ticket) -> None:
-        """Wait, and read the trees."""
+    def finish_exchanges(self, ticket: _Ticket) -> None:
+        """Wait for the launches, and read the trees."""
         for query in ticket.queries:
-            query.complete = True  # those without a loose path
-        seconds = ticket.spent
+            query.complete = True  # of those without a loose path
+        seconds = ticket.seconds
         try:
-            for some, launched in ticket.launches:
-                seconds += self._read([ticket.queries[i] for i in some], *launched)
+            for launched in ticket.launches:
+                queries = [ticket.queries[i] for i in launched.indices]
+                seconds += self._finish_launch(queries, launched)
         except cancellation.Cancelled:
-            for _, (launch, *_) in ticket.launches:
-                launch.done.synchronize()
-                launch.free = True
+            for launched in ticket.launches:
+                launched.launch.done.synchronize()
+                launched.launch.is_free = True
             raise
-        # Of all the time that it took, a query's share; the device's clock says what it was for.
-        each = seconds / max(1, len(ticket.queries))
+        # Each query gets an equal share of the time, divided as the device's clock says.
+        share = seconds / max(1, len(ticket.queries))
         for query in ticket.queries:
-            told = query.seconds["searches"] + query.seconds["splits_and_merges"]
-            if told:
+            on_device = query.seconds["searches"] + query.seconds["splits_and_merges"]
+            if on_device:
                 for part in ("searches", "splits_and_merges"):
-                    query.seconds[part] *= each / told
+                    query.seconds[part] *= share / on_device
 
-    def _launch(self, queries: list[Query], length: str, spare: int = 0) -> tuple[Any, ...]:
-        """Ask for the exchanges. spare: how many times as many steps as now there is room for."""
-
-        spare = spare or _SPARE
-        launch = next((launch for launch in self._launches if launch.free), None)
+    def _start_launch(
+        self, indices: list[int], queries: list[Query], length: str, step_factor: int = 0
+    ) -> _Launched:
+        """Launch the exchanges of queries whose lengths have one type."""
+        step_factor = step_factor or _STEP_FACTOR
+        launch = next((launch for launch in self._launches if launch.is_free), None)
         if launch is None:
             launch = _Launch()
             self._launches.append(launch)
-        launch.free = False
-        key = key_dtype(np.dtype(length))
+        launch.is_free = False
         path_counts = [query.paths.first.size for query in queries]
         step_counts = [query.tree.vertex.size - 1 + query.paths.first.size for query in queries]
         terminals = max(int(query.tree.terminal.sum()) for query in queries)
-        slots, capacity = 2 * terminals, spare * max(step_counts) + _FEW_STEPS
-        work, teams, shape = self.memory.for_exchanges(
+        slots, capacity = 2 * terminals, step_factor * max(step_counts) + _MORE_STEPS
+        workspace, teams, shape = self.memory.allocate_exchanges(
             length, len(queries), max(path_counts), slots, capacity, self.shape
         )
-        step = step_dtype(key)
+        layout = _layout(self.graph.weight, length)
         groups = shape.teams * shape.groups
-        asked, paths, steps, counts, boards, outcomes = launch.mailbox.lay_out(
-            (len(queries), _QUERY),
-            (sum(path_counts), path_dtype(key)),
-            (sum(step_counts), step),
-            (groups + shape.teams + 2, np.uint64),  # counts, and those of all teams
-            (BOARD_BYTES // 8 * groups * (shape.blocks > 1), np.uint64),
-            (len(queries), _OUTCOME),
+        requests, paths, steps, arrivals, counters, outcomes = launch.mailbox.lay_out(
+            (len(queries), layout.query),
+            (sum(path_counts), layout.path),
+            (sum(step_counts), layout.step),
+            (groups + shape.teams + 2, np.uint64),  # of groups and teams, next_query, answers_used
+            (counter_words(groups, shape.blocks), np.uint64),
+            (len(queries), layout.outcome),
         )
-        asked["path_count"], asked["step_count"] = path_counts, step_counts
-        asked["paths"] = np.cumsum(path_counts) - path_counts
-        asked["steps"] = np.cumsum(step_counts) - step_counts
-        _write_queries(queries, asked, paths, steps["vertex"], self.graph.weights_of(steps))
-        counts[:] = boards[:] = 0
-        room = spare * sum(step_counts) + _FEW_STEPS
-        answers = launch.room(room * step.itemsize)
-        at = launch.mailbox.address
-        launch.begun.record()
-        launch.mailbox.send(5)
+        requests["path_count"], requests["step_count"] = path_counts, step_counts
+        requests["first_path"] = np.cumsum(path_counts) - path_counts
+        requests["first_step"] = np.cumsum(step_counts) - step_counts
+        _write_queries(queries, requests, paths, steps["vertex"], self.graph.weights_of(steps))
+        arrivals[:] = counters[:] = 0
+        answers_capacity = step_factor * sum(step_counts) + _MORE_STEPS
+        answers = launch.allocate_answers(answers_capacity * layout.step.itemsize)
+        address = [int(launch.mailbox.address(part)) for part in range(6)]
+        after_arrivals = address[3] + 8 * (groups + shape.teams)
+        argument = layout.launch.pack(
+            {
+                "queries": address[0], "paths": address[1], "steps": address[2],
+                "outcomes": address[5], "answers": answers, "answers_used": after_arrivals + 8,
+                "group_arrivals": address[3], "team_arrivals": address[3] + 8 * groups,
+                "next_query": after_arrivals, "counters": address[4],
+                "cancel_flag": cancellation_gpu.cancel_flag(),
+                "answers_capacity": answers_capacity,
+                "first_bucket": self.graph.first_bucket(shape.blocks),
+                "improvement_factor": improvement_factor(
+                    self.graph.cost_dtype, queries[0].epsilon
+                ),
+                "query_count": len(queries), "blocks_per_group": shape.blocks,
+                "groups_per_team": shape.groups, "slots": slots, "capacity": capacity,
+            }
+        )  # fmt: skip
         kernel = cancellation_gpu.kernel(KERNELS, "star_exchange", **self.graph.defines(length))
-        counters = at(3) + np.uint64(8 * (groups + shape.teams))
+        launch.started.record()
+        launch.mailbox.send(5)
         launch_resident(
             kernel,
             groups * shape.blocks,
-            THREADS,
-            (
-                *self.graph.arguments, *self.graph.sorted_rows, np.float32(self.graph.mean_degree),
-                self.graph.bucket(shape.blocks),
-                shrink(self.graph.kind, queries[0].epsilon), at(0), np.uint32(len(queries)), at(1),
-                at(2), at(5), counters, answers, np.uint64(room), counters + np.uint64(8),
-                np.int32(shape.blocks), np.int32(shape.groups), at(3),
-                at(3) + np.uint64(8 * groups), work.path_sizes, at(4), work.labels, *work.near,
-                work.lists, work.touched, *teams, cancellation_gpu.cancel_flag(),
-            ),
-        )  # fmt: skip
+            constant("threads_per_block"),
+            (self.graph.argument, workspace.argument, teams, argument),
+        )
         launch.mailbox.fetch(5, 6)
         launch.done.record()
-        return launch, outcomes, step, length, spare
+        return _Launched(indices, launch, outcomes, length, step_factor)
 
-    def _read(
-        self,
-        queries: list[Query],
-        launch: _Launch,
-        outcomes: Any,
-        step: Any,
-        length: str,
-        spare: int,
-    ) -> float:
-        """Give the queries their trees. Returns seconds: the launch's, and those spent here."""
+    def _finish_launch(self, queries: list[Query], launched: _Launched) -> float:
+        """Give the queries their trees. Return the seconds of the launch, and those spent here."""
+        launch = launched.launch
         launch.done.synchronize()
-        launch.free = launch.free or cancellation.current_token()()
+        launch.is_free = launch.is_free or cancellation.current_token()()
         cancellation.raise_if_cancelled()
-        began, seconds = time.perf_counter(), launch.seconds
-        told = outcomes.copy()
-        used = int((told["start"] + told["size"]).max(initial=0))
-        steps = launch.fetched(used * step.itemsize).view(step)
+        start, seconds = time.perf_counter(), launch.seconds
+        outcomes, step = launched.outcomes.copy(), step_dtype(launched.length)
+        used = int((outcomes["start"] + outcomes["size"]).max(initial=0))
+        steps = launch.read_answers(used * step.itemsize).view(step)
         vertex, key = steps["vertex"], steps["weight"]
-        weight, last = self.graph.weights_of(steps), key == np.iinfo(key.dtype).max
-        launch.free = True
-        for query, its in zip(queries, told, strict=True):
-            if its["start"] == _NO_WAY_BACK:
-                raise no_way_back()
-            if its["start"] == _NO_MEMORY:  # again, with more
-                seconds += self._read([query], *self._launch([query], length, 4 * spare))
+        weight, is_last = self.graph.weights_of(steps), key == np.iinfo(key.dtype).max
+        launch.is_free = True
+        for query, outcome in zip(queries, outcomes, strict=True):
+            if outcome["start"] == _fault("broken_path"):
+                raise broken_path_error()
+            if outcome["start"] == _fault("out_of_memory"):  # again, with more
+                again = self._start_launch([0], [query], launched.length, 4 * launched.step_factor)
+                seconds += self._finish_launch([query], again)
                 continue
-            if its["accepted"]:
-                its_steps = slice(its["start"], its["start"] + its["size"])
-                found = vertex[its_steps], weight[its_steps], last[its_steps]
-                query.tree = tree_cpu.from_steps(*found, query.tree)
-            query.searches, query.accepted = int(its["searches"]), int(its["accepted"])
-            query.complete = not its["late"]
-            query.seconds["searches"] = float(its["searching"])
-            query.seconds["splits_and_merges"] = float(its["exchanging"])
-        return seconds + time.perf_counter() - began
+            if outcome["accepted"]:
+                own = slice(outcome["start"], outcome["start"] + outcome["size"])
+                query.tree = tree_cpu.from_steps(vertex[own], weight[own], is_last[own], query.tree)
+            query.searches, query.accepted = int(outcome["searches"]), int(outcome["accepted"])
+            query.complete = not outcome["timed_out"]
+            query.seconds["searches"] = float(outcome["search_time"])
+            query.seconds["splits_and_merges"] = float(outcome["exchange_time"])
+        return seconds + time.perf_counter() - start
 
 
 def _write_queries(
-    queries: list[Query], asked: Any, paths: Any, step_vertex: Any, step_weight: Any
+    queries: list[Query], requests: Any, paths: Any, step_vertex: Any, step_weight: Any
 ) -> None:
-    """Write trees down as the kernel takes them. asked: says already where each one's paths are."""
-    asked["root"] = [query.tree.vertex[0] for query in queries]
-    asked["limit"] = [max(0, int(min(1e9 * query.time_left, _LONGEST))) for query in queries]
+    """Write the trees as the kernel takes them. requests: has the index of each first path."""
+    requests["root"] = [query.tree.vertex[0] for query in queries]
+    requests["time_limit"] = [
+        max(0, int(min(1e9 * query.time_left, _MAX_NANOSECONDS))) for query in queries
+    ]
     paths["length"] = -1  # the device adds it up
     columns = [paths[name] for name in ("vertex", "up", "start", "size", "terminal")]
-    for query, path, step in zip(queries, asked["paths"], asked["steps"], strict=True):
-        its_columns = (column[path:] for column in columns)
+    first_paths, first_steps = requests["first_path"], requests["first_step"]
+    for query, path, step in zip(queries, first_paths, first_steps, strict=True):
+        own_columns = (column[path:] for column in columns)
         tree_cpu.write_paths(
-            query.tree, query.paths, *its_columns, step_vertex[step:], step_weight[step:]
+            query.tree, query.paths, *own_columns, step_vertex[step:], step_weight[step:]
         )

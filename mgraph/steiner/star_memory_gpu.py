@@ -1,41 +1,55 @@
-"""The device memory of STAR's searches: what a group of blocks works in, and how many there are.
+"""The device memory of STAR's searches: the graph, and the memory of groups of blocks.
 
-Bytes of a group, of n vertices and lengths of b bytes: (4·b + 24)·n and a queue of at most 2^20
-pieces of 24 + 2·b. A team of groups also has its query's tree, four times.
+Bytes per group, for n vertices and lengths of b bytes: (4·b + 24)·n, and a bucket queue of at most
+2^20 pieces of 24 + 2·b bytes each. A team of groups also has its query's tree, four times. What
+does not change between launches is packed into the kernels' structs once (``star_memory.cuh``).
 """
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import csr_gpu, rows_gpu
 from mgraph.core.graph import Graph
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
-from mgraph.cuda.source import multiprocessors
+from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.length_types_gpu import key_dtype, length_defines
+from mgraph.steiner.whole_lengths_cpu import BOUND_BITS
 
-THREADS = 512  # of a block, which has a multiprocessor to itself, and so more registers
-_SPECULATION = 16  # loose paths of a query that are searched for at a time, at most,
-_PATHS_OF_A_GROUP = 3  # and so many times fewer than there are
-_STEPS = 4  # as in arc_queue.cuh
-_MOST_PIECES = 1 << 20
-BOARD_BYTES = 640  # at most, on which the blocks of a group tell each other what they do
-_STATE_BYTES = 64  # of a team
+# What both of STAR's kernels include: structs and constants, no kernel.
+DECLARATIONS = Source(__package__, "star_state.cuh", check=())
+
+_MAX_ATTEMPTS = 16  # loose paths of a query that are tried at a time, at most,
+_PATHS_PER_GROUP = 3  # and at most one group per so many loose paths
+_MAX_PIECES = 1 << 20
 _TREES_BYTES = 1 << 32  # of all teams, at most
-_MEMORY_SHARE = 0.6  # of what is free, at most
-_FEWEST_GROUPS = 2
+_MEMORY_SHARE = 0.6  # of the free memory, at most
+_MIN_GROUPS = 2
 _GIB = 1 << 30
-_FEW_ARCS = 8  # a vertex: then rows need not be sorted
-_BYTES_SORTED = 40  # an arc
-# Mean weights in the first bucket, on a graph of few arcs a vertex: of one block, and of more.
-_WIDE, _WIDER = 4, 16
-# Of all arcs, those no heavier than a row's marks; the last mark is the heaviest arc.
+_LOW_DEGREE = 8  # mean: up to this rows need not be sorted
+_SORT_BYTES_PER_ARC = 40
+# The width of the first bucket in mean weights, on graphs of low degree: of one block, and of more.
+_WIDTH_OF_BLOCK, _WIDTH_OF_BLOCKS = 4, 16
+# The share of all arcs that weigh no more than each of a row's marks.
 _MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
-_ROW = np.dtype([("begin", "i8"), ("counts", "u4", len(_MARKED_SHARES))])  # as in star_state.cuh
-# What kernels are checked for: lengths are whole, see whole_lengths_cpu.
-LENGTHS = tuple(
-    tuple(length_defines(*types).items())
+
+
+@functools.cache
+def kernel_defines(weight: str, length: str) -> dict[str, str]:
+    """Return the macros of STAR's kernels for weights and lengths of these types."""
+    return {
+        **length_defines(weight, length),
+        "MGRAPH_BOUND_BITS": str(BOUND_BITS),
+        "MGRAPH_ROW_MARKS": str(len(_MARKED_SHARES)),
+    }
+
+
+# The variants that are checked; all lengths are integers, see whole_lengths_cpu.
+VARIANTS = tuple(
+    tuple(kernel_defines(*types).items())
     for types in (
         ("int32", "int32"),
         ("int32", "int64"),
@@ -46,14 +60,46 @@ LENGTHS = tuple(
 )
 
 
-def _group_bytes(n: int, pieces: int, key: np.dtype) -> int:
+@functools.cache
+def constant(name: str) -> int:
+    """Return a constant of STAR's headers."""
+    return DECLARATIONS.constant(name)
+
+
+@functools.cache
+def struct_type(source: Source, name: str, weight: str, length: str) -> StructType:
+    """Return a struct of one of STAR's sources, for weights and lengths of these types."""
+    key = str(key_dtype(np.dtype(length)))
+    return source.struct(name, {"key_t": key}, **kernel_defines(weight, length))
+
+
+def _struct_dtype(name: str, length: str) -> np.dtype:
+    return struct_type(DECLARATIONS, name, "int32", length).dtype
+
+
+def step_dtype(length: str) -> np.dtype:
+    """Return the layout of a path's step: a vertex, and the weight's key (``path_length.cuh``)."""
+    return _struct_dtype("path_step", length)
+
+
+def path_dtype(length: str) -> np.dtype:
+    """Return the layout of a loose path (``star_tree.cuh``)."""
+    return _struct_dtype("loose_path", length)
+
+
+def counter_words(groups: int, blocks: int) -> int:
+    """Return how many 64-bit words of shared counters groups of so many blocks each need."""
+    return constant("shared_counters_bytes") // 8 * groups if blocks > 1 else 0
+
+
+def _bytes_per_group(n: int, pieces: int, key: np.dtype) -> int:
     return n * (4 * key.itemsize + 24) + 2 * pieces * (12 + key.itemsize) + 4096
 
 
-def shortage(graph: Graph) -> str:
-    """Why the current device cannot hold the graph and some groups; empty where it can.
+def describe_shortage(graph: Graph) -> str:
+    """Return why the current device cannot hold the graph and some groups; empty if it can.
 
-    To be asked before the first search: its memory is kept and not free any more.
+    To be called before the first search, whose memory is kept and is not free any more.
     """
     if graph.n > csr_gpu.MAX_VERTICES:
         return (
@@ -61,84 +107,71 @@ def shortage(graph: Graph) -> str:
             f"{graph.n:,}, so queries run on the CPU."
         )
     arcs = graph.nbytes + (4 * graph.num_arcs if graph.indices.itemsize > 4 else 0)
-    group = _group_bytes(graph.n, _MOST_PIECES, np.dtype(np.int64)) + 16 * graph.n
-    needed = (0 if graph.backend == "gpu" else arcs) + _FEWEST_GROUPS * group
-    free = int(_MEMORY_SHARE * free_bytes())
-    if needed <= free:
+    group = _bytes_per_group(graph.n, _MAX_PIECES, np.dtype(np.int64)) + 16 * graph.n
+    needed = (0 if graph.backend == "gpu" else arcs) + _MIN_GROUPS * group
+    available = int(_MEMORY_SHARE * free_bytes())
+    if needed <= available:
         return ""
     return (
         f"STAR's searches on this graph need {needed / _GIB:,.1f} GiB of device memory, and may "
-        f"take {free / _GIB:,.1f} GiB of what is free there, so queries run on the CPU."
+        f"take {available / _GIB:,.1f} GiB of what is free there, so queries run on the CPU."
     )
 
 
-def step_dtype(key: np.dtype) -> np.dtype:
-    """A step of a path: a vertex, and the key of the weight to the next, or from the last one."""
-    return np.dtype([("weight", key), ("vertex", "i4")], align=True)
-
-
-def path_dtype(key: np.dtype) -> np.dtype:
-    """A loose path, as ``star_tree.cuh`` has it."""
-    names = ("vertex", "up", "start", "size", "terminal")
-    return np.dtype([("length", key), *((name, "i4") for name in names)], align=True)
-
-
 class Shape(NamedTuple):
-    """Teams of a launch, groups of a team, and blocks of a group."""
+    """Teams per launch, groups per team, and blocks per group."""
 
     teams: int
     groups: int
     blocks: int
 
 
-def groups_for(queries: int) -> int:
-    """For how many groups at most ``shape_for`` asks."""
-    return min(queries * _SPECULATION, multiprocessors())
+def max_groups(queries: int) -> int:
+    """Return how many groups ``choose_shape`` asks for at most."""
+    return min(queries * _MAX_ATTEMPTS, multiprocessors())
 
 
-def shape_for(queries: int, paths: int, most: int) -> Shape:
-    """How the device is shared out among queries of at most so many loose paths.
+def choose_shape(queries: int, paths: int, available: int) -> Shape:
+    """Divide the device among queries of at most ``paths`` loose paths each.
 
-    most: groups for which there is memory.
+    available: the number of groups for which there is memory.
     """
-    teams = min(queries, multiprocessors(), most)
+    teams = min(queries, multiprocessors(), available)
     blocks = multiprocessors() // teams
-    groups = min(-(-paths // _PATHS_OF_A_GROUP), _SPECULATION, blocks, most // teams)
+    groups = min(-(-paths // _PATHS_PER_GROUP), _MAX_ATTEMPTS, blocks, available // teams)
     return Shape(teams, groups, blocks // groups)
 
 
 class GraphOnDevice:
-    """A graph as the kernels take it. kind: of weights and costs that are returned."""
+    """A graph as the kernels take it. cost_dtype: of the weights and costs that are returned."""
 
     def __init__(self, graph: Graph, *, sort_rows: bool = True) -> None:
-        """Convert what must be. graph: on the device. sort_rows: by weight, where that pays."""
+        """Convert a graph on the device. sort_rows: by weight, where that pays."""
         self.n, self.num_arcs = graph.n, graph.num_arcs
         self.indptr, self.weights = graph.indptr, graph.weights
         self.indices = graph.indices.astype(np.int32, copy=False)
         self.weight = "int32" if self.weights is None else str(self.weights.dtype)
-        self.kind = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
+        self.cost_dtype = np.dtype(np.float64 if self.weight.startswith("float") else np.int64)
         self.mean_degree = graph.num_arcs / max(graph.n, 1)
-        self.mean_weight, self.heaviest = graph.mean_weight, graph.weight_range.maximum
-        fitting = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= _STEPS * size)
-        self.tile = next(fitting, 32)  # lanes to a piece
-        every = self.n + self.num_arcs // (_STEPS * self.tile)
+        self.mean_weight, self.max_weight = graph.mean_weight, graph.weight_range.maximum
+        per_lane = constant("arcs_per_lane")
+        tiles = (size for size in (1, 2, 4, 8, 16) if self.mean_degree <= per_lane * size)
+        self.tile = next(tiles, 32)  # lanes per piece of arcs
+        arcs_per_piece = per_lane * self.tile
         self.max_degree = graph.max_degree
-        largest = self.max_degree // (_STEPS * self.tile)  # one vertex must fit
-        self.pieces = max(min(every, _MOST_PIECES), largest) + 64
-        self.sorted_rows: tuple[Any, Any] = (0, 0)  # marks, and rows, as kernels take them
+        all_pieces = self.n + self.num_arcs // arcs_per_piece
+        pieces_of_vertex = self.max_degree // arcs_per_piece  # one vertex must fit
+        self.bucket_capacity = max(min(all_pieces, _MAX_PIECES), pieces_of_vertex) + 64
+        self.row_marks = self.rows = None
         if sort_rows:
             self._sort_rows()
-        self.arguments = (
-            self.indptr, self.indices, 0 if self.weights is None else self.weights,
-            np.int32(self.n), np.int32(self.tile),
-        )  # fmt: skip
 
     def _sort_rows(self) -> None:
-        """Order rows by weight, where that spares work and there is room to do it."""
+        """Sort rows by weight, if that saves work and there is memory to do it."""
         import cupy
 
-        few = self.mean_degree <= _FEW_ARCS or self.weights is None
-        if few or _BYTES_SORTED * self.num_arcs > _MEMORY_SHARE * free_bytes():
+        is_sparse = self.mean_degree <= _LOW_DEGREE or self.weights is None
+        if is_sparse or _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
         tails = rows_gpu.tails(self.indptr, self.num_arcs)
         by_weight = cupy.argsort(self.weights)  # stable, as the next is
@@ -146,131 +179,157 @@ class GraphOnDevice:
         del by_weight
         self.indices, self.weights = self.indices[order], self.weights[order]
         del order
-        rising = cupy.sort(self.weights)
-        places = [int(share * (self.num_arcs - 1)) for share in _MARKED_SHARES]
-        marks = rising[cupy.asarray(places)]
-        del rising
-        rows = cupy.empty((self.n, _ROW.itemsize // 4), np.uint32)
+        ascending = cupy.sort(self.weights)
+        marked = [int(share * (self.num_arcs - 1)) for share in _MARKED_SHARES]
+        marks = ascending[cupy.asarray(marked)]
+        del ascending
+        row_words = _struct_dtype("sorted_row", "int64").itemsize // 4
+        rows = cupy.empty((self.n, row_words), np.uint32)
         rows[:, :2] = self.indptr[:-1].view(np.uint32).reshape(-1, 2)
         counts = cupy.zeros(self.num_arcs + 1, np.int64)
-        for i in range(len(places)):
+        for i in range(len(marked)):
             cupy.cumsum(self.weights <= marks[i], out=counts[1:])
             rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
-        self.sorted_rows = marks, rows
+        self.row_marks, self.rows = marks, rows
 
-    def bucket(self, blocks: int) -> np.float64:
-        """The range of weights with which a search by so many blocks begins."""
-        if self.mean_degree <= _FEW_ARCS:
-            return np.float64(self.mean_weight * (_WIDE if blocks == 1 else _WIDER))
-        return np.float64(self.mean_weight / self.mean_degree)
+    @functools.cached_property
+    def argument(self) -> np.ndarray:
+        """The struct ``star_graph``."""
+        return struct_type(DECLARATIONS, "star_graph", self.weight, "int64").pack(
+            {
+                "indptr": self.indptr, "indices": self.indices, "weights": self.weights,
+                "rows": self.rows, "row_marks": self.row_marks, "n": self.n, "tile": self.tile,
+                "mean_degree": self.mean_degree,
+            }
+        )  # fmt: skip
+
+    def first_bucket(self, blocks: int) -> float:
+        """Return the range of weights with which a search by so many blocks begins."""
+        if self.mean_degree <= _LOW_DEGREE:
+            return self.mean_weight * (_WIDTH_OF_BLOCK if blocks == 1 else _WIDTH_OF_BLOCKS)
+        return self.mean_weight / self.mean_degree
 
     def defines(self, length: str) -> dict[str, str]:
-        """The kernels' macros for lengths of this type."""
-        return length_defines(self.weight, length)
+        """Return the kernels' macros for lengths of this type."""
+        return kernel_defines(self.weight, length)
 
-    def lengths(self, longest: float) -> str:
-        """The type for paths of this length: two are added, and one more arc is tried.
+    def length_type(self, cost: float) -> str:
+        """Return the type for paths as long as a tree of this cost: two and an arc are added.
 
-        Fractional weights have whole lengths that fit 64 bits. Raises UsageError where whole ones
-        do not.
+        Fractional weights have integer lengths that fit 64 bits. Raises UsageError where integer
+        weights do not.
         """
-        if self.kind.kind == "i" and 2 * longest + self.heaviest >= 1 << 63:
+        if self.cost_dtype.kind == "i" and 2 * cost + self.max_weight >= 1 << 63:
             raise UsageError(
-                f"Twice a path of length {longest:,} does not fit 64 bits on a GPU; scale the "
-                "weights down, or use --backend cpu."
+                f"twice a path of length {cost:,} does not fit 64 bits on a GPU; scale the weights "
+                'down, or use backend="cpu"'
             )
-        wide = self.weight != "int32" or 2 * longest + self.heaviest >= 1 << 31
-        return "int64" if wide else "int32"
+        needs_64_bits = self.weight != "int32" or 2 * cost + self.max_weight >= 1 << 31
+        return "int64" if needs_64_bits else "int32"
 
     def weights_of(self, steps: Any) -> Any:
-        """The weights that a path's steps hold as keys; a view, to be read or written."""
+        """Return a view of the weights of a path's steps, which hold their keys."""
         keys = steps["weight"]
-        return keys.view(self.kind) if self.kind.kind == "f" else keys
+        return keys.view(self.cost_dtype) if self.cost_dtype.kind == "f" else keys
 
 
 class Workspace:
-    """The memory of some groups, for lengths of one type. asked: for how many it was wanted."""
+    """The memory of some groups, for lengths of one type. requested: the groups asked for."""
 
     def __init__(self, graph: GraphOnDevice, length: str, groups: int) -> None:
-        """Allocate for so many groups, or as many as there is room for."""
+        """Allocate memory for so many groups, or as many as fit."""
         import cupy
 
-        n, pieces = graph.n, graph.pieces
+        n, pieces = graph.n, graph.bucket_capacity
         key = key_dtype(np.dtype(length))
-        each = _group_bytes(n, pieces, key)
-        self.asked = groups
-        groups = max(1, min(groups, int(_MEMORY_SHARE * free_bytes() / each)))
-        self.groups, self.key, self.length = groups, key, np.dtype(length)
-        self.labels = cupy.zeros((groups, n, 4), key)
+        self.requested = groups
+        fitting = int(_MEMORY_SHARE * free_bytes() / _bytes_per_group(n, pieces, key))
+        groups = max(1, min(groups, fitting))
+        self.groups, self.key, self.length = groups, key, length
+        self.labels = cupy.zeros((groups, n, constant("keys_per_label")), key)
         self.labels[..., :2] = np.iinfo(key).max
-        self.near = (
-            cupy.empty((groups, 2, pieces), np.int32),
-            cupy.empty((groups, 2, pieces), np.uint64),
-            cupy.empty((groups, 2, pieces), key),
-            np.uint32(pieces),
+        self._arrays = {
+            "labels": self.labels,
+            "bucket_vertex": cupy.empty((groups, 2, pieces), np.int32),
+            "bucket_arcs": cupy.empty((groups, 2, pieces), np.uint64),
+            "bucket_key": cupy.empty((groups, 2, pieces), key),
+            "far": cupy.empty((groups, 4, n), np.int32),
+            "touched": cupy.empty((groups, 2, n), np.int32),
+            "path_size": cupy.empty(groups, np.uint32),
+        }
+        # The struct search_memory.
+        self.argument = struct_type(DECLARATIONS, "search_memory", graph.weight, length).pack(
+            {**self._arrays, "bucket_capacity": pieces}
         )
-        self.lists = cupy.empty((groups, 4, n), np.int32)
-        self.touched = cupy.empty((groups, 2, n), np.int32)
-        self.path_sizes = cupy.empty(groups, np.uint32)
-        self.steps = step_dtype(key)
+        self.step = step_dtype(length)
+
+
+class _TeamMemory:
+    """The memory of teams' trees, of at most so many slots and bytes of steps each."""
+
+    def __init__(self, teams: int, slots: int, step_bytes: int) -> None:
+        """Allocate the memory."""
+        import cupy
+
+        self.size = teams, slots, step_bytes
+        state_bytes = _struct_dtype("team_state", "int64").itemsize
+        self._arrays = {
+            "states": cupy.empty(teams * state_bytes, np.uint8),
+            "paths": cupy.empty(teams * slots * path_dtype("int64").itemsize, np.uint8),
+            "orders": cupy.empty(teams * slots * 2, np.int32),
+            "steps": cupy.empty(teams * 2 * step_bytes, np.uint8),
+        }
+        # The struct team_memory.
+        self.argument = struct_type(DECLARATIONS, "team_memory", "int32", "int64").pack(
+            self._arrays
+        )
 
 
 class Memory:
-    """A graph's workspaces, made when they are first needed."""
+    """A graph's workspaces, allocated when they are first needed."""
 
     def __init__(self, graph: GraphOnDevice) -> None:
         """Allocate nothing yet."""
         self.graph = graph
         self._workspaces: dict[str, Workspace] = {}
         self._pool: Any = None
-        self._teams: tuple[int, ...] = ()
-        self._trees: tuple[Any, ...] = ()
+        self._teams: _TeamMemory | None = None
 
     def workspace(self, length: str, groups: int) -> Workspace:
-        """One of so many groups, or as many as there is room for."""
-        found = self._workspaces.get(length)
-        if found is None or found.asked < groups:
-            del found
+        """Return a workspace of so many groups, or as many as fit."""
+        workspace = self._workspaces.get(length)
+        if workspace is None or workspace.requested < groups:
+            del workspace
             self._workspaces.pop(length, None)
-            self._workspaces[length] = found = Workspace(self.graph, length, groups)
-        return found
+            self._workspaces[length] = workspace = Workspace(self.graph, length, groups)
+        return workspace
 
     def pool(self, size: int) -> Any:
-        """So many bytes for the paths that are found."""
+        """Return so many bytes for the paths of initial trees."""
         import cupy
 
         if self._pool is None or self._pool.size < size:
             self._pool = cupy.empty(size, np.uint8)
         return self._pool
 
-    def for_exchanges(
+    def allocate_exchanges(
         self, length: str, queries: int, paths: int, slots: int, capacity: int, shape: Shape | None
-    ) -> tuple[Workspace, tuple[Any, ...], Shape]:
-        """What a launch works in: its groups' memory, its teams' as the kernel takes it, its shape.
+    ) -> tuple[Workspace, np.ndarray, Shape]:
+        """Return what a launch works in: a workspace, the struct ``team_memory``, and its shape.
 
-        paths, slots, capacity: of a query at most, of paths now and ever, and of their steps.
+        paths: of a query, at most. slots, capacity: of the paths and steps of a team's tree.
+        shape: to be used in place of the best one.
         """
-        import cupy
-
-        each = 2 * capacity * step_dtype(np.dtype("i8")).itemsize
-        most = max(1, min(multiprocessors(), _TREES_BYTES // each))
-        taken = shape or shape_for(queries, paths, most)
-        work = self.workspace(length, taken.teams * taken.groups)
-        if work.groups < taken.teams * taken.groups:
-            taken = shape_for(queries, paths, min(most, work.groups))
-        key = work.key
-        wanted = taken.teams, slots, capacity * step_dtype(key).itemsize
-        if not self._teams or any(a > b for a, b in zip(wanted, self._teams, strict=True)):
-            largest = tuple(map(max, wanted, self._teams or wanted))
-            teams, slots_each, size = largest
-            self._trees = self._teams = ()
-            self._trees = (
-                cupy.empty(teams * _STATE_BYTES, np.uint8),
-                cupy.empty(teams * slots_each * path_dtype(np.dtype("i8")).itemsize, np.uint8),
-                cupy.empty(teams * slots_each * 2, np.int32),
-                cupy.empty(teams * 2 * size, np.uint8),
-            )
-            self._teams = largest
-        states, table, orders, steps = self._trees
-        given = states, table, orders, np.int32(slots), steps, np.int32(capacity)
-        return work, given, taken
+        bytes_per_team = 2 * capacity * step_dtype("int64").itemsize
+        max_teams = max(1, min(multiprocessors(), _TREES_BYTES // bytes_per_team))
+        chosen = shape or choose_shape(queries, paths, max_teams)
+        workspace = self.workspace(length, chosen.teams * chosen.groups)
+        if workspace.groups < chosen.teams * chosen.groups:
+            chosen = choose_shape(queries, paths, min(max_teams, workspace.groups))
+        needed = chosen.teams, slots, capacity * workspace.step.itemsize
+        size = self._teams.size if self._teams else needed
+        if self._teams is None or any(a > b for a, b in zip(needed, size, strict=True)):
+            self._teams = None  # so that its memory is free
+            teams, max_slots, step_bytes = map(max, needed, size)
+            self._teams = _TeamMemory(teams, max_slots, step_bytes)
+        return workspace, self._teams.argument, chosen

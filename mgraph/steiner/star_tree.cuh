@@ -1,11 +1,19 @@
 // A query's tree as STAR sees it: its loose paths, and the exchange of one for a shorter path.
 //
-// Every fixed vertex but the root is the lower end of one loose path, and they share a slot. The
-// slots' links to their upper ends are a small tree, of 2·k - 3 paths for k terminals at most, in which
-// all decisions are made; the paths' vertices are copied, cut and joined by all threads of a block.
-// A path's steps go from its lower end up or the other way: which, its first vertex tells.
+// Every fixed vertex but the root is the lower end of one loose path, and both share a slot. The
+// slots' links to their upper ends form a small tree, of at most 2·k - 3 paths for k terminals, in
+// which all decisions are made; the vertices of the paths are copied, cut and joined by all threads
+// of one block, the first of the query's team. The steps of a path go from its lower end up or the
+// other way, as its first vertex tells.
 //
-// Cost of an exchange: what is copied, a look at every vertex of the tree, a few dozen dependent reads.
+// An exchange (``merge`` of algorithm 2): the ends of the new path are located. Where an end is an
+// intermediate vertex of a loose path, that path is split there, and the end becomes a fixed
+// vertex. The links from the new path's lower end to the removed path's are turned round. At last
+// the ends of the removed path, if they are neither terminals nor of degree 3 any more, are no
+// fixed vertices, and the two loose paths at each are joined.
+//
+// Cost of an exchange: what is copied, one look at each vertex of the tree, and a few dozen
+// dependent reads.
 #pragma once
 
 #include "arc_queue.cuh"
@@ -13,127 +21,142 @@
 namespace mgraph {
 
 struct loose_path {
-  key_t length;    // the key of its cost; below 0: not known yet
-  int vertex;      // the lower end; -1: the slot is free
-  int up;          // the slot of the upper end; -1: the root
-  int start, size; // of its steps, both ends among them
-  int terminal;    // whether the lower end is one
+  key_t length;     // the key of its cost; below 0: not known yet
+  int vertex;       // the lower end; -1: the slot is free
+  int up;           // the slot of the upper end; -1: the root
+  int start, size;  // of its steps, those of both ends included
+  int terminal;     // whether the lower end is a terminal
 };
 
-// What the blocks of a team tell each other.
+// What the blocks of a team share about their query. Written by the team's first block, between two
+// barriers of the team, except for `winner` and `next_attempt`, which every group of the team
+// updates atomically, and `timed_out`, which any group may set.
 struct team_state {
-  u64 winner;         // above bit 32 which path is the first to be replaced, below the group; or all ones
-  u32 query, next;    // next: to be tried, in their order
-  u32 tried, late;    // how many are to be tried; whether the time was up before all were
-  u32 over;           // whether this was the last round
-  int root, newest;   // newest: the slot of the path put in last, or -1
-  int half, used;     // of the steps' memory, the half that is in use, and how much of it
-  int free_count;
+  u64 winner;               // the first attempt with a replacement, below bit 32 its group; or ~0
+  u32 query, next_attempt;  // next_attempt: the next loose path to be tried, in their order
+  u32 attempts, timed_out;  // the number of loose paths to be tried; whether time ended before that
+  u32 finished;             // whether this was the last round
+  int root, newest;         // newest: the slot of the path that was put in last, or -1
+  int half, used;           // the half of the steps' memory that is in use, and how much of it
+  int free_count;           // of slots
+};
+
+// The memory of all teams.
+struct team_memory {
+  team_state* states;  // [teams]
+  loose_path* paths;   // [teams][slots]
+  int* orders;         // [teams][2][slots]: the order of the attempts, and the free slots
+  path_step* steps;    // [teams][2 halves][capacity]
 };
 
 struct star_tree {
   team_state* state;
   loose_path* paths;  // [slots]
-  int* order;         // [slots] of the paths to be tried
-  int* free;          // [slots]
+  int* order;         // [slots]: the paths to be tried
+  int* free_slots;    // [slots]
   int slots;
-  path_step* memory;  // [2][capacity]
+  path_step* step_memory;  // [2 halves][capacity]
   int capacity;
 
-  __device__ path_step* steps() const { return memory + size_t(state->half) * capacity; }
+  __device__ path_step* steps() const { return step_memory + size_t(state->half) * capacity; }
 
-  __device__ static int at(const loose_path& path, bool upward, int i) {
+  // The index of the step that is i steps above the lower end of a path.
+  __device__ static int step_index(const loose_path& path, bool upward, int i) {
     return upward ? path.start + i : path.start + path.size - 1 - i;
   }
-  __device__ bool upward(const loose_path& path) const {
+  __device__ bool is_upward(const loose_path& path) const {
     return steps()[path.start].vertex == path.vertex;
   }
 
-  // Take a query's paths. By a block, as all that follows.
-  __device__ void take(const loose_path* given, int count, const path_step* steps, int size, int root) {
+  // Take a query's paths from the host. By one block, as all that follows.
+  __device__ void load(const loose_path* host_paths, int count, const path_step* host_steps,
+                       int step_count, int root) {
     for (int i = threadIdx.x; i < slots; i += blockDim.x) {
       if (i < count) {
-        paths[i] = given[i];
+        paths[i] = host_paths[i];
       } else {
         paths[i].vertex = -1;
-        free[i - count] = i;
+        free_slots[i - count] = i;
       }
     }
-    for (int i = threadIdx.x; i < size; i += blockDim.x) memory[i] = steps[i];
+    for (int i = threadIdx.x; i < step_count; i += blockDim.x) step_memory[i] = host_steps[i];
     if (threadIdx.x == 0) {
       state->root = root;
       state->newest = -1;
       state->half = 0;
-      state->used = size;
+      state->used = step_count;
       state->free_count = slots - count;
-      state->late = 0;
+      state->timed_out = 0;
     }
     __syncthreads();
-    measure();
+    measure_paths();
   }
 
-  // Put the paths in the order of trial: the longest first, of equal ones that with the least lower
-  // end; of whole weights all but the newest.
-  __device__ void rank() {
+  // Put the paths in the order of their attempts: the longest first, of equal ones the one with the
+  // smallest lower end; with integer weights the newest path is left out.
+  __device__ void rank_paths() {
     const int newest = whole_weights ? state->newest : -1;
     for (int i = threadIdx.x; i < slots; i += blockDim.x) {
-      const loose_path mine = paths[i];
-      if (mine.vertex < 0 || i == newest) continue;
-      int before = 0;
+      const loose_path path = paths[i];
+      if (path.vertex < 0 || i == newest) continue;
+      int rank = 0;
       for (int j = 0; j < slots; ++j) {
         const int vertex = paths[j].vertex;
         const key_t length = paths[j].length;
-        const bool comes = length > mine.length || (length == mine.length && vertex < mine.vertex);
-        before += comes && vertex >= 0 && j != newest;
+        const bool precedes =
+            length > path.length || (length == path.length && vertex < path.vertex);
+        rank += precedes && vertex >= 0 && j != newest;
       }
-      order[before] = i;
+      order[rank] = i;
     }
     if (threadIdx.x == 0) {
       state->winner = ~0ULL;
-      state->next = 0;
-      state->tried = slots - state->free_count - (newest >= 0);
+      state->next_attempt = 0;
+      state->attempts = slots - state->free_count - (newest >= 0);
     }
     __syncthreads();
   }
 
-  // Replace a path by a shorter one: its vertices from the partition below to that above, and the
-  // weights between them. Returns false where memory does not suffice; the tree is of no use then.
-  __device__ bool exchange(int removed, const int* vertex, const key_t* to_next, int size) {
-    __shared__ place low, high;
+  // Replace the path of a slot by a shorter one: vertices from the partition below to the partition
+  // above, and the weights between them. Returns false where the memory does not suffice; then the
+  // tree cannot be used any more.
+  __device__ bool exchange(int removed, const int* vertex, const key_t* weight_to_next, int size) {
+    __shared__ location low, high;
     __shared__ int upper;
-    find(vertex[0], removed, low);
-    find(vertex[size - 1], removed, high);
+    locate(vertex[0], removed, low);
+    locate(vertex[size - 1], removed, high);
     const int start = reserve(size);
     if (start < 0) return false;
     for (int i = threadIdx.x; i < size; i += blockDim.x) {
-      steps()[start + i] = {i + 1 < size ? to_next[i] : key_t(0), vertex[i]};
+      steps()[start + i] = {i + 1 < size ? weight_to_next[i] : key_t(0), vertex[i]};
     }
     __syncthreads();
     if (threadIdx.x == 0) {
       upper = paths[removed].up;
       const int above = split(high), first = split(low);
-      // Below, links turn round from where the new path begins to where the old one did, and each
-      // slot takes the path that led to it.
-      loose_path over = {key_t(-1), 0, above, start, size, 0};
+      // In the partition below, links are turned round from where the new path begins to where the
+      // removed path did, and each slot takes the path that led to it.
+      loose_path incoming = {key_t(-1), 0, above, start, size, 0};
       for (int slot = first, from = above;;) {
-        const loose_path here = paths[slot];
-        paths[slot] = {over.length, here.vertex, from, over.start, over.size, here.terminal};
+        const loose_path old = paths[slot];
+        paths[slot] = {incoming.length, old.vertex,    from,
+                       incoming.start,  incoming.size, old.terminal};
         if (slot == removed) break;
-        over = here;
+        incoming = old;
         from = slot;
-        slot = here.up;
+        slot = old.up;
       }
       state->newest = first;
     }
     __syncthreads();
-    if (!dissolve(removed) || !dissolve(upper)) return false;
-    measure();
+    if (!join_at(removed) || !join_at(upper)) return false;
+    measure_paths();
     return true;
   }
 
-  // Write all paths down, one after another; the last step of each has no_key for a weight. Returns how
-  // many steps there are. to: asks for room, and gives null where there is none.
-  template <class Room> __device__ int hand_out(Room room) {
+  // Write all paths out, one after another; the last step of each has no_key for its weight.
+  // Returns the number of steps. reserve_output: reserves memory for them, or returns null.
+  template <class Reserve> __device__ int write_out(Reserve reserve_output) {
     __shared__ path_step* to;
     __shared__ int size;
     if (threadIdx.x == 0) {
@@ -142,7 +165,7 @@ struct star_tree {
         order[slot] = size;
         size += paths[slot].vertex < 0 ? 0 : paths[slot].size;
       }
-      to = room(size);
+      to = reserve_output(size);
     }
     __syncthreads();
     for_each_path([&](int slot, const loose_path& path, int lane) {
@@ -152,17 +175,17 @@ struct star_tree {
         to[order[slot] + i] = step;
       }
     });
-    const int told = size;
+    const int total = size;
     __syncthreads();
-    return told;
+    return total;
   }
 
  private:
-  struct place {
-    int slot, index;  // how many steps above the slot's lower end; slot -1: the root
+  struct location {
+    int slot, index;  // index: steps above the lower end of the slot's path; slot -1: the root
   };
 
-  // Call f(slot, path, lane) for all paths, a warp a path.
+  // Call f(slot, path, lane) for all paths, one warp per path.
   template <class F> __device__ void for_each_path(F f) const {
     for (int slot = threadIdx.x / 32; slot < slots; slot += blockDim.x / 32) {
       const loose_path path = paths[slot];
@@ -170,52 +193,56 @@ struct star_tree {
     }
   }
 
-  // From the lower end up, whichever way the steps go, so that fractions are rounded as tree_cpu.py
-  // rounds them.
-  __device__ void measure() {
+  // Add up the costs of new paths, from the lower end up whichever way the steps go, so that
+  // fractions are rounded as tree_cpu.py rounds them.
+  __device__ void measure_paths() {
     for_each_path([&](int slot, const loose_path& path, int lane) {
       if (path.length >= 0) return;
-      const bool up = upward(path);
+      const bool upward = is_upward(path);
       cost_t cost = 0;
       for (int i = lane; i < path.size - 1; i += 32) {
-        cost += cost_of(steps()[up ? path.start + i : path.start + path.size - 2 - i].weight);
+        cost += cost_of(steps()[upward ? path.start + i : path.start + path.size - 2 - i].weight);
       }
-      for (int apart = 16; apart; apart /= 2) cost += __shfl_xor_sync(all_lanes, cost, apart);
+      for (int distance = 16; distance; distance /= 2) {
+        cost += __shfl_xor_sync(all_lanes, cost, distance);
+      }
       __syncwarp();
       if (lane == 0) paths[slot].length = cost_key(cost);
     });
     __syncthreads();
   }
 
-  // Where a vertex stands, the inside of one path left out.
-  __device__ void find(int v, int without, place& found) {
-    if (threadIdx.x == 0) found = {-1, 0};  // unless it stands elsewhere
+  // Find a vertex of the tree, the intermediate vertices of one path left out.
+  __device__ void locate(int v, int excluded, location& result) {
+    if (threadIdx.x == 0) result = {-1, 0};  // the root, unless it is found elsewhere
     __syncthreads();
     for_each_path([&](int slot, const loose_path& path, int lane) {
-      const bool up = upward(path);
-      const int count = slot == without ? 1 : path.size - 1;
+      const bool upward = is_upward(path);
+      const int count = slot == excluded ? 1 : path.size - 1;
       for (int i = lane; i < count; i += 32) {
-        if (steps()[at(path, up, i)].vertex == v) found = {slot, i};
+        if (steps()[step_index(path, upward, i)].vertex == v) result = {slot, i};
       }
     });
     __syncthreads();
   }
 
-  // Cut a path in two at a vertex, which becomes a fixed one; returns its slot. By one thread.
-  __device__ int split(const place& there) {
-    if (there.slot < 0 || there.index == 0) return there.slot;
-    loose_path& lower = paths[there.slot];
-    const bool up = upward(lower);
-    const int slot = free[--state->free_count], rest = lower.size - there.index;
-    const int vertex = steps()[at(lower, up, there.index)].vertex;
-    const int middle = at(lower, up, there.index);
-    paths[slot] = {key_t(-1), vertex, lower.up, up ? middle : lower.start, rest, 0};
-    lower = {key_t(-1), lower.vertex, slot, up ? lower.start : middle, there.index + 1, lower.terminal};
+  // Split a path in two at a vertex, which becomes a fixed vertex; returns its slot. By one thread.
+  __device__ int split(const location& vertex_location) {
+    if (vertex_location.slot < 0 || vertex_location.index == 0) return vertex_location.slot;
+    loose_path& lower = paths[vertex_location.slot];
+    const bool upward = is_upward(lower);
+    const int slot = free_slots[--state->free_count], rest = lower.size - vertex_location.index;
+    const int vertex = steps()[step_index(lower, upward, vertex_location.index)].vertex;
+    const int middle = step_index(lower, upward, vertex_location.index);
+    paths[slot] = {key_t(-1), vertex, lower.up, upward ? middle : lower.start, rest, 0};
+    lower = {key_t(-1), lower.vertex, slot, upward ? lower.start : middle,
+             vertex_location.index + 1, lower.terminal};
     return slot;
   }
 
-  // Join the two paths at a vertex that is no fixed one any more, if it is none.
-  __device__ bool dissolve(int slot) {
+  // Join the two paths at a vertex that is no fixed vertex any more, if it is none. Returns false
+  // where the memory does not suffice.
+  __device__ bool join_at(int slot) {
     __shared__ int children, child;
     if (slot < 0 || paths[slot].terminal) return true;
     if (threadIdx.x == 0) children = 0;
@@ -232,51 +259,55 @@ struct star_tree {
     }
     const int start = reserve(paths[child].size + paths[slot].size - 1);
     if (start < 0) return false;
-    const loose_path first = paths[child], then = paths[slot];
-    append(first, start);
+    const loose_path lower = paths[child], upper = paths[slot];
+    copy_upward(lower, start);
     __syncthreads();
-    append(then, start + first.size - 1);
+    copy_upward(upper, start + lower.size - 1);
     __syncthreads();
     if (threadIdx.x == 0) {
-      const int size = first.size + then.size - 1;
-      paths[child] = {key_t(-1), first.vertex, then.up, start, size, first.terminal};
+      const int size = lower.size + upper.size - 1;
+      paths[child] = {key_t(-1), lower.vertex, upper.up, start, size, lower.terminal};
       paths[slot].vertex = -1;
-      free[state->free_count++] = slot;
+      free_slots[state->free_count++] = slot;
     }
     __syncthreads();
     return true;
   }
 
-  // Write a path's steps down from its lower end up.
-  __device__ void append(const loose_path& path, int start) {
-    const bool up = upward(path);
+  // Copy a path's steps, from its lower end up.
+  __device__ void copy_upward(const loose_path& path, int start) {
+    const bool upward = is_upward(path);
     for (int i = threadIdx.x; i < path.size; i += blockDim.x) {
-      path_step step = steps()[at(path, up, i)];
-      if (!up) step.weight = i + 1 < path.size ? steps()[at(path, up, i + 1)].weight : key_t(0);
+      path_step step = steps()[step_index(path, upward, i)];
+      if (!upward) {
+        step.weight =
+            i + 1 < path.size ? steps()[step_index(path, upward, i + 1)].weight : key_t(0);
+      }
       steps()[start + i] = step;
     }
   }
 
-  // Room for so many steps; returns where it is, or -1.
+  // Reserve memory for steps; returns the index of the first, or -1 where the memory does not
+  // suffice.
   __device__ int reserve(int size) {
-    __shared__ int start;
-    const bool full = state->used + size > capacity;
+    __shared__ int first;
+    const bool is_full = state->used + size > capacity;
     __syncthreads();
-    if (full) compact();
+    if (is_full) compact();
     if (threadIdx.x == 0) {
-      start = state->used + size > capacity ? -1 : state->used;
-      if (start >= 0) state->used += size;
+      first = state->used + size > capacity ? -1 : state->used;
+      if (first >= 0) state->used += size;
     }
     __syncthreads();
-    const int told = start;
+    const int start = first;
     __syncthreads();
-    return told;
+    return start;
   }
 
-  // Copy all paths into the other half.
+  // Copy all paths into the other half of the memory.
   __device__ void compact() {
     __shared__ int used;
-    path_step* const to = memory + size_t(1 - state->half) * capacity;
+    path_step* const to = step_memory + size_t(1 - state->half) * capacity;
     if (threadIdx.x == 0) used = 0;
     __syncthreads();
     for_each_path([&](int slot, const loose_path& path, int lane) {

@@ -1,107 +1,27 @@
-"""The front door of the Steiner-tree methods: check, choose, call."""
+"""The front door of the Steiner-tree methods: checks options, chooses a backend, solves queries."""
 
 import math
-import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, checked_vertices
 from mgraph.core.choices import check_choice
 from mgraph.core.deadline import Deadline
-from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
-from mgraph.core.host import available_cores
-from mgraph.core.interrupts import deferred_interrupts
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
-from mgraph.steiner import star, tree_cpu
-from mgraph.steiner.prepared import Prepared, prepared
-from mgraph.steiner.star import Apart, Query
-from mgraph.steiner.tree_cpu import Tree
+from mgraph.steiner.prepared import PreparedGraph, prepare
+from mgraph.steiner.query_solver import GUARDED_WORK, SearchOptions, search_name, solve_queries
+from mgraph.steiner.result import SteinerTree as SteinerTree
 
 METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
 SEARCHES = ("auto", "dijkstra", "node", "edge")
-BREAK_EVEN_ARCS = 1 << 20  # below so many a query is faster on a CPU: see BENCHMARKS.md
-TOGETHER = 512  # queries on a GPU
-_OTHERS = "use search auto or dijkstra"
-_ROOM = "Steiner trees on this graph"
-
-
-@dataclass(frozen=True)
-class SteinerTree:
-    """A tree that holds the terminals, and how it was found.
-
-    terminals: ``(k,)`` int64, ascending, distinct. src, dst: int64, weight: int64 or float64, an
-    edge each, (u, v) with u > v, in ascending order; NumPy's. cost: their weights' sum, exact for
-    whole weights, else rounded once. initial_cost: of the first tree. searches: shortest-path
-    searches, one after another; accepted: how many of them improved the tree. seconds: of the
-    initial tree, the searches, splits and merges, and improvement. complete: False where the time
-    limit came first. lower_bound: no tree is cheaper; None where it was not asked for.
-    """
-
-    terminals: Any
-    src: Any
-    dst: Any
-    weight: Any
-    cost: Any
-    initial_cost: Any
-    searches: int
-    accepted: int
-    seconds: dict[str, float]
-    method: str
-    search: str
-    backend: str
-    complete: bool
-    lower_bound: Any = None
-    labels: Any = None  # the graph's: the nodes of ``to_networkx``
-
-    def to_networkx(self) -> Any:
-        """The tree's own vertices and edges as a NetworkX graph; nodes are the labels, if any."""
-        from mgraph.core.networkx_graph import tree_to_networkx
-
-        edges = EdgeList(self.src, self.dst, self.weight)
-        return tree_to_networkx(edges, self.terminals, self.labels)
-
-    @property
-    def gap(self) -> float | None:
-        """By what share of the lower bound the tree may be dearer than the best; None without."""
-        return gap_of(self.cost, self.lower_bound)
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the lower bound proves that no tree is cheaper, but for fractions' rounding."""
-        return self.gap == 0
-
-
-def gap_of(cost: Any, lower_bound: Any) -> float | None:
-    """``cost / lower_bound - 1``; 0 where only rounding is left; None without a bound."""
-    if lower_bound is None:
-        return None
-    least = cost if isinstance(cost, int) else cost * (1 - star.LEAST_GAIN)
-    if least <= lower_bound:
-        return 0.0
-    return math.inf if lower_bound <= 0 else float(cost / lower_bound - 1)
-
-
-@dataclass(frozen=True)
-class _Manner:
-    """How queries are to be answered."""
-
-    method: str
-    search: str
-    backend: str
-    epsilon: float
-    improve: bool
-    bound: bool
-    time_limit: float
-    until: Deadline  # stopped when the caller goes away
+BREAK_EVEN_ARCS = 1 << 20  # with fewer arcs a query is faster on a CPU: see BENCHMARKS.md
+_OTHER_SEARCHES = "use search auto or dijkstra"
 
 
 def steiner_tree(
@@ -116,37 +36,86 @@ def steiner_tree(
     bound: bool = False,
     time_limit: float | None = None,
 ) -> SteinerTree:
-    """A tree of small cost that holds all terminals, in an undirected graph of weights from 0.
+    """Find a tree of low cost that holds all terminals.
 
-    terminals: vertices; repeats count once. method: star, or the shortest path heuristics
-    takahashi_matsuyama and mehlhorn (on a CPU). search: star's. ``dijkstra``, from both sides with
-    heaps, on a CPU; ``node`` and ``edge``, the paper's frontier searches on a GPU, a vertex or an
-    arc a thread; or ``auto``, which is the fastest: dijkstra on a CPU, on a GPU searches in
-    buckets, and all exchanges in one launch. All find the same tree.
-    backend: cpu, gpu, or auto: where the graph is, from the CPU to a GPU if it is large enough.
-    epsilon: a path is exchanged only for one that is shorter by this share (the epsilon-improvement
-    rule). improve: go on from STAR's local optimum with exchanges of Steiner and key vertices, from
-    several starts, on a CPU; gives a lower bound, too. bound: a lower bound by dual ascent.
-    time_limit: seconds after which the best tree so far comes back.
+    Parameters
+    ----------
+    graph : Graph
+        Undirected, with weights of at least 0; without weights each edge counts 1.
+    terminals : int or array_like of int
+        The vertices that the tree must hold; repeats count once.
+    method : {"star", "takahashi_matsuyama", "mehlhorn"}, default "star"
+        STAR, or one of two shortest path heuristics, which run on a CPU.
+    search : {"auto", "dijkstra", "node", "edge"}, default "auto"
+        STAR's shortest-path search. ``dijkstra`` runs from both sides with heaps on a CPU; ``node``
+        and ``edge`` are the paper's frontier searches on a GPU, with one thread per vertex or per
+        arc. ``auto`` is the fastest: dijkstra on a CPU, on a GPU searches by buckets of distances,
+        with all exchanges in one launch. All of them find the same tree.
+    backend : {"auto", "cpu", "gpu"}, default "auto"
+        ``auto`` uses a GPU, if there is one, for graphs of 2^20 arcs or more.
+    epsilon : float, default 0.0
+        A loose path is exchanged only for one that is shorter by this share (the paper's
+        epsilon-improvement rule).
+    improve : bool, default False
+        Improve STAR's local optimum further on a CPU, by exchanges of Steiner and key vertices from
+        several starts. This also computes a lower bound.
+    bound : bool, default False
+        Compute a lower bound on the cost of every tree, by dual ascent on a CPU.
+    time_limit : float, optional
+        Seconds after which the best tree so far is returned, with ``complete=False``.
 
-    STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the least of all, for k
-    terminals; the shortest path heuristics' at most 2 - 2/k times. With fractional weights an
-    exchange must gain a part in 10^9, and lengths are rounded by less than n / 2^60 of the path
-    that is exchanged, whatever the weights. Deterministic. Cost: STAR makes a search for each loose
-    path that it tries, of which it has fewer than 2·k at a time. What is prepared for a graph,
-    device memory included, is kept as long as the graph is. Sources: C. Mathieu, M. Klusch,
-    "Accelerated Steiner tree problem solving on GPU with CUDA"; G. Kasneci et al., "STAR:
-    Steiner-tree approximation in relationship graphs" (2009). Raises UsageError for bad input, such
-    as a graph that lacks an arc back, DisconnectedError for terminals that no tree holds.
+    Returns
+    -------
+    SteinerTree
+        The tree's edges, its cost, and how it was found.
+
+    Raises
+    ------
+    UsageError
+        If an option is unknown or contradicts another, a terminal is not a vertex, or the graph is
+        directed, lacks the mirror of an arc or has negative weights.
+    DisconnectedError
+        If the terminals lie in different components.
+    DeviceError
+        If a GPU is needed and none is visible.
+    OutOfMemoryError
+        If the searches do not fit in memory.
+
+    See Also
+    --------
+    steiner_trees : Many queries on one graph.
+
+    Notes
+    -----
+    STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the optimum for k terminals, the
+    heuristics' at most 2 - 2/k times. STAR runs one shortest-path search for each loose path that
+    it tries, of which a tree has fewer than 2·k. Deterministic. With fractional weights an exchange
+    must gain a part in 10^9, and lengths are rounded by less than n / 2^60 of the path that is
+    exchanged. What is prepared for a graph, device memory included, is kept as long as the graph
+    is.
+
+    Sources: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA";
+    G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009);
+    H. Takahashi, A. Matsuyama (1980); K. Mehlhorn (1988).
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 2, 0], [3, 3, 3, 1], [1, 1, 1, 3])
+    >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    >>> tree = mgraph.steiner_tree(graph, [0, 1, 2], backend="cpu")
+    >>> tree
+    SteinerTree(3 terminals, 3 edges, cost 3)
+    >>> tree.src, tree.dst
+    (array([3, 3, 3]), array([0, 1, 2]))
     """
     options: Any = {
         "method": method, "search": search, "backend": backend, "epsilon": epsilon,
         "improve": improve, "bound": bound, "time_limit": time_limit,
     }  # fmt: skip
-    ((_, found),) = steiner_trees(graph, [terminals], **options)
-    if isinstance(found, DisconnectedError):
-        raise found
-    return found
+    ((_, outcome),) = steiner_trees(graph, [terminals], **options)
+    if isinstance(outcome, DisconnectedError):
+        raise outcome
+    return outcome
 
 
 def steiner_trees(
@@ -160,29 +129,69 @@ def steiner_trees(
     improve: bool = False,
     bound: bool = False,
     time_limit: float | None = None,
-    together: int | None = None,
+    concurrency: int | None = None,
 ) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
-    """``steiner_tree`` for many queries: yields the index and the tree of each, as they are found.
+    """Find trees for many queries on one graph, several at a time.
 
-    A query whose terminals no tree holds yields its error. together: how many at a time, by default
-    one a core, or as many as keep a GPU busy. time_limit: seconds for each. Everything is checked
-    before the first comes.
+    Parameters
+    ----------
+    graph : Graph
+        See ``steiner_tree``.
+    queries : sequence of array_like of int
+        The terminals of each query.
+    method, search, backend, epsilon, improve, bound
+        See ``steiner_tree``.
+    time_limit : float, optional
+        Seconds for each query.
+    concurrency : int, optional
+        The number of queries that are solved at a time; by default one per core, or 512 on a GPU.
+
+    Returns
+    -------
+    iterator of (int, SteinerTree or DisconnectedError)
+        The index and the tree of each query, in the order in which they are found. A query whose
+        terminals lie in different components has its error in place of a tree.
+
+    Raises
+    ------
+    UsageError, DeviceError, OutOfMemoryError
+        As ``steiner_tree``; options and queries are checked before the function returns.
+
+    See Also
+    --------
+    steiner_many : Queries over a cluster, with results in files.
+
+    Notes
+    -----
+    On a GPU a batch of ``concurrency`` queries is one launch. While it runs, the trees of the batch
+    before are yielded, and the initial trees of the next are built. Closing the iterator cancels
+    what is still running.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 2, 0], [3, 3, 3, 1], [1, 1, 1, 3])
+    >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    >>> trees = mgraph.steiner_trees(graph, [[0, 1], [0, 1, 2]], backend="cpu")
+    >>> sorted((i, tree.cost) for i, tree in trees)
+    [(0, 2), (1, 3)]
     """
     check_options(method, search, backend, epsilon, time_limit)
-    if together is not None and not (isinstance(together, int) and together > 0):
-        raise UsageError(f"together is a number of queries, at least 1, and is {together!r}")
+    if concurrency is not None and not (isinstance(concurrency, int) and concurrency > 0):
+        raise UsageError(f"concurrency must be at least 1 (got {concurrency!r})")
     queries = as_list("queries", queries)
-    ready = prepared(graph)
-    wanted = []
+    prepared = prepare(graph)
+    checked = []
     for i, query in enumerate(queries):
         name = f"terminals of query {i}" if len(queries) > 1 else "terminals"
-        wanted.append(np.unique(checked_vertices(name, query, ready.n)))
-        if not wanted[i].size:
-            raise UsageError(f"{name} must be a vertex at least, and there are none")
-    where = _backend_for(ready, method, search, backend)
+        checked.append(np.unique(checked_vertices(name, query, prepared.n)))
+        if not checked[i].size:
+            raise UsageError(f"{name} must hold at least one vertex (got none)")
+    chosen = _choose_backend(prepared, method, search, backend)
     limit = math.inf if time_limit is None else time_limit
-    how = _Manner(method, search, where, float(epsilon), improve, bound, limit, Deadline())
-    return _answers(ready, wanted, how, together)
+    options = SearchOptions(
+        method, search, chosen, float(epsilon), improve, bound, limit, Deadline()
+    )
+    return solve_queries(prepared, checked, options, concurrency)
 
 
 def check_options(
@@ -192,198 +201,51 @@ def check_options(
     epsilon: float = 0.0,
     time_limit: float | None = None,
 ) -> None:
-    """Raise UsageError for options that are wrong, or do not go together."""
+    """Raise UsageError for an option that is wrong, or that contradicts another."""
     check_choice("method", method, METHODS)
     check_choice("search", search, SEARCHES)
     if backend not in backends.BACKENDS:
-        backends.resolve(backend)  # says what is wrong with it
+        backends.resolve(backend)  # raises the error for it
     if not (isinstance(epsilon, Real) and epsilon >= 0 and math.isfinite(epsilon)):
-        raise UsageError(f"epsilon must be a number of at least 0, and is {epsilon!r}")
+        raise UsageError(f"epsilon must be a finite number of at least 0 (got {epsilon!r})")
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
-        raise UsageError(f"time_limit is a number of seconds above 0, and is {time_limit!r}")
+        raise UsageError(f"time_limit must be a number of seconds above 0 (got {time_limit!r})")
     if method != "star" and (search != "auto" or epsilon):
-        raise UsageError(f"search and epsilon belong to method star, and the method is {method}")
+        raise UsageError(f"search and epsilon are options of method star (got method {method})")
     if backend == "gpu" and runs_on_cpu(method, search):
         name = method if method != "star" else f"search {search}"
-        raise UsageError(f"{name} runs on a CPU; use search auto, or --backend cpu")
+        raise UsageError(f"{name} runs on a CPU; use search auto, or backend cpu")
     if backend == "cpu" and search in ("node", "edge"):
-        raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHERS}")
+        raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHER_SEARCHES}")
 
 
 def runs_on_cpu(method: str, search: str) -> bool:
-    """Whether such queries are never for a GPU."""
+    """Return whether such queries always run on a CPU."""
     return method != "star" or search == "dijkstra"
 
 
-def make_ready(graph: Graph, method: str, search: str, backend: str) -> Prepared:
+def prepare_queries(graph: Graph, method: str, search: str, backend: str) -> PreparedGraph:
     """Do what is done once for all such queries on a graph, on the device, too."""
-    ready = prepared(graph)
-    where = _backend_for(ready, method, search, backend)
+    prepared = prepare(graph)
+    name = search_name(_choose_backend(prepared, method, search, backend), search)
     if method == "star":
-        with memory_guard(_ROOM, LARGER_GPU), ready.searcher(_searcher_name(where, search)):
+        with memory_guard(GUARDED_WORK, LARGER_GPU), prepared.borrow_search(name):
             pass
-    return ready
+    return prepared
 
 
-def _searcher_name(where: str, search: str) -> str:
-    """STAR's searches as ``Prepared`` calls them."""
-    if where == "cpu":
-        return where
-    return "gpu" if search == "auto" else search
-
-
-def _backend_for(ready: Prepared, method: str, search: str, backend: str) -> str:
-    """Where to search: of ``auto`` where it takes less time."""
+def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: str) -> str:
+    """Return where to search; for ``auto`` where it takes less time."""
     if backend == "cpu" or runs_on_cpu(method, search):
         return "cpu"
-    where = backends.resolve(backend)
+    resolved = backends.resolve(backend)
     if search in ("node", "edge"):
-        if where == "cpu":
-            raise DeviceError(f"search {search} needs a GPU, and none is visible here; {_OTHERS}")
-        return where
-    if where == "gpu" and backend == "auto":
-        small = ready.graph.num_arcs < BREAK_EVEN_ARCS
-        return "cpu" if small or ready.reason_for_cpu else "gpu"
-    return where
-
-
-def _answers(
-    ready: Prepared, wanted: list[Any], how: _Manner, together: int | None
-) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
-    """Some at a time: on a GPU STAR alone, on a CPU all there is to do for a query."""
-    inside = [ready.inside(terminals) for terminals in wanted]
-    if how.backend == "cpu":
-        jobs = ((i, None) for i in range(len(wanted)))
-        threads = min(len(wanted), together or available_cores())
-        yield from _side_by_side(ready, wanted, inside, jobs, how, threads)
-        return
-    name = _searcher_name(how.backend, how.search)
-    with memory_guard(_ROOM, LARGER_GPU), ready.searcher(name) as search:
-        found = star.run(
-            search,
-            inside,
-            epsilon=how.epsilon,
-            time_limit=how.time_limit,
-            until=how.until,
-            together=together or TOGETHER,
-        )
-        threads = min(len(wanted), available_cores()) if how.improve or how.bound else 1
-        yield from _side_by_side(ready, wanted, inside, found, how, threads)
-
-
-def _side_by_side(
-    ready: Prepared, wanted: list[Any], inside: list[Any], jobs: Any, how: _Manner, threads: int
-) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
-    """What is left to do on a CPU, by some threads. jobs: indices, with STAR's part if done."""
-    if threads <= 1:
-        answers = ((i, _answer(ready, wanted[i], inside[i], query, how)) for i, query in jobs)
-        yield from _unbroken(answers, how.until)
-        return
-    work = cancellation.CancelToken(lambda: how.until.is_stopped)
-    pool, answer = ThreadPoolExecutor(threads), cancellation.with_token(_answer, work)
-    try:
-        futures = {
-            pool.submit(answer, ready, wanted[i], inside[i], query, how): i
-            for i, query in _unbroken(jobs, how.until)
-        }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:  # also of a caller who goes away: what runs is not wanted any more
-        how.until.stop()
-        pool.shutdown(cancel_futures=True)
-        work.close()
-
-
-def _unbroken(items: Iterator[Any], until: Deadline) -> Iterator[Any]:
-    """The items, none of which ctrl-C breaks off: it stops what would take long, and comes then."""
-    while True:
-        with deferred_interrupts(until.stop):
-            item = next(items, None)
-        if item is None:
-            return
-        yield item
-
-
-def _answer(
-    ready: Prepared, terminals: Any, inside: Any, query: Query | Apart | None, how: _Manner
-) -> SteinerTree | DisconnectedError:
-    """A query's answer. inside: its terminals in the contracted graph; query: STAR's, if done."""
-    seconds: dict[str, float] = {}
-    if query is None and how.method == "star":
-        with ready.searcher("cpu") as search:
-            asked: Any = {
-                "epsilon": how.epsilon, "time_limit": how.time_limit, "until": how.until
-            }  # fmt: skip
-            ((_, query),) = star.run(search, [inside], **asked)
-    if query is None:
-        query = ready.apart(inside)
-    if isinstance(query, Apart):
-        return ready.disconnected(terminals, query.other)
-    began = time.perf_counter()
-    spent = sum(query.seconds.values()) if query else 0
-    deadline = how.until.within(how.time_limit - spent)
-    if query is None:
-        tree = _heuristic(ready, inside, how.method)
-        initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
-        seconds["initial_tree"] = time.perf_counter() - began
-    else:
-        tree, seconds = query.tree, query.seconds
-        initial_cost, searches = query.initial_cost, query.searches
-        accepted, complete = query.accepted, query.complete
-    lower_bound = None
-    if (how.improve or how.bound) and inside.size > 1:
-        tree, lower_bound = _bounded(ready, inside, tree, how.improve, deadline)
-    elif how.improve or how.bound:
-        lower_bound = tree.weight.sum().item()
-    if how.improve or how.bound:
-        seconds = {**seconds, "improvement": time.perf_counter() - began}
-    cancellation.raise_if_cancelled()  # what ended for that reason is no answer
-    if ready.contraction is not None:
-        tree = ready.contraction.expanded(tree, terminals)
-    upper = tree.vertex[tree.parent[1:]]
-    src, dst = np.maximum(tree.vertex[1:], upper), np.minimum(tree.vertex[1:], upper)
-    order = np.lexsort((dst, src))
-    weight = tree.weight[1:][order]
-    return SteinerTree(
-        terminals=terminals,
-        src=src[order],
-        dst=dst[order],
-        weight=weight,
-        cost=math.fsum(weight) if weight.dtype.kind == "f" else int(weight.sum()),
-        initial_cost=initial_cost,
-        searches=searches,
-        accepted=accepted,
-        seconds=seconds,
-        method=how.method,
-        search="dijkstra" if how.search == "auto" and how.backend == "cpu" else how.search,
-        backend=how.backend,
-        complete=complete and not deadline.is_over,
-        lower_bound=lower_bound,
-        labels=ready.labels,
-    )
-
-
-def _heuristic(ready: Prepared, terminals: Any, method: str) -> Tree:
-    if terminals.size == 1:
-        return tree_cpu.from_edges(terminals[:0], terminals[:0], np.empty(0, ready.kind), terminals)
-    if method == "mehlhorn":
-        from mgraph.steiner import mehlhorn_cpu
-
-        return mehlhorn_cpu.run(ready.csr, terminals)
-    from mgraph.steiner import takahashi_matsuyama_cpu
-
-    return takahashi_matsuyama_cpu.run(ready.csr, terminals, terminals[0])
-
-
-def _bounded(
-    ready: Prepared, terminals: Any, tree: Tree, improve: bool, deadline: Deadline
-) -> tuple[Tree, Any]:
-    """A tree that is no dearer, and a lower bound."""
-    from mgraph.steiner import dual_ascent_cpu, improvement
-
-    if improve:
-        with ready.searcher("cpu") as search:
-            return improvement.bounded(search, ready.csr, tree, terminals, deadline)
-    cost = improvement.cost_of(tree)
-    ascent = dual_ascent_cpu.run(ready.csr, terminals, terminals[0], deadline, cost)
-    return tree, min(ascent.bound, cost)
+        if resolved == "cpu":
+            raise DeviceError(
+                f"search {search} needs a GPU, and none is visible here; {_OTHER_SEARCHES}"
+            )
+        return resolved
+    if resolved == "gpu" and backend == "auto":
+        is_small = prepared.graph.num_arcs < BREAK_EVEN_ARCS
+        return "cpu" if is_small or prepared.reason_for_cpu else "gpu"
+    return resolved

@@ -1,12 +1,12 @@
-"""Steiner-vertex insertion: a vertex beside the tree comes in where the tree is cheaper with it.
+"""Steiner-vertex insertion: a vertex beside the tree is added if the tree is cheaper with it.
 
 Source: E. Uchoa, R. F. Werneck, "Fast local search for Steiner trees in graphs" (2010). The best
 tree of the old vertices and a new one is found arc by arc: the tree hangs from the new vertex by
-the lightest of its arcs, and each other arc replaces the heaviest edge of the circle that it closes
-if it is lighter than that. Then branches that lead to no terminal go. If that gains nothing, all is
-put back as it was.
+the lightest of its arcs, and each other arc replaces the heaviest edge of the cycle that it closes
+if it is lighter than that edge. Then branches that lead to no terminal are removed. If that gains
+nothing, everything is undone from a log.
 
-Cost: of a vertex with d arcs to the tree O(d) walks up to the root; memory 33 bytes a vertex.
+Cost: O(d) walks up to the root for a vertex with d arcs to the tree. Memory: 33 bytes per vertex.
 """
 
 from typing import Any
@@ -16,45 +16,45 @@ import numpy as np
 from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.steiner import tree_cpu
-from mgraph.steiner.star import LEAST_GAIN
-from mgraph.steiner.takahashi_matsuyama_cpu import length_kind
+from mgraph.steiner.star import MIN_RELATIVE_GAIN
+from mgraph.steiner.takahashi_matsuyama_cpu import sum_dtype
 from mgraph.steiner.tree_cpu import Tree
 
 _ROOT, _OUTSIDE = -1, -2
 
 
 @compiled
-def _candidates(indptr, indices, vertices, degree):
-    """The vertices outside of the tree with two arcs or more to it, ascending."""
+def _find_candidates(indptr, indices, vertices, degree):
+    """Return the vertices outside the tree with two arcs or more to it, ascending."""
     arcs = np.zeros(degree.size, np.int64)
-    found = [np.int64(0) for _ in range(0)]
+    candidates = [np.int64(0) for _ in range(0)]
     for u in vertices:
         for arc in range(indptr[u], indptr[u + 1]):
             v = np.int64(indices[arc])
             if degree[v] == 0:
                 arcs[v] += 1
                 if arcs[v] == 2:
-                    found.append(v)
-    return np.sort(np.array(found))
+                    candidates.append(v)
+    return np.sort(np.array(candidates))
 
 
 @compiled
-def _hang(x, over, over_weight, last, parent, weight, degree, log):
-    """Turn the way from x up to ``last`` round, and hang it below ``over``."""
+def _hang(x, new_parent, new_weight, last, parent, weight, degree, log):
+    """Reverse the links from x up to ``last``, and hang x below ``new_parent``."""
     while True:
         log.append((x, parent[x], weight[x], degree[x]))
-        then, then_weight = parent[x], weight[x]
-        parent[x], weight[x] = over, over_weight
+        old_parent, old_weight = parent[x], weight[x]
+        parent[x], weight[x] = new_parent, new_weight
         if x == last:
             break
-        x, over, over_weight = then, x, then_weight
+        x, new_parent, new_weight = old_parent, x, old_weight
 
 
 @compiled
 def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal, log):
-    """Put v in as the root, and leave branches out. Returns what was added and what was removed.
+    """Insert v as the root, and prune. Return the weight that was added, and what was removed.
 
-    log: each vertex that is about to change, with what it has.
+    log: gets each vertex that is about to change, with its parent, weight and degree.
     """
     first = np.int64(-1)
     for arc in range(indptr[v], indptr[v + 1]):
@@ -66,7 +66,7 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
     log.append((v, parent[v], weight[v], degree[v]))
     parent[v], degree[v] = _ROOT, 1
     degree[x] += 1
-    fallen = [v for _ in range(0)]
+    cut_ends = [v for _ in range(0)]
     for arc in range(indptr[v], indptr[v + 1]):
         x = np.int64(indices[arc])
         if degree[x] == 0 or x == v or arc == first:
@@ -86,9 +86,9 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
         degree[heaviest] -= 1
         degree[x] += 1
         degree[v] += 1
-        fallen.append(upper)
-        fallen.append(heaviest)
-    for y in fallen:
+        cut_ends.append(upper)
+        cut_ends.append(heaviest)
+    for y in cut_ends:
         while y != v and degree[y] == 1 and not terminal[y]:
             upper = parent[y]
             removed += weight[y]
@@ -101,16 +101,16 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
 
 
 @compiled
-def _pass(indptr, indices, weights, tree, share, stop):
-    """Try each candidate once; returns the edges of the tree that comes out, and how many came in.
+def _try_all(indptr, indices, weights, tree, factor, cancelled):
+    """Try each candidate once; return the edges of the tree, and how many vertices were added.
 
-    share: of what is removed, below which what is added counts as cheaper. stop: ends early once
-    its first element is not 0.
+    factor: what is added counts as cheaper below this share of what is removed. Returns early once
+    the first element of ``cancelled`` is not 0.
     """
     n = indptr.size - 1
     parent, degree = np.full(n, _OUTSIDE), np.zeros(n, np.int64)
     weight, terminal = np.zeros(n, tree.weight.dtype), np.zeros(n, np.bool_)
-    degree[tree.vertex], terminal[tree.vertex] = tree_cpu.degrees(tree), tree.terminal
+    degree[tree.vertex], terminal[tree.vertex] = tree_cpu.count_degrees(tree), tree.terminal
     weight[tree.vertex] = tree.weight
     parent[tree.vertex[0]] = _ROOT
     for at in range(1, tree.vertex.size):
@@ -118,32 +118,32 @@ def _pass(indptr, indices, weights, tree, share, stop):
     root = tree.vertex[0]
     log = [(root, root, weight[root], root) for _ in range(0)]
     members = list(tree.vertex)
-    for v in _candidates(indptr, indices, tree.vertex, degree):
-        if stop[0]:
+    for v in _find_candidates(indptr, indices, tree.vertex, degree):
+        if cancelled[0]:
             break
         arcs = 0
         for arc in range(indptr[v], indptr[v + 1]):
             arcs += degree[indices[arc]] > 0
-        if arcs < 2:  # the tree has changed meanwhile
+        if arcs < 2:  # the tree has changed since the candidates were found
             continue
         added, removed = _insert(
             indptr, indices, weights, v, root, parent, weight, degree, terminal, log
         )
-        if degree[v] > 1 and added < removed * share:
+        if degree[v] > 1 and added < removed * factor:
             members.append(v)
             root = v
         else:
             for i in range(len(log) - 1, -1, -1):
                 x, parent[x], weight[x], degree[x] = log[i]
         log.clear()
-    left = np.array([x for x in members if parent[x] >= 0])
-    return parent[left], left, weight[left], len(members) - tree.vertex.size
+    lower = np.array([x for x in members if parent[x] >= 0])
+    return parent[lower], lower, weight[lower], len(members) - tree.vertex.size
 
 
-def improved(csr: tuple[Any, Any, Any], tree: Tree) -> Tree:
-    """The tree after one pass over the vertices beside it; the same object if none comes in."""
-    share = 1 - LEAST_GAIN if length_kind(csr[2]).kind == "f" else 1
-    src, dst, weight, inserted = _pass(*csr, tree, share, cancellation.cancel_flag())
+def improve(csr: tuple[Any, Any, Any], tree: Tree) -> Tree:
+    """Try each vertex beside the tree once; return the same object if none is added."""
+    factor = 1 - MIN_RELATIVE_GAIN if sum_dtype(csr[2]).kind == "f" else 1
+    src, dst, weight, inserted = _try_all(*csr, tree, factor, cancellation.cancel_flag())
     cancellation.raise_if_cancelled()
     if not inserted:
         return tree

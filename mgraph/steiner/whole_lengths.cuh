@@ -1,37 +1,41 @@
-// Whole lengths of fractional weights, for one of STAR's searches; whole_lengths_cpu.py explains them.
+// Integer lengths of fractional weights, for STAR's searches; whole_lengths_cpu.py explains them.
+//
+// The host defines MGRAPH_BOUND_BITS: the bound of a search has so many bits in its units.
 #pragma once
 
 #include <mgraph/path_length.cuh>
 
 namespace mgraph {
 
-template <bool whole, class A, class B> struct choice { using type = A; };
+constexpr int bound_bits = MGRAPH_BOUND_BITS;
+
+template <bool condition, class A, class B> struct choice { using type = A; };
 template <class A, class B> struct choice<false, A, B> { using type = B; };
 
-// How long an arc is: its weight, or that in a search's units.
+// The length of an arc: an integer weight itself, or a fractional weight in a search's units.
 using arc_length_t = choice<whole_weights, weight_t, key_t>::type;
-// What weights of a tree add up to.
+// The sum of a tree's weights.
 using cost_t = choice<whole_weights, length_t, double>::type;
 
-constexpr double most_whole = 0x1p61;  // a search's bound is at most that
+constexpr double max_arc_length = 1LL << bound_bits;  // of arcs too heavy to be on a path
 
 // What fractional weights are multiplied by: two powers of two, since one might be infinite.
 struct length_scale {
   double factor, rest;
 
-  __device__ double scaled(double x) const { return fmin(x * factor * rest, most_whole); }
+  __device__ double scaled(double x) const { return fmin(x * factor * rest, max_arc_length); }
 };
 
 // The scale of a search for paths whose weights add up to less than a bound.
 __device__ inline length_scale scale_below(double bound) {
   int exponent;
   frexp(bound, &exponent);
-  exponent = 61 - exponent;
+  exponent = bound_bits - exponent;
   const int first = min(exponent, 1000);
   return {ldexp(1.0, first), ldexp(1.0, exponent - first)};
 }
 
-__device__ __forceinline__ arc_length_t whole(weight_t weight, const length_scale& scale) {
+__device__ __forceinline__ arc_length_t whole_length(weight_t weight, const length_scale& scale) {
   if constexpr (whole_weights) {
     return weight;
   } else {
@@ -39,7 +43,7 @@ __device__ __forceinline__ arc_length_t whole(weight_t weight, const length_scal
   }
 }
 
-// The bits of a weight as a tree's steps hold it: in the order of weights.
+// The bits of a weight as a tree's steps hold it, which order as weights do.
 __device__ __forceinline__ key_t weight_key(weight_t weight) {
   if constexpr (whole_weights) {
     return key_t(weight);

@@ -1,18 +1,18 @@
 """Figures of Steiner trees on GPUs, as they stand in steiner/BENCHMARKS.md.
 
     python -m tests.benchmarks.steiner_gpu single MAKER NAME … [--k 2,4] [--samples 10]
-        [--searches auto,edge] [--at-once 512] [--kept FILE]  the reference on one core, and a GPU,
-        a query at a time or many at once
+        [--searches auto,edge] [--at-once 512] [--kept FILE]  the reference on one core, and a GPU
+        that solves one query at a time, or many at once
     python -m tests.benchmarks.steiner_gpu reference MAKER NAME … --kept FILE [--k 8] [--samples 1]
         the reference alone, where it takes minutes; ``single`` then finds it in FILE
     python -m tests.benchmarks.steiner_gpu many MAKER NAME [--k 8] [--samples 1000]
-        how many queries at a time are how fast
+        queries per second for each number of queries at a time
     python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
 
 MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
 undirected graph. Queries are drawn as the paper on STAR draws them. Times are the host's, from the
-question to the tree, warm, the graph ready on either side: of a query the median of five on a GPU,
-and one on a core, where it takes seconds.
+call to the tree, warm, the graph ready on either side: of a query the median of five on a GPU, and
+a single one on a core, where it takes seconds.
 """
 
 import argparse
@@ -28,51 +28,49 @@ from mgraph.steiner.sampling import sample
 from tests.benchmarks.makers import made
 
 GPU_REPEATS = 5
-LONG = 10.0  # seconds for many queries at once, after which their mean is taken as it is
+LONG = 10.0  # seconds for many queries at once, from which on they are not repeated
 
 
 def timed(call):
-    began = time.perf_counter()
+    start = time.perf_counter()
     result = call()
-    return time.perf_counter() - began, result
+    return time.perf_counter() - start, result
 
 
 def query_seconds(graph, terminals, repeats, **options):
-    """The median time of a query, and its tree."""
-    found = [
-        timed(lambda: mgraph.steiner_tree(graph, terminals, **options)) for _ in range(repeats)
-    ]
-    return statistics.median(seconds for seconds, _ in found), found[0][1]
+    """Return the median time of a query, and its tree."""
+    runs = [timed(lambda: mgraph.steiner_tree(graph, terminals, **options)) for _ in range(repeats)]
+    return statistics.median(seconds for seconds, _ in runs), runs[0][1]
 
 
 def all_seconds(graph, queries, repeats=GPU_REPEATS, **options):
-    """The median time of all queries at once, and their trees."""
+    """Return the median time of all queries at once, and their trees."""
 
     def solve():
         return dict(mgraph.steiner_trees(graph, queries, **options))
 
-    found = [timed(solve) for _ in range(repeats)]
-    return statistics.median(seconds for seconds, _ in found), found[0][1]
+    runs = [timed(solve) for _ in range(repeats)]
+    return statistics.median(seconds for seconds, _ in runs), runs[0][1]
 
 
 def reference(name, graph, k, queries, kept=None):
-    """Seconds and costs of the reference, from the file where it was kept, or kept there."""
+    """Return the reference's seconds and costs, from the file ``kept`` or measured and kept."""
     key = f"{name} {k} {len(queries)}"
     file = pathlib.Path(kept) if kept else None
     known = json.loads(file.read_text()) if file and file.exists() else {}
     if key not in known:
         mgraph.steiner_tree(graph, queries[0][:2], backend="cpu")
-        found = [query_seconds(graph, one, 1, backend="cpu") for one in queries]
-        known[key] = [seconds for seconds, _ in found], [tree.cost for _, tree in found]
+        runs = [query_seconds(graph, query, 1, backend="cpu") for query in queries]
+        known[key] = [seconds for seconds, _ in runs], [tree.cost for _, tree in runs]
         if file:
             file.write_text(json.dumps(known))
     return known[key]
 
 
 def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0, kept=None):
-    """Print a row for each size and search: the reference, one at a time, many at once.
+    """Print one row per size and search: the reference, one at a time, many at once.
 
-    The reference and one at a time answer the same queries, which are the first of those at once.
+    The reference and one at a time solve the same queries, which are the first of those at once.
     """
     print(
         "| graph | k | search | reference, ms | one at a time, ms | times | at once, ms | times |"
@@ -80,22 +78,22 @@ def compared(name, on_cpu, on_gpu, sizes, samples, searches, at_once=0, kept=Non
     print("|---|---|---|---|---|---|---|---|")
     for k in sizes:
         queries = sample(on_cpu, [(k, max(samples, at_once))], seed=1)
-        some = queries[:samples]
-        seconds, costs = reference(name, on_cpu, k, some, kept)
+        first = queries[:samples]
+        seconds, costs = reference(name, on_cpu, k, first, kept)
         mean = 1000 * statistics.mean(seconds)
         for search in searches:
-            asked = {"backend": "gpu", "search": search}
-            mgraph.steiner_tree(on_gpu, some[0], **asked)
+            options = {"backend": "gpu", "search": search}
+            mgraph.steiner_tree(on_gpu, first[0], **options)
             repeats = GPU_REPEATS if search == "auto" else 1
-            alone = [query_seconds(on_gpu, one, repeats, **asked) for one in some]
-            each = 1000 * statistics.mean(seconds for seconds, _ in alone)
-            assert costs == [tree.cost for _, tree in alone], (name, k, search)
+            runs = [query_seconds(on_gpu, query, repeats, **options) for query in first]
+            each = 1000 * statistics.mean(seconds for seconds, _ in runs)
+            assert costs == [tree.cost for _, tree in runs], (name, k, search)
             row = f"| {name} | {k} | {search} | {mean:.4g} | {each:.3g} | {mean / each:.3g} |"
             if search == "auto" and at_once:
-                seconds, found = all_seconds(on_gpu, queries, 1, **asked)
+                seconds, trees = all_seconds(on_gpu, queries, 1, **options)
                 if seconds < LONG:
-                    seconds, found = all_seconds(on_gpu, queries, **asked)
-                assert costs == [found[i].cost for i in range(samples)], (name, k, "at once")
+                    seconds, trees = all_seconds(on_gpu, queries, **options)
+                assert costs == [trees[i].cost for i in range(samples)], (name, k, "at once")
                 each = 1000 * seconds / len(queries)
                 row += f" {each:.3g} | {mean / each:.4g} |"
             print(row, flush=True)
@@ -116,8 +114,8 @@ def keep_reference(options):
     for name in options.names:
         graph, _ = made(options.maker, name, "cpu")
         for k in options.k:
-            some = sample(graph, [(k, options.samples)], seed=1)
-            seconds, costs = reference(name, graph, k, some, options.kept)
+            queries = sample(graph, [(k, options.samples)], seed=1)
+            seconds, costs = reference(name, graph, k, queries, options.kept)
             print(f"{name}, k = {k}: {seconds} s, costs {costs}", flush=True)
 
 
@@ -127,17 +125,17 @@ def many(options):
     for k in options.k:
         queries = sample(graph, [(k, options.samples)], seed=1)
         mgraph.steiner_tree(graph, queries[0], backend="gpu")
-        one, _ = timed(
+        seconds, _ = timed(
             lambda queries=queries: [
-                mgraph.steiner_tree(graph, some, backend="gpu") for some in queries[:100]
+                mgraph.steiner_tree(graph, query, backend="gpu") for query in queries[:100]
             ]
         )
-        print(f"{name}, k = {k}, one at a time: {100 / one:.0f} queries/s", flush=True)
-        for together in (1, 16, 64, 132, 264, 528, 1024):
-            asked = {"backend": "gpu", "together": together}
-            list(mgraph.steiner_trees(graph, queries[: 2 * together], **asked))
-            seconds, _ = all_seconds(graph, queries, **asked)
-            print(f"{together} together: {options.samples / seconds:.0f} queries/s", flush=True)
+        print(f"{name}, k = {k}, one at a time: {100 / seconds:.0f} queries/s", flush=True)
+        for concurrency in (1, 16, 64, 132, 264, 528, 1024):
+            batches = {"backend": "gpu", "concurrency": concurrency}
+            list(mgraph.steiner_trees(graph, queries[: 2 * concurrency], **batches))
+            seconds, _ = all_seconds(graph, queries, **batches)
+            print(f"{concurrency} at a time: {options.samples / seconds:.0f} queries/s", flush=True)
 
 
 def scaling(options):
@@ -172,19 +170,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     verbs = parser.add_subparsers(required=True)
     for verb in (single, keep_reference, many, scaling):
-        one = verbs.add_parser("reference" if verb is keep_reference else verb.__name__)
-        one.set_defaults(run=verb)
-        one.add_argument("maker")
-        one.add_argument("names", nargs="+" if verb in (single, keep_reference) else 1)
+        command = verbs.add_parser("reference" if verb is keep_reference else verb.__name__)
+        command.set_defaults(run=verb)
+        command.add_argument("maker")
+        command.add_argument("names", nargs="+" if verb in (single, keep_reference) else 1)
         if verb is scaling:
-            one.add_argument("folder")
-            one.add_argument("gpus", type=int)
-        one.add_argument("--k", type=lambda text: [int(k) for k in text.split(",")],
+            command.add_argument("folder")
+            command.add_argument("gpus", type=int)
+        command.add_argument("--k", type=lambda text: [int(k) for k in text.split(",")],
                          default=[8] if verb in (many, scaling) else [2, 4, 8, 16])  # fmt: skip
-        one.add_argument("--samples", type=int, default=1000 if verb in (many, scaling) else 10)
-        one.add_argument("--searches", default="auto")
-        one.add_argument("--at-once", type=int, default=512)
-        one.add_argument("--kept", help="a file for the reference's times")
+        command.add_argument("--samples", type=int, default=1000 if verb in (many, scaling) else 10)
+        command.add_argument("--searches", default="auto")
+        command.add_argument("--at-once", type=int, default=512)
+        command.add_argument("--kept", help="a file for the reference's times")
     options = parser.parse_args()
     options.run(options)
 

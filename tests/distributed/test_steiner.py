@@ -135,7 +135,7 @@ def test_samples_are_drawn_by_seed_where_a_tree_can_be(tmp_path, cluster):
         ({"queries": []}, "there must be at least one query"),
         ({"queries": None}, "give queries, or how many"),
         ({"sample": [(2, 3)]}, "give queries, or how many"),
-        ({"queries": None, "sample": [(0, 3)]}, "a sample is K:COUNT, K at least 1"),
+        ({"queries": None, "sample": [(0, 3)]}, "a sample must be K:COUNT with K of at least 1"),
         ({"method": "magic"}, "method must be one of"),
         ({"search": "node"}, "search node needs a GPU"),
         ({"batch": 0}, "batch must be at least 1"),

@@ -74,33 +74,33 @@ def test_nobody_waits_for_the_compiler_who_is_stopped():
     assert stopped.seconds_to_stop(compile, after=0.3) < stopped.PATIENCE
 
 
-@pytest.mark.parametrize("options", [{}, {"search": "node"}, {"together": 2000}])
-def test_trees_stop(options):
+@pytest.mark.parametrize("options", [{}, {"search": "node"}, {"concurrency": 2000}])
+def test_cancelled_steiner_queries_end(options):
     large = grid(1 << 11)
     queries = [vertices(large, 12, seed) for seed in range(2000)]
 
-    def trees(graph, queries):
+    def solve(graph, queries):
         return list(mgraph.steiner_trees(graph, queries, backend="gpu", **options))
 
-    trees(large, queries[:1])
+    solve(large, queries[:1])
     for after in (0.5, 1.0, 0.7, 0.6):
-        took = stopped.seconds_to_stop(lambda: trees(large, queries), after=after)
+        took = stopped.seconds_to_stop(lambda: solve(large, queries), after=after)
         print(f"{options}: {took:.3f} s")
         assert took < stopped.PATIENCE
     small = grid(64)
     terminals = vertices(small, 12)
-    ((_, found),) = trees(small, [terminals])
+    ((_, tree),) = solve(small, [terminals])
     expected = mgraph.steiner_tree(small.to_cpu(), terminals, backend="cpu")
-    assert (found.cost, found.complete) == (expected.cost, True)
-    np.testing.assert_array_equal(found.src, expected.src)
+    assert (tree.cost, tree.complete) == (expected.cost, True)
+    np.testing.assert_array_equal(tree.src, expected.src)
 
 
-def test_first_trees_stop():
-    """Breadth-first searches from many terminals, which go all over a long graph."""
+def test_cancelled_initial_trees_end():
+    """Breadth-first searches from many terminals, which reach all of a graph of long paths."""
     large = grid(1 << 12)
     corners = [0, large.n - 1]
     queries = [np.append(vertices(large, 100, seed), corners) for seed in range(500)]
-    run = lambda: list(mgraph.steiner_trees(large, queries, backend="gpu", together=500))  # noqa: E731
+    run = lambda: list(mgraph.steiner_trees(large, queries, backend="gpu", concurrency=500))  # noqa: E731
     list(mgraph.steiner_trees(large, [corners], backend="gpu"))
     assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
 

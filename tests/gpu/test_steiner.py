@@ -1,4 +1,4 @@
-"""STAR on a GPU: the same trees as on a CPU, whatever the search, the groups and the rooms."""
+"""STAR on a GPU: the same trees as on a CPU, whatever the search, the groups and the memory."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import mgraph
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.steiner import star, star_memory_gpu, steiner_tree
-from mgraph.steiner.prepared import Prepared
+from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.star_memory_gpu import Shape
 from tests.steiner import checks
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.gpu
 DTYPES = ("int32", "int64", "float32", "float64", None)
 
 
-def random_graph(n, m, dtype, seed, *, hub=0, largest=20, least=1):
+def random_graph(n, m, dtype, seed, *, hub=0, min_weight=1, max_weight=20):
     """A connected graph with parallel edges and loops, and a hub of many arcs."""
     random = np.random.default_rng(seed)
     back = (random.random(n - 1) * np.arange(1, n)).astype(np.int64)
@@ -25,18 +25,18 @@ def random_graph(n, m, dtype, seed, *, hub=0, largest=20, least=1):
     src, dst = np.concatenate([np.arange(1, n), ends[0]]), np.concatenate([back, ends[1]])
     weight = None
     if dtype is not None:
-        weight = random.integers(least, largest + 1, src.size).astype(dtype)
+        weight = random.integers(min_weight, max_weight + 1, src.size).astype(dtype)
         if weight.dtype.kind == "f":
             weight += random.random(src.size).astype(dtype)
     edges = EdgeList(*(column for column in (src, dst, weight) if column is not None))
     return mgraph.from_edges(edges, n, directed=False, backend="cpu")
 
 
-def grid(side, largest):
+def grid(side, max_weight):
     ids = np.arange(side * side).reshape(side, side)
     src = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
     dst = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
-    weight = np.random.default_rng(1).integers(1, largest + 1, src.size).astype(np.int32)
+    weight = np.random.default_rng(1).integers(1, max_weight + 1, src.size).astype(np.int32)
     return mgraph.from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
 
 
@@ -44,21 +44,21 @@ def draw(graph, k, seed):
     return np.random.default_rng(seed).choice(graph.n, k, replace=False)
 
 
-def same(a, b):
-    told = [
+def assert_same(a, b):
+    results = [
         (t.src.tolist(), t.dst.tolist(), t.weight.tolist(), t.cost, t.searches, t.accepted)
         for t in (a, b)
     ]
-    assert told[0] == told[1]
+    assert results[0] == results[1]
     assert a.initial_cost == b.initial_cost
 
 
 CASES = {
     "sparse": random_graph(2000, 1500, "int32", 1),
     "hub": random_graph(3000, 6000, "int32", 2, hub=2500),
-    "ties": random_graph(1000, 4000, "int32", 3, largest=2),
+    "ties": random_graph(1000, 4000, "int32", 3, max_weight=2),
     "dense": random_graph(300, 20000, "int32", 4),
-    "large weights": random_graph(1000, 3000, "int32", 5, least=10**8, largest=10**9),
+    "large weights": random_graph(1000, 3000, "int32", 5, min_weight=10**8, max_weight=10**9),
     "grid": grid(48, 1000),
     "plain grid": grid(40, 1),
 }
@@ -70,9 +70,9 @@ def test_trees_are_the_cpus(name, k):
     graph = CASES[name]
     terminals = draw(graph, k, k)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    found = mgraph.steiner_tree(graph, terminals, backend="gpu")
-    assert (found.backend, found.search) == ("gpu", "auto")
-    same(found, expected)
+    tree = mgraph.steiner_tree(graph, terminals, backend="gpu")
+    assert (tree.backend, tree.search) == ("gpu", "auto")
+    assert_same(tree, expected)
 
 
 @pytest.mark.parametrize("search", ["node", "edge"])
@@ -81,7 +81,7 @@ def test_the_papers_searches_find_the_same(name, search):
     graph = CASES[name]
     terminals = draw(graph, 7, 1)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    same(mgraph.steiner_tree(graph, terminals, search=search), expected)
+    assert_same(mgraph.steiner_tree(graph, terminals, search=search), expected)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -90,12 +90,12 @@ def test_all_weights(dtype, search):
     graph = random_graph(500, 1500, dtype, 6)
     terminals = draw(graph, 12, 2)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
-    same(found, expected)
+    tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
+    assert_same(tree, expected)
 
 
 def wide_weights(graph, dtype, seed):
-    """The graph with weights of 30 decades, the least and large ones of the type among them."""
+    """Return the graph with weights of 30 decades, and the type's smallest and large ones."""
     random, limits = np.random.default_rng(seed), np.finfo(dtype)
     edges = graph.to_edges()
     weight = (10 ** random.uniform(-15, 15, len(edges))).astype(dtype)
@@ -113,10 +113,10 @@ def test_weights_of_30_decades(name, search, dtype):
     for k in (2, 5, 40):
         terminals = draw(graph, k, k)
         expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-        found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
-        same(found, expected)
-        tree = found.src, found.dst, found.weight
-        checks.check_tree(checks.csr_of(graph), tree, np.unique(terminals))
+        tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
+        assert_same(tree, expected)
+        edges = tree.src, tree.dst, tree.weight
+        checks.check_tree(checks.csr_of(graph), edges, np.unique(terminals))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -125,12 +125,12 @@ def test_a_weight_that_rounding_absorbs(search, dtype):
     weight = np.array([1, 1e-16, 1, 5], dtype)
     edges = EdgeList(np.array([0, 1, 2, 0]), np.array([1, 2, 3, 3]), weight)
     graph = mgraph.from_edges(edges, directed=False, backend="gpu")
-    found = mgraph.steiner_tree(graph, [0, 3], backend="gpu", search=search)
-    assert found.weight.tolist() == weight[:3].tolist()
+    tree = mgraph.steiner_tree(graph, [0, 3], backend="gpu", search=search)
+    assert tree.weight.tolist() == weight[:3].tolist()
 
 
 @pytest.mark.parametrize("search", ["auto", "node", "edge"])
-def test_a_graph_without_its_arcs_back_is_refused(search):
+def test_an_asymmetric_graph_is_refused(search):
     import cupy
 
     graph = CASES["sparse"]
@@ -138,89 +138,89 @@ def test_a_graph_without_its_arcs_back_is_refused(search):
     for weights, kept in ((np.arange(arcs), arcs), (graph.weights, arcs - 1)):
         indptr = np.minimum(graph.indptr, kept)
         arrays = (indptr, graph.indices[:kept], weights[:kept].astype(np.int32))
-        there = Graph(*map(cupy.asarray, arrays), directed=False)
+        on_device = Graph(*map(cupy.asarray, arrays), directed=False)
         with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
-            mgraph.steiner_tree(there, [0, 5], backend="gpu", search=search)
+            mgraph.steiner_tree(on_device, [0, 5], backend="gpu", search=search)
         with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
-            mgraph.minimum_spanning_forest(there)
+            mgraph.minimum_spanning_forest(on_device)
 
 
 def test_a_graph_on_the_device_and_weights_of_zero():
-    graph = random_graph(800, 2000, "int32", 7, least=0, largest=3)
+    graph = random_graph(800, 2000, "int32", 7, min_weight=0, max_weight=3)
     terminals = draw(graph, 20, 3)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    same(mgraph.steiner_tree(graph.to_gpu(), terminals, backend="gpu"), expected)
+    assert_same(mgraph.steiner_tree(graph.to_gpu(), terminals, backend="gpu"), expected)
     assert mgraph.steiner_tree(graph.to_gpu(), terminals).cost == expected.cost
 
 
-@pytest.mark.parametrize("together", [1, 5, 64])
-def test_many_queries_at_once(together):
+@pytest.mark.parametrize("concurrency", [1, 5, 64])
+def test_many_queries_at_once(concurrency):
     graph = CASES["hub"]
     queries = [draw(graph, 2 + i % 9, i) for i in range(40)]
     isolated = Graph.unchecked(  # one more vertex, that nothing reaches
         np.append(graph.indptr, graph.num_arcs), graph.indices, graph.weights, False
     )
     queries[7] = np.array([3, graph.n])
-    found = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", together=together))
-    assert sorted(found) == list(range(40))
-    assert str(found.pop(7)).startswith(f"terminals 3 and {graph.n:,} lie in different")
-    for i, tree in found.items():
-        same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
+    outcomes = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", concurrency=concurrency))
+    assert sorted(outcomes) == list(range(40))
+    assert str(outcomes.pop(7)).startswith(f"terminals 3 and {graph.n:,} lie in different")
+    for i, tree in outcomes.items():
+        assert_same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
 
 
-def test_a_caller_who_goes_away():
+def test_a_caller_who_drops_the_iterator():
     graph = CASES["hub"]
     queries = [draw(graph, 2 + i % 7, i) for i in range(30)]
     expected = dict(mgraph.steiner_trees(graph, queries, backend="cpu"))
     for _ in range(3):
-        some = mgraph.steiner_trees(graph, queries, backend="gpu", together=4)
-        i, tree = next(some)
-        same(tree, expected[i])
-        some.close()
-    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", together=4):
-        same(tree, expected[i])
+        trees = mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4)
+        i, tree = next(trees)
+        assert_same(tree, expected[i])
+        trees.close()
+    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4):
+        assert_same(tree, expected[i])
 
 
-def searched(graph, terminals, shape=None):
-    """STAR by a searcher of its own, whatever room it has, for all queries at once."""
+def solve(graph, terminals, shape=None):
+    """Solve all queries in one batch by a searcher of their own, and return it."""
     from mgraph.steiner import star_gpu
 
-    search = star_gpu.Searcher(Prepared(graph).graph.to_gpu(), shape)
-    found = dict(star.run(search, terminals, together=len(terminals)))
-    for i, some in enumerate(terminals):
-        expected = mgraph.steiner_tree(graph, some, backend="cpu")
-        query = found[i]
-        told = query.tree.weight.sum(), query.searches, query.accepted
-        assert told == (expected.cost, expected.searches, expected.accepted)
+    search = star_gpu.Searcher(PreparedGraph(graph).graph.to_gpu(), shape)
+    queries = dict(star.solve_queries(search, terminals, batch_size=len(terminals)))
+    for i, query_terminals in enumerate(terminals):
+        expected = mgraph.steiner_tree(graph, query_terminals, backend="cpu")
+        query = queries[i]
+        result = query.tree.weight.sum(), query.searches, query.accepted
+        assert result == (expected.cost, expected.searches, expected.accepted)
         assert query.complete
     return search
 
 
 def assert_clean(search):
-    """Whether all labels are as before the first search."""
-    for work in search.memory._workspaces.values():
-        assert bool((work.labels[..., :2] == np.iinfo(work.key).max).all())
-        assert not bool(work.labels[..., 2:].any())
-    assert not bool(search.centre_finder.state.any())
-    assert not bool(search.centre_finder.listed.any())
+    """Assert that all labels are as before the first search."""
+    for workspace in search.memory._workspaces.values():
+        assert bool((workspace.labels[..., :2] == np.iinfo(workspace.key).max).all())
+        assert not bool(workspace.labels[..., 2:].any())
+    assert not bool(search.initial_tree_builder.state.any())
+    assert not bool(search.initial_tree_builder.listed.any())
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (1, 3, 1), (1, 1, 4), (1, 2, 2)])
 @pytest.mark.parametrize("pieces", [40, 300, 1 << 22])
 def test_small_queues_lose_nothing(monkeypatch, shape, pieces):
-    monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", pieces)
+    monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", pieces)
     graph = CASES["hub"] if pieces > 40 else CASES["grid"]
-    assert_clean(searched(graph, [np.unique(draw(graph, 30, 4))], Shape(*shape)))
+    assert_clean(solve(graph, [np.unique(draw(graph, 30, 4))], Shape(*shape)))
 
 
-@pytest.mark.parametrize("room", [1, 60, 400])
-def test_trees_for_which_there_is_no_room_come_again(monkeypatch, room):
+@pytest.mark.parametrize("steps", [1, 60, 400])
+def test_trees_whose_memory_does_not_suffice_are_launched_again(monkeypatch, steps):
     from mgraph.steiner import star_gpu
 
-    monkeypatch.setattr(star_gpu, "_SPARE", 1)
-    monkeypatch.setattr(star_gpu, "_FEW_STEPS", room)
+    monkeypatch.setattr(star_gpu, "_STEP_FACTOR", 1)
+    monkeypatch.setattr(star_gpu, "_MORE_STEPS", steps)
     graph = CASES["plain grid"]
-    assert_clean(searched(graph, [np.unique(draw(graph, 4 + i, i)) for i in range(20)]))
+    assert_clean(solve(graph, [np.unique(draw(graph, 4 + i, i)) for i in range(20)]))
 
 
 @pytest.mark.parametrize(
@@ -230,44 +230,42 @@ def test_trees_for_which_there_is_no_room_come_again(monkeypatch, room):
 def test_teams_of_any_shape(shape, queries):
     graph = CASES["plain grid"]
     terminals = [np.unique(draw(graph, 10, i)) for i in range(queries)]
-    assert_clean(searched(graph, terminals, Shape(*shape)))
+    assert_clean(solve(graph, terminals, Shape(*shape)))
 
 
 @pytest.mark.parametrize("queries", [1, 2, 5, 16, 40, 132, 300])
 @pytest.mark.parametrize("name", ["ties", "hub"])
 def test_any_number_of_queries(queries, name):
     graph = CASES[name]
-    assert_clean(searched(graph, [np.unique(draw(graph, 2 + i % 9, i)) for i in range(queries)]))
+    assert_clean(solve(graph, [np.unique(draw(graph, 2 + i % 9, i)) for i in range(queries)]))
 
 
 def test_queries_of_all_sizes_at_once():
     graph = CASES["hub"]
-    assert_clean(searched(graph, [np.unique(draw(graph, k, k)) for k in (1, 2, 3, 31, 32, 70)]))
+    assert_clean(solve(graph, [np.unique(draw(graph, k, k)) for k in (1, 2, 3, 31, 32, 70)]))
 
 
-def test_groups_for_which_there_is_no_memory(monkeypatch):
+def test_fewer_groups_where_memory_is_short(monkeypatch):
     monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 1 << 22)
     graph = CASES["ties"]
-    assert_clean(searched(graph, [np.unique(draw(graph, 5, i)) for i in range(9)]))
+    assert_clean(solve(graph, [np.unique(draw(graph, 5, i)) for i in range(9)]))
 
 
 @pytest.mark.parametrize("k", [31, 32, 33, 64, 65, 1000, 2000])
-def test_terminals_by_the_hundred_share_words(k):
+def test_hundreds_of_terminals_share_words(k):
     graph = CASES["sparse"]
     terminals = draw(graph, k, k)
     expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    same(mgraph.steiner_tree(graph, terminals, backend="gpu"), expected)
+    assert_same(mgraph.steiner_tree(graph, terminals, backend="gpu"), expected)
 
 
 def test_a_time_limit():
     graph = CASES["sparse"]
     terminals = draw(graph, 500, 1)
-    found = mgraph.steiner_tree(graph, terminals, backend="gpu", time_limit=1e-3)
-    assert not found.complete
-    assert found.cost <= found.initial_cost
-    checks.check_tree(
-        checks.csr_of(graph), (found.src, found.dst, found.weight), np.unique(terminals)
-    )
+    tree = mgraph.steiner_tree(graph, terminals, backend="gpu", time_limit=1e-3)
+    assert not tree.complete
+    assert tree.cost <= tree.initial_cost
+    checks.check_tree(checks.csr_of(graph), (tree.src, tree.dst, tree.weight), np.unique(terminals))
 
 
 @checks.needs_steinlib
@@ -275,13 +273,13 @@ def test_a_time_limit():
 def test_steinlib(search):
     for _, graph, terminals, optimum in checks.steinlib("BC" if search == "auto" else "B"):
         expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-        found = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
-        assert found.cost == expected.cost >= optimum
+        tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
+        assert tree.cost == expected.cost >= optimum
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_components_are_the_cpus(dtype):
-    """Also of one vertex, none, and of long chains whose ends are joined last."""
+    """Also for one vertex, for none, and for long chains whose ends are joined last."""
     import cupy
 
     from mgraph.steiner import components_cpu, components_gpu
@@ -302,16 +300,16 @@ def test_components_are_the_cpus(dtype):
         )
     )
     for graph in graphs:
-        expected = components_cpu.components(graph.indptr, graph.indices)
-        there = cupy.asarray(graph.indptr), cupy.asarray(graph.indices.astype(dtype))
-        np.testing.assert_array_equal(components_gpu.components(*there), expected)
+        expected = components_cpu.label_components(graph.indptr, graph.indices)
+        arrays = cupy.asarray(graph.indptr), cupy.asarray(graph.indices.astype(dtype))
+        np.testing.assert_array_equal(components_gpu.label_components(*arrays), expected)
 
 
-def test_what_a_search_holds_does_not_send_the_next_to_the_cpu(monkeypatch):
-    """The choice is made once for a graph, before its searches take the memory."""
+def test_the_memory_of_a_search_does_not_send_the_next_to_the_cpu(monkeypatch):
+    """The backend is chosen once per graph, before its searches take the memory."""
     graph = random_graph(200_000, 2_000_000, "int32", 1).to_gpu()
     monkeypatch.setattr(steiner_tree, "BREAK_EVEN_ARCS", 0)
-    found = mgraph.steiner_tree(graph, draw(graph, 4, 1))
+    tree = mgraph.steiner_tree(graph, draw(graph, 4, 1))
     monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 0)
     again = mgraph.steiner_tree(graph, draw(graph, 4, 1))
-    assert (again.cost, again.backend) == (found.cost, found.backend) == (found.cost, "gpu")
+    assert (again.cost, again.backend) == (tree.cost, tree.backend) == (tree.cost, "gpu")

@@ -1,4 +1,4 @@
-"""What every Steiner tree must be, told from nothing but its edges and the graph."""
+"""What every Steiner tree must be, checked from its edges and the graph alone."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ def csr_of(graph):
 
 
 def edges_of(tree):
-    """A ``tree_cpu.Tree``'s edges: src, dst and weight."""
+    """Return the edges of a ``tree_cpu.Tree``: src, dst and weight."""
     return tree.vertex[1:], tree.vertex[tree.parent[1:]], tree.weight[1:]
 
 
@@ -30,12 +30,12 @@ def cost_of(tree):
 
 
 def exact_cost_of(tree):
-    """The cost without rounding: a heavy edge would hide what the others gain."""
+    """Return the cost without rounding: a heavy edge would hide what the others gain."""
     return sum(map(Fraction, tree.weight.tolist()))
 
 
 def check_tree(graph_csr, tree_edges, terminals):
-    """Assert that the edges are a tree of the graph that holds the terminals; returns its cost."""
+    """Assert that the edges are a tree of the graph that holds the terminals; return its cost."""
     indptr, indices, weights = graph_csr
     src, dst, weight = (np.asarray(column).tolist() for column in tree_edges)
     parent = {v: v for v in [*src, *dst, *np.asarray(terminals).tolist()]}
@@ -49,7 +49,7 @@ def check_tree(graph_csr, tree_edges, terminals):
     for u, v, w in zip(src, dst, weight, strict=True):
         arcs = slice(indptr[u], indptr[u + 1])
         assert w in weights[arcs][indices[arcs] == v].tolist()
-        assert root_of(u) != root_of(v), "a circle"
+        assert root_of(u) != root_of(v), "a cycle"
         parent[root_of(u)] = root_of(v)
         degree[u] += 1
         degree[v] += 1
@@ -60,7 +60,7 @@ def check_tree(graph_csr, tree_edges, terminals):
 
 
 def check(graph, tree, terminals):
-    """Assert that a ``tree_cpu.Tree`` is a tree of the graph, terminals and all; its cost."""
+    """Assert that a ``tree_cpu.Tree`` is a tree of the graph and its terminals; return its cost."""
     cost = check_tree(csr_of(graph), edges_of(tree), terminals)
     assert tree.vertex[0] == terminals[0]
     assert sorted(tree.vertex[tree.terminal].tolist()) == terminals.tolist()
@@ -69,9 +69,9 @@ def check(graph, tree, terminals):
 
 
 def steinlib(letters):
-    """The instances of some sets: name, graph, terminals and optimum."""
+    """Yield the instances of some sets: name, graph, terminals and optimum."""
     for line in (STEINLIB / "optima.csv").read_text().splitlines()[1:]:
         name, *_, optimum = line.split(",")
         if name[0] in letters:
-            found = read_steinlib(STEINLIB / name, backend="cpu")
-            yield name, found.graph, found.terminals, int(optimum)
+            instance = read_steinlib(STEINLIB / name, backend="cpu")
+            yield name, instance.graph, instance.terminals, int(optimum)

@@ -10,7 +10,7 @@ from mgraph.core import cancellation_gpu
 from mgraph.cuda import mailbox
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
-from mgraph.steiner import star_centre_gpu, star_frontier_gpu, star_gpu, star_memory_gpu
+from mgraph.steiner import star_frontier_gpu, star_gpu, star_initial_tree_gpu, star_memory_gpu
 from tests import emulator
 
 PROCESSORS = 4
@@ -40,7 +40,7 @@ class Event:
 
 
 class Mailbox:
-    """One memory in place of two."""
+    """Host memory in place of both memories."""
 
     def lay_out(self, *parts):
         self.arrays = [emulator.aligned(count, dtype) for count, dtype in parts]
@@ -70,7 +70,7 @@ def _cupy():
 
 
 class Host:
-    """Stands in for the device while it is patched in. seed: of the next launch."""
+    """A stand-in for the device while it is patched in. seed: that of the next launch."""
 
     def __init__(self, threads=32, seed=1):
         self.threads, self.seed, self.launched = threads, seed, []
@@ -103,18 +103,18 @@ class Host:
             "kernel",
             lambda source, name, **defines: self.kernel(source, name, **defines),
         )
-        monkeypatch.setattr(cancellation_gpu, "finished", lambda: None)
-        for module in (star_gpu, star_centre_gpu, mailbox):
+        monkeypatch.setattr(cancellation_gpu, "finish", lambda: None)
+        for module in (star_gpu, star_initial_tree_gpu, mailbox):
             monkeypatch.setattr(module, "Mailbox", Mailbox)
-        for module in (star_memory_gpu, star_centre_gpu):
+        for module in (star_memory_gpu, star_initial_tree_gpu):
             monkeypatch.setattr(module, "free_bytes", lambda: 1 << 24)
-        for module in (star_memory_gpu, star_centre_gpu, frontier_gpu):
+        for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
-        monkeypatch.setattr(star_memory_gpu, "_MOST_PIECES", 1 << 10)
+        monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", 1 << 10)
 
 
 def on_host(graph):
-    """The graph's arrays as a device's."""
+    """Return the graph with its arrays as a device's."""
     arrays = (None if a is None else a.view(HostArray) for a in (graph.indptr, graph.indices))
     indptr, indices = arrays
     weights = None if graph.weights is None else graph.weights.view(HostArray)
@@ -122,12 +122,12 @@ def on_host(graph):
 
 
 def searchers(graph, csr, kind, shape=None):
-    """STAR's searches on a GPU, by name."""
-    there = on_host(graph)
+    """Return functions that make STAR's searches on a GPU, by name."""
+    on_device = on_host(graph)
     return {
-        "auto": lambda: star_gpu.Searcher(there, shape),
-        "node": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=False),
-        "edge": lambda: star_frontier_gpu.Searcher(there, csr, kind, by_arc=True),
+        "auto": lambda: star_gpu.Searcher(on_device, shape),
+        "node": lambda: star_frontier_gpu.new_search(on_device, csr, kind, by_arc=False),
+        "edge": lambda: star_frontier_gpu.new_search(on_device, csr, kind, by_arc=True),
     }
 
 

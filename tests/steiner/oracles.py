@@ -1,11 +1,11 @@
-"""Plain and slow: exact answers for small graphs, in exact arithmetic."""
+"""Plain and slow algorithms: exact answers for small graphs, in exact arithmetic."""
 
 import itertools
 from fractions import Fraction
 
 
 def edges(graph):
-    """Each edge once, as (u, v, weight)."""
+    """Yield each edge once, as (u, v, weight)."""
     for u in range(graph.n):
         for arc in range(graph.indptr[u], graph.indptr[u + 1]):
             if graph.indices[arc] < u:
@@ -13,7 +13,7 @@ def edges(graph):
 
 
 def distances(graph):
-    """Floyd and Warshall's: between all pairs; None where there is no way."""
+    """Return all distances (Floyd, Warshall); None where there is no path."""
     vertices = range(graph.n)
     table = [[Fraction(0) if u == v else None for v in vertices] for u in vertices]
     for u, v, weight in edges(graph):
@@ -23,18 +23,18 @@ def distances(graph):
         for u in vertices:
             for v in vertices:
                 if table[u][middle] is not None and table[middle][v] is not None:
-                    way = table[u][middle] + table[middle][v]
-                    if table[u][v] is None or way < table[u][v]:
-                        table[u][v] = way
+                    length = table[u][middle] + table[middle][v]
+                    if table[u][v] is None or length < table[u][v]:
+                        table[u][v] = length
     return table
 
 
 def optimum(graph, terminals):
-    """The cost of a cheapest tree, by Dreyfus and Wagner: 3^k n + 2^k n^2 steps."""
+    """Return the minimum cost of a tree (Dreyfus, Wagner), in 3^k n + 2^k n^2 steps."""
     table = distances(graph)
     first, *others = (int(t) for t in terminals)
     reached = [v for v in range(graph.n) if table[first][v] is not None]
-    best = {}  # of a set of terminals and a vertex, the cheapest tree that holds both
+    best = {}  # for each set of terminals and vertex, the minimum cost of a tree that holds both
     for part in range(1, 1 << len(others)):
         members = [t for i, t in enumerate(others) if part >> i & 1]
         if len(members) == 1:
@@ -42,20 +42,20 @@ def optimum(graph, terminals):
             continue
         split = {}
         for v in reached:
-            low = part & -part  # of two parts one holds the first member
-            ways = []
-            some = (part - 1) & part
-            while some:
-                if some & low:
-                    ways.append(best[some][v] + best[part ^ some][v])
-                some = (some - 1) & part
-            split[v] = min(ways)
+            lowest = part & -part  # one of two halves holds the first member
+            costs = []
+            half = (part - 1) & part
+            while half:
+                if half & lowest:
+                    costs.append(best[half][v] + best[part ^ half][v])
+                half = (half - 1) & part
+            split[v] = min(costs)
         best[part] = {v: min(split[u] + table[u][v] for u in reached) for v in reached}
     return best[(1 << len(others)) - 1][first]
 
 
 def spanning_edges(weighted):
-    """Kruskal's minimum spanning forest of (u, v, weight)."""
+    """Return a minimum spanning forest of (u, v, weight) (Kruskal)."""
     parent = {}
 
     def root_of(v):
@@ -72,21 +72,21 @@ def spanning_edges(weighted):
 
 
 def all_spanning_edges(weighted, kept=()):
-    """Every minimum spanning forest of (u, v, weight) that holds the edges kept, which it may."""
+    """Yield every minimum spanning forest of (u, v, weight) that holds the edges ``kept``."""
     if not weighted:
         yield list(kept)
         return
-    least = min(weight for *_, weight in weighted)
-    tied = [edge for edge in weighted if edge[2] == least]
-    heavier = [edge for edge in weighted if edge[2] != least]
-    most = len(spanning_edges([*kept, *tied]))
-    for some in itertools.combinations(tied, most - len(kept)):
-        if len(spanning_edges([*kept, *some])) == most:
-            yield from all_spanning_edges(heavier, [*kept, *some])
+    minimum = min(weight for *_, weight in weighted)
+    tied = [edge for edge in weighted if edge[2] == minimum]
+    heavier = [edge for edge in weighted if edge[2] != minimum]
+    count = len(spanning_edges([*kept, *tied]))
+    for chosen in itertools.combinations(tied, count - len(kept)):
+        if len(spanning_edges([*kept, *chosen])) == count:
+            yield from all_spanning_edges(heavier, [*kept, *chosen])
 
 
 def pruned(weighted, terminals):
-    """The edges of a tree without its branches that lead to no terminal."""
+    """Return the edges of a tree without the branches that lead to no terminal."""
     weighted = list(weighted)
     while True:
         ends = [v for u, w, _ in weighted for v in (u, w)]

@@ -16,26 +16,26 @@ def weights(draw, m, dtype):
     if np.dtype(dtype).kind == "i":
         values = st.integers(1, draw(st.sampled_from([1, 3, 1000, 10**9])))
     else:  # with ties, or of any size
-        few = st.integers(1, 8).map(lambda number: number / 10)
-        values = draw(st.sampled_from([few, st.floats(1e-3, 1e6), decades(dtype, zeros=False)]))
+        tenths = st.integers(1, 8).map(lambda number: number / 10)
+        values = draw(st.sampled_from([tenths, st.floats(1e-3, 1e6), decades(dtype, zeros=False)]))
     return np.array(draw(st.lists(values, min_size=m, max_size=m)), dtype)
 
 
 @st.composite
-def problems(draw, most=10, terminals=5, dtypes=DTYPES):
-    """A graph, perhaps with lone vertices, and two or more terminals of its large component."""
-    size = draw(st.integers(2, most))
+def problems(draw, max_vertices=10, max_terminals=5, dtypes=DTYPES):
+    """A graph, perhaps with isolated vertices, and two or more terminals of its large component."""
+    size = draw(st.integers(2, max_vertices))
     n = size + draw(st.integers(0, 2))
     path = [(draw(st.integers(0, v - 1)), v) for v in range(1, size)]
     vertex = st.integers(0, size - 1)
-    more = draw(st.lists(st.tuples(vertex, vertex), max_size=2 * size))
+    chords = draw(st.lists(st.tuples(vertex, vertex), max_size=2 * size))
     order = np.array(draw(st.permutations(range(n))))
-    src, dst = order[np.array(path + more).T]
+    src, dst = order[np.array(path + chords).T]
     dtype = draw(st.sampled_from(dtypes))
     edges = EdgeList(src.astype(np.int32), dst.astype(np.int32), draw(weights(src.size, dtype)))
     graph = csr_cpu.build(edges, n, directed=False, drop_loops=False, merge=draw(st.booleans()))
-    some = draw(st.sets(vertex, min_size=2, max_size=terminals))
-    return graph, np.sort(order[list(some)])
+    terminals = draw(st.sets(vertex, min_size=2, max_size=max_terminals))
+    return graph, np.sort(order[list(terminals)])
 
 
 @st.composite
@@ -56,6 +56,6 @@ def trees(draw, graph, terminals):
             parent[u] = v
             kept.append(arc)
     reached = [arc for arc in kept if root_of(tails[arc]) == root_of(terminals[0])]
-    kind = np.int64 if graph.weights.dtype.kind == "i" else np.float64
-    weight = graph.weights[reached].astype(kind)
+    dtype = np.int64 if graph.weights.dtype.kind == "i" else np.float64
+    weight = graph.weights[reached].astype(dtype)
     return tree_cpu.from_edges(tails[reached], graph.indices[reached], weight, terminals)

@@ -1,4 +1,4 @@
-"""A tree that nobody wants any more is soon no longer sought, and else it is as it was."""
+"""Cancelled queries end soon, and queries that are not cancelled have the same results."""
 
 import functools
 
@@ -10,11 +10,11 @@ from scipy.sparse import csgraph
 import mgraph
 from mgraph.core import cancellation
 from mgraph.steiner import dual_ascent_cpu, star
-from mgraph.steiner.components_cpu import components
-from mgraph.steiner.prepared import prepared
+from mgraph.steiner.components_cpu import label_components
+from mgraph.steiner.prepared import prepare
 from tests import stopped
 
-WAYS = {
+OPTIONS = {
     "star": {"search": "dijkstra"},
     "takahashi_matsuyama": {"method": "takahashi_matsuyama"},
     "mehlhorn": {"method": "mehlhorn"},
@@ -38,68 +38,68 @@ def terminals_of(graph, count):
     return np.random.default_rng(1).choice(graph.n, count, replace=False)
 
 
-def trees(graph, way, queries):
-    asked = [terminals_of(graph, 20)] * queries
-    return list(mgraph.steiner_trees(graph, asked, backend="cpu", **WAYS[way]))
+def solve(graph, options, count):
+    queries = [terminals_of(graph, 20)] * count
+    return list(mgraph.steiner_trees(graph, queries, backend="cpu", **OPTIONS[options]))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_tree_stops(way):
-    found = stopped.both_ways(lambda: trees(grid(20), way, 1)[0][1])
-    assert found[0].cost == found[1].cost
-    np.testing.assert_array_equal(*(one.src for one in found))
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_cancelled_query_ends(options):
+    trees = stopped.both_ways(lambda: solve(grid(20), options, 1)[0][1])
+    assert trees[0].cost == trees[1].cost
+    np.testing.assert_array_equal(*(tree.src for tree in trees))
     large = grid(1 << 11)
-    assert prepared(large).csr
-    run = lambda: trees(large, way, 8)  # noqa: E731
+    assert prepare(large).csr
+    run = lambda: solve(large, options, 8)  # noqa: E731
     assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
 
 
-def test_a_searcher_is_as_new_after_it_was_stopped():
-    """Also where it was stopped again and again, wherever it was."""
+def test_a_search_works_after_it_was_cancelled():
+    """It is cancelled a dozen times, each time at another point."""
     graph, terminals = grid(300), terminals_of(grid(300), 6)
     before = mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra")
-    ends = 0
+    finished = 0
     for after in np.linspace(0, 0.3, 12):
         try:
             stopped.seconds_to_stop(
                 lambda: mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra"),
                 after=after,
             )
-        except AssertionError:  # it was done before
-            ends += 1
+        except AssertionError:  # it was done before it was cancelled
+            finished += 1
     after = mgraph.steiner_tree(graph, terminals, backend="cpu", search="dijkstra")
-    assert ends < 12
+    assert finished < 12
     assert after.cost == before.cost
     np.testing.assert_array_equal(after.src, before.src)
 
 
-def test_half_a_result_is_none():
-    """An end because of that is no end because time is up."""
+def test_a_cancelled_search_returns_no_result():
+    """In contrast to a search whose time is over."""
     graph = grid(20)
-    ready, terminals = prepared(graph), np.sort(terminals_of(graph, 8))
-    with ready.searcher("cpu") as search:
-        ((_, query),) = star.run(search, [terminals])
+    ready, terminals = prepare(graph), np.sort(terminals_of(graph, 8))
+    with ready.borrow_search("cpu") as search:
+        ((_, query),) = star.solve_queries(search, [terminals])
         with cancellation.cancelled_when(lambda: True):
             with pytest.raises(cancellation.Cancelled):
-                list(star.run(search, [terminals]))
+                list(star.solve_queries(search, [terminals]))
             with pytest.raises(cancellation.Cancelled):
-                star.exchanged(search, query.tree, query.until)
+                star.improve_tree(search, query.tree, query.deadline)
             with pytest.raises(cancellation.Cancelled):
-                dual_ascent_cpu.run(ready.csr, terminals, terminals[0])
+                dual_ascent_cpu.ascend(ready.csr, terminals, terminals[0])
 
 
 @pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
-def test_components_are_numbered_by_their_least_vertices(monkeypatch, m):
+def test_components_are_numbered_by_their_smallest_vertices(monkeypatch, m):
     monkeypatch.setattr(cancellation, "CHUNK", 30)
     for seed in range(20):
         src, dst = np.random.default_rng(seed).integers(0, 100, (2, m))
         graph = mgraph.from_edges(mgraph.EdgeList(src, dst), 100, directed=False, backend="cpu")
         arcs = sparse.csr_matrix((np.ones(graph.num_arcs), graph.indices, graph.indptr), (100, 100))
         expected = csgraph.connected_components(arcs, directed=False)[1]
-        np.testing.assert_array_equal(components(graph.indptr, graph.indices), expected)
+        np.testing.assert_array_equal(label_components(graph.indptr, graph.indices), expected)
 
 
-def test_contraction_stops():
+def test_a_cancelled_contraction_ends():
     graph = mgraph.from_edges(
         mgraph.EdgeList([0, 1], [1, 2], np.zeros(2, np.int32)), 3, directed=False, backend="cpu"
     )

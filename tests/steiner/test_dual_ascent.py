@@ -8,26 +8,26 @@ from hypothesis import strategies as st
 
 from mgraph.core.deadline import Deadline
 from mgraph.steiner import dual_ascent_cpu
-from mgraph.steiner.dual_ascent_cpu import Part
+from mgraph.steiner.dual_ascent_cpu import Subgraph
 from tests.steiner import oracles
 from tests.steiner.checks import csr_of, needs_steinlib, steinlib
 from tests.steiner.strategies import problems
 
 
-def whole(graph, terminals):
-    return Part(csr_of(graph), np.arange(graph.n), terminals)
+def whole_graph(graph, terminals):
+    return Subgraph(csr_of(graph), np.arange(graph.n), terminals)
 
 
 class AsGraph:
-    """A part, as the oracles take a graph."""
+    """A subgraph, as the oracles take a graph."""
 
-    def __init__(self, part):
-        self.indptr, self.indices, self.weights = part.csr
-        self.n = part.vertex.size
+    def __init__(self, subgraph):
+        self.indptr, self.indices, self.weights = subgraph.csr
+        self.n = subgraph.vertex.size
 
 
 def assert_reached(graph, terminals, root, ascent):
-    """A terminal leads back to the root by arcs of reduced cost 0."""
+    """Assert that arcs of reduced cost 0 lead from each terminal back to the root."""
     for terminal in terminals:
         seen, new = set(), {int(terminal)}
         while new:
@@ -44,7 +44,7 @@ def test_no_tree_costs_less_than_the_bound(data):
     root = data.draw(st.sampled_from(terminals.tolist()))
     optimum = oracles.optimum(graph, terminals)
     cost = float(optimum) * data.draw(st.sampled_from([1, 1.5, math.inf]))
-    ascent = dual_ascent_cpu.run(csr_of(graph), terminals, root, cost=cost)
+    ascent = dual_ascent_cpu.ascend(csr_of(graph), terminals, root, cost=cost)
     assert ascent.complete
     assert 0 <= Fraction(ascent.bound) <= optimum  # exactly, for fractions too
     assert ascent.bound > 0 or cost == math.inf or cost < 1e-280
@@ -61,19 +61,19 @@ def test_no_tree_costs_less_than_the_bound(data):
 def test_promising_edges_hold_every_cheaper_tree(data):
     graph, terminals = data.draw(problems())
     root = data.draw(st.sampled_from(terminals.tolist()))
-    ascent = dual_ascent_cpu.run(csr_of(graph), terminals, root)
+    ascent = dual_ascent_cpu.ascend(csr_of(graph), terminals, root)
     optimum = oracles.optimum(graph, terminals)
     exact = int(optimum) if graph.weights.dtype.kind == "i" else float(optimum)
-    dearer = exact + 1 if isinstance(exact, int) else exact * 1.001
-    slack = dual_ascent_cpu.slack_below(ascent, dearer)
-    part = dual_ascent_cpu.promising(whole(graph, terminals), root, ascent, slack)
-    assert part.vertex[part.terminals].tolist() == terminals.tolist()
-    assert oracles.optimum(AsGraph(part), part.terminals) == optimum
-    if isinstance(exact, int):  # where no tree is cheaper: nothing, or edges that do not help
+    higher = exact + 1 if isinstance(exact, int) else exact * 1.001
+    slack = dual_ascent_cpu.slack_below(ascent, higher)
+    kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, slack)
+    assert kept.vertex[kept.terminals].tolist() == terminals.tolist()
+    assert oracles.optimum(AsGraph(kept), kept.terminals) == optimum
+    if isinstance(exact, int):  # no tree is cheaper: nothing remains, or edges that do not help
         slack = dual_ascent_cpu.slack_below(ascent, exact)
-        part = dual_ascent_cpu.promising(whole(graph, terminals), root, ascent, slack)
-        if part.csr[1].size:
-            assert oracles.optimum(AsGraph(part), part.terminals) >= optimum
+        kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, slack)
+        if kept.csr[1].size:
+            assert oracles.optimum(AsGraph(kept), kept.terminals) >= optimum
 
 
 @settings(max_examples=100, deadline=None)
@@ -81,17 +81,17 @@ def test_promising_edges_hold_every_cheaper_tree(data):
 def test_arcs_at_reduced_cost_0_hold_a_tree(data):
     graph, terminals = data.draw(problems())
     root = data.draw(st.sampled_from(terminals.tolist()))
-    ascent = dual_ascent_cpu.run(csr_of(graph), terminals, root)
-    part = dual_ascent_cpu.promising(whole(graph, terminals), root, ascent, 0)
-    table = oracles.distances(AsGraph(part))
-    assert all(table[part.terminals[0]][t] is not None for t in part.terminals)
+    ascent = dual_ascent_cpu.ascend(csr_of(graph), terminals, root)
+    kept = dual_ascent_cpu.promising_edges(whole_graph(graph, terminals), root, ascent, 0)
+    table = oracles.distances(AsGraph(kept))
+    assert all(table[kept.terminals[0]][t] is not None for t in kept.terminals)
 
 
 @pytest.mark.parametrize("size", [5e-324, 1e-310, 1e-280, 1.0, 1e300])
 def test_weights_of_any_size(size):
     indptr, indices = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     weights = size * np.array([1.0, 1.0, 3.0, 3.0])
-    ascent = dual_ascent_cpu.run((indptr, indices, weights), np.array([0, 2]), 0)
+    ascent = dual_ascent_cpu.ascend((indptr, indices, weights), np.array([0, 2]), 0)
     assert Fraction(ascent.bound) <= Fraction(weights[0]) + Fraction(weights[2])
     assert ascent.bound >= 4 * size * (1 - 1e-15) or size < 1e-300  # valid at least
 
@@ -100,7 +100,7 @@ def test_a_bound_is_never_rounded_up():
     # 0.1 + 0.2 is 0.30000000000000004 as a sum of floats, and less in truth.
     indptr, indices = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32)
     weights = np.array([0.1, 0.1, 0.2, 0.2])
-    ascent = dual_ascent_cpu.run((indptr, indices, weights), np.array([0, 2]), 0)
+    ascent = dual_ascent_cpu.ascend((indptr, indices, weights), np.array([0, 2]), 0)
     assert Fraction(ascent.bound) <= Fraction(0.1) + Fraction(0.2)
     assert ascent.bound == pytest.approx(0.3, rel=1e-15)
 
@@ -108,7 +108,7 @@ def test_a_bound_is_never_rounded_up():
 def test_past_the_deadline_a_bound_of_0_stands():
     indptr, indices = np.array([0, 1, 2]), np.array([1, 0], np.int32)
     weights = np.array([3, 3], np.int32)
-    ascent = dual_ascent_cpu.run((indptr, indices, weights), np.array([0, 1]), 0, Deadline(0))
+    ascent = dual_ascent_cpu.ascend((indptr, indices, weights), np.array([0, 1]), 0, Deadline(0))
     assert (ascent.bound, ascent.complete) == (0, False)
     assert ascent.reduced.tolist() == [3, 3]
 
@@ -117,7 +117,7 @@ def test_past_the_deadline_a_bound_of_0_stands():
 def test_steinlib():
     tight = []
     for name, graph, terminals, optimum in steinlib("BCDE"):
-        bound = dual_ascent_cpu.run(csr_of(graph), terminals, terminals[0]).bound
+        bound = dual_ascent_cpu.ascend(csr_of(graph), terminals, terminals[0]).bound
         assert 0.95 * optimum <= bound <= optimum, name
         tight.append(bound == optimum)
     assert len(tight) == 78

@@ -21,7 +21,7 @@ from tests.steiner.strategies import problems, trees
 
 
 def best_elimination(graph, tree, terminals):
-    """By how much the tree gets cheaper at most if one key vertex goes; None if it has none."""
+    """Return the largest gain of eliminating one key vertex; None if the tree has none."""
     table, fixed = oracles.distances(graph), set(terminals.tolist())
     edges = list(zip(*(column.tolist() for column in edges_of(tree)), strict=True))
     near = {v: [] for v in tree.vertex.tolist()}
@@ -31,19 +31,19 @@ def best_elimination(graph, tree, terminals):
     keys = [v for v in near if len(near[v]) > 2 and v not in fixed]
     gains = []
     for key in keys:
-        gone, cost = {key}, 0
+        removed, cost = {key}, 0
         for v, weight in near[key]:
-            before, cost = key, cost + weight
+            previous, cost = key, cost + weight
             while len(near[v]) == 2 and v not in fixed:
-                gone.add(v)
-                ((then, weight),) = [pair for pair in near[v] if pair[0] != before]
-                before, v, cost = v, then, cost + weight
-        parts, rest = [], set(near) - gone
+                removed.add(v)
+                ((following, weight),) = [pair for pair in near[v] if pair[0] != previous]
+                previous, v, cost = v, following, cost + weight
+        parts, rest = [], set(near) - removed
         while rest:
             part, new = set(), {rest.pop()}
             while new:
                 part |= new
-                new = {v for u in new for v, _ in near[u]} - part - gone
+                new = {v for u in new for v, _ in near[u]} - part - removed
             parts.append(part)
             rest -= part
         pairs = [
@@ -57,30 +57,30 @@ def best_elimination(graph, tree, terminals):
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_a_pass_gains_if_any_key_vertex_does(data):
-    graph, terminals = data.draw(problems(most=14, terminals=6))
+    graph, terminals = data.draw(problems(max_vertices=14, max_terminals=6))
     tree = data.draw(trees(graph, terminals))
     gain = best_elimination(graph, tree, terminals)
     eliminator = Eliminator(csr_of(graph))
-    better = eliminator.improved(tree)
+    better = eliminator.improve(tree)
     check(graph, better, terminals)
     if better is not tree:
         assert exact_cost_of(better) < exact_cost_of(tree)
         assert gain > 0
     elif gain is not None:
         assert gain <= cost_of(tree) * 1e-8
-    # The labels are as they were: the same eliminator can take another tree.
-    again = eliminator.improved(tree)
+    # The labels are reset: the same eliminator can take another tree.
+    again = eliminator.improve(tree)
     assert cost_of(again) == cost_of(better)
     assert np.array_equal(np.sort(again.vertex), np.sort(better.vertex))
 
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_repeated_it_ends_where_no_key_vertex_gains(data):
-    graph, terminals = data.draw(problems(most=14, terminals=6))
+def test_repeated_passes_end_where_no_key_vertex_gains(data):
+    graph, terminals = data.draw(problems(max_vertices=14, max_terminals=6))
     eliminator, tree, better = Eliminator(csr_of(graph)), None, data.draw(trees(graph, terminals))
     while better is not tree:
-        tree, better = better, eliminator.improved(better)
+        tree, better = better, eliminator.improve(better)
     check(graph, tree, terminals)
     gain = best_elimination(graph, tree, terminals)
     assert gain is None or gain <= cost_of(tree) * 1e-8
@@ -96,23 +96,23 @@ def star_of_paths():
 def test_a_star_becomes_a_path():
     graph, terminals = star_of_paths(), np.arange(4)
     tree = tree_cpu.from_edges(np.arange(4), np.full(4, 4), np.full(4, 2), terminals)
-    better = Eliminator(csr_of(graph)).improved(tree)
+    better = Eliminator(csr_of(graph)).improve(tree)
     assert check(graph, better, terminals) == 6
     assert better.vertex.tolist() == [0, 1, 2, 3]
 
 
-def test_nothing_past_the_deadline():
+def test_no_vertex_is_tried_past_the_deadline():
     graph, terminals = star_of_paths(), np.arange(4)
     tree = tree_cpu.from_edges(np.arange(4), np.full(4, 4), np.full(4, 2), terminals)
-    assert Eliminator(csr_of(graph)).improved(tree, Deadline(0)) is tree
+    assert Eliminator(csr_of(graph)).improve(tree, Deadline(0)) is tree
 
 
 @needs_steinlib
 def test_steinlib():
     before = after = 0
     for _, graph, terminals, optimum in steinlib("CD"):
-        tree = mehlhorn_cpu.run(csr_of(graph), terminals)
-        better = Eliminator(csr_of(graph)).improved(tree)
+        tree = mehlhorn_cpu.build_tree(csr_of(graph), terminals)
+        better = Eliminator(csr_of(graph)).improve(tree)
         assert optimum <= check(graph, better, terminals) <= cost_of(tree)
         before += cost_of(tree) / optimum - 1
         after += cost_of(better) / optimum - 1

@@ -1,4 +1,4 @@
-"""STAR's searches against plain ones that decide ties alike, and what STAR's trees must be."""
+"""STAR's searches against plain ones that break ties alike, and what STAR's trees must be."""
 
 import math
 from collections import deque
@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mgraph.steiner import star, tree_cpu
-from mgraph.steiner.star_cpu import Searcher
+from mgraph.steiner import star, star_cpu, tree_cpu
 from tests.steiner import checks, strategies
 
 INFINITY = math.inf
@@ -21,16 +20,16 @@ def neighbours(graph, v):
     return zip(graph.indices[arcs].tolist(), graph.weights[arcs].tolist(), strict=True)
 
 
-def kind_of(graph):
+def cost_dtype(graph):
     return "int64" if graph.weights.dtype.kind == "i" else "float64"
 
 
 def searcher(graph):
-    return Searcher(*checks.csr_of(graph), kind_of(graph))
+    return star_cpu.new_search(*checks.csr_of(graph), cost_dtype(graph))
 
 
 def plain_path(graph, above, below):
-    """From the least of the nearest below, always on to the least vertex on a shortest path."""
+    """Walk from the smallest of the nearest below, always to the smallest vertex that is tight."""
     distance = dict.fromkeys(above, 0)
     for _ in range(graph.n):
         for u in list(distance):
@@ -39,29 +38,29 @@ def plain_path(graph, above, below):
     length = min(distance.get(v, INFINITY) for v in below)
     path = [min(v for v in below if distance.get(v, INFINITY) == length)]
     while path[-1] not in above:
-        now = distance[path[-1]]
-        nearer = [u for u, w in neighbours(graph, path[-1]) if distance[u] + w == now]
-        path.append(min(nearer))
+        remaining = distance[path[-1]]
+        tight = [u for u, w in neighbours(graph, path[-1]) if distance[u] + w == remaining]
+        path.append(min(tight))
     return length, path
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=150)
-def test_a_search_takes_the_path_that_is_decided(data):
-    graph, terminals = data.draw(strategies.problems(most=14, dtypes=("int32",)))
+def test_a_search_breaks_ties_by_vertex_ids(data):
+    graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=("int32",)))
     tree = data.draw(strategies.trees(graph, terminals))
-    search, paths = searcher(graph), tree_cpu.loose_paths(tree)
-    search._prepare(tree)
+    search, paths = searcher(graph), tree_cpu.find_loose_paths(tree)
+    search.path_finder.set_tree(tree)
     for first, last, length in zip(*(column.tolist() for column in paths), strict=True):
         end = tree.end[last]
         above = {*tree.vertex[:first].tolist(), *tree.vertex[end:].tolist()}
         shortest, path = plain_path(graph, above, tree.vertex[last:end].tolist())
-        found, weight = search._shortest_path(first, last, length + 1)
-        assert found.tolist() == path
+        vertices, weight = search.path_finder.find_between(first, last, length + 1)
+        assert vertices.tolist() == path
         assert weight.sum() == shortest <= length
-        found, _ = search._shortest_path(first, last, shortest)
-        assert not found.size  # none is shorter than the shortest
-    labels = search.labels
+        vertices, _ = search.path_finder.find_between(first, last, shortest)
+        assert not vertices.size  # no path is shorter than the shortest
+    labels = search.path_finder.labels
     assert (labels[:, :2] == labels[-1, 0]).all()
     assert not labels[:, 3].any()
 
@@ -78,11 +77,11 @@ def hops_from(graph, source):
     return hops
 
 
-def first_edges(graph, centre, hops):
-    """Of the paths from the centre by the least nearer neighbours, each from where it is new."""
-    known, edges = {centre}, []
+def initial_edges(graph, meeting_vertex, hops):
+    """The new edges of each path from the meeting vertex by the smallest nearer neighbours."""
+    known, edges = {meeting_vertex}, []
     for reached in hops:
-        path = [centre]
+        path = [meeting_vertex]
         while reached[path[-1]]:
             nearer = [x for x, _ in neighbours(graph, path[-1]) if reached[x] < reached[path[-1]]]
             path.append(min(nearer))
@@ -91,12 +90,12 @@ def first_edges(graph, centre, hops):
         known.update(path)
     weights = [min(w for x, w in neighbours(graph, u) if x == v) for u, v in edges]
     src, dst = np.array(edges, np.int64).reshape(-1, 2).T.copy()
-    return src, dst, np.array(weights, kind_of(graph))
+    return src, dst, np.array(weights, cost_dtype(graph))
 
 
-@given(strategies.problems(most=20, terminals=8))
+@given(strategies.problems(max_vertices=20, max_terminals=8))
 @settings(deadline=None, max_examples=100)
-def test_the_centre_is_where_all_terminals_meet_first(problem):
+def test_the_meeting_vertex_is_where_all_terminals_meet_first(problem):
     graph, terminals = problem
     search = searcher(graph)
     hops = [hops_from(graph, t) for t in terminals.tolist()]
@@ -104,58 +103,60 @@ def test_the_centre_is_where_all_terminals_meet_first(problem):
     levels = min(max(reached[v] for reached in hops) for v in met)
     best = [v for v in met if max(reached[v] for reached in hops) == levels]
     degree = np.diff(graph.indptr)
-    centre = min(best, key=lambda v: (-degree[v], v))
-    for hubs in (search.centre_finder.hubs, np.empty(0, np.int64)):
-        search.centre_finder.hubs = hubs  # whether they are looked at first or not
-        (found,) = search.centres([terminals])
-        assert found.levels == levels
-        expected = tree_cpu.from_edges(*first_edges(graph, centre, hops), terminals)
-        for there, wanted in zip(found.tree, expected, strict=True):
-            assert (there == wanted).all()
-    assert not search.centre_finder.state.any()
+    meeting_vertex = min(best, key=lambda v: (-degree[v], v))
+    for hubs in (search.initial_tree_builder.hubs, np.empty(0, np.int64)):
+        search.initial_tree_builder.hubs = hubs  # with hubs and without
+        (initial,) = search.finish_initial_trees([terminals])
+        assert initial.levels == levels
+        expected = tree_cpu.from_edges(*initial_edges(graph, meeting_vertex, hops), terminals)
+        for column, expected_column in zip(initial.tree, expected, strict=True):
+            assert (column == expected_column).all()
+    assert not search.initial_tree_builder.state.any()
 
 
-@given(strategies.problems(most=14))
+@given(strategies.problems(max_vertices=14))
 @settings(deadline=None, max_examples=100)
 def test_no_loose_path_can_be_exchanged_for_a_shorter_one(problem):
     graph, terminals = problem
     search = searcher(graph)
-    ((_, query),) = star.run(search, [terminals])
+    ((_, query),) = star.solve_queries(search, [terminals])
     assert query.complete
     cost = checks.check(graph, query.tree, terminals)
     assert cost <= query.initial_cost
-    paths = tree_cpu.loose_paths(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree)
     assert paths.length.sum() == pytest.approx(cost)
-    search._prepare(query.tree)
+    search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
-        found, _ = search._shortest_path(first, last, length * (1 - star.LEAST_GAIN))
-        assert not found.size
+        vertices, _ = search.path_finder.find_between(
+            first, last, length * (1 - star.MIN_RELATIVE_GAIN)
+        )
+        assert not vertices.size
 
 
-@given(strategies.problems(most=14), st.sampled_from([0.1, 1.0, 10.0]))
+@given(strategies.problems(max_vertices=14), st.sampled_from([0.1, 1.0, 10.0]))
 @settings(deadline=None, max_examples=50)
-def test_epsilon_passes_over_small_gains(problem, epsilon):
+def test_epsilon_skips_small_gains(problem, epsilon):
     graph, terminals = problem
     search = searcher(graph)
-    ((_, query),) = star.run(search, [terminals], epsilon=epsilon)
+    ((_, query),) = star.solve_queries(search, [terminals], epsilon=epsilon)
     checks.check(graph, query.tree, terminals)
-    paths = tree_cpu.loose_paths(query.tree)
-    search._prepare(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree)
+    search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
-        _, weight = search._shortest_path(first, last, length)
+        _, weight = search.path_finder.find_between(first, last, length)
         assert weight.size == 0 or weight.sum() * (1 + epsilon) >= length * (1 - 1e-8)
 
 
 @given(st.data())
 @settings(deadline=None, max_examples=100)
 def test_a_tree_keeps_its_shape_through_preorder(data):
-    graph, terminals = data.draw(strategies.problems(most=14))
+    graph, terminals = data.draw(strategies.problems(max_vertices=14))
     tree = data.draw(strategies.trees(graph, terminals))
     checks.check(graph, tree, terminals)
     for at in range(tree.vertex.size):
         subtree = [v for v in range(tree.vertex.size) if at in ancestors(tree, v)]
         assert subtree == list(range(at, tree.end[at]))
-    paths = tree_cpu.loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree)
     ends = zip(paths.first, paths.last, strict=True)
     of_paths = [at for first, last in ends for at in range(first, last + 1)]
     assert sorted(of_paths) == list(range(1, tree.vertex.size))
@@ -167,27 +168,27 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
 
 @given(st.data())
 @settings(deadline=None, max_examples=50)
-def test_paths_written_apart_are_the_tree(data):
-    graph, terminals = data.draw(strategies.problems(most=14))
+def test_written_paths_are_the_tree(data):
+    graph, terminals = data.draw(strategies.problems(max_vertices=14))
     tree = data.draw(strategies.trees(graph, terminals))
-    paths = tree_cpu.loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree)
     count, steps = paths.last.size, tree.vertex.size - 1 + paths.last.size
     vertex, up, start, size, terminal = (np.full(count, -9) for _ in range(5))
     step, weight = np.full(steps, -9), np.full(steps, -9, tree.weight.dtype)
     tree_cpu.write_paths(tree, paths, vertex, up, start, size, terminal, step, weight)
     edges = []
     for i in range(count):
-        its = slice(start[i], start[i] + size[i])
-        assert step[its][0] == vertex[i]
-        assert step[its][-1] == (tree.vertex[0] if up[i] < 0 else vertex[up[i]])
-        edges += zip(step[its][:-1], step[its][1:], weight[its][:-1], strict=True)
+        own = slice(start[i], start[i] + size[i])
+        assert step[own][0] == vertex[i]
+        assert step[own][-1] == (tree.vertex[0] if up[i] < 0 else vertex[up[i]])
+        edges += zip(step[own][:-1], step[own][1:], weight[own][:-1], strict=True)
         assert bool(terminal[i]) == (vertex[i] in terminals)
     upper = tree.vertex[tree.parent[1:]]
     assert sorted(edges) == sorted(zip(tree.vertex[1:], upper, tree.weight[1:], strict=True))
 
 
 def ancestors(tree, at):
-    """A position and all above it."""
+    """Yield a position and all positions above it."""
     while at >= 0:
         yield at
         at = tree.parent[at]
@@ -197,7 +198,7 @@ def ancestors(tree, at):
 def test_steinlib_gaps():
     gaps = []
     for _, graph, terminals, optimum in checks.steinlib("E"):
-        ((_, query),) = star.run(searcher(graph), [terminals])
+        ((_, query),) = star.solve_queries(searcher(graph), [terminals])
         cost = checks.check(graph, query.tree, terminals)
         gaps.append(cost / optimum - 1)
     assert min(gaps) >= 0

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.graph import Graph
-from mgraph.steiner import star, tree_cpu
-from mgraph.steiner.star_cpu import Searcher
+from mgraph.steiner import star, star_cpu, tree_cpu
 from mgraph.steiner.star_memory_gpu import Shape
 from tests import emulator
 from tests.steiner import checks, emulated, strategies
@@ -23,19 +22,20 @@ SHAPES = [Shape(*shape) for shape in ((1, 1, 1), (1, 2, 1), (1, 1, 2), (2, 1, 1)
 SEARCHES = ("auto", "node", "edge")
 
 
-def kind_of(graph):
+def cost_dtype(graph):
     return "int64" if graph.weights.dtype.kind == "i" else "float64"
 
 
-def found_by(search, terminals, epsilon=0.0):
-    """The trees, and how many searches and exchanges it took."""
-    found = dict(star.run(search, terminals, epsilon=epsilon, together=len(terminals)))
-    told = []
+def results_of(search, terminals, epsilon=0.0):
+    """Return the trees, and the numbers of searches and exchanges."""
+    queries = dict(
+        star.solve_queries(search, terminals, epsilon=epsilon, batch_size=len(terminals))
+    )
+    results = []
     for i in range(len(terminals)):
-        query = found[i]
-        told.append([column.tolist() for column in query.tree])
-        told.append([query.searches, query.accepted])
-    return told
+        results.append([column.tolist() for column in queries[i].tree])
+        results.append([queries[i].searches, queries[i].accepted])
+    return results
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -44,17 +44,17 @@ def found_by(search, terminals, epsilon=0.0):
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 def test_trees_are_the_cpus(host, search, data):
-    graph, terminals = data.draw(strategies.problems(most=14, dtypes=DTYPES))
+    graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=DTYPES))
     shape, host.seed = data.draw(st.sampled_from(SHAPES)), data.draw(st.integers(1, 1 << 30))
     epsilon = data.draw(st.sampled_from([0.0, 0.0, 0.1]))
     queries = [terminals, terminals[:2], terminals[:1]]
-    csr, kind = checks.csr_of(graph), kind_of(graph)
-    expected = found_by(Searcher(*csr, kind), queries, epsilon)
-    there = emulated.searchers(graph, csr, kind, shape)[search]()
-    assert found_by(there, queries, epsilon) == expected
+    csr, dtype = checks.csr_of(graph), cost_dtype(graph)
+    expected = results_of(star_cpu.new_search(*csr, dtype), queries, epsilon)
+    emulated_search = emulated.searchers(graph, csr, dtype, shape)[search]()
+    assert results_of(emulated_search, queries, epsilon) == expected
 
 
-def test_rows_in_order_of_weight(host):
+def test_rows_sorted_by_weight(host):
     random = np.random.default_rng(1)
     for seed in range(1, 60):
         host.seed, n = seed, 12
@@ -65,22 +65,23 @@ def test_rows_in_order_of_weight(host):
         edges = mgraph.EdgeList(*ends, weights.astype(dtype))
         graph = mgraph.from_edges(edges, n, directed=False, backend="cpu")
         csr, terminals = checks.csr_of(graph), np.sort(random.choice(n, 4, replace=False))
-        there = emulated.searchers(graph, csr, "float64", Shape(1, 2, 2))["auto"]()
-        assert there.graph.sorted_rows[1] is not 0  # noqa: F632
-        assert found_by(there, [terminals]) == found_by(Searcher(*csr, "float64"), [terminals])
+        emulated_search = emulated.searchers(graph, csr, "float64", Shape(1, 2, 2))["auto"]()
+        assert emulated_search.graph.rows is not None
+        expected = results_of(star_cpu.new_search(*csr, "float64"), [terminals])
+        assert results_of(emulated_search, [terminals]) == expected
 
 
 @st.composite
 def broken(draw):
-    """A problem whose graph lacks some arcs back, or has them with another weight."""
-    graph, terminals = draw(strategies.problems(most=14, dtypes=("int32", "float64")))
+    """A problem whose graph lacks the mirrors of some arcs, or has them with another weight."""
+    graph, terminals = draw(strategies.problems(max_vertices=14, dtypes=("int32", "float64")))
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    some = draw(st.lists(st.integers(0, graph.num_arcs - 1), min_size=1, max_size=4))
+    arcs = draw(st.lists(st.integers(0, graph.num_arcs - 1), min_size=1, max_size=4))
     kept, weights = np.ones(graph.num_arcs, bool), graph.weights.copy()
     if draw(st.booleans()):
-        kept[some] = False
+        kept[arcs] = False
     else:
-        weights[some] = draw(st.integers(1, 30))
+        weights[arcs] = draw(st.integers(1, 30))
     indptr = np.searchsorted(tails[kept], np.arange(graph.n + 1))
     return Graph(indptr, graph.indices[kept], weights[kept], False), terminals
 
@@ -90,17 +91,17 @@ def broken(draw):
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
-def test_searches_of_graphs_that_lack_arcs_back_end(host, search, data):
+def test_searches_of_asymmetric_graphs_end(host, search, data):
     graph, terminals = data.draw(broken())
-    csr, kind = checks.csr_of(graph), kind_of(graph)
-    searchers = emulated.searchers(graph, csr, kind, Shape(1, 2, 2))
-    there = Searcher(*csr, kind) if search == "cpu" else searchers[search]()
-    message = tree_cpu.NO_WAY_BACK
+    csr, dtype = checks.csr_of(graph), cost_dtype(graph)
+    searchers = emulated.searchers(graph, csr, dtype, Shape(1, 2, 2))
+    search = star_cpu.new_search(*csr, dtype) if search == "cpu" else searchers[search]()
+    message = tree_cpu.BROKEN_PATH
     try:
-        dict(star.run(there, [terminals]))
+        dict(star.solve_queries(search, [terminals]))
     except mgraph.MgraphError as error:
         message = str(error)
-    assert message == tree_cpu.NO_WAY_BACK
+    assert message == tree_cpu.BROKEN_PATH
     assume(not graph.symmetric)
     with pytest.raises(mgraph.UsageError, match="holds both arcs of each edge"):
         mgraph.steiner_tree(graph, terminals, backend="cpu")
@@ -111,9 +112,9 @@ def test_searches_end_where_all_terminals_are_reached_and_no_vertex_reaches_all(
     graph = Graph(
         np.array([0, 3, 3, 3, 4]), np.array([1, 2, 3, 0], np.int32), np.ones(4, np.int32), False
     )
-    csr, kind = checks.csr_of(graph), kind_of(graph)
-    searchers = emulated.searchers(graph, csr, kind, Shape(1, 2, 2))
-    there = Searcher(*csr, kind) if search == "cpu" else searchers[search]()
+    csr, dtype = checks.csr_of(graph), cost_dtype(graph)
+    searchers = emulated.searchers(graph, csr, dtype, Shape(1, 2, 2))
+    search = star_cpu.new_search(*csr, dtype) if search == "cpu" else searchers[search]()
     for _ in range(2):
-        with pytest.raises(mgraph.MgraphError, match=re.escape(tree_cpu.NO_WAY_BACK)):
-            dict(star.run(there, [np.array([0, 1, 2])]))
+        with pytest.raises(mgraph.MgraphError, match=re.escape(tree_cpu.BROKEN_PATH)):
+            dict(star.solve_queries(search, [np.array([0, 1, 2])]))

@@ -1,4 +1,4 @@
-"""The front door: right trees whatever the method, clear errors, what comes with a tree."""
+"""The front door: right trees whatever the method, clear errors, and what a result holds."""
 
 import gc
 import math
@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.edges import EdgeList
-from mgraph.steiner.prepared import Prepared
-from mgraph.steiner.steiner_tree import METHODS, make_ready
+from mgraph.steiner.prepared import PreparedGraph
+from mgraph.steiner.steiner_tree import METHODS, prepare_queries
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
 from tests.stopped import PATIENCE
@@ -34,8 +34,8 @@ SQUARE = graph_of([(0, 1, 1), (1, 2, 1), (2, 3, 1), (3, 0, 5), (4, 5, 1)], 7)
 UNDIRECTED = graphs.graphs(dtypes=("int32", "float32", "float64"), most=12, directed=False)
 
 
-def least_cost(graph, terminals):
-    """Of any tree; None where there is none."""
+def minimum_cost(graph, terminals):
+    """Return the minimum cost of a tree; None where there is no tree."""
     if any(oracles.distances(graph)[terminals[0]][t] is None for t in terminals):
         return None
     return oracles.optimum(graph, terminals) if len(terminals) > 1 else 0
@@ -48,41 +48,41 @@ def test_trees_of_any_graph(data, method, improve):
     terminals = np.array(data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=5)))
     options = {"method": method, "improve": improve, "backend": "cpu"}
     weights = graph.weights
-    optimum = least_cost(graph, np.unique(terminals))
+    optimum = minimum_cost(graph, np.unique(terminals))
     if optimum is None:
         with pytest.raises(mgraph.DisconnectedError, match="lie in different components"):
             mgraph.steiner_tree(graph, terminals, **options)
         return
-    found = mgraph.steiner_tree(graph, terminals, **options)
-    assert (found.src > found.dst).all()
-    edges = found.src, found.dst, found.weight
+    tree = mgraph.steiner_tree(graph, terminals, **options)
+    assert (tree.src > tree.dst).all()
+    edges = tree.src, tree.dst, tree.weight
     cost = checks.check_tree((graph.indptr, graph.indices, weights), edges, np.unique(terminals))
-    assert found.cost == pytest.approx(cost, rel=1e-12)
-    assert found.terminals.tolist() == np.unique(terminals).tolist()
-    assert found.complete
-    least = float(optimum)
-    assert found.cost >= least * (1 - 1e-9)
-    factor = 2 if method != "star" else 4 * math.ceil(math.log2(max(2, found.terminals.size))) + 4
-    assert found.cost <= factor * least * (1 + 1e-9)
+    assert tree.cost == pytest.approx(cost, rel=1e-12)
+    assert tree.terminals.tolist() == np.unique(terminals).tolist()
+    assert tree.complete
+    minimum = float(optimum)
+    assert tree.cost >= minimum * (1 - 1e-9)
+    factor = 2 if method != "star" else 4 * math.ceil(math.log2(max(2, tree.terminals.size))) + 4
+    assert tree.cost <= factor * minimum * (1 + 1e-9)
     if improve:
-        assert found.lower_bound <= least * (1 + 1e-9)
-        assert found.gap >= 0
+        assert tree.lower_bound <= minimum * (1 + 1e-9)
+        assert tree.gap >= 0
 
 
-def test_what_comes_with_a_tree():
-    found = mgraph.steiner_tree(SQUARE, [0, 3, 3], backend="cpu", bound=True)
-    assert found.cost == 3
-    assert list(zip(found.src.tolist(), found.dst.tolist(), strict=True)) == [
+def test_what_a_result_holds():
+    tree = mgraph.steiner_tree(SQUARE, [0, 3, 3], backend="cpu", bound=True)
+    assert tree.cost == 3
+    assert list(zip(tree.src.tolist(), tree.dst.tolist(), strict=True)) == [
         (1, 0),
         (2, 1),
         (3, 2),
     ]
-    assert (found.initial_cost, found.searches, found.accepted) == (5, 1, 1)
-    assert (found.lower_bound, found.gap, found.optimal) == (3, 0.0, True)
-    assert found.seconds.keys() == {
+    assert (tree.initial_cost, tree.searches, tree.accepted) == (5, 1, 1)
+    assert (tree.lower_bound, tree.gap, tree.optimal) == (3, 0.0, True)
+    assert tree.seconds.keys() == {
         "initial_tree", "searches", "splits_and_merges", "improvement",
     }  # fmt: skip
-    assert (found.method, found.search, found.backend) == ("star", "dijkstra", "cpu")
+    assert (tree.method, tree.search, tree.backend) == ("star", "dijkstra", "cpu")
     plain = mgraph.steiner_tree(SQUARE, [0, 3], backend="cpu")
     assert plain.gap is None
     assert not plain.optimal
@@ -90,11 +90,11 @@ def test_what_comes_with_a_tree():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_one_terminal_and_all_vertices(method):
-    alone = mgraph.steiner_tree(SQUARE, 6, method=method, backend="cpu", bound=True)
-    assert (alone.cost, alone.src.size, alone.gap) == (0, 0, 0.0)
+    single = mgraph.steiner_tree(SQUARE, 6, method=method, backend="cpu", bound=True)
+    assert (single.cost, single.src.size, single.gap) == (0, 0, 0.0)
     path = graph_of([(0, 1, 2), (1, 2, 3), (2, 0, 4)])
-    whole = mgraph.steiner_tree(path, [0, 1, 2], method=method, backend="cpu")
-    assert whole.cost == 5
+    spanning = mgraph.steiner_tree(path, [0, 1, 2], method=method, backend="cpu")
+    assert spanning.cost == 5
 
 
 def test_without_weights_each_edge_counts_one():
@@ -109,9 +109,9 @@ def test_without_weights_each_edge_counts_one():
 @pytest.mark.parametrize("method", METHODS)
 def test_a_weight_that_rounding_absorbs(method, improve, dtype):
     graph = graph_of([(0, 1, 1), (1, 2, 1e-16), (2, 3, 1), (0, 3, 5)], dtype=dtype)
-    found = mgraph.steiner_tree(graph, [0, 3], method=method, improve=improve, backend="cpu")
-    assert found.weight.tolist() == np.array([1, 1e-16, 1], dtype).tolist()
-    assert found.cost == 2
+    tree = mgraph.steiner_tree(graph, [0, 3], method=method, improve=improve, backend="cpu")
+    assert tree.weight.tolist() == np.array([1, 1e-16, 1], dtype).tolist()
+    assert tree.cost == 2
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -127,15 +127,15 @@ def test_paths_are_shortest_over_30_decades(dtype):
         for _, pair in zip(range(10), random.integers(0, 30, (10, 2)), strict=True):
             length = exact[pair[0]][pair[1]]
             if length is not None:
-                found = mgraph.steiner_tree(graph, pair, backend="cpu")
-                assert found.cost == pytest.approx(float(length), rel=1e-8)
+                tree = mgraph.steiner_tree(graph, pair, backend="cpu")
+                assert tree.cost == pytest.approx(float(length), rel=1e-8)
 
 
 def test_weights_of_zero_are_free():
     free = graph_of([(0, 1, 0), (1, 2, 0), (2, 0, 0), (2, 3, 7), (3, 4, 0), (1, 4, 7), (5, 5, 0)])
-    found = mgraph.steiner_tree(free, [0, 3], backend="cpu", bound=True)
-    assert (found.cost, found.lower_bound) == (7, 7)
-    checks.check_tree(checks.csr_of(free), (found.src, found.dst, found.weight), [0, 3])
+    tree = mgraph.steiner_tree(free, [0, 3], backend="cpu", bound=True)
+    assert (tree.cost, tree.lower_bound) == (7, 7)
+    checks.check_tree(checks.csr_of(free), (tree.src, tree.dst, tree.weight), [0, 3])
     assert mgraph.steiner_tree(free, [0, 1, 2], backend="cpu").cost == 0
     with pytest.raises(mgraph.DisconnectedError, match="terminals 0 and 5 lie in"):
         mgraph.steiner_tree(free, [5, 0], backend="cpu")
@@ -150,48 +150,52 @@ def test_terminals_of_several_components(method):
 @pytest.mark.parametrize(
     ("terminals", "options", "message"),
     [
-        ([], {}, "terminals must be a vertex at least, and there are none"),
+        ([], {}, "terminals must hold at least one vertex"),
         ([7], {}, r"terminals must lie in \[0, 7\) \(got 7\)"),
         ([-1], {}, r"terminals must lie in \[0, 7\) \(got -1\)"),
         ([0.5], {}, "terminals must be a vertex or a list of vertices"),
         ([0, 1], {"method": "prim"}, "method must be one of star, takahashi"),
         ([0, 1], {"search": "dfs"}, "search must be one of auto, dijkstra, node, edge"),
         ([0, 1], {"backend": "tpu"}, "backend must be one of auto, cpu, gpu"),
-        ([0, 1], {"epsilon": -1}, "epsilon must be a number of at least 0, and is -1"),
-        ([0, 1], {"epsilon": math.nan}, "epsilon must be a number of at least 0, and is nan"),
-        ([0, 1], {"time_limit": 0}, "time_limit is a number of seconds above 0"),
-        ([0, 1], {"method": "mehlhorn", "epsilon": 0.1}, "belong to method star"),
+        ([0, 1], {"epsilon": -1}, r"epsilon must be a finite number of at least 0 \(got -1\)"),
+        (
+            [0, 1],
+            {"epsilon": math.nan},
+            r"epsilon must be a finite number of at least 0 \(got nan\)",
+        ),
+        ([0, 1], {"time_limit": 0}, r"time_limit must be a number of seconds above 0 \(got 0\)"),
+        ([0, 1], {"method": "mehlhorn", "epsilon": 0.1}, "are options of method star"),
         ([0, 1], {"search": "node", "backend": "cpu"}, "search node needs a GPU"),
         ([0, 1], {"search": "dijkstra", "backend": "gpu"}, "search dijkstra runs on a CPU"),
         ([0, 1], {"method": "mehlhorn", "backend": "gpu"}, "mehlhorn runs on a CPU"),
     ],
 )
-def test_bad_questions(terminals, options, message):
+def test_bad_options_are_refused(terminals, options, message):
     with pytest.raises(mgraph.UsageError, match=message):
         mgraph.steiner_tree(SQUARE, terminals, **options)
 
 
-def test_bad_graphs():
+def test_bad_graphs_are_refused():
     directed = mgraph.from_edges(EdgeList(np.array([0]), np.array([1])), backend="cpu")
     with pytest.raises(mgraph.UsageError, match="need an undirected graph"):
         mgraph.steiner_tree(directed, [0, 1])
     with pytest.raises(mgraph.UsageError, match="weights of at least 0, and the least is -1"):
         mgraph.steiner_tree(graph_of([(0, 1, -1)]), [0, 1])
-    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
         mgraph.steiner_tree({}, [0, 1])
 
 
 def test_many_queries_and_what_cannot_be_solved():
     queries = [[0, 2], [4, 5], [0, 4], [6], [1, 3]]
-    found = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", together=2))
-    assert sorted(found) == [0, 1, 2, 3, 4]
-    assert [found[i].cost for i in (0, 1, 3, 4)] == [2, 1, 0, 2]
-    assert isinstance(found[2], mgraph.DisconnectedError)
+    outcomes = dict(mgraph.steiner_trees(SQUARE, queries, backend="cpu", concurrency=2))
+    assert sorted(outcomes) == [0, 1, 2, 3, 4]
+    assert [outcomes[i].cost for i in (0, 1, 3, 4)] == [2, 1, 0, 2]
+    assert isinstance(outcomes[2], mgraph.DisconnectedError)
     assert dict(mgraph.steiner_trees(SQUARE, [], backend="cpu")) == {}
-    with pytest.raises(mgraph.UsageError, match="together is a number of queries"):
-        mgraph.steiner_trees(SQUARE, queries, together=0)
+    with pytest.raises(mgraph.UsageError, match=r"concurrency must be at least 1 \(got 0\)"):
+        mgraph.steiner_trees(SQUARE, queries, concurrency=0)
     with pytest.raises(mgraph.UsageError, match=r"\(got 99\)"):
-        mgraph.steiner_trees(SQUARE, [[0], [99]])  # before any is answered
+        mgraph.steiner_trees(SQUARE, [[0], [99]])  # before any query is solved
 
 
 def ring(n, seed=1):
@@ -204,30 +208,30 @@ def ring(n, seed=1):
     return mgraph.from_edges(edges, n, directed=False, drop_loops=True, merge=True, backend="cpu")
 
 
-def test_a_time_limit_gives_the_best_so_far():
+def test_a_time_limit_returns_the_best_tree_so_far():
     graph = ring(3000)
     terminals = np.arange(0, 3000, 10)
-    whole = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    short = mgraph.steiner_tree(graph, terminals, backend="cpu", time_limit=1e-4)
-    assert whole.complete
-    assert not short.complete
-    assert whole.cost < short.cost <= short.initial_cost
-    edges = short.src, short.dst, short.weight
+    unlimited = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    limited = mgraph.steiner_tree(graph, terminals, backend="cpu", time_limit=1e-4)
+    assert unlimited.complete
+    assert not limited.complete
+    assert unlimited.cost < limited.cost <= limited.initial_cost
+    edges = limited.src, limited.dst, limited.weight
     checks.check_tree(checks.csr_of(graph), edges, terminals)
     improved = mgraph.steiner_tree(graph, terminals, backend="cpu", improve=True, time_limit=3)
     assert improved.lower_bound <= improved.cost <= improved.initial_cost
-    assert improved.cost <= whole.cost or not improved.complete
+    assert improved.cost <= unlimited.cost or not improved.complete
 
 
 def test_threads_share_a_graph():
     graph, costs = ring(500), []
-    terminals = [np.arange(i, 500, 50) for i in range(8)]
-    expected = [mgraph.steiner_tree(graph, some, backend="cpu").cost for some in terminals]
+    queries = [np.arange(i, 500, 50) for i in range(8)]
+    expected = [mgraph.steiner_tree(graph, query, backend="cpu").cost for query in queries]
 
-    def ask(i):
-        costs.append((i, mgraph.steiner_tree(graph, terminals[i], backend="cpu").cost))
+    def solve(i):
+        costs.append((i, mgraph.steiner_tree(graph, queries[i], backend="cpu").cost))
 
-    threads = [threading.Thread(target=ask, args=(i,)) for i in range(8)]
+    threads = [threading.Thread(target=solve, args=(i,)) for i in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,51 +239,51 @@ def test_threads_share_a_graph():
     assert [cost for _, cost in sorted(costs)] == expected
 
 
-@pytest.mark.parametrize("least", [0, 1])
-def test_what_is_prepared_goes_with_the_graph(least):
-    edges = EdgeList(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([least, 2, 3]))
+@pytest.mark.parametrize("weight", [0, 1])
+def test_what_is_prepared_is_freed_with_the_graph(weight):
+    edges = EdgeList(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([weight, 2, 3]))
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
-    assert mgraph.steiner_tree(graph, [0, 3]).cost == least + 5
-    gone = weakref.ref(graph)
+    assert mgraph.steiner_tree(graph, [0, 3]).cost == weight + 5
+    reference = weakref.ref(graph)
     del graph
     gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
-def large(k):
+def large_problem(k):
     edges, _ = mgraph.CopyModel(30_000, 4, weights=(1, 1000)).edges(backend="cpu")
     graph = mgraph.from_edges(edges, 30_000, directed=False, backend="cpu")
     return graph, [np.random.default_rng(i).choice(graph.n, k, replace=False) for i in range(500)]
 
 
 def test_ctrl_c_ends_a_query_soon():
-    graph, queries = large(2000)
+    graph, queries = large_problem(2000)
     mgraph.steiner_tree(graph, queries[0][:5], improve=True, backend="cpu")  # compiles
-    told = []
+    interrupted = []
 
     def interrupt():
-        told.append(time.process_time())
+        interrupted.append(time.process_time())
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Timer(0.3, interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         mgraph.steiner_tree(graph, queries[0], improve=True, backend="cpu")
-    assert time.process_time() - told[0] < 5 * PATIENCE
+    assert time.process_time() - interrupted[0] < 5 * PATIENCE
 
 
-def test_a_caller_who_goes_away_does_not_wait_for_all():
-    graph, queries = large(50)
-    trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", together=2)
+def test_closing_the_iterator_cancels_the_other_queries():
+    graph, queries = large_problem(50)
+    trees = mgraph.steiner_trees(graph, queries, improve=True, backend="cpu", concurrency=2)
     next(trees)
-    told = time.process_time()
+    start = time.process_time()
     trees.close()
-    assert time.process_time() - told < 5 * PATIENCE
+    assert time.process_time() - start < 5 * PATIENCE
 
 
-def test_a_graph_made_ready_needs_nothing_more(monkeypatch):
+def test_a_prepared_graph_needs_no_new_search(monkeypatch):
     graph = graph_of([(0, 1, 2), (1, 2, 2)])
-    make_ready(graph, "star", "auto", "cpu")
-    monkeypatch.setattr(Prepared, "_new", None)
+    prepare_queries(graph, "star", "auto", "cpu")
+    monkeypatch.setattr(PreparedGraph, "_new_search", None)
     assert mgraph.steiner_tree(graph, [0, 2], backend="cpu").cost == 4
 
 
@@ -291,6 +295,6 @@ def test_exchanges_end_whatever_type_or_size_epsilon_has(weights, epsilon):
         ends = np.zeros(3, int), np.array([1, 2, 3])
     edges = mgraph.EdgeList(*ends, np.array(weights))
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
-    found = mgraph.steiner_tree(graph, [0, 2, 3], backend="cpu", epsilon=epsilon, time_limit=150)
-    assert found.complete
-    assert found.accepted == 0
+    tree = mgraph.steiner_tree(graph, [0, 2, 3], backend="cpu", epsilon=epsilon, time_limit=150)
+    assert tree.complete
+    assert tree.accepted == 0

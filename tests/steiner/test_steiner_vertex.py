@@ -25,16 +25,16 @@ def exact_edges(tree):
 
 
 def some_vertex_gains(graph, tree, terminals):
-    """Whether the tree is cheaper with one more vertex, whichever of the spanning trees that tie.
+    """Return whether the tree is cheaper with one more vertex, for every minimum spanning tree.
 
-    What is pruned of them differs; which one is taken is left to the code.
+    Spanning trees that tie are pruned to different trees, and the code may take any of them.
     """
-    inside, limit = set(tree.vertex.tolist()), cost_of(tree) * (1 - 1e-8)
-    for new in set(range(graph.n)) - inside:
-        more = [(u, v, w) for u, v, w in oracles.edges(graph) if new in (u, v)]
-        more = [edge for edge in more if inside & set(edge[:2])]
-        spanning = oracles.all_spanning_edges(exact_edges(tree) + more)
-        if more and all(
+    members, limit = set(tree.vertex.tolist()), cost_of(tree) * (1 - 1e-8)
+    for new in set(range(graph.n)) - members:
+        added = [(u, v, w) for u, v, w in oracles.edges(graph) if new in (u, v)]
+        added = [edge for edge in added if members & set(edge[:2])]
+        spanning = oracles.all_spanning_edges(exact_edges(tree) + added)
+        if added and all(
             oracles.cost(oracles.pruned(edges, terminals.tolist())) < limit for edges in spanning
         ):
             return True
@@ -46,7 +46,7 @@ def some_vertex_gains(graph, tree, terminals):
 def test_a_pass_gains_if_any_vertex_does(data):
     graph, terminals = data.draw(problems())
     tree = data.draw(trees(graph, terminals))
-    better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+    better = steiner_vertex_cpu.improve(csr_of(graph), tree)
     check(graph, better, terminals)
     if better is tree:
         assert not some_vertex_gains(graph, tree, terminals)
@@ -56,11 +56,11 @@ def test_a_pass_gains_if_any_vertex_does(data):
 
 @settings(max_examples=100, deadline=None)
 @given(data=st.data())
-def test_repeated_it_ends_where_no_vertex_gains(data):
+def test_repeated_passes_end_where_no_vertex_gains(data):
     graph, terminals = data.draw(problems())
     tree, better = None, data.draw(trees(graph, terminals))
     while better is not tree:
-        tree, better = better, steiner_vertex_cpu.improved(csr_of(graph), better)
+        tree, better = better, steiner_vertex_cpu.improve(csr_of(graph), better)
     check(graph, tree, terminals)
     assert not some_vertex_gains(graph, tree, terminals)
 
@@ -69,8 +69,8 @@ def test_repeated_it_ends_where_no_vertex_gains(data):
 def test_steinlib():
     before = after = 0
     for _, graph, terminals, optimum in steinlib("C"):
-        tree = mehlhorn_cpu.run(csr_of(graph), terminals)
-        better = steiner_vertex_cpu.improved(csr_of(graph), tree)
+        tree = mehlhorn_cpu.build_tree(csr_of(graph), terminals)
+        better = steiner_vertex_cpu.improve(csr_of(graph), tree)
         assert optimum <= check(graph, better, terminals) <= cost_of(tree)
         before += cost_of(tree) / optimum - 1
         after += cost_of(better) / optimum - 1

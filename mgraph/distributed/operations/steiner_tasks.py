@@ -54,7 +54,7 @@ class Answer:
     @property
     def gap(self) -> float | None:
         """The relative gap between cost and lower bound, as ``mgraph.SteinerTree`` has it."""
-        from mgraph.steiner.steiner_tree import gap_of
+        from mgraph.steiner.result import gap_of
 
         return gap_of(self.cost, self.lower_bound)
 
@@ -62,15 +62,15 @@ class Answer:
 def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     """Task: read and prepare the graph on this worker, and compile what such queries need."""
     from mgraph.steiner.rehearsal import rehearse
-    from mgraph.steiner.steiner_tree import make_ready
+    from mgraph.steiner.steiner_tree import prepare_queries
 
     held = holder(name)
     graph = held.graph()
-    ready = make_ready(graph, *(options[name] for name in ("method", "search", "backend")))
+    ready = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
     with cancellation.acquiring(held.device):
         rehearse(graph, **options)
     on_cpu = vars(ready).get("reason_for_cpu")  # if it was looked at
-    return GraphFacts(graph.n, graph.num_arcs, ready.kind, (on_cpu,) if on_cpu else ())
+    return GraphFacts(graph.n, graph.num_arcs, ready.cost_dtype, (on_cpu,) if on_cpu else ())
 
 
 def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
@@ -98,7 +98,7 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
         memory_guard(f"{len(queries)} queries and their trees", "use a smaller `batch`"),
         cancellation.acquiring(held.device) if on_gpu else nullcontext(),
     ):
-        options = {**plan.options, "together": concurrency}
+        options = {**plan.options, "concurrency": concurrency}
         for i, tree in steiner_trees(held.graph(), terminals, **options):
             answers[i] = answer_of(queries[i][0], len(terminals[i]), tree)
             gauges.add("queries", 1)

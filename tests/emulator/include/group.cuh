@@ -1,73 +1,75 @@
-// Stands in for the header of this name where kernels run on a CPU: the same, but who waits lets others
-// run.
+// Stands in for the header of this name where kernels run on a CPU: the same, but threads that
+// wait let others run.
 #pragma once
 
 #include <mgraph/grid_barrier.cuh>
 
 namespace mgraph {
 
-template <class T> struct board : T {
+constexpr int shared_counters_bytes = 640;
+
+template <class T> struct shared_counters : T {
   T published[2];
-  unsigned long long tag[2];
+  unsigned long long barrier[2];
 };
 
 struct group {
   int blocks, rank;
-  unsigned long long* count;
+  unsigned long long* arrivals;
   unsigned long long awaited;
 
   unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
   unsigned threads() const { return blocks * blockDim.x; }
-  bool leads() const { return rank == 0 && threadIdx.x == 0; }
+  bool is_leader() const { return rank == 0 && threadIdx.x == 0; }
 
-  void wait() {
+  void sync() {
     __syncthreads();
     if (blocks == 1) return;
     if (threadIdx.x == 0) {
       awaited += blocks;
-      atomicAdd(count, 1);
-      while (fresh(count) < awaited) emulator::leave();
+      atomicAdd(arrivals, 1);
+      while (fresh(arrivals) < awaited) emulator::leave();
     }
     __syncthreads();
   }
 
-  void fence_both() const { emulator::perhaps_leave(); }
+  void fence_seq_cst() const { emulator::perhaps_leave(); }
 
-  template <class F> void first_alone(F f) {
+  template <class F> void run_on_first_block(F f) {
     if (rank == 0) {
-      const int all = blocks;
+      const int all_blocks = blocks;
       __syncthreads();
       if (threadIdx.x == 0) blocks = 1;
       __syncthreads();
       f();
       __syncthreads();
-      if (threadIdx.x == 0) blocks = all;
+      if (threadIdx.x == 0) blocks = all_blocks;
       __syncthreads();
     }
-    wait();
+    sync();
   }
 
-  template <class T> void see(board<T>* told, T& seen) {
+  template <class T> void sync_and_read(shared_counters<T>* counters, T& snapshot) {
     __syncthreads();
     if (threadIdx.x >= 32) return;
     if (threadIdx.x == 0 && blocks == 1) {
-      seen = *told;
+      snapshot = *counters;
     } else if (threadIdx.x == 0) {
       awaited += blocks;
-      const unsigned long long tag = awaited / blocks;
-      if (atomicAdd(count, 1) + 1 == awaited) {
-        told->published[tag & 1] = *told;
-        told->tag[tag & 1] = tag;
+      const unsigned long long barrier = awaited / blocks;
+      if (atomicAdd(arrivals, 1) + 1 == awaited) {
+        counters->published[barrier & 1] = *counters;
+        counters->barrier[barrier & 1] = barrier;
       }
-      while (fresh(&told->tag[tag & 1]) != tag) emulator::leave();
-      seen = told->published[tag & 1];
+      while (fresh(&counters->barrier[barrier & 1]) != barrier) emulator::leave();
+      snapshot = counters->published[barrier & 1];
     }
     __syncwarp();
   }
 };
 
-inline group this_group(int blocks, unsigned long long* counts) {
-  return {blocks, int(blockIdx.x) % blocks, counts + blockIdx.x / blocks, 0};
+inline group group_of_block(int blocks, unsigned long long* arrivals) {
+  return {blocks, int(blockIdx.x) % blocks, arrivals + blockIdx.x / blocks, 0};
 }
 
 }  // namespace mgraph

@@ -1,0 +1,227 @@
+"""The solving of checked Steiner queries: batches on a GPU, threads on a CPU."""
+
+import math
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import cancellation
+from mgraph.core.deadline import Deadline
+from mgraph.core.host import available_cores
+from mgraph.core.interrupts import deferred_interrupts
+from mgraph.core.memory import LARGER_GPU, memory_guard
+from mgraph.errors import DisconnectedError
+from mgraph.steiner import star, tree_cpu
+from mgraph.steiner.prepared import PreparedGraph
+from mgraph.steiner.result import SteinerTree
+from mgraph.steiner.star import Query, UnreachableTerminal
+from mgraph.steiner.tree_cpu import Tree
+
+DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
+GUARDED_WORK = "Steiner trees on this graph"
+
+_Outcome = SteinerTree | DisconnectedError
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How queries are solved. deadline: stopped when the caller drops the answers."""
+
+    method: str
+    search: str
+    backend: str
+    epsilon: float
+    improve: bool
+    bound: bool
+    time_limit: float
+    deadline: Deadline
+
+    @property
+    def needs_bound(self) -> bool:
+        """Whether a query is not finished when STAR is."""
+        return self.improve or self.bound
+
+
+def search_name(backend: str, search: str) -> str:
+    """Return the name that ``PreparedGraph`` has for a backend's searches."""
+    if backend == "cpu":
+        return backend
+    return "gpu" if search == "auto" else search
+
+
+def solve_queries(
+    graph: PreparedGraph, queries: list[Any], options: SearchOptions, concurrency: int | None
+) -> Iterator[tuple[int, _Outcome]]:
+    """Yield the index and the outcome of each query, as they are found.
+
+    queries: arrays of terminals, int64, ascending, distinct. On a GPU batches of queries go through
+    STAR, and threads do what remains; on a CPU each thread solves one query at a time.
+    """
+    contracted = [graph.contract_terminals(terminals) for terminals in queries]
+    if options.backend == "cpu":
+        jobs = ((i, None) for i in range(len(queries)))
+        threads = min(len(queries), concurrency or available_cores())
+        yield from _finish_in_threads(graph, queries, contracted, jobs, options, threads)
+        return
+    name = search_name(options.backend, options.search)
+    with memory_guard(GUARDED_WORK, LARGER_GPU), graph.borrow_search(name) as search:
+        solved = star.solve_queries(
+            search,
+            contracted,
+            epsilon=options.epsilon,
+            time_limit=options.time_limit,
+            deadline=options.deadline,
+            batch_size=concurrency or DEFAULT_BATCH_SIZE,
+        )
+        threads = min(len(queries), available_cores()) if options.needs_bound else 1
+        yield from _finish_in_threads(graph, queries, contracted, solved, options, threads)
+
+
+def _finish_in_threads(
+    graph: PreparedGraph,
+    queries: list[Any],
+    contracted: list[Any],
+    jobs: Any,
+    options: SearchOptions,
+    threads: int,
+) -> Iterator[tuple[int, _Outcome]]:
+    """Do what remains of each query on a CPU. jobs: indices, with STAR's outcome or None."""
+    if threads <= 1:
+        outcomes = (
+            (i, _finish_query(graph, queries[i], contracted[i], query, options))
+            for i, query in jobs
+        )
+        yield from _defer_interrupts(outcomes, options.deadline)
+        return
+    token = cancellation.CancelToken(lambda: options.deadline.is_stopped)
+    pool, finish = ThreadPoolExecutor(threads), cancellation.with_token(_finish_query, token)
+    try:
+        futures = {
+            pool.submit(finish, graph, queries[i], contracted[i], query, options): i
+            for i, query in _defer_interrupts(jobs, options.deadline)
+        }
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:  # also when the caller drops the iterator: cancel what still runs
+        options.deadline.stop()
+        pool.shutdown(cancel_futures=True)
+        token.close()
+
+
+def _defer_interrupts(items: Iterator[Any], deadline: Deadline) -> Iterator[Any]:
+    """Yield the items; Ctrl-C stops the deadline first, and is raised between two items."""
+    while True:
+        with deferred_interrupts(deadline.stop):
+            item = next(items, None)
+        if item is None:
+            return
+        yield item
+
+
+def _finish_query(
+    graph: PreparedGraph,
+    terminals: Any,
+    contracted: Any,
+    query: Query | UnreachableTerminal | None,
+    options: SearchOptions,
+) -> _Outcome:
+    """Solve a query, or what STAR has left of it. query: STAR's outcome, if it ran already."""
+    if query is None and options.method == "star":
+        query = _run_star(graph, contracted, options)
+    if query is None:
+        query = graph.find_unreachable(contracted)
+    if isinstance(query, UnreachableTerminal):
+        return graph.disconnected_error(terminals, query.terminal)
+    start = time.perf_counter()
+    spent = sum(query.seconds.values()) if query else 0
+    deadline = options.deadline.within(options.time_limit - spent)
+    if query is None:
+        tree = _build_heuristic_tree(graph, contracted, options.method)
+        initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
+        seconds = {"initial_tree": time.perf_counter() - start}
+    else:
+        tree, seconds = query.tree, query.seconds
+        initial_cost, searches = query.initial_cost, query.searches
+        accepted, complete = query.accepted, query.complete
+    lower_bound = None
+    if options.needs_bound:
+        if contracted.size > 1:
+            tree, lower_bound = _find_bound(graph, contracted, tree, options.improve, deadline)
+        else:
+            lower_bound = tree.weight.sum().item()
+        seconds = {**seconds, "improvement": time.perf_counter() - start}
+    cancellation.raise_if_cancelled()  # a cancelled search returns an incomplete result
+    if graph.contraction is not None:
+        tree = graph.contraction.expand(tree, terminals)
+    src, dst, weight = _sorted_edges(tree)
+    has_default_search = options.search == "auto" and options.backend == "cpu"
+    return SteinerTree(
+        terminals=terminals,
+        src=src,
+        dst=dst,
+        weight=weight,
+        cost=math.fsum(weight) if weight.dtype.kind == "f" else int(weight.sum()),
+        initial_cost=initial_cost,
+        searches=searches,
+        accepted=accepted,
+        seconds=seconds,
+        method=options.method,
+        search="dijkstra" if has_default_search else options.search,
+        backend=options.backend,
+        complete=complete and not deadline.is_over,
+        lower_bound=lower_bound,
+        labels=graph.labels,
+    )
+
+
+def _run_star(
+    graph: PreparedGraph, contracted: Any, options: SearchOptions
+) -> Query | UnreachableTerminal:
+    with graph.borrow_search("cpu") as search:
+        ((_, outcome),) = star.solve_queries(
+            search,
+            [contracted],
+            epsilon=options.epsilon,
+            time_limit=options.time_limit,
+            deadline=options.deadline,
+        )
+    return outcome
+
+
+def _sorted_edges(tree: Tree) -> tuple[Any, Any, Any]:
+    """Return src, dst and weight, src above dst, in ascending order."""
+    upper = tree.vertex[tree.parent[1:]]
+    src, dst = np.maximum(tree.vertex[1:], upper), np.minimum(tree.vertex[1:], upper)
+    order = np.lexsort((dst, src))
+    return src[order], dst[order], tree.weight[1:][order]
+
+
+def _build_heuristic_tree(graph: PreparedGraph, terminals: Any, method: str) -> Tree:
+    if terminals.size == 1:
+        no_weight = np.empty(0, graph.cost_dtype)
+        return tree_cpu.from_edges(terminals[:0], terminals[:0], no_weight, terminals)
+    if method == "mehlhorn":
+        from mgraph.steiner import mehlhorn_cpu
+
+        return mehlhorn_cpu.build_tree(graph.csr, terminals)
+    from mgraph.steiner import takahashi_matsuyama_cpu
+
+    return takahashi_matsuyama_cpu.build_tree(graph.csr, terminals, terminals[0])
+
+
+def _find_bound(
+    graph: PreparedGraph, terminals: Any, tree: Tree, improve: bool, deadline: Deadline
+) -> tuple[Tree, Any]:
+    """Return a lower bound, and the tree, or with ``improve`` one that costs no more."""
+    from mgraph.steiner import dual_ascent_cpu, improvement
+
+    if improve:
+        with graph.borrow_search("cpu") as search:
+            return improvement.improve_tree(search, graph.csr, tree, terminals, deadline)
+    cost = improvement.cost_of(tree)
+    ascent = dual_ascent_cpu.ascend(graph.csr, terminals, terminals[0], deadline, cost)
+    return tree, min(ascent.bound, cost)

@@ -1,0 +1,159 @@
+"""What a Steiner query returns."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.formatting import pluralize
+from mgraph.steiner.star import MIN_RELATIVE_GAIN
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SteinerTree:
+    """A tree that holds the terminals of a query, as ``steiner_tree`` returns it.
+
+    All arrays are NumPy's, whatever the backend.
+
+    Attributes
+    ----------
+    terminals : numpy.ndarray of int64, shape (k,)
+        The query's terminals, ascending, without repeats.
+    src, dst : numpy.ndarray of int64
+        The ends of each edge, ``src`` above ``dst``; ascending by ``src``, then ``dst``.
+    weight : numpy.ndarray of int64 or float64
+        The weight of each edge.
+    cost : int or float
+        The sum of the weights: exact for integers, rounded once for fractions.
+    initial_cost : int or float
+        The cost of the initial tree, before any exchange.
+    searches : int
+        The number of shortest-path searches, counted as if one loose path was tried at a time.
+    accepted : int
+        The number of searches whose path replaced a loose path.
+    seconds : dict of str to float
+        The time by part: ``initial_tree``, and where they apply ``searches``,
+        ``splits_and_merges`` and ``improvement``.
+    method, search, backend : str
+        What found the tree: see ``steiner_tree``.
+    complete : bool
+        False if the time limit ended the query.
+    lower_bound : int, float or None
+        No tree costs less. None without ``bound=True`` or ``improve=True``.
+    labels : tuple or None
+        The labels of the graph's vertices.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 2, 0], [1, 2, 3, 3], [1, 1, 1, 5])
+    >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    >>> tree = mgraph.steiner_tree(graph, [0, 3], backend="cpu", bound=True)
+    >>> tree
+    SteinerTree(2 terminals, 3 edges, cost 3, lower bound 3)
+    >>> tree.gap, tree.optimal
+    (0.0, True)
+    >>> tree.to_pandas()
+       src  dst  weight
+    0    1    0       1
+    1    2    1       1
+    2    3    2       1
+    """
+
+    terminals: Any
+    src: Any
+    dst: Any
+    weight: Any
+    cost: Any
+    initial_cost: Any
+    searches: int
+    accepted: int
+    seconds: dict[str, float]
+    method: str
+    search: str
+    backend: str
+    complete: bool
+    lower_bound: Any = None
+    labels: Any = None
+
+    def __str__(self) -> str:
+        """The sizes and the cost, as a phrase."""
+        sizes = f"{pluralize(self.terminals.size, 'terminal')}, {pluralize(self.src.size, 'edge')}"
+        bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound:,}"
+        incomplete = "" if self.complete else ", ended by the time limit"
+        return f"{sizes}, cost {self.cost:,}{bound}{incomplete}"
+
+    def __repr__(self) -> str:
+        """The same phrase, with the class's name."""
+        return f"SteinerTree({self})"
+
+    @property
+    def gap(self) -> float | None:
+        """``cost / lower_bound - 1``: by what share a cheaper tree may cost less; None unknown."""
+        return gap_of(self.cost, self.lower_bound)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the lower bound proves that no tree is cheaper, up to rounding of fractions."""
+        return self.gap == 0
+
+    def to_networkx(self) -> Any:
+        """The tree's own vertices and edges as a NetworkX graph; nodes are the labels, if any."""
+        from mgraph.core.networkx_graph import tree_to_networkx
+
+        edges = EdgeList(self.src, self.dst, self.weight)
+        return tree_to_networkx(edges, self.terminals, self.labels)
+
+    def to_arrow(self) -> Any:
+        """Convert the edges to an Arrow table.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per edge, with columns ``src``, ``dst`` and ``weight``; if the graph has labels
+            also ``src_label`` and ``dst_label``, as text where Arrow has no type for them.
+        """
+        import pyarrow as pa
+
+        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
+        labels = self._edge_labels()
+        try:
+            label_type = pa.array([label for column in labels.values() for label in column]).type
+        except (pa.ArrowException, OverflowError):  # of several types, or too large
+            label_type = pa.string()
+            labels = {name: [str(label) for label in column] for name, column in labels.items()}
+        columns |= {name: pa.array(column, label_type) for name, column in labels.items()}
+        return pa.table(columns)
+
+    def to_pandas(self) -> Any:
+        """Convert the edges to a DataFrame.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row per edge, with columns ``src``, ``dst`` and ``weight``; if the graph has labels
+            also ``src_label`` and ``dst_label``.
+        """
+        import pandas as pd
+
+        columns = {"src": self.src, "dst": self.dst, "weight": self.weight}
+        labels = {name: pd.Series(column) for name, column in self._edge_labels().items()}
+        return pd.DataFrame({**columns, **labels})
+
+    def _edge_labels(self) -> dict[str, list[Any]]:
+        """The labels of both ends of each edge, as columns; none if the graph has no labels."""
+        if self.labels is None:
+            return {}
+        return {
+            "src_label": [self.labels[v] for v in self.src.tolist()],
+            "dst_label": [self.labels[v] for v in self.dst.tolist()],
+        }
+
+
+def gap_of(cost: Any, lower_bound: Any) -> float | None:
+    """Return ``cost / lower_bound - 1``; 0 if only rounding remains; None without a bound."""
+    if lower_bound is None:
+        return None
+    minimum = cost if isinstance(cost, int) else cost * (1 - MIN_RELATIVE_GAIN)
+    if minimum <= lower_bound:
+        return 0.0
+    return math.inf if lower_bound <= 0 else float(cost / lower_bound - 1)
