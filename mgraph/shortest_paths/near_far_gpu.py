@@ -50,7 +50,7 @@ KERNELS = Source(
 )
 
 
-def most_together(n: int, m: int) -> int:
+def best_concurrency(n: int, m: int) -> int:
     """How many searches should share a device with room for all: measured, see BENCHMARKS.md.
 
     On graphs of few arcs a vertex one search is mostly latency, so that many cost as much.
@@ -58,12 +58,12 @@ def most_together(n: int, m: int) -> int:
     return 33 if m <= FEW_ARCS * n else 4
 
 
-def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
+def choose_concurrency(graph: Graph, searches: int, length: np.dtype) -> int:
     """How many of so many searches should share the device, as far as there is memory."""
     left = max(0, free_bytes() - searches * graph.n * np.dtype(length).itemsize)
     room = left // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
-    together = max(1, min(searches, most_together(graph.n, graph.num_arcs), room))
-    rounds = -(-searches // together)
+    concurrency = max(1, min(searches, best_concurrency(graph.n, graph.num_arcs), room))
+    rounds = -(-searches // concurrency)
     return -(-searches // rounds)
 
 
@@ -83,13 +83,13 @@ class Searcher:
         graph: Graph,
         length: np.dtype,
         searches: int = 1,
-        together: int | None = None,
+        concurrency: int | None = None,
         heaps: bool = False,
     ) -> None:
         """Allocate for some of so many ``searches`` at a time, which share the multiprocessors.
 
-        graph: on the device. length: the type of distances. together: how many, else what is best.
-        heaps: whether what waits farthest waits in heaps, where there is much of it.
+        graph: on the device. length: the type of distances. concurrency: searches at a time, by
+        default ``choose_concurrency``. heaps: whether the farthest entries wait in heaps.
         Raises DeviceError where the graph has more arcs than one search can count.
         """
         import cupy
@@ -103,7 +103,7 @@ class Searcher:
         self.key = key_dtype(self.length)
         self.indices = graph.indices.astype(np.int32, copy=False)
         processors = multiprocessors()
-        best = together or searches_at_a_time(graph, searches, self.length)
+        best = concurrency or choose_concurrency(graph, searches, self.length)
         self.groups = groups = min(best, searches, processors)
         self.blocks = min(processors // groups, 256)
         total, share = self.blocks * groups, -(-n // self.blocks)

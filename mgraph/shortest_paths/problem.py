@@ -61,7 +61,7 @@ class Manner(NamedTuple):
     power_limit: float | PowerGovernor | None
     heap_threshold: int | None
     trace: bool
-    together: int | None
+    concurrency: int | None
 
 
 @dataclass(frozen=True)

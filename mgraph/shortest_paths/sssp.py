@@ -86,7 +86,7 @@ def sssp(
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
     trace: bool = False,
-    together: int | None = None,
+    concurrency: int | None = None,
 ) -> ShortestPaths:
     """Shortest paths from one vertex, or from each of several, along arcs of weight 0 or more.
 
@@ -104,8 +104,8 @@ def sssp(
     pauses where that is not enough; or the governor that did so before. heap_threshold: the
     vertices beyond which the heap method puts those that wait into its heap, and takes about as
     many, the nearest, in an iteration; by default 10,000, or as many as a GPU has threads at a
-    time. together: searches at a time, by default one a core, or what was measured to be best on a
-    GPU (where the frontier methods take them one by one).
+    time. concurrency: searches at a time, by default one per core, or the number that measurements
+    found best on a GPU (where the frontier methods search one source after another).
     trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
     and models of every iteration, of one search by near_far, self_tuning or heap.
 
@@ -124,12 +124,12 @@ def sssp(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(method, delta, set_point, power_limit, heap_threshold)
-    if together is not None and together < 1:
-        raise UsageError(f"together is a number of searches, at least 1, and is {together}")
+    if concurrency is not None and concurrency < 1:
+        raise UsageError(f"concurrency must be at least 1 (got {concurrency})")
     if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
         raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
     how = Manner(
-        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, together
+        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency
     )
     where = _backend_for(asked, how, backend)
     check_backend(where, method, power_limit)
@@ -240,7 +240,7 @@ def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
             )  # fmt: skip
 
     searches = range(len(asked.sources))
-    threads = min(len(searches), how.together or available_cores())
+    threads = min(len(searches), how.concurrency or available_cores())
     if threads == 1:
         for i in searches:
             cancellation.raise_if_cancelled()

@@ -54,7 +54,7 @@ def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
         if how.method.startswith("frontier"):
             distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
         elif how.power_limit:
-            distance = _near_far_within(asked, graph, how.power_limit, how.together)
+            distance = _near_far_within(asked, graph, how.power_limit, how.concurrency)
         else:
             distance, rows = _near_far(asked, graph, how)
         cancellation_gpu.finish()
@@ -93,14 +93,14 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
 
 
 def _near_far_within(
-    asked: Problem, graph: Graph, limit: float | PowerGovernor, together: int | None
+    asked: Problem, graph: Graph, limit: float | PowerGovernor, concurrency: int | None
 ) -> Any:
     """Distances by self-tuning, a few searches at a time, the set-point following their power."""
     import cupy
 
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
     searches = len(asked.sources)
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, together)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, concurrency)
     distance = cupy.empty((searches, graph.n), asked.dtype)
     searcher.kernel()  # compiled before the power is looked at
     done = 0
@@ -138,7 +138,7 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
     if how.heap_threshold:
         set_point = how.heap_threshold * max(asked.mean_degree, 1.0)
     heaps = how.method == "heap"
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together, heaps)
+    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.concurrency, heaps)
     shown = {}
     if how.method == "self_tuning":
         shown["set_point"] = float(set_point or searcher.default_set_point)

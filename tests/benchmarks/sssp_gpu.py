@@ -243,7 +243,7 @@ def methods(maker, names):
         asked = {"mean_weight": graph.mean_weight, "cutoff": infinity_of(length) - 1}
         took = {}
         for groups in (1, 2, 4, 8, 16, 33):
-            searcher = Searcher(graph, length, count, together=groups)
+            searcher = Searcher(graph, length, count, concurrency=groups)
             took[groups] = clock(searcher.run, sources, **asked) / count
             del searcher
             cupy.get_default_memory_pool().free_all_blocks()
@@ -338,16 +338,16 @@ def power(maker, name, limits):
 
     graph, source = made(maker, name, "gpu")
     print(f"{name}: idle {idle_watts():.0f} W")
-    together = max(1, min(64, int(4e9) // (8 * graph.n)))
+    batch_size = max(1, min(64, int(4e9) // (8 * graph.n)))
     for limit in (None, *limits):
         governor = PowerGovernor(limit) if limit else None
         for seconds in (small(8), small(12)):  # to settle, and to be measured
             count, began = 0, time.perf_counter()
             with EnergyMeter() as meter:
                 while time.perf_counter() - began < seconds:
-                    found = mgraph.sssp(graph, [source] * together, power_limit=governor)
+                    found = mgraph.sssp(graph, [source] * batch_size, power_limit=governor)
                     int(found.distance[0, source])
-                    count += together
+                    count += batch_size
         took = 1e3 * meter.seconds / count
         aim = f", P x {governor.factor:.3f}, at work {governor.busy:.0%}" if governor else ""
         print(f"  limit {limit}: {meter.watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)

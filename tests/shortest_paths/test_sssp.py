@@ -223,6 +223,7 @@ def test_bad_weights(weights, dtype, message):
         ({"delta": 1, "method": "dijkstra"}, "delta belongs to method near_far"),
         ({"set_point": 0.5, "method": "self_tuning"}, "set_point is a number of arcs"),
         ({"set_point": 9, "method": "near_far"}, "set_point belongs to method self_tuning"),
+        ({"concurrency": 0}, r"concurrency must be at least 1 \(got 0\)"),
         ({"trace": True, "method": "dijkstra"}, "a trace is of one search"),
     ],
 )

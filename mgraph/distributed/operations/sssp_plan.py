@@ -68,7 +68,7 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     A GPU does many searches of a task side by side, so tasks are larger there, as far as each
     thread has one or, where results are written, two. See shortest_paths/BENCHMARKS.md.
     """
-    from mgraph.shortest_paths.near_far_gpu import most_together
+    from mgraph.shortest_paths.near_far_gpu import best_concurrency
 
     on_gpu = cluster.backend == "gpu"
 
@@ -83,9 +83,8 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
     if on_gpu:
-        enough = (
-            WRITTEN_TOGETHER if written else max(TOGETHER, most_together(facts.n, facts.num_arcs))
-        )
+        measured = best_concurrency(facts.n, facts.num_arcs)
+        enough = WRITTEN_TOGETHER if written else max(TOGETHER, measured)
         tasks = cluster.threads * (WRITTEN_PER_THREAD if written else 1)
         size = max(size, min(enough, -(-sources // tasks)))
     return max(1, min(size, fitting))
