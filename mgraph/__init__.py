@@ -33,7 +33,7 @@ _HOME = {
     "MgraphError": "mgraph.errors",
     "MgraphWarning": "mgraph.errors",
     "OutOfMemoryError": "mgraph.errors",
-    "ShortestPaths": "mgraph.shortest_paths.sssp",
+    "ShortestPaths": "mgraph.shortest_paths.result",
     "SpanningForest": "mgraph.spanning_trees.spanning_forest",
     "SteinerTree": "mgraph.steiner.steiner_tree",
     "StorageError": "mgraph.errors",
@@ -67,7 +67,6 @@ _HOME = {
     "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
     "write_knapsack": "mgraph.knapsacks.instance",
-    "write_trace": "mgraph.shortest_paths.trace",
 }
 __all__ = list(_HOME)
 
@@ -120,9 +119,8 @@ if TYPE_CHECKING:
     from mgraph.knapsacks.knapsack import Knapsack as Knapsack
     from mgraph.knapsacks.knapsack import knapsack as knapsack
     from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
-    from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
+    from mgraph.shortest_paths.result import ShortestPaths as ShortestPaths
     from mgraph.shortest_paths.sssp import sssp as sssp
-    from mgraph.shortest_paths.trace import write_trace as write_trace
     from mgraph.spanning_trees.clusters import clusters as clusters
     from mgraph.spanning_trees.clusters import write_clusters as write_clusters
     from mgraph.spanning_trees.minimum_spanning_forest import (

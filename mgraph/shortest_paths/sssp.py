@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,64 +9,19 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core import cancellation
 from mgraph.core.choices import check_choice
-from mgraph.core.graph import Graph, on_gpu
+from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import Manner, Problem
+from mgraph.shortest_paths.result import ShortestPaths
 
 METHODS = (
     "auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
 )  # fmt: skip
 TRACED = ("near_far", "self_tuning", "heap")
 LITTLE_ARCS = 1 << 16  # in all searches: then moving the graph takes longer, see BENCHMARKS.md
-
-
-@dataclass(frozen=True)
-class ShortestPaths:
-    """Distances, and what else was asked for.
-
-    source: ``(k,)`` int64, one a search (-1 for a joint one). distance: ``(n,)`` for one source,
-    ``(k, n)`` for several; int32, int64 or float64; unreached vertices have infinity, or the
-    integer type's largest value. predecessor: as distance, of the graph's ids, -1 for sources and
-    unreached vertices; None unless asked. trace: a NumPy record array, a row an iteration, None
-    unless asked. labels: the graph's.
-    """
-
-    source: Any
-    distance: Any
-    predecessor: Any
-    trace: Any
-    method: str
-    backend: str
-    labels: Any = None
-
-    def by_label(self) -> dict[Any, Any]:
-        """The distance of each vertex reached from one source, by its label, or else its number.
-
-        As NetworkX gives it. Raises UsageError for several sources.
-        """
-        if self.distance.ndim != 1:
-            raise UsageError("by_label is of one search, and these are several; search for each")
-        found = self.to_cpu()
-        vertices = np.flatnonzero(found.reached).tolist()
-        names = vertices if self.labels is None else [self.labels[vertex] for vertex in vertices]
-        return dict(zip(names, found.distance[vertices].tolist(), strict=True))
-
-    @property
-    def reached(self) -> Any:
-        """Which vertices have a distance; of its shape, bool."""
-        return self.distance < problems.infinity_of(np.dtype(self.distance.dtype))
-
-    def to_cpu(self) -> "ShortestPaths":
-        """The same with NumPy arrays; itself where it has them."""
-        if not on_gpu(self.distance):
-            return self
-        from mgraph.cuda.transfer import copy_to_host
-
-        predecessor = None if self.predecessor is None else copy_to_host(self.predecessor)
-        return replace(self, distance=copy_to_host(self.distance), predecessor=predecessor)
 
 
 def sssp(

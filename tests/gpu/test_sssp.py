@@ -326,6 +326,7 @@ def test_graphs_on_the_gpu_stay_there():
     assert (found.backend, found.method) == ("gpu", "self_tuning")
     expected = sssp(graph, [1, 2, 3], backend="cpu")
     np.testing.assert_array_equal(found.to_cpu().distance, expected.distance)
+    assert found.to_arrow() == expected.to_arrow()
     with pytest.raises(UsageError, match="the graph is on a GPU"):
         sssp(there, 0, backend="cpu")
     with pytest.raises(UsageError, match="a method of the CPU"):
