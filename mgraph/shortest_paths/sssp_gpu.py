@@ -31,7 +31,7 @@ def fits(asked: Problem, how: Manner) -> bool:
     search = 4 * (4 + length)  # in short lists
     if how.method == "heap":
         search += 2 * (4 + length)
-    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.num_arcs < near_far_gpu.MOST_ARCS
+    counted = graph.n <= csr_gpu.MOST_VERTICES and graph.num_arcs < near_far_gpu.MAX_ARCS
     return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
 
 
@@ -82,11 +82,11 @@ def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
     targets = cupy.asarray(asked.targets, np.int32)
     for i, sources in enumerate(asked.sources):
         cancellation.raise_if_cancelled()
-        searcher.run(
+        searcher.launch(
             sources,
             distance[i],
             targets=targets,
-            first_target=asked.first_target,
+            stop_at_first=asked.first_target,
             cutoff=asked.cutoff,
         )
     return distance
@@ -110,13 +110,13 @@ def _near_far_within(
             here = slice(done, done + governor.rounds * searcher.groups)
             aim = governor.factor * searcher.default_set_point
             with gauges.showing(set_point=aim):
-                searcher.run(
+                searcher.launch(
                     asked.sources[here],
                     mean_weight=asked.mean_weight,
                     cutoff=asked.cutoff,
                     set_point=aim,
                     targets=asked.targets if asked.targets.size else None,
-                    first_target=asked.first_target,
+                    stop_at_first=asked.first_target,
                     distance=distance[here],
                 )
                 began = time.perf_counter()
@@ -143,14 +143,14 @@ def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
     if how.method == "self_tuning":
         shown["set_point"] = float(set_point or searcher.default_set_point)
     with gauges.showing(**shown):
-        found = searcher.run(
+        found = searcher.launch(
             asked.sources,
             mean_weight=asked.mean_weight,
             cutoff=asked.cutoff,
             delta=delta,
             set_point=set_point,
             targets=asked.targets if asked.targets.size else None,
-            first_target=asked.first_target,
+            stop_at_first=asked.first_target,
             trace_rows=TRACE_ROWS if how.trace else 0,
         )
         cancellation_gpu.finish()

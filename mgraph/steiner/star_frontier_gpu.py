@@ -66,7 +66,7 @@ class Searcher(InTurn):
         distance = cupy.empty(n, length)
         above = np.concatenate([vertex[:first], vertex[end:]]).astype(np.int32)
         targets = cupy.asarray(vertex[last:end].astype(np.int32))
-        search.run(above, distance, targets=targets, first_target=True, cutoff=most - 1)
+        search.launch(above, distance, targets=targets, stop_at_first=True, cutoff=most - 1)
         cancellation_gpu.finish()  # else no path may be there to be walked
         path, size = cupy.empty(n * steps.itemsize, np.uint8), cupy.empty(1, np.int32)
         kernel = KERNELS.kernel("star_frontier_walk", **self.graph.defines(str(length)))

@@ -50,12 +50,12 @@ class Bench:
         self.unit = 32 * graph.mean_weight * graph.n / graph.num_arcs
 
     def run(self, **how):
-        return self.searcher.run(
+        return self.searcher.launch(
             self.sources,
             mean_weight=self.graph.mean_weight,
             cutoff=infinity_of(self.length) - 1,
             distance=self.distance,
-            most_iterations=50_000,
+            max_iterations=50_000,
             **how,
         )
 
@@ -244,7 +244,7 @@ def methods(maker, names):
         took = {}
         for groups in (1, 2, 4, 8, 16, 33):
             searcher = Searcher(graph, length, count, concurrency=groups)
-            took[groups] = clock(searcher.run, sources, **asked) / count
+            took[groups] = clock(searcher.launch, sources, **asked) / count
             del searcher
             cupy.get_default_memory_pool().free_all_blocks()
         row = ", ".join(f"{groups}: {t:.3f}" for groups, t in took.items())

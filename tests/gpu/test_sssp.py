@@ -156,13 +156,13 @@ def test_lists_that_are_too_short_cost_no_answers(how):
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
     searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32))
-    searcher.lists[2] = searcher.near = np.uint32(8)
-    searcher.lists[10] = np.uint32(1)  # entries a chunk
-    found = searcher.run(
+    searcher.memory = searcher.memory.copy()
+    searcher.memory["near_capacity"], searcher.memory["chunk_entries"] = 8, 1
+    found = searcher.launch(
         [np.array([0])],
         mean_weight=50.0,
         cutoff=np.iinfo(np.int32).max - 1,
-        most_iterations=100_000,
+        max_iterations=100_000,
         **how,
     )
     np.testing.assert_array_equal(found.distance[0].get(), expected)
@@ -197,7 +197,7 @@ def test_many_far_vertices_go_through_heaps(weight_type, room, monkeypatch):
     if room:  # heaps of one node and a buffer, which refuse more
         monkeypatch.setattr(near_far_gpu, "free_bytes", lambda: room)
     searcher = near_far_gpu.Searcher(graph.to_gpu(), expected.dtype, heaps=True)
-    found = searcher.run(
+    found = searcher.launch(
         [np.array([0])],
         mean_weight=graph.mean_weight,
         cutoff=expected.max(),
@@ -286,7 +286,7 @@ def test_searches_side_by_side(groups):
     sources = [np.array([v]) for v in range(50)]
     expected = sssp(graph, list(range(50)), method="dijkstra", backend="cpu").distance
     searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32), 50, groups)
-    found = searcher.run(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
+    found = searcher.launch(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
     np.testing.assert_array_equal(found.distance.get(), expected)
 
 

@@ -28,11 +28,11 @@ def test_distances_and_predecessors_are_the_cpus(host, by_arc, data):
     there, length = emulated.on_host(graph), length_dtype(graph)
     distance = emulated.empty(graph.n, length)
     most = np.nextafter(np.inf, 0) if length.kind == "f" else np.iinfo(length).max - 1
-    frontier_gpu.Searcher(there, length, by_arc=by_arc).run(
+    frontier_gpu.Searcher(there, length, by_arc=by_arc).launch(
         np.array([source]),
         distance,
         targets=np.empty(0, np.int32),
-        first_target=False,
+        stop_at_first=False,
         cutoff=length.type(most),
     )
     assert distance.dtype == expected.distance.dtype

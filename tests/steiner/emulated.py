@@ -103,7 +103,7 @@ class Host:
             "kernel",
             lambda source, name, **defines: self.kernel(source, name, **defines),
         )
-        monkeypatch.setattr(cancellation_gpu, "finished", lambda: None)
+        monkeypatch.setattr(cancellation_gpu, "finish", lambda: None)
         for module in (star_gpu, star_centre_gpu, mailbox):
             monkeypatch.setattr(module, "Mailbox", Mailbox)
         for module in (star_memory_gpu, star_centre_gpu):
