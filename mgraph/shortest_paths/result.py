@@ -192,7 +192,7 @@ class ShortestPaths:
             If the file cannot be written.
         """
         if self.trace is None:
-            raise UsageError("write_trace needs a traced search; pass trace=True to sssp")
+            raise UsageError("write_trace needs a traced search; pass `trace=True` to sssp")
         traces.write_trace(self.trace, file)
 
     def _label_of(self, vertices: np.ndarray) -> list[Any]:

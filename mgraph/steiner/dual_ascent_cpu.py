@@ -205,7 +205,7 @@ def _arcs_within(indptr, indices, weights, reduced, rest, slack):
 def _within(indptr: Any, indices: Any, lengths: Any, sources: Any, slack: int) -> Any:
     """The distances from the sources; beyond the slack they are larger than that."""
     distance, nothing = np.full(indptr.size - 1, _FAR), sources[:0]
-    dijkstra_cpu.run(
+    dijkstra_cpu.find_distances(
         indptr, indices, lengths, distance, sources, nothing, False, np.int64(slack), _FAR
     )
     return distance

@@ -349,7 +349,11 @@ def power(maker, name, limits):
                     int(found.distance[0, source])
                     count += batch_size
         took = 1e3 * meter.seconds / count
-        aim = f", P x {governor.factor:.3f}, at work {governor.busy:.0%}" if governor else ""
+        aim = (
+            f", P x {governor.set_point_factor:.3f}, at work {governor.duty_cycle:.0%}"
+            if governor
+            else ""
+        )
         print(f"  limit {limit}: {meter.watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)
 
 

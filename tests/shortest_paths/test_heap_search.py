@@ -66,7 +66,7 @@ def test_stale_entries_make_room():
 
 def test_wrong_use():
     graph = grid(3)
-    with pytest.raises(UsageError, match="heap_threshold is a number of vertices from 1"):
+    with pytest.raises(UsageError, match="heap_threshold must be at least 1 vertex"):
         sssp(graph, 0, method="heap", heap_threshold=0)
     with pytest.raises(UsageError, match="heap_threshold belongs to method heap"):
         sssp(graph, 0, heap_threshold=5)

@@ -19,7 +19,7 @@ def flat(log):  # as an H200 was measured
 
 
 def watts(governor, at_work=steep):
-    return IDLE + governor.busy * (at_work(math.log2(governor.factor)) - IDLE)
+    return IDLE + governor.duty_cycle * (at_work(math.log2(governor.set_point_factor)) - IDLE)
 
 
 @pytest.mark.parametrize(
@@ -38,15 +38,17 @@ def test_it_settles_at_the_limit(at_work, limit):
     assert settled.mean() == pytest.approx(limit, rel=0.01)
     assert settled.std() < 0.02 * limit
     assert np.abs(settled / limit - 1).max() < 0.08
-    assert (governor.busy < 1) == (limit < at_work(-4))  # below what the least set-point takes
+    assert (governor.duty_cycle < 1) == (
+        limit < at_work(-4)
+    )  # below what the least set-point takes
 
 
 def test_it_stays_within_its_bounds_and_comes_back():
     governor = PowerGovernor(100)  # below what the plant takes at rest
-    assert (governor.factor, governor.busy) == (1, 1)
+    assert (governor.set_point_factor, governor.duty_cycle) == (1, 1)
     for _ in range(20):
         governor.observe(2 * watts(governor), 2)
-    assert (governor.factor, governor.busy) == (1 / 16, 1 / 16)
+    assert (governor.set_point_factor, governor.duty_cycle) == (1 / 16, 1 / 16)
     for _ in range(20):
         governor.observe(60, 1)
-    assert (governor.factor, governor.busy) == (4, 1)
+    assert (governor.set_point_factor, governor.duty_cycle) == (4, 1)

@@ -104,7 +104,7 @@ def test_a_trace_is_written_and_read(tmp_path):
     assert read_trace(tmp_path / "new" / "trace.parquet").tolist() == paths.trace.tolist()
     with pytest.raises(StorageError):
         paths.write_trace(tmp_path)
-    with pytest.raises(UsageError, match=r"needs a traced search; pass trace=True"):
+    with pytest.raises(UsageError, match=r"needs a traced search; pass `trace=True`"):
         search(path_graph(), 0).write_trace(tmp_path / "none.parquet")
 
 

@@ -151,7 +151,9 @@ def test_a_graph_of_one_arc_or_none_needs_no_compiler_of_its_own():
         graph = Graph(weighted.indptr, weighted.indices, None)
         found = sssp(graph, 0, method="dijkstra", backend="cpu")
         assert found.distance.tolist() == list(range(arcs + 1))
-    weights = {types[2] for types in dijkstra_cpu._run.signatures}  # those it is compiled for
+    weights = {
+        types[2] for types in dijkstra_cpu._find_distances.signatures
+    }  # those it is compiled for
     assert {kind.layout for kind in weights if not kind.mutable} == {"A"}
 
 
@@ -193,9 +195,9 @@ def test_predecessors_along_a_long_chain_of_no_length():
 @pytest.mark.parametrize(
     ("weights", "dtype", "message"),
     [
-        ([1, -2], np.int64, "weights of at least 0, and the least is -2"),
-        ([1, np.nan], np.float64, "weights of at least 0, and the least is nan"),
-        ([1, np.inf], np.float32, "need finite weights"),
+        ([1, -2], np.int64, r"weights must be at least 0 .*\(the minimum is -2\)"),
+        ([1, np.nan], np.float64, r"weights must be at least 0 .*\(the minimum is nan\)"),
+        ([1, np.inf], np.float32, "weights must be finite"),
         ([2**62, 2**62], np.int64, "would overflow int64"),
         ([2**62 - 1] * 2, np.int64, "would overflow int64"),
         ([6e307] * 3, np.float64, "would overflow float64"),
@@ -212,23 +214,30 @@ def test_bad_weights(weights, dtype, message):
         ({"source": 3}, r"source must lie in \[0, 3\), and 3 does not"),
         ({"source": -1}, "and -1 does not"),
         ({"source": 0.5}, "source must be a vertex"),
-        ({"source": []}, "source must name a vertex"),
+        ({"source": []}, "source must name at least one vertex"),
         ({"targets": [9]}, "targets must lie in"),
-        ({"targets": []}, "targets must name a vertex"),
+        ({"targets": []}, "targets must name at least one vertex"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"cutoff": np.nan}, "cutoff must be at least 0"),
         ({"method": "bfs"}, "method must be one of"),
-        ({"stop_at": "any"}, "stop_at must be last or first"),
-        ({"delta": 0, "method": "near_far"}, "delta must be a positive number"),
+        ({"stop_at": "any"}, "stop_at must be 'last' or 'first'"),
+        ({"delta": 0, "method": "near_far"}, "delta must be positive and finite"),
         ({"delta": 1, "method": "dijkstra"}, "delta belongs to method near_far"),
-        ({"set_point": 0.5, "method": "self_tuning"}, "set_point is a number of arcs"),
+        ({"set_point": 0.5, "method": "self_tuning"}, "set_point must be at least 1 arc"),
         ({"set_point": 9, "method": "near_far"}, "set_point belongs to method self_tuning"),
+        (
+            {"set_point": 9, "delta": 1},
+            "set_point belongs to method self_tuning, and delta to near",
+        ),
+        ({"heap_threshold": 5}, "heap_threshold belongs to method heap"),
+        ({"power_limit": 200}, "power_limit needs a GPU"),
+        ({"power_limit": 200, "set_point": 9}, "give power_limit or set_point"),
         ({"concurrency": 0}, r"concurrency must be at least 1 \(got 0\)"),
-        ({"trace": True, "method": "dijkstra"}, "a trace is of one search"),
+        ({"trace": True, "method": "dijkstra"}, "trace applies to one search"),
     ],
 )
 def test_bad_questions(arguments, message):
     with pytest.raises(UsageError, match=message):
         sssp(line([1, 1]), **({"source": 0, "backend": "cpu"} | arguments))
-    with pytest.raises(UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+    with pytest.raises(UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
         sssp({}, 0)
