@@ -22,10 +22,11 @@ def find_distances(
     indptr: Any, indices: Any, weights: Any, distance: Any, sources: Any, targets: Any,
     stop_at_first: bool, cutoff: Any, infinity: Any,
 ) -> int:  # fmt: skip
-    """Fill ``distance``, which holds ``infinity``, from the sources. Returns the vertices settled.
+    """Fill ``distance``, which holds ``infinity``, and return how many vertices were settled.
 
-    Stops when all vertices as near as the farthest target are settled, or with ``stop_at_first`` as
-    near as the nearest one. Vertices beyond it may then hold lengths that are not distances.
+    The search stops when all vertices as near as the farthest target are settled, or with
+    ``stop_at_first`` as near as the nearest one. Vertices beyond it may then hold lengths that are
+    not distances.
     """
     # Lengths are not negative, and the bits of such floats order as integers do.
     keys = distance.view(f"i{distance.itemsize}")

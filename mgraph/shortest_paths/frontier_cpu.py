@@ -31,7 +31,7 @@ def _relax(distance, in_u, length, v, weight, cutoff):
 
 @compiled
 def _targets_are_settled(distance, targets, stop_at_first, bound):
-    """Whether all targets, or the first of them, are nearer than the bound."""
+    """Return whether all targets, or the first of them, are nearer than the bound."""
     for t in targets:
         if (distance[t] < bound) == stop_at_first:
             return stop_at_first
@@ -43,7 +43,7 @@ def _find_distances(
     indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff, infinity,
     min_weight, by_arc, cancel_flag,
 ):  # fmt: skip
-    """Fill ``distance``, which holds ``infinity``. Returns the rounds."""
+    """Fill ``distance``, which holds ``infinity``, and return the number of rounds."""
     n = distance.size
     in_u, in_f = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     for s in sources:
@@ -85,7 +85,7 @@ def _find_distances(
 
 
 def find_distances(*arguments: Any) -> int:
-    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets end it early.
+    """Fill ``distance``, which holds ``infinity``, and return the number of rounds.
 
     arguments: indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff,
     infinity, the graph's least weight, and whether to pass over all arcs, else all vertices.

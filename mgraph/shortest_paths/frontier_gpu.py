@@ -17,7 +17,7 @@ from mgraph.shortest_paths.problem import infinity_of
 
 
 def search_defines(weight: str, length: str, by_arc: bool) -> dict[str, str]:
-    """The kernel's macros for weights and lengths of these types, by arc or by vertex."""
+    """Return the kernel's macros for weights and lengths of these types, by arc or by vertex."""
     return {**length_defines(weight, length), "MGRAPH_BY_ARC": str(int(by_arc))}
 
 
@@ -33,7 +33,7 @@ KERNELS = Source(
 
 
 class Declared(NamedTuple):
-    """What ``frontier.cu`` declares."""
+    """The declarations of ``frontier.cu`` that the host uses."""
 
     threads: int
     graph: StructType
@@ -99,9 +99,10 @@ class Searcher:
     def launch(
         self, sources: Any, distance: Any, *, targets: Any, stop_at_first: bool, cutoff: Any
     ) -> Any:
-        """Fill ``distance`` (``(n,)``, on the device) from an array of sources, without waiting.
+        """Launch a search that fills ``distance``, ``(n,)`` on the device, and do not wait for it.
 
-        targets: int32, on the device, empty for none. Returns the rounds, uint64 of shape (1,).
+        sources: vertices. targets: int32, on the device, empty for none. Returns the number of
+        rounds as an array on the device, uint64 of shape (1,).
         """
         import cupy
 

@@ -32,7 +32,7 @@ DEFAULT_THRESHOLD = 10_000  # vertices of a frontier, the paper's N
 
 @compiled
 def _drop_stale(heap, size, keys, cancel_flag):
-    """Drop entries of vertices that have been improved since. Returns how many remain."""
+    """Drop entries of vertices that have been improved since, and return how many remain."""
     kept = np.int64(0)
     kept_keys, kept_vertices = np.empty(size, np.int64), np.empty(size, np.int64)
     while size > 0 and not cancel_flag[0]:
@@ -48,7 +48,7 @@ def _drop_stale(heap, size, keys, cancel_flag):
 
 @compiled
 def _iterate(search, keys, heap, state, threshold, targets, stop_at_first, cutoff, infinity, row):
-    """Do one iteration; False if it was the last. state: iteration, X1, entries in the heap."""
+    """Do one iteration, and return whether another follows. state: iteration, X1, heap size."""
     iteration, x1, size = state[0], state[1], state[2]
     x2, x3 = advance_and_filter(search, x1, iteration, cutoff)
     x4, max_distance = np.int64(0), float(0)

@@ -44,8 +44,8 @@
 //
 // Who writes what, when:
 //
-//   distance            any thread, by atomicMin, while it relaxes arcs; it only ever falls, and a
-//                       thread that reads an old value at worst queues an entry that is stale
+//   distance            any thread, by atomicMin, while it relaxes arcs; it only ever falls, so that
+//                       whoever reads an old value at worst expands a vertex once too often
 //   near queue, pieces  a block's threads append to the block's own lists while they expand; all
 //                       blocks read them in the next round: near_far_rounds.cuh has the argument
 //                       why that hand-over is safe

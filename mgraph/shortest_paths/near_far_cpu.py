@@ -100,7 +100,7 @@ def place_far(far, v, p):
 
 @compiled
 def begin(search, sources):
-    """Make the sources the frontier, at distance 0. Returns X1, its size."""
+    """Make the sources the frontier, at distance 0, and return X1, its size."""
     x1 = np.int64(0)
     for s in sources:
         if search.distance[s] != 0:
@@ -112,7 +112,7 @@ def begin(search, sources):
 
 @compiled
 def advance_and_filter(search, x1, iteration, cutoff):
-    """Relax the arcs of the frontier. Returns X2, the arcs, and X3, the vertices updated."""
+    """Relax the arcs of the frontier; return X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
     for i in range(x1):
         if search.cancel_flag[0]:
@@ -154,7 +154,7 @@ def min_far_distance(search, p, infinity):
 
 @compiled
 def targets_are_settled(search, targets, stop_at_first, min_queued):
-    """Whether all targets, or the first of them, are nearer than every queued vertex."""
+    """Return whether all targets, or the first of them, are nearer than every queued vertex."""
     for t in targets:
         if (search.distance[t] < min_queued) == stop_at_first:
             return stop_at_first
@@ -163,7 +163,7 @@ def targets_are_settled(search, targets, stop_at_first, min_queued):
 
 @compiled
 def _bisect_frontier(search, x3, threshold):
-    """Make updated vertices up to the threshold the frontier, the others far. Returns X4."""
+    """Split the updated vertices into the frontier and the far queue, and return X4."""
     x4 = np.int64(0)
     for i in range(x3):
         if search.cancel_flag[0]:
@@ -181,7 +181,7 @@ def _bisect_frontier(search, x3, threshold):
 
 @compiled
 def _bisect_far_queue(search, threshold):
-    """Move the far vertices up to the threshold to the frontier. Returns X1, its size."""
+    """Move far vertices up to the threshold to the frontier, and return X1, its size."""
     x1 = np.int64(0)
     v = search.far.head[0]
     while v != NONE and not search.cancel_flag[0]:
@@ -196,7 +196,7 @@ def _bisect_far_queue(search, threshold):
 
 @compiled
 def _iterate(search, state, delta, targets, stop_at_first, cutoff, infinity, row):
-    """Do one iteration; False if it was the last. state: iteration, X1, threshold."""
+    """Do one iteration, and return whether another follows. state: iteration, X1, threshold."""
     iteration, x1, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
     x2, x3 = advance_and_filter(search, x1, iteration, cutoff)
     x4 = _bisect_frontier(search, x3, threshold)

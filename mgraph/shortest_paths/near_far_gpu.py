@@ -37,7 +37,7 @@ TRACE_ROWS = 1 << 20
 
 
 def search_defines(weight: str, length: str, heaps: bool) -> dict[str, str]:
-    """The kernel's macros for weights and lengths of these types, with heaps or without."""
+    """Return the kernel's macros for weights and lengths of these types, with or without heaps."""
     macros = {
         "MGRAPH_THREADS": str(THREADS),
         "MGRAPH_HEAPS": str(int(heaps)),
@@ -58,7 +58,7 @@ KERNELS = Source(
 
 
 class Declared(NamedTuple):
-    """What ``near_far_state.cuh`` declares: its limits, and the structs that the kernel takes."""
+    """The declarations of ``near_far_state.cuh`` that the host uses."""
 
     max_blocks: int
     piece_arcs: int
@@ -105,15 +105,16 @@ def _read_declarations(defines: tuple[tuple[str, str], ...], key: np.dtype) -> D
 
 
 def best_concurrency(n: int, num_arcs: int) -> int:
-    """How many searches should share a device that has memory for all; measured: BENCHMARKS.md.
+    """Return how many searches should share a device that has memory for all of them.
 
-    On graphs with few arcs per vertex one search is mostly latency, so that many cost as much.
+    The numbers were measured: see BENCHMARKS.md. On graphs with few arcs per vertex one search is
+    mostly latency, so that many cost as much.
     """
     return 33 if num_arcs <= FEW_ARCS * n else 4
 
 
 def choose_concurrency(graph: Graph, searches: int, length: np.dtype) -> int:
-    """How many of ``searches`` should share the device, as far as its memory allows."""
+    """Return how many of ``searches`` should share the device, as far as its memory allows."""
     itemsize = np.dtype(length).itemsize
     free_memory = max(0, free_bytes() - searches * graph.n * itemsize)  # beside the distances
     fitting = free_memory // (4 * SLOTS * graph.n * (4 + itemsize) + 1)
@@ -173,7 +174,7 @@ class Searcher:
         self._allocate(near, self._choose_piece_capacity(), entries_per_chunk)
 
     def _choose_capacities(self, searches: int) -> tuple[int, int]:
-        """Entries in one side of a block's near queue, and in a chunk of its far queue.
+        """Choose the entries of one side of a block's near queue, and of its far queue's chunks.
 
         Queues that are too short cost time, since far queues are then rebuilt from the distances.
         """
@@ -189,7 +190,7 @@ class Searcher:
         return near_capacity, max(MIN_CHUNK_ENTRIES, chunk)
 
     def _choose_piece_capacity(self) -> int:
-        """Pieces of large vertices for which one side of a block's list has room."""
+        """Choose for how many pieces of large vertices one side of a block's list has room."""
         graph, piece = self.graph, self._declared.piece_arcs
         pieces = largest = 0
         if graph.max_degree > piece:
@@ -235,7 +236,7 @@ class Searcher:
         self.memory = self._declared.memory.pack({**self._lists, **sizes})
 
     def _allocate_heaps(self) -> dict[str, Any]:
-        """One heap per block, with room for its share of the vertices or as memory allows."""
+        """Allocate one heap per block, for its share of the vertices or as far as memory allows."""
         import cupy
 
         if not self.heaps:
@@ -255,19 +256,19 @@ class Searcher:
 
     @property
     def heap_operations(self) -> Any:
-        """Operations on each block's heap in its last search, ``(blocks,)`` on the device."""
+        """The number of operations on each block's heap in its last search, on the device."""
         counts = self._lists["heaps"]["counts"].reshape(-1, batch_heap_gpu.COUNT_WORDS)
         return counts[:, batch_heap_gpu.TICKETS]
 
-    def kernel(self) -> Any:
-        """The kernel for this graph's types, compiled."""
+    def compile_kernel(self) -> Any:
+        """Return the kernel for this graph's types, compiled."""
         kernel = cancellation_gpu.kernel(KERNELS, "near_far_search", **self.defines)
         kernel.max_dynamic_shared_size_bytes = self.shared_bytes
         return kernel
 
     @property
     def default_set_point(self) -> float:
-        """One vertex per thread, or two where the arcs are many: then a device is just busy."""
+        """The arcs of one vertex per thread, or two where degrees are large: a busy device."""
         degree = max(1.0, self.graph.num_arcs / max(self.graph.n, 1))
         return self.blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
 
@@ -323,7 +324,7 @@ class Searcher:
         }
         options = self._pack_options(mean_weight, delta, set_point, hops, max_iterations)
         launch_resident(
-            self.kernel(),
+            self.compile_kernel(),
             self.blocks * self.groups,
             THREADS,
             (
@@ -353,7 +354,7 @@ class Searcher:
         hops: int | None,
         max_iterations: int,
     ) -> np.ndarray:
-        """How to search, as the kernel takes it; the controller's lengths in its unit."""
+        """Pack the options for the kernel, with the controller's lengths in its unit."""
         aim = float(set_point or self.default_set_point)
         if hops is None:
             enough = 0 if delta > 0 else round(4 * aim / (self.blocks * THREADS))

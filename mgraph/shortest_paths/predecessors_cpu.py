@@ -63,7 +63,7 @@ def _find_nearer(indptr, indices, weights, distance, infinity, predecessor, canc
 
 @compiled
 def _find_zero_arcs(indptr, indices, weights, distance, infinity, predecessor, cancel_flag):
-    """The tight arcs to vertices without a predecessor, as arrays of tails and heads."""
+    """Return the tight arcs to vertices without a predecessor, as arrays of tails and heads."""
     tails, heads = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
     for u in range(distance.size):
         if cancel_flag[0]:

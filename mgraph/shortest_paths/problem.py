@@ -13,11 +13,11 @@ from mgraph.shortest_paths.power_governor import PowerGovernor
 
 
 def length_dtype(graph: Graph) -> np.dtype:
-    """The type of path lengths: int32, or int64 where int32 might not hold every path; float64.
+    """Return the type of path lengths: int32, int64 where int32 might overflow, or float64.
 
     Fractional weights are summed in float64 always, since float32 sums of long paths lose digits.
     No shortest path has more than n - 1 arcs, and a search tries at most one arc beyond its end.
-    Raises UsageError for negative, NaN or infinite weights, and where 64 bits might overflow.
+    It raises UsageError for negative, NaN or infinite weights, and where 64 bits might overflow.
     """
     weights = graph.weights
     min_weight, max_weight = graph.weight_range
@@ -49,7 +49,7 @@ def length_dtype(graph: Graph) -> np.dtype:
 
 
 def infinity_of(dtype: np.dtype) -> Any:
-    """The distance of an unreached vertex: infinity, or the integer type's maximum."""
+    """Return the distance of an unreached vertex: infinity, or the integer type's maximum."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
 
 
@@ -108,7 +108,7 @@ class SearchRequest:
 
 
 def _max_length_within(cutoff: Any, dtype: np.dtype) -> Any:
-    """The maximum finite length of a type that is at most ``cutoff``."""
+    """Return the maximum finite length of a type that is at most ``cutoff``."""
     if dtype.kind == "i":
         limit = int(np.iinfo(dtype).max) - 1
         return dtype.type(math.floor(cutoff) if cutoff < limit else limit)

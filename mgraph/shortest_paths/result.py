@@ -66,7 +66,7 @@ class ShortestPaths:
     labels: Any = None
 
     def __repr__(self) -> str:
-        """The sources, the number of vertices, what there is, the method and the backend."""
+        """Name the sources, the number of vertices, the arrays, the method and the backend."""
         several = self.distance.ndim > 1
         source = f"{self.source.size:,} sources" if several else f"source={int(self.source[0])}"
         if not several and self.source[0] < 0:
@@ -112,7 +112,7 @@ class ShortestPaths:
         return dict(zip(self._label_of(vertices), distances, strict=True))
 
     def to_cpu(self) -> "ShortestPaths":
-        """The result with NumPy arrays; itself if it has them already."""
+        """Return the result with NumPy arrays: itself if it has them already."""
         if not on_gpu(self.distance):
             return self
         from mgraph.cuda.transfer import copy_to_host
@@ -196,12 +196,12 @@ class ShortestPaths:
         traces.write_trace(self.trace, file)
 
     def _label_of(self, vertices: np.ndarray) -> list[Any]:
-        """The labels of vertices, or the vertices themselves if the graph has no labels."""
+        """Return the labels of vertices, or the vertices themselves if the graph has no labels."""
         numbers = vertices.tolist()
         return numbers if self.labels is None else [self.labels[vertex] for vertex in numbers]
 
     def _table_columns(self) -> dict[str, Any]:
-        """The columns of the table, by name; labels as a list, all others as NumPy arrays."""
+        """Return the table's columns by name; labels as a list, all others as NumPy arrays."""
         paths = self.to_cpu()
         rows = np.nonzero(np.atleast_2d(paths.reached))
         search, vertex = rows

@@ -17,7 +17,7 @@ MIN_STEPS_PER_WEIGHT = 1024  # of fractional lengths: how finely the threshold m
 
 
 def controller_defines() -> dict[str, str]:
-    """The macros of ``self_tuning.cuh``."""
+    """Return the macros of ``self_tuning.cuh``."""
     constants = {
         "PARTITIONS": PARTITIONS,
         "BOOTSTRAP_ITERATIONS": BOOTSTRAP_ITERATIONS,
@@ -34,10 +34,10 @@ def controller_defines() -> dict[str, str]:
 
 
 def length_unit(mean_weight: float, *, is_integer: bool) -> float:
-    """The unit in which a controller measures lengths: 1, or a power of two near the mean weight.
+    """Return the unit in which a controller measures lengths: 1, or about the mean weight.
 
-    Fractional lengths are measured so that no quotient of theirs rounds to 0 or overflows, whatever
-    the weights; a power of two changes no digit.
+    Fractional lengths are measured in a power of two near the mean weight, which changes no digit,
+    so that no quotient of them rounds to 0 or overflows, whatever the weights.
     """
     if is_integer:
         return 1.0
@@ -45,5 +45,5 @@ def length_unit(mean_weight: float, *, is_integer: bool) -> float:
 
 
 def min_step(mean_weight: float, unit: float, *, is_integer: bool) -> float:
-    """The smallest step of the threshold that has an effect, in units."""
+    """Return the smallest step of the threshold that has an effect, in units."""
     return 1.0 if is_integer else mean_weight / unit / MIN_STEPS_PER_WEIGHT

@@ -125,7 +125,7 @@ def new_controller(
 
 @compiled
 def _observe(model, model_input, output):
-    """Algorithm 1: the model predicted slope·input, and ``output`` was observed."""
+    """Update a model by algorithm 1: it predicted slope·input, and ``output`` was observed."""
     gradient = -2 * (output - model[_SLOPE] * model_input) * model_input
     rate = 1 / model[_MEMORY]
     model[_GRADIENT] += rate * (gradient - model[_GRADIENT])
@@ -152,9 +152,9 @@ def _find_slot(control, distance):
 
 @compiled
 def _bisect(search, control, vertices, count, x1):
-    """Append vertices up to the threshold to the frontier of size x1, the others to the far queue.
+    """Append vertices up to the threshold to the frontier, and put the others into the far queue.
 
-    Returns the frontier's new size.
+    x1: the frontier's size; the new size is returned.
     """
     for i in range(count):
         v = vertices[i]
@@ -186,7 +186,7 @@ def _find_reach(far, control, need):
 
 @compiled
 def _decide(far, control, x1, x4, min_queued, max_updated, min_step):
-    """Equations 6 and 8: move the threshold."""
+    """Move the threshold, by equations 6 and 8."""
     values = control.values
     threshold, need, alpha = values[_THRESHOLD], values[_TARGET] - x4, values[_ALPHA]
     end = max(max_updated, min_queued)
@@ -219,7 +219,7 @@ def _decide(far, control, x1, x4, min_queued, max_updated, min_step):
 
 @compiled
 def _learn_degree(control, set_point, x1, x2):
-    """Equations 1 to 3, with integral action."""
+    """Learn d and set the target, by equations 1 to 3 with integral action."""
     values, model = control.values, control.advance
     if x1 == 0:
         return
@@ -235,7 +235,7 @@ def _learn_degree(control, set_point, x1, x2):
 
 @compiled
 def _learn_density(control, x1, step, x4):
-    """Equations 4 and 5, for the step and the X4 that were decided before this iteration."""
+    """Learn α by equations 4 and 5, from the step and the X4 decided before this iteration."""
     values, model = control.values, control.bisect
     if step > 0:
         model[_SLOPE] = values[_ALPHA]
@@ -246,7 +246,7 @@ def _learn_density(control, x1, step, x4):
 
 @compiled
 def _divide(control, min_step):
-    """Divide what lies above the threshold in the partitions that are read. Returns how many are.
+    """Divide the part above the threshold of the partitions to read, and return their number.
 
     The partitions that begin below the threshold are read, since some of their vertices may be
     within it.
@@ -277,7 +277,7 @@ def _divide(control, min_step):
 
 @compiled
 def _rebalance(search, control, min_step, x4):
-    """Append the far vertices up to the threshold to the frontier of size x4. Returns X1."""
+    """Append far vertices up to the threshold to the frontier of size x4, and return X1."""
     old_slots = control.slots.copy()
     reads = _divide(control, min_step)
     removed = np.int64(0)  # all are removed first, since a slot may be filled again at once
@@ -300,7 +300,7 @@ def _trace_models(control, row):
 
 @compiled
 def _iterate(search, control, set_point, targets, stop_at_first, cutoff, infinity, min_step, row):
-    """Do one iteration; False if it was the last. row: the trace's."""
+    """Do one iteration, and return whether another follows. row: the trace's."""
     values = control.values
     x1 = np.int64(values[_X1])
     x2, x3 = advance_and_filter(search, x1, values[_ITERATION], cutoff)

@@ -130,7 +130,7 @@ def sssp(
            [False,  True,  True]])
     >>> paths.predecessor
     array([[-1,  0, -1],
-           [-1, -1,  1]])
+           [-1, -1,  1]], dtype=int32)
     """
     request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
@@ -183,9 +183,9 @@ def _choose_backend(request: SearchRequest, options: SearchOptions, backend: str
 
 
 def _choose_cpu_method(options: SearchOptions) -> str:
-    """Dijkstra's algorithm, unless an option belongs to another method.
+    """Choose Dijkstra's algorithm, unless an option belongs to another method.
 
-    It was the fastest on every graph and type of weights measured: see BENCHMARKS.md.
+    Dijkstra's was the fastest on every graph and type of weights measured: see BENCHMARKS.md.
     """
     if options.delta:
         return "near_far"
@@ -242,7 +242,7 @@ def _assemble(
     predecessor: Any,
     trace: Any,
 ) -> ShortestPaths:
-    """Make the result; of one search without the dimension of searches."""
+    """Make the result; after one search its arrays have no dimension of searches."""
     source = np.array([s[0] if s.size == 1 else -1 for s in request.sources], np.int64)
     if len(request.sources) == 1:
         distance = distance[0]

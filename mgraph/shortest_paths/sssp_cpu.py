@@ -19,7 +19,7 @@ SearchFunction = Callable[[Any, Any], Any]
 
 
 def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
-    """Distances and predecessors ``(k, n)``, and the trace; None unless asked for."""
+    """Return distances and predecessors ``(k, n)``, and the trace, or None for the latter two."""
     graph = request.graph
     weights = graph.weights
     if weights is None:
@@ -60,7 +60,7 @@ def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, An
 def _choose_search(
     request: SearchRequest, options: SearchOptions, csr: tuple[Any, Any, Any]
 ) -> SearchFunction:
-    """The function that does one search by the method. csr: indptr, indices, weights."""
+    """Return the function that searches once by the method. csr: indptr, indices, weights."""
     bounds: Any = (request.targets, request.stop_at_first, request.cutoff, request.infinity)
     if options.method == "dijkstra":
         from mgraph.shortest_paths import dijkstra_cpu

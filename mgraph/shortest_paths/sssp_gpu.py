@@ -22,7 +22,7 @@ LAUNCH_SECONDS = 0.25  # the maximum, about, where power is measured after each 
 
 
 def fits_in_memory(request: SearchRequest, options: SearchOptions) -> bool:
-    """Whether the graph, one search and all results fit in the current device's free memory."""
+    """Return whether the graph, one search and all results fit in the device's free memory."""
     graph, length = request.graph, request.dtype.itemsize
     copies_indices = graph.indices.itemsize > 4  # to int32
     needs_tails = options.predecessors or options.method == "frontier_edge"
@@ -37,7 +37,7 @@ def fits_in_memory(request: SearchRequest, options: SearchOptions) -> bool:
 
 
 def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
-    """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked for.
+    """Return distances and predecessors ``(k, n)`` on the device, and the trace, or None for each.
 
     Raises OutOfMemoryError if the graph or the results do not fit in the device's memory, and
     DeviceError if the graph is too large for the kernels.
@@ -85,7 +85,7 @@ def _drop_beyond_targets(distance: Any, request: SearchRequest) -> None:
 
 
 def _search_by_frontier(request: SearchRequest, graph: Graph, *, by_arc: bool) -> Any:
-    """Distances by frontier Dijkstra, one search after another."""
+    """Return distances by frontier Dijkstra, one search after another."""
     import cupy
 
     searcher = frontier_gpu.Searcher(graph, request.dtype, by_arc=by_arc)
@@ -106,14 +106,14 @@ def _search_by_frontier(request: SearchRequest, graph: Graph, *, by_arc: bool) -
 def _search_within_power(
     request: SearchRequest, graph: Graph, limit: float | PowerGovernor, concurrency: int | None
 ) -> Any:
-    """Distances by self-tuning, a few searches per launch; the set-point follows their power."""
+    """Return distances by self-tuning, in small launches whose power the set-point follows."""
     import cupy
 
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
     searches = len(request.sources)
     searcher = near_far_gpu.Searcher(graph, request.dtype, searches, concurrency)
     distance = cupy.empty((searches, graph.n), request.dtype)
-    searcher.kernel()  # compiled before power is measured
+    searcher.compile_kernel()  # compiled before power is measured
     done = 0
     with EnergyMeter() as meter:
         while done < searches:
@@ -145,7 +145,7 @@ def _search_within_power(
 def _search_by_near_far(
     request: SearchRequest, graph: Graph, options: SearchOptions
 ) -> tuple[Any, Any]:
-    """Distances by near-far, self-tuning or with heaps, and the trace."""
+    """Return distances by near-far, self-tuning or with heaps, and the trace."""
     is_fixed = options.method == "near_far"
     delta = float(options.delta or request.default_delta) if is_fixed else 0.0
     set_point = options.set_point

@@ -34,7 +34,7 @@ def to_records(rows: Any) -> Any:
 
 
 def record_iterations(iterate: Callable[[Any], bool]) -> Any:
-    """Call ``iterate(row)``, which does one iteration, until it is False. Returns the trace."""
+    """Call ``iterate(row)``, which does one iteration, until it returns False; make the trace."""
     rows, row, has_more = [], np.zeros(SEARCH_COLUMNS), True
     while has_more:
         cancellation.raise_if_cancelled()
@@ -45,7 +45,7 @@ def record_iterations(iterate: Callable[[Any], bool]) -> Any:
 
 
 def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
-    """Write a trace as Parquet: one float64 column per field. The file appears once complete."""
+    """Write a trace as Parquet, one float64 column per field; the file appears once complete."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -54,7 +54,7 @@ def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
 
 
 def read_trace(file: str | os.PathLike[str]) -> Any:
-    """Read a trace that ``write_trace`` wrote. Raises DatasetError for any other file."""
+    """Read a trace that ``write_trace`` wrote. It raises DatasetError for any other file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

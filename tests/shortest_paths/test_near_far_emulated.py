@@ -1,7 +1,7 @@
 """Near-far, self-tuning and heap searches without a GPU: the kernel in the emulator.
 
-What the host packs is what the kernel takes, and the answers are the CPU's, under many orders of
-events; lists that are too short and heaps in use included.
+The host packs the structs that the kernel takes, and distances equal the CPU's under many orders of
+events, also with lists that are too short and with heaps in use.
 """
 
 import sys
@@ -66,8 +66,8 @@ def launch(graph, sources, *, heaps=False, concurrency=None, change=None, **opti
     searcher = near_far_gpu.Searcher(graph, length, len(sources), concurrency, heaps)
     if change:
         change(searcher)
-    most = np.nextafter(np.inf, 0) if length.kind == "f" else np.iinfo(length).max - 1
-    options = {"mean_weight": graph.mean_weight or 1.0, "cutoff": most} | options
+    cutoff = np.nextafter(np.inf, 0) if length.kind == "f" else np.iinfo(length).max - 1
+    options = {"mean_weight": graph.mean_weight or 1.0, "cutoff": cutoff} | options
     return searcher, searcher.launch([np.array([source]) for source in sources], **options)
 
 
@@ -135,7 +135,7 @@ def shorten(searcher):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_lists_that_are_too_short_cost_no_answers(method, monkeypatch):
+def test_lists_that_are_too_short_change_no_distance(method, monkeypatch):
     monkeypatch.setattr(near_far_gpu, "CHUNKS", 160)  # of one entry; a block has 134 vertices
     graph = hub_graph(400, seed=2)
     _, launched = launch(graph, [0], change=shorten, trace_rows=500, **METHODS[method])
