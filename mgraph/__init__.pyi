@@ -47,7 +47,6 @@ from mgraph.knapsacks.knapsack import knapsack as knapsack
 from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
 from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
 from mgraph.shortest_paths.sssp import sssp as sssp
-from mgraph.shortest_paths.trace import write_trace as write_trace
 from mgraph.spanning_trees.minimum_spanning_forest import (
     minimum_spanning_forest as minimum_spanning_forest,
 )

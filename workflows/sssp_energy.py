@@ -32,7 +32,7 @@ def measure(graph, source, backend, seconds, meter, method, **setting):
 
     def ask() -> None:
         found = mgraph.sssp(
-            graph, [source] * count, method=method, backend=backend, together=1, **setting
+            graph, [source] * count, method=method, backend=backend, concurrency=1, **setting
         )
         assert found.distance.reshape(count, -1)[0, source].item() == 0  # waits for the device
 

@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
             work = found.trace["x2"]
             print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
             file = "-".join(f"{key}-{value:.6g}" for key, value in setting.items())
-            mgraph.write_trace(found.trace, options.out / f"{file}.parquet")
+            found.write_trace(options.out / f"{file}.parquet")
             experiments.plot_profile(found.trace, options.out / f"{file}.png", title=name)
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)

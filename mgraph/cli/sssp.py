@@ -184,7 +184,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
         click.echo(f"target {_named(read, target)}: {length}")
     if options["trace"]:
-        mgraph.write_trace(found.trace, options["trace"])
+        found.write_trace(options["trace"])
         click.echo(f"{pluralize(len(found.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.experiments.plot_profile(found.trace, options["plot"])

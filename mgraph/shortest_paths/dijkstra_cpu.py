@@ -1,9 +1,9 @@
 """Dijkstra's algorithm on one core: the oracle of all other methods.
 
-Source: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959). An improved vertex
-is pushed again instead of moved, and old entries are passed over when they surface: on sparse
-graphs that is faster than a heap that can decrease keys. Cost: O((n + m) log n) time, at most m
-entries of 8 bytes, or of 12 to 16 where lengths reach 2^31 or are float64.
+Source: E. W. Dijkstra, "A note on two problems in connexion with graphs" (1959). There is no
+decrease-key: an improved vertex is pushed again, and stale entries are skipped when they are
+popped, which is faster on sparse graphs. Cost: O((n + m) log n) time, and at most m entries of 8
+bytes, or of 12 to 16 where lengths reach 2^31 or are float64.
 """
 
 from typing import Any
@@ -15,42 +15,43 @@ from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 
 _1 = np.uint64(1)
-_MOST_SMALL = (1 << 31) - 2  # the largest key that shares a word with its vertex
+_MAX_SMALL_KEY = (1 << 31) - 2  # the maximum that shares a word with its vertex
 
 
-def run(
+def find_distances(
     indptr: Any, indices: Any, weights: Any, distance: Any, sources: Any, targets: Any,
-    first_target: bool, cutoff: Any, infinity: Any,
+    stop_at_first: bool, cutoff: Any, infinity: Any,
 ) -> int:  # fmt: skip
-    """Fill ``distance``, which holds ``infinity``, from the sources. Returns the vertices settled.
+    """Fill ``distance``, which holds ``infinity``, and return how many vertices were settled.
 
-    Stops when nothing as near as the farthest target, or the nearest with ``first_target``, is
-    left; vertices beyond it may then hold lengths that are no distances.
+    The search stops when all vertices as near as the farthest target are settled, or with
+    ``stop_at_first`` as near as the nearest one. Vertices beyond it may then hold lengths that are
+    not distances.
     """
-    # Lengths are not negative, so that a float's bits are in order as an integer's are.
+    # Lengths are not negative, and the bits of such floats order as integers do.
     keys = distance.view(f"i{distance.itemsize}")
-    search = indptr, indices, weights, distance, keys, sources, targets, first_target
-    n, whole = distance.size, distance.dtype.kind == "i"
-    near = min(cutoff, distance.dtype.type(_MOST_SMALL)) if whole else cutoff
-    heap = heap_cpu.new(n, small=whole)
-    stop = cancellation.cancel_flag()
-    settled = int(_run(*search, near, near < cutoff, heap, stop))
-    if settled < 0:  # integers of 64 bits are seldom that large
+    arguments = indptr, indices, weights, distance, keys, sources, targets, stop_at_first
+    n, is_integer = distance.size, distance.dtype.kind == "i"
+    small_cutoff = min(cutoff, distance.dtype.type(_MAX_SMALL_KEY)) if is_integer else cutoff
+    heap = heap_cpu.new(n, small=is_integer)
+    cancel_flag = cancellation.cancel_flag()
+    settled = int(
+        _find_distances(*arguments, small_cutoff, small_cutoff < cutoff, heap, cancel_flag)
+    )
+    if settled < 0:  # 64-bit lengths are rarely that large
         distance.fill(infinity)
-        settled = int(_run(*search, cutoff, False, heap_cpu.new(n, small=False), stop))
+        large_heap = heap_cpu.new(n, small=False)
+        settled = int(_find_distances(*arguments, cutoff, False, large_heap, cancel_flag))
     cancellation.raise_if_cancelled()
     return settled
 
 
 @compiled
-def _run(
-    indptr, indices, weights, distance, keys, sources, targets, first_target, cutoff, give_up, heap,
-    stop,
+def _find_distances(
+    indptr, indices, weights, distance, keys, sources, targets, stop_at_first, cutoff, gives_up,
+    heap, cancel_flag,
 ):  # fmt: skip
-    """The vertices settled, or -1 if it is to ``give_up`` at a length beyond ``cutoff``.
-
-    stop: ends early once its first element is not 0.
-    """
+    """Return the vertices settled, or -1 if ``gives_up`` and a length was beyond ``cutoff``."""
     size = np.int64(0)
     for s in sources:
         if distance[s] != 0:
@@ -59,38 +60,38 @@ def _run(
                 heap = grow(heap)
             push(heap, size, keys[s], s)
             size += 1
-    wanted = np.zeros(distance.size if targets.size else 0, np.bool_)
-    left = np.int64(0)
+    is_target = np.zeros(distance.size if targets.size else 0, np.bool_)
+    remaining = np.int64(0)
     for t in targets:
-        left += not wanted[t]
-        wanted[t] = True
-    if first_target:
-        left = min(left, np.int64(1))
-    found, bound, settled = False, cutoff, np.int64(0)
-    while size > 0 and not stop[0]:
-        then, u = pop(heap, size)
+        remaining += not is_target[t]
+        is_target[t] = True
+    if stop_at_first:
+        remaining = min(remaining, np.int64(1))
+    targets_settled, bound, settled = False, cutoff, np.int64(0)
+    while size > 0 and not cancel_flag[0]:
+        popped_key, u = pop(heap, size)
         size -= 1
-        if then != keys[u]:
+        if popped_key != keys[u]:
             continue
-        key = distance[u]
-        if found and key > bound:
+        length = distance[u]
+        if targets_settled and length > bound:
             break
         settled += 1
-        if wanted.size and wanted[u] and not found:
-            wanted[u] = False
-            left -= 1
-            found, bound = left == 0, key
+        if is_target.size and is_target[u] and not targets_settled:
+            is_target[u] = False
+            remaining -= 1
+            targets_settled, bound = remaining == 0, length
         begin, end = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
         while size + np.int64(end - begin) > capacity(heap):
             heap = grow(heap)
         for arc in range(begin, end):
             v = np.uint64(indices[arc])
-            candidate = key + weights[arc]
+            candidate = length + weights[arc]
             if candidate < distance[v]:
                 if candidate <= cutoff:
                     distance[v] = candidate
                     push(heap, size, keys[v], v)
                     size += 1
-                elif give_up:
+                elif gives_up:
                     return np.int64(-1)
     return settled

@@ -1,12 +1,22 @@
-// Frontier Dijkstra in one launch; frontier_cpu.py explains the method. A round is
+// Frontier Dijkstra in one launch; frontier_cpu.py explains the method and names its source (STAR
+// on GPUs, algorithms 3 to 5). U are the vertices that are reached and not settled, d_min is the
+// least tentative distance among them, w_min the least weight in the graph. A round is
 //
-//   minimum  the least distance among the vertices that wait
-//   relax    the arcs of those within that distance plus the least weight, which are final
+//   minimum  d_min, by a parallel reduction
+//   F        the vertices of U with d <= d_min + w_min, which are final
+//   settle   relax the arcs of F by atomicMin; improved vertices join U
 //
-// MGRAPH_BY_ARC is 0 to give a vertex to a thread (CUDA_N), 1 to give it an arc (CUDA_E): then the
-// frontier is marked first. A vertex that is improved exactly to the bound is final too; it may be
-// expanded in this round, or in the next, or in both, which changes no distance.
-// Cost: a round reads n flags, and m arcs' tails if by arc; two barriers, or three.
+// MGRAPH_BY_ARC is 0 for CUDA_N, which gives a vertex to a thread, and 1 for CUDA_E, which gives an
+// arc to a thread; then F is marked first, in flags of its own, and a barrier follows.
+//
+// Why no barrier is missing. A vertex of F cannot be improved, so its distance may be read while
+// others relax. A vertex that is improved to the bound exactly is final as well; without marks it
+// may be expanded in this round, in the next one, or in both: its flag is set after its distance
+// has fallen, and cleared before its arcs are relaxed, so that it is never left out. Minima have
+// three words in turn: round r + 1's is cleared after the barrier at which round r's was complete,
+// when all have read round r - 2's, and before the barrier that ends round r.
+//
+// Cost: a round reads n flags, and the tails of all arcs if by arc; two barriers, or three.
 
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/path_length.cuh>
@@ -14,98 +24,123 @@
 
 using namespace mgraph;
 using u8 = unsigned char;
+using u64 = unsigned long long;
+
+constexpr int threads = 1024;  // per block
+
+// The kernel's arguments, which frontier_gpu.py packs.
+
+struct graph {
+  const long long* indptr;
+  const int* indices;
+  const weight_t* weights;  // null: every weight is 1
+  const int* tails;         // of the arcs, if by arc
+  long long n;
+  long long num_arcs;
+};
+
+struct search_request {
+  const int* targets;
+  int target_count;
+  bool stop_at_first;       // one settled target ends the search, else all must be settled
+  key_t cutoff;             // longer paths are dropped
+  weight_t min_weight;      // w_min
+  const unsigned* cancel_flag;  // not 0: the search ends early; null: it cannot be cancelled
+};
+
+struct search_memory {
+  key_t* distance;          // [n], infinity but for the sources, which have 0
+  u8* in_u;                 // [n] flags, set for the sources
+  u8* in_f;                 // [n] flags, if by arc
+  key_t* min_distance;      // [3], no_key
+  u64* arrived;             // 0; of the barrier
+  u64* rounds;              // 0
+  u64* cancelled_round;     // the largest number
+};
 
 namespace {
 
-struct search {
-  const int* indices;
-  const weight_t* weights;  // null: every weight is 1
-  key_t* distance;
-  u8* waiting;
-  key_t cutoff;
-
-  __device__ void relax(key_t from, long long arc) const {
-    const int v = indices[arc];
-    const key_t key = extended(from, weights ? weights[arc] : weight_t(1));
-    if (key > cutoff || key >= fresh(&distance[v])) return;
-    if (key < atomicMin(&distance[v], key)) waiting[v] = 1;
-  }
-};
-
-// The least of a block's keys, to *least of all blocks.
-__device__ void take_minimum(key_t key, key_t* least) {
-  __shared__ key_t block_least;
-  if (threadIdx.x == 0) block_least = no_key;
-  __syncthreads();
-  for (int step = 16; step; step /= 2) key = min(key, __shfl_xor_sync(0xFFFFFFFF, key, step));
-  if (threadIdx.x % 32 == 0 && key < no_key) atomicMin(&block_least, key);
-  __syncthreads();
-  if (threadIdx.x == 0 && block_least < no_key) atomicMin(least, block_least);
+__device__ void relax(const graph& graph_, const search_memory& memory, key_t cutoff, key_t tail,
+                      long long arc) {
+  const int head = graph_.indices[arc];
+  const key_t key = extended(tail, graph_.weights ? graph_.weights[arc] : weight_t(1));
+  if (key > cutoff || key >= fresh(&memory.distance[head])) return;
+  if (key < atomicMin(&memory.distance[head], key)) memory.in_u[head] = 1;
 }
 
-// Whether all targets, or one of them, are nearer than the bound.
-__device__ bool settled(const key_t* distance, const int* targets, int count, bool first,
-                        key_t bound) {
-  int found = 0;
-  for (int base = 0; base < count; base += blockDim.x) {
+// The minimum of all blocks' keys, into *minimum.
+__device__ void reduce_minimum(key_t key, key_t* minimum) {
+  __shared__ key_t block_minimum;
+  if (threadIdx.x == 0) block_minimum = no_key;
+  __syncthreads();
+  for (int step = 16; step; step /= 2) key = min(key, __shfl_xor_sync(0xFFFFFFFF, key, step));
+  if (threadIdx.x % 32 == 0 && key < no_key) atomicMin(&block_minimum, key);
+  __syncthreads();
+  if (threadIdx.x == 0 && block_minimum < no_key) atomicMin(minimum, block_minimum);
+}
+
+// Whether all targets, or the first of them, are nearer than the bound.
+__device__ bool targets_are_settled(const search_request& request, const key_t* distance,
+                                    key_t bound) {
+  int settled = 0;
+  for (int base = 0; base < request.target_count; base += blockDim.x) {
     const int i = base + threadIdx.x;
-    found += __syncthreads_count(i < count && fresh(&distance[targets[i]]) < bound);
+    settled += __syncthreads_count(i < request.target_count &&
+                                   fresh(&distance[request.targets[i]]) < bound);
   }
-  return count > 0 && (first ? found > 0 : found == count);
+  return request.target_count > 0 &&
+         (request.stop_at_first ? settled > 0 : settled == request.target_count);
 }
 
 }  // namespace
 
-// waiting, frontier: n flags; the sources wait at distance 0. tails: by arc, the arcs' beginnings.
-// least: three keys, no_key. arrived: 0. stop: not 0: end early. stopped_at: the round of that, first
-// the largest number.
-extern "C" __global__ void __launch_bounds__(1024, 1) frontier_search(
-    const long long* indptr, const int* indices, const weight_t* weights, const int* tails,
-    long long n, long long m, key_t* distance, u8* waiting, u8* frontier, const int* targets,
-    int target_count, int first_target, key_t cutoff, weight_t least_weight, key_t* least,
-    unsigned long long* arrived, unsigned long long* rounds, const unsigned* stop,
-    unsigned long long* stopped_at) {
-  __shared__ stop_watch watch;
-  if (threadIdx.x == 0) watch = {stop, 0, false};
-  const search it{indices, weights, distance, waiting, cutoff};
-  grid_barrier barrier{arrived, 0};
+extern "C" __global__ void __launch_bounds__(threads, 1) frontier_search(
+    __grid_constant__ const graph graph_, __grid_constant__ const search_request request,
+    __grid_constant__ const search_memory memory) {
+  __shared__ stop_watch cancel_watch;
+  if (threadIdx.x == 0) cancel_watch = {request.cancel_flag, 0, false};
+  grid_barrier barrier{memory.arrived, 0};
   const long long stride = (long long)gridDim.x * blockDim.x;
-  const long long mine = (long long)blockIdx.x * blockDim.x + threadIdx.x;
-  for (unsigned long long round = 0;; ++round) {
+  const long long thread = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+  const long long n = graph_.n;
+  key_t* const distance = memory.distance;
+  for (u64 round = 0;; ++round) {
     key_t nearest = no_key;
-    for (long long v = mine; v < n; v += stride) {
-      if (fresh(&waiting[v])) nearest = min(nearest, fresh(&distance[v]));
+    for (long long v = thread; v < n; v += stride) {
+      if (fresh(&memory.in_u[v])) nearest = min(nearest, fresh(&distance[v]));
     }
-    take_minimum(nearest, &least[round % 3]);
-    if (mine == 0 && watch.stopped()) *stopped_at = round;
+    reduce_minimum(nearest, &memory.min_distance[round % 3]);
+    if (thread == 0 && cancel_watch.stopped()) *memory.cancelled_round = round;
     barrier.wait();
-    if (fresh(stopped_at) <= round) return;  // what is written later is larger
-    nearest = fresh(&least[round % 3]);
-    if (mine == 0) {
-      least[(round + 1) % 3] = no_key;
-      *rounds = round;
+    if (fresh(memory.cancelled_round) <= round) return;
+    nearest = fresh(&memory.min_distance[round % 3]);
+    if (thread == 0) {
+      memory.min_distance[(round + 1) % 3] = no_key;
+      *memory.rounds = round;
     }
     if (nearest == no_key) return;
-    const key_t bound = extended(nearest, least_weight);
-    if (settled(distance, targets, target_count, first_target, bound)) return;
+    const key_t bound = extended(nearest, request.min_weight);
+    if (targets_are_settled(request, distance, bound)) return;
 #if MGRAPH_BY_ARC
-    for (long long v = mine; v < n; v += stride) {
-      const bool in = fresh(&waiting[v]) && fresh(&distance[v]) <= bound;
-      frontier[v] = in;
-      if (in) waiting[v] = 0;
+    for (long long v = thread; v < n; v += stride) {
+      const bool in_f = fresh(&memory.in_u[v]) && fresh(&distance[v]) <= bound;
+      memory.in_f[v] = in_f;
+      if (in_f) memory.in_u[v] = 0;
     }
     barrier.wait();
-    for (long long arc = mine; arc < m; arc += stride) {
-      const int u = tails[arc];
-      if (fresh(&frontier[u])) it.relax(fresh(&distance[u]), arc);
+    for (long long arc = thread; arc < graph_.num_arcs; arc += stride) {
+      const int u = graph_.tails[arc];
+      if (fresh(&memory.in_f[u])) relax(graph_, memory, request.cutoff, fresh(&distance[u]), arc);
     }
 #else
-    for (long long v = mine; v < n; v += stride) {
-      if (!fresh(&waiting[v])) continue;
-      const key_t from = fresh(&distance[v]);
-      if (from > bound) continue;
-      waiting[v] = 0;
-      for (long long arc = indptr[v]; arc < indptr[v + 1]; ++arc) it.relax(from, arc);
+    for (long long v = thread; v < n; v += stride) {
+      if (!fresh(&memory.in_u[v])) continue;
+      const key_t key = fresh(&distance[v]);
+      if (key > bound) continue;
+      memory.in_u[v] = 0;
+      for (long long arc = graph_.indptr[v]; arc < graph_.indptr[v + 1]; ++arc) {
+        relax(graph_, memory, request.cutoff, key, arc);
+      }
     }
 #endif
     barrier.wait();

@@ -1,14 +1,16 @@
-"""Frontier Dijkstra on one core: settle every vertex that nothing can reach sooner, in rounds.
+"""Frontier Dijkstra on one core: settle in rounds all vertices that cannot be improved any more.
 
 Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA",
-algorithms 3 to 5, with the bound of H. Ortega-Arranz and others (2013): in each round the unsettled
-vertices with d <= d_min + w_min are final, d_min being the least tentative distance among them and
-w_min the least weight in the graph. ``frontier_gpu`` gives a vertex (algorithm 4) or an arc
-(algorithm 5) to a thread; on one core the two differ in what they pass over to find the frontier:
-all vertices, or all arcs. The paper stops with a target in the frontier; here it must be nearer
+algorithms 3 to 5, with the economical bound of H. Ortega-Arranz and others (2013). U are the
+vertices that are reached and not settled. In each round the frontier F, the vertices of U with d <=
+d_min + w_min, is final, d_min being the least tentative distance in U and w_min the least weight in
+the graph. ``frontier_gpu`` gives a vertex (CUDA_N, algorithm 4) or an arc (CUDA_E, algorithm 5) to
+a thread; on one core the two differ in what they pass over to find the frontier's arcs: all
+vertices, or all arcs. The paper stops with a target in the frontier; here a target must be nearer
 than the bound, so that all vertices as near as it are known, too.
-Cost: O(n) or O(m) a round; at most one round a vertex, and where w_min is 0 one for each arc of
-the longest chain of weight 0 on the way.
+
+Cost: O(n) or O(m) per round; at most one round per vertex, and where w_min is 0 one for each arc of
+the longest chain of arcs of weight 0.
 """
 
 from typing import Any
@@ -20,77 +22,74 @@ from mgraph.core.compiled import compiled
 
 
 @compiled
-def _relax(distance, waiting, d, v, weight, cutoff):
-    candidate = d + weight
+def _relax(distance, in_u, length, v, weight, cutoff):
+    candidate = length + weight
     if candidate < distance[v] and candidate <= cutoff:
         distance[v] = candidate
-        waiting[v] = True
+        in_u[v] = True
 
 
 @compiled
-def _run(
-    indptr, indices, weights, distance, sources, targets, first_target, cutoff, infinity,
-    least_weight, by_arc, stop,
-):  # fmt: skip
-    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early.
+def _targets_are_settled(distance, targets, stop_at_first, bound):
+    """Return whether all targets, or the first of them, are nearer than the bound."""
+    for t in targets:
+        if (distance[t] < bound) == stop_at_first:
+            return stop_at_first
+    return not stop_at_first
 
-    stop: ends early, too, once its first element is not 0.
-    """
+
+@compiled
+def _find_distances(
+    indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff, infinity,
+    min_weight, by_arc, cancel_flag,
+):  # fmt: skip
+    """Fill ``distance``, which holds ``infinity``, and return the number of rounds."""
     n = distance.size
-    waiting, frontier = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    in_u, in_f = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     for s in sources:
         distance[s] = 0
-        waiting[s] = True
+        in_u[s] = True
     tails = np.empty(indices.size if by_arc else 0, np.int64)
     if by_arc:
         for u in range(n):
             tails[indptr[u] : indptr[u + 1]] = u
     rounds = np.int64(0)
-    while not stop[0]:
-        least = infinity
+    while not cancel_flag[0]:
+        min_distance = infinity
         for v in range(n):
-            if waiting[v]:
-                least = min(least, distance[v])
-        if least == infinity:
+            if in_u[v]:
+                min_distance = min(min_distance, distance[v])
+        if min_distance == infinity:
             return rounds
-        bound = least + least_weight
-        left = targets.size > 0
-        for t in targets:
-            if distance[t] < bound:
-                left = False
-                if first_target:
-                    break
-            elif not first_target:
-                left = True
-                break
-        if targets.size and not left:
+        bound = min_distance + min_weight
+        if targets.size and _targets_are_settled(distance, targets, stop_at_first, bound):
             return rounds
         for v in range(n):
-            frontier[v] = waiting[v] and distance[v] <= bound
-            if frontier[v]:
-                waiting[v] = False
+            in_f[v] = in_u[v] and distance[v] <= bound
+            if in_f[v]:
+                in_u[v] = False
         if by_arc:
             for arc in range(indices.size):
                 u = tails[arc]
-                if frontier[u]:
-                    _relax(distance, waiting, distance[u], indices[arc], weights[arc], cutoff)
+                if in_f[u]:
+                    _relax(distance, in_u, distance[u], indices[arc], weights[arc], cutoff)
         else:
             for u in range(n):
-                if frontier[u]:
-                    if stop[0]:
+                if in_f[u]:
+                    if cancel_flag[0]:
                         break
                     for arc in range(indptr[u], indptr[u + 1]):
-                        _relax(distance, waiting, distance[u], indices[arc], weights[arc], cutoff)
+                        _relax(distance, in_u, distance[u], indices[arc], weights[arc], cutoff)
         rounds += 1
     return rounds
 
 
-def run(*search: Any) -> int:
-    """Fill ``distance``, which holds ``infinity``. Returns the rounds; targets stop it early.
+def find_distances(*arguments: Any) -> int:
+    """Fill ``distance``, which holds ``infinity``, and return the number of rounds.
 
-    search: indptr, indices, weights, distance, sources, targets, whether the first of them is
-    enough, cutoff, infinity, the least weight, and whether arcs are passed over, else vertices.
+    arguments: indptr, indices, weights, distance, sources, targets, stop_at_first, cutoff,
+    infinity, the graph's least weight, and whether to pass over all arcs, else all vertices.
     """
-    rounds = int(_run(*search, cancellation.cancel_flag()))
+    rounds = int(_find_distances(*arguments, cancellation.cancel_flag()))
     cancellation.raise_if_cancelled()
     return rounds

@@ -1,79 +1,143 @@
-"""Frontier Dijkstra on a GPU: memory and the one launch of ``frontier.cu``, a search each.
+"""Frontier Dijkstra on a GPU: memory and the one launch of ``frontier.cu`` per search.
 
-Device bytes beside the graph and the distances: 2 a vertex, and 4 an arc for ``frontier_edge``.
+Device bytes beside the graph and the distances: 2 per vertex, and 4 per arc for ``frontier_edge``.
 """
 
-from typing import Any
+import functools
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import cancellation_gpu, rows_gpu
 from mgraph.core.graph import Graph
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 
-_THREADS = 1024
+
+def search_defines(weight: str, length: str, by_arc: bool) -> dict[str, str]:
+    """Return the kernel's macros for weights and lengths of these types, by arc or by vertex."""
+    return {**length_defines(weight, length), "MGRAPH_BY_ARC": str(int(by_arc))}
+
 
 KERNELS = Source(
     __package__,
     "frontier.cu",
     check=tuple(
-        (*length_defines(*types).items(), ("MGRAPH_BY_ARC", by_arc))
+        tuple(search_defines(*types, by_arc).items())
         for types in LENGTH_TYPES
-        for by_arc in "01"
+        for by_arc in (False, True)
     ),
 )
+
+
+class Declared(NamedTuple):
+    """The declarations of ``frontier.cu`` that the host uses."""
+
+    threads: int
+    graph: StructType
+    request: StructType
+    memory: StructType
+
+
+@functools.cache
+def _read_declarations(weight: str, length: str, by_arc: bool) -> Declared:
+    """Read the kernel's source, once per variant."""
+    macros = search_defines(weight, length, by_arc)
+    types = {"key_t": f"i{np.dtype(length).itemsize}"}
+
+    def struct(name: str) -> StructType:
+        return KERNELS.struct(name, types, **macros)
+
+    return Declared(
+        threads=KERNELS.constant("threads", **macros),
+        graph=struct("graph"),
+        request=struct("search_request"),
+        memory=struct("search_memory"),
+    )
 
 
 class Searcher:
     """Working memory for searches on one graph, on the device."""
 
     def __init__(self, graph: Graph, length: np.dtype, *, by_arc: bool) -> None:
-        """Allocate. length: the type of distances; by_arc: an arc a thread, else a vertex."""
-        import cupy
+        """Allocate memory.
 
-        self.graph, self.length, self.by_arc = graph, np.dtype(length), by_arc
-        self.indices = graph.indices.astype(np.int32, copy=False)
-        self.tails = rows_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
-        self.waiting = cupy.empty(graph.n, np.uint8)
-        self.frontier = cupy.empty(graph.n if by_arc else 0, np.uint8)
-
-    def run(
-        self, sources: Any, distance: Any, *, targets: Any, first_target: bool, cutoff: Any
-    ) -> Any:
-        """Fill ``distance`` (``(n,)``, on the device) from one array of sources, without waiting.
-
-        targets: on the device, int32, perhaps none. Returns the rounds, uint64 of shape (1,).
+        length: the type of distances. by_arc: give an arc to a thread, else a vertex.
         """
         import cupy
 
-        graph, key = self.graph, key_dtype(self.length)
-        weights = graph.weights
-        types = (str(self.length) if weights is None else str(weights.dtype), str(self.length))
-        least_weight = np.dtype(types[0]).type(graph.weight_range.minimum)
-        distance.fill(infinity_of(self.length))
-        self.waiting.fill(0)
-        seeds = cupy.asarray(sources)
-        distance[seeds] = 0
-        self.waiting[seeds] = 1
-        least = cupy.full(3, np.iinfo(key).max, key)
-        arrived, rounds = cupy.zeros(1, np.uint64), cupy.zeros(1, np.uint64)
-        stopped_at = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
-        kernel = KERNELS.kernel(
-            "frontier_search", **length_defines(*types), MGRAPH_BY_ARC=int(self.by_arc)
+        self.length, self.by_arc = np.dtype(length), by_arc
+        self._indices = graph.indices.astype(np.int32, copy=False)
+        self._tails = rows_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
+        self._in_u = cupy.empty(graph.n, np.uint8)
+        self._in_f = cupy.empty(graph.n if by_arc else 0, np.uint8)
+        self.graph = graph
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, which may be replaced by one that differs in its weights alone."""
+        return self._graph
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        weight = str(self.length if graph.weights is None else graph.weights.dtype)
+        self._types = weight, str(self.length), self.by_arc
+        self._graph = graph
+        self._packed_graph = _read_declarations(*self._types).graph.pack(
+            {
+                "indptr": graph.indptr,
+                "indices": self._indices,
+                "weights": graph.weights,
+                "tails": self._tails,
+                "n": graph.n,
+                "num_arcs": graph.num_arcs,
+            }
         )
+
+    def launch(
+        self, sources: Any, distance: Any, *, targets: Any, stop_at_first: bool, cutoff: Any
+    ) -> Any:
+        """Launch a search that fills ``distance``, ``(n,)`` on the device, and do not wait for it.
+
+        sources: vertices. targets: int32, on the device, empty for none. Returns the number of
+        rounds as an array on the device, uint64 of shape (1,).
+        """
+        import cupy
+
+        key = key_dtype(self.length)
+        min_weight, _ = self.graph.weight_range
+        distance.fill(infinity_of(self.length))
+        self._in_u.fill(0)
+        vertices = cupy.asarray(sources)
+        distance[vertices] = 0
+        self._in_u[vertices] = 1
+        min_distance = cupy.full(3, np.iinfo(key).max, key)
+        arrived, rounds = cupy.zeros(1, np.uint64), cupy.zeros(1, np.uint64)
+        cancelled_round = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+        declared = _read_declarations(*self._types)
+        request = {
+            "targets": targets,
+            "target_count": targets.size,
+            "stop_at_first": stop_at_first,
+            "cutoff": np.array(cutoff, self.length).view(key)[()],
+            "min_weight": min_weight,
+            "cancel_flag": cancellation_gpu.cancel_flag(),
+        }
+        memory = {
+            "distance": distance.view(key),
+            "in_u": self._in_u,
+            "in_f": self._in_f,
+            "min_distance": min_distance,
+            "arrived": arrived,
+            "rounds": rounds,
+            "cancelled_round": cancelled_round,
+        }
         launch_resident(
-            kernel,
+            KERNELS.kernel("frontier_search", **search_defines(*self._types)),
             multiprocessors(),
-            _THREADS,
-            (
-                graph.indptr, self.indices, 0 if weights is None else weights,
-                0 if self.tails is None else self.tails, np.int64(graph.n),
-                np.int64(graph.num_arcs),
-                distance, self.waiting, self.frontier, targets, np.int32(targets.size),
-                np.int32(first_target), np.array(cutoff, self.length).view(key)[()], least_weight,
-                least, arrived, rounds, cancellation_gpu.cancel_flag(), stopped_at,
-            ),
-        )  # fmt: skip
+            declared.threads,
+            (self._packed_graph, declared.request.pack(request), declared.memory.pack(memory)),
+        )
         return rounds

@@ -1,4 +1,4 @@
-"""The types of weights and of paths' lengths that kernels are compiled for."""
+"""The types of weights and of path lengths that kernels are compiled for."""
 
 import numpy as np
 
@@ -14,10 +14,10 @@ LENGTH_TYPES = (
 
 
 def length_defines(weight: str, length: str) -> dict[str, str]:
-    """The macros of ``path_length.cuh`` for weights and lengths of these types."""
+    """Return the macros of ``path_length.cuh`` for weights and lengths of these types."""
     return {"MGRAPH_WEIGHT_T": C_TYPES[weight], "MGRAPH_LENGTH_T": C_TYPES[length]}
 
 
 def key_dtype(length: np.dtype) -> np.dtype:
-    """The integers whose order is that of lengths: see ``path_length.cuh``."""
+    """Return the integer type whose order is that of lengths: see ``path_length.cuh``."""
     return np.dtype(f"int{8 * length.itemsize}")

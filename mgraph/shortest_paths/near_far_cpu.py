@@ -1,12 +1,13 @@
-"""Near-far on one core: the four stages of an iteration, each a function, and the plain loop.
+"""Near-far on one core: the four stages of an iteration, one function each, and the plain loop.
 
 Source: A. Davidson, S. Baxter, M. Garland, J. Owens, "Work-efficient parallel GPU methods for
 single-source shortest paths" (IPDPS 2014), as section 3 of S. Karamati, J. Young, R. Vuduc, "An
-energy-efficient single-source shortest path algorithm" (IPDPS 2018) tells it. Beside Dijkstra it
-needs no heap: vertices up to a threshold are expanded in any order, some of them twice.
+energy-efficient single-source shortest path algorithm" (IPDPS 2018) describes it. Unlike Dijkstra's
+algorithm it needs no heap: vertices up to a threshold are expanded in any order, some of them
+twice.
 
-The far queue is a doubly linked list through the vertices, so that a vertex stands in it once and
-leaves it in O(1), and nothing grows. It has as many partitions as a method wants: near-far one,
+The far queue is a doubly linked list through the vertices, so that a vertex is in it once and
+leaves it in O(1), and nothing grows. It has as many partitions as the method needs: near-far one,
 self-tuning several. Cost: O(n) memory; an arc is relaxed each time its tail is expanded.
 """
 
@@ -18,11 +19,11 @@ from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from mgraph.shortest_paths import trace as traces
 
-NOWHERE = -1
+NONE = -1  # no vertex, no partition
 
 
-class Far(NamedTuple):
-    """The far queue: lists through the vertices, partition p's beginning at ``head[p]``."""
+class FarQueue(NamedTuple):
+    """Lists through the vertices, one per partition: partition p's begins at ``head[p]``."""
 
     head: Any
     size: Any
@@ -32,65 +33,66 @@ class Far(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The arrays of one search. ``stamp[v]``: the last iteration that updated v.
+    """The arrays of one search.
 
-    stop: of one element, not 0 when the search is to end early.
+    updated_in: the last iteration that updated each vertex. frontier, updated: lists of vertices,
+    of which the functions here return the lengths. cancel_flag: not 0 ends the search early.
     """
 
     indptr: Any
     indices: Any
     weights: Any
     distance: Any
-    stamp: Any
+    updated_in: Any
     frontier: Any
     updated: Any
-    far: Far
-    stop: Any
+    far: FarQueue
+    cancel_flag: Any
 
 
 def new_search(indptr: Any, indices: Any, weights: Any, distance: Any, partitions: int) -> Search:
-    """Arrays for one search; ``distance`` is used as it is. 42 bytes a vertex."""
+    """Make the arrays for one search, 42 bytes per vertex; ``distance`` is not copied."""
     n = distance.size
-    far = Far(
-        np.full(partitions, NOWHERE, np.int64),
+    far = FarQueue(
+        np.full(partitions, NONE, np.int64),
         np.zeros(partitions, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
-        np.full(n, NOWHERE, np.int16),
+        np.full(n, NONE, np.int16),
     )
-    stamp, frontier, updated = (
+    updated_in, frontier, updated = (
         np.full(n, -1, np.int64),
         np.empty(n, np.int64),
         np.empty(n, np.int64),
     )
-    lists = stamp, frontier, updated, far
+    lists = updated_in, frontier, updated, far
     return Search(indptr, indices, weights, distance, *lists, cancellation.cancel_flag())
 
 
 @compiled
-def far_remove(far, v):
-    """Take v out of the partition it is in."""
+def remove_far(far, v):
+    """Remove v from the partition that it is in."""
     p, before, after = far.partition[v], far.previous[v], far.next[v]
-    if before == NOWHERE:
+    if before == NONE:
         far.head[p] = after
     else:
         far.next[before] = after
-    if after != NOWHERE:
+    if after != NONE:
         far.previous[after] = before
-    far.partition[v] = NOWHERE
+    far.partition[v] = NONE
     far.size[p] -= 1
 
 
 @compiled
-def far_place(far, v, p):
-    """Put v into partition p, and out of any other."""
+def place_far(far, v, p):
+    """Put v into partition p, and remove it from any other."""
     if far.partition[v] == p:
         return
-    if far.partition[v] != NOWHERE:
-        far_remove(far, v)
+    if far.partition[v] != NONE:
+        remove_far(far, v)
     first = far.head[p]
-    far.next[v], far.previous[v], far.partition[v] = first, NOWHERE, p
-    if first != NOWHERE:
+    far.next[v], far.previous[v], far.partition[v] = first, NONE, p
+    if first != NONE:
         far.previous[first] = v
     far.head[p] = v
     far.size[p] += 1
@@ -98,7 +100,7 @@ def far_place(far, v, p):
 
 @compiled
 def begin(search, sources):
-    """The sources become the frontier, at distance 0. Returns how many they are."""
+    """Make the sources the frontier, at distance 0, and return X1, its size."""
     x1 = np.int64(0)
     for s in sources:
         if search.distance[s] != 0:
@@ -110,20 +112,20 @@ def begin(search, sources):
 
 @compiled
 def advance_and_filter(search, x1, iteration, cutoff):
-    """Relax the arcs of the frontier. Returns X2, the arcs, and X3, the vertices updated."""
+    """Relax the arcs of the frontier; return X2, the arcs, and X3, the vertices updated."""
     x2, x3 = np.int64(0), np.int64(0)
     for i in range(x1):
-        if search.stop[0]:
+        if search.cancel_flag[0]:
             break
         u = search.frontier[i]
-        so_far = search.distance[u]
+        length = search.distance[u]
         for arc in range(search.indptr[u], search.indptr[u + 1]):
             v = search.indices[arc]
-            candidate = so_far + search.weights[arc]
+            candidate = length + search.weights[arc]
             if candidate < search.distance[v] and candidate <= cutoff:
                 search.distance[v] = candidate
-                if search.stamp[v] != iteration:
-                    search.stamp[v] = iteration
+                if search.updated_in[v] != iteration:
+                    search.updated_in[v] = iteration
                     search.updated[x3] = v
                     x3 += 1
         x2 += search.indptr[u + 1] - search.indptr[u]
@@ -131,61 +133,61 @@ def advance_and_filter(search, x1, iteration, cutoff):
 
 
 @compiled
-def nearest(search, x1, infinity):
-    """The least distance in the frontier; ``infinity`` if it is empty."""
-    least = infinity
+def min_frontier_distance(search, x1, infinity):
+    """Return the least distance in the frontier; ``infinity`` if it is empty."""
+    distance = infinity
     for i in range(x1):
-        least = min(least, search.distance[search.frontier[i]])
-    return least
+        distance = min(distance, search.distance[search.frontier[i]])
+    return distance
 
 
 @compiled
-def nearest_far(search, p, infinity):
-    """The least distance in partition p; ``infinity`` if it is empty."""
-    least = infinity
+def min_far_distance(search, p, infinity):
+    """Return the least distance in partition p; ``infinity`` if it is empty."""
+    distance = infinity
     v = search.far.head[p]
-    while v != NOWHERE and not search.stop[0]:
-        least = min(least, search.distance[v])
+    while v != NONE and not search.cancel_flag[0]:
+        distance = min(distance, search.distance[v])
         v = search.far.next[v]
-    return least
+    return distance
 
 
 @compiled
-def settled(search, targets, first, bound):
-    """Whether the targets, or the first of them, are nearer than all that waits."""
+def targets_are_settled(search, targets, stop_at_first, min_queued):
+    """Return whether all targets, or the first of them, are nearer than every queued vertex."""
     for t in targets:
-        if (search.distance[t] < bound) == first:
-            return first
-    return not first
+        if (search.distance[t] < min_queued) == stop_at_first:
+            return stop_at_first
+    return not stop_at_first
 
 
 @compiled
 def _bisect_frontier(search, x3, threshold):
-    """Updated vertices up to the threshold become the frontier, the others far. Returns X4."""
+    """Split the updated vertices into the frontier and the far queue, and return X4."""
     x4 = np.int64(0)
     for i in range(x3):
-        if search.stop[0]:
+        if search.cancel_flag[0]:
             break
         v = search.updated[i]
         if search.distance[v] <= threshold:
-            if search.far.partition[v] != NOWHERE:
-                far_remove(search.far, v)
+            if search.far.partition[v] != NONE:
+                remove_far(search.far, v)
             search.frontier[x4] = v
             x4 += 1
         else:
-            far_place(search.far, v, 0)
+            place_far(search.far, v, 0)
     return x4
 
 
 @compiled
 def _bisect_far_queue(search, threshold):
-    """Move the far vertices up to the threshold to the frontier. Returns its size."""
+    """Move far vertices up to the threshold to the frontier, and return X1, its size."""
     x1 = np.int64(0)
     v = search.far.head[0]
-    while v != NOWHERE and not search.stop[0]:
+    while v != NONE and not search.cancel_flag[0]:
         after = search.far.next[v]
         if search.distance[v] <= threshold:
-            far_remove(search.far, v)
+            remove_far(search.far, v)
             search.frontier[x1] = v
             x1 += 1
         v = after
@@ -193,8 +195,8 @@ def _bisect_far_queue(search, threshold):
 
 
 @compiled
-def _iterate(search, state, delta, targets, first_target, cutoff, infinity, row):
-    """One iteration; False when it was the last. state: iteration, X1, threshold."""
+def _iterate(search, state, delta, targets, stop_at_first, cutoff, infinity, row):
+    """Do one iteration, and return whether another follows. state: iteration, X1, threshold."""
     iteration, x1, threshold = np.int64(state[0]), np.int64(state[1]), state[2]
     x2, x3 = advance_and_filter(search, x1, iteration, cutoff)
     x4 = _bisect_frontier(search, x3, threshold)
@@ -202,44 +204,47 @@ def _iterate(search, state, delta, targets, first_target, cutoff, infinity, row)
     row[0], row[1], row[2], row[3], row[4], row[7], row[8] = x1, x2, x3, x4, threshold, 1, far
     state[0] += 1
     if x4 > 0:
-        if targets.size and settled(search, targets, first_target, nearest(search, x4, infinity)):
-            return False
+        if targets.size:
+            min_queued = min_frontier_distance(search, x4, infinity)
+            if targets_are_settled(search, targets, stop_at_first, min_queued):
+                return False
     else:
         if far == 0:
             return False
-        least = nearest_far(search, 0, infinity)
-        if targets.size and settled(search, targets, first_target, least):
+        min_queued = min_far_distance(search, 0, infinity)
+        if targets.size and targets_are_settled(search, targets, stop_at_first, min_queued):
             return False
-        # Phase i expands distances up to (i + 1)·delta; empty ones are passed over.
-        state[2] = max(threshold + delta, (least // delta + 1) * delta, float(least))
+        # Phase i expands distances up to (i + 1)·delta; phases without vertices are skipped.
+        next_phase = (min_queued // delta + 1) * delta
+        state[2] = max(threshold + delta, next_phase, float(min_queued))
         x4 = _bisect_far_queue(search, state[2])
     state[1] = x4
     return True
 
 
-def _begun(search: Search, sources: Any, delta: float) -> Any:
+def _begin_state(search: Search, sources: Any, delta: float) -> Any:
     return np.array([0, begin(search, sources), delta], np.float64)
 
 
-def traced(search: Search, sources: Any, delta: float, *bounds: Any) -> Any:
-    """Near-far with a row an iteration; ``bounds`` as ``run`` takes them."""
-    state = _begun(search, sources, delta)
-    return traces.timed(lambda row: _iterate(search, state, delta, *bounds, row))
+def find_distances_traced(search: Search, sources: Any, delta: float, *bounds: Any) -> Any:
+    """Fill the distances, and return the trace; ``bounds`` as ``find_distances`` takes them."""
+    state = _begin_state(search, sources, delta)
+    return traces.record_iterations(lambda row: _iterate(search, state, delta, *bounds, row))
 
 
-def run(
-    search: Search, sources: Any, delta: float, targets: Any, first_target: bool, cutoff: Any,
+def find_distances(
+    search: Search, sources: Any, delta: float, targets: Any, stop_at_first: bool, cutoff: Any,
     infinity: Any,
 ) -> None:  # fmt: skip
-    """Near-far to the end, or until the targets (int64, perhaps none) are settled."""
-    state, row = _begun(search, sources, delta), np.zeros(traces.COLUMNS)
-    _run(search, state, delta, targets, first_target, cutoff, infinity, row)
+    """Fill the distances, to the end or until the targets (int64, perhaps none) are settled."""
+    state, row = _begin_state(search, sources, delta), np.zeros(traces.SEARCH_COLUMNS)
+    _iterate_all(search, state, delta, targets, stop_at_first, cutoff, infinity, row)
     cancellation.raise_if_cancelled()
 
 
 @compiled
-def _run(search, state, delta, targets, first_target, cutoff, infinity, row):
-    while not search.stop[0] and _iterate(
-        search, state, delta, targets, first_target, cutoff, infinity, row
+def _iterate_all(search, state, delta, targets, stop_at_first, cutoff, infinity, row):
+    while not search.cancel_flag[0] and _iterate(
+        search, state, delta, targets, stop_at_first, cutoff, infinity, row
     ):
         pass

@@ -2,73 +2,129 @@
 
 Device bytes beside the graph and the distances, for k searches at a time on n vertices, with
 lengths of b bytes: k·n·(4 + b)·14, less where memory is short, and with heaps one to two times
-k·n·(4 + b) more; the pieces of large vertices; 4 an arc where indices are int64. One launch,
-however many searches and iterations; one barrier an iteration among the blocks of a search.
+k·n·(4 + b) more; the pieces of large vertices; 4 per arc where indices are int64. One launch,
+however many searches and iterations; one barrier per iteration among the blocks of a search.
 """
 
-import math
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import cancellation_gpu
 from mgraph.core.graph import Graph
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.errors import DeviceError
 from mgraph.heap import batch_heap_gpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
+from mgraph.shortest_paths.self_tuning import PARTITIONS, controller_defines, length_unit, min_step
 from mgraph.shortest_paths.trace import FIELDS
 
-THREADS = 1024  # a block, one to a multiprocessor
-FEW_ARCS = 8  # a vertex, on average: as on roads, where searches go far in small steps
-HOPS = 16, 128  # the least and the most, in an iteration with few arcs
-# Places a vertex in a near list, of which there are two, and in the far queue; where memory is
-# short, those in the far queue to one in a near list, and the share of free memory they may take.
+THREADS = 1024  # per block; one block per multiprocessor
+FEW_ARCS = 8  # per vertex on average: as on roads, where searches go far in small steps
+HOPS = 16, 128  # the minimum and the maximum in an iteration with few arcs
+# Entries per vertex in each side of the near queue, and in the far queue. Where memory is short:
+# the ratio of the far queue's to one side's, and the share of free memory that they may take.
 NEAR_SLOTS, FAR_SLOTS, FAR_TO_NEAR, MEMORY_SHARE = 4, 6, 2.5, 0.7
 SLOTS = 2 * NEAR_SLOTS + FAR_SLOTS
-MOST_ARCS = 1 << 33  # arcs of a block in an iteration must fit 32 bits
+CHUNKS = 512  # of a block's far queue
+MIN_CHUNK_ENTRIES = 32
+MAX_ARCS = 1 << 33  # then a block's arcs in an iteration fit 32 bits
 TRACE_ROWS = 1 << 20
-# As in self_tuning.cuh and near_far_state.cuh.
-PARTITIONS, PIECE_ARCS, COLUMNS, LEAST_COLUMNS = 16, 256, 30, (25, 26)
-CHUNKS = 512
 
 
-def defines(weight: str, length: str, heaps: bool) -> dict[str, str]:
-    """The kernel's macros for weights and lengths of these types, with heaps or without."""
-    macros = {"MGRAPH_THREADS": str(THREADS), "MGRAPH_HEAPS": str(int(heaps))}
-    return {**length_defines(weight, length), **macros}
+def search_defines(weight: str, length: str, heaps: bool) -> dict[str, str]:
+    """Return the kernel's macros for weights and lengths of these types, with or without heaps."""
+    macros = {
+        "MGRAPH_THREADS": str(THREADS),
+        "MGRAPH_HEAPS": str(int(heaps)),
+        "MGRAPH_TRACE_COLUMNS": str(len(FIELDS)),
+    }
+    return {**length_defines(weight, length), **controller_defines(), **macros}
 
 
 KERNELS = Source(
     __package__,
     "near_far.cu",
     check=tuple(
-        tuple(defines(*types, heaps).items()) for types in LENGTH_TYPES for heaps in (False, True)
+        tuple(search_defines(*types, heaps).items())
+        for types in LENGTH_TYPES
+        for heaps in (False, True)
     ),
 )
 
 
-def most_together(n: int, m: int) -> int:
-    """How many searches should share a device with room for all: measured, see BENCHMARKS.md.
+class Declared(NamedTuple):
+    """The declarations of ``near_far_state.cuh`` that the host uses."""
 
-    On graphs of few arcs a vertex one search is mostly latency, so that many cost as much.
+    max_blocks: int
+    piece_arcs: int
+    max_near: int
+    max_pieces: int
+    columns: int
+    minimum_columns: list[int]
+    far_lists: int
+    hop_list_bytes: int
+    graph: StructType
+    request: StructType
+    options: StructType
+    memory: StructType
+    output: StructType
+
+
+@functools.cache
+def _read_declarations(defines: tuple[tuple[str, str], ...], key: np.dtype) -> Declared:
+    """Read the kernel's source, once per set of macros. key: the integers that order lengths."""
+    macros = dict(defines)
+    types = {"key_t": f"i{key.itemsize}", "word_t": f"u{key.itemsize}"}
+
+    def constant(name: str) -> int:
+        return KERNELS.constant(name, **macros)
+
+    def struct(name: str) -> StructType:
+        return KERNELS.struct(name, types, **macros)
+
+    return Declared(
+        max_blocks=constant("max_blocks"),
+        piece_arcs=constant("piece_arcs"),
+        max_near=(1 << constant("near_bits")) - 1,
+        max_pieces=(1 << constant("piece_bits")) - 1,
+        columns=constant("columns"),
+        minimum_columns=[constant("min_near_column"), constant("min_far_column")],
+        far_lists=constant("lists"),
+        hop_list_bytes=struct("hop_list").dtype.itemsize,
+        graph=struct("graph"),
+        request=struct("search_request"),
+        options=struct("search_options"),
+        memory=struct("search_memory"),
+        output=struct("search_output"),
+    )
+
+
+def best_concurrency(n: int, num_arcs: int) -> int:
+    """Return how many searches should share a device that has memory for all of them.
+
+    The numbers were measured: see BENCHMARKS.md. On graphs with few arcs per vertex one search is
+    mostly latency, so that many cost as much.
     """
-    return 33 if m <= FEW_ARCS * n else 4
+    return 33 if num_arcs <= FEW_ARCS * n else 4
 
 
-def searches_at_a_time(graph: Graph, searches: int, length: np.dtype) -> int:
-    """How many of so many searches should share the device, as far as there is memory."""
-    left = max(0, free_bytes() - searches * graph.n * np.dtype(length).itemsize)
-    room = left // (4 * SLOTS * graph.n * (4 + np.dtype(length).itemsize) + 1)
-    together = max(1, min(searches, most_together(graph.n, graph.num_arcs), room))
-    rounds = -(-searches // together)
+def choose_concurrency(graph: Graph, searches: int, length: np.dtype) -> int:
+    """Return how many of ``searches`` should share the device, as far as its memory allows."""
+    itemsize = np.dtype(length).itemsize
+    free_memory = max(0, free_bytes() - searches * graph.n * itemsize)  # beside the distances
+    fitting = free_memory // (4 * SLOTS * graph.n * (4 + itemsize) + 1)
+    concurrency = max(1, min(searches, best_concurrency(graph.n, graph.num_arcs), fitting))
+    rounds = -(-searches // concurrency)
     return -(-searches // rounds)
 
 
-class Found(NamedTuple):
-    """What a launch brings, on the device: distances ``(searches, n)``, iterations, trace rows."""
+class Launched(NamedTuple):
+    """The results of a launch, on the device: distances ``(searches, n)``, iterations, trace."""
 
     distance: Any
     iterations: Any
@@ -76,109 +132,147 @@ class Found(NamedTuple):
 
 
 class Searcher:
-    """Working memory for searches on one graph; ``run`` may be called again and again."""
+    """Working memory for searches on one graph, which may be launched repeatedly."""
 
     def __init__(
         self,
         graph: Graph,
         length: np.dtype,
         searches: int = 1,
-        together: int | None = None,
+        concurrency: int | None = None,
         heaps: bool = False,
     ) -> None:
-        """Allocate for some of so many ``searches`` at a time, which share the multiprocessors.
+        """Allocate memory for ``searches`` searches, some of them at a time.
 
-        graph: on the device. length: the type of distances. together: how many, else what is best.
-        heaps: whether what waits farthest waits in heaps, where there is much of it.
-        Raises DeviceError where the graph has more arcs than one search can count.
+        graph: on the device. length: the type of distances. concurrency: searches at a time, which
+        share the multiprocessors; by default ``choose_concurrency``. heaps: let the farthest
+        entries wait in heaps.
+        Raises DeviceError if the graph has more arcs than one search can count.
         """
-        import cupy
-
-        n = graph.n
-        if graph.num_arcs >= MOST_ARCS:
+        if graph.num_arcs >= MAX_ARCS:
             raise DeviceError(
-                f"a search on a GPU takes {MOST_ARCS:,} arcs at most, not {graph.num_arcs:,}"
+                f"a search on a GPU takes fewer than {MAX_ARCS:,} arcs (got {graph.num_arcs:,})"
             )
-        self.graph, self.length = graph, np.dtype(length)
+        self.graph, self.length, self.heaps = graph, np.dtype(length), heaps
         self.key = key_dtype(self.length)
-        self.indices = graph.indices.astype(np.int32, copy=False)
+        weights = graph.weights
+        weight = str(self.length) if weights is None else str(weights.dtype)
+        self.defines = search_defines(weight, str(self.length), heaps)
+        self._declared = _read_declarations(tuple(self.defines.items()), self.key)
         processors = multiprocessors()
-        best = together or searches_at_a_time(graph, searches, self.length)
-        self.groups = groups = min(best, searches, processors)
-        self.blocks = min(processors // groups, 256)
-        total, share = self.blocks * groups, -(-n // self.blocks)
-        entry = 4 + self.key.itemsize
-        # Lists that are too short cost time: a search is then begun anew from what was reached.
-        free = max(0, free_bytes() - searches * n * self.length.itemsize)  # beside the distances
-        room = MEMORY_SHARE * free / (groups * max(n, 1) * entry)
-        near = min(NEAR_SLOTS, room / (2 + FAR_TO_NEAR))
-        far = min(FAR_SLOTS, FAR_TO_NEAR * near)
-        self.near = min(int(near * share) + 16384, (1 << 26) - 1)
-        slots = int(far * share) + 2 * PARTITIONS * 32
-        self.chunk = max(32, -(-slots // CHUNKS // 32) * 32)
-        pieces = largest = 0
-        if graph.max_degree > PIECE_ARCS:
-            degrees = graph.indptr[1:] - graph.indptr[:-1]
-            pieces = int((-(-degrees[degrees > PIECE_ARCS] // PIECE_ARCS)).sum())
-            largest = -(-graph.max_degree // PIECE_ARCS)
-        fair = max(4096 + 8 * pieces // self.blocks, 2 * largest)
-        self.pieces = max(1, min(pieces, fair, (1 << 20) - 1))
-        self.shared_bytes = 2 * CHUNKS * (2 * PARTITIONS + 1) + 2 * THREADS * (12 + entry)
-        self.lists = [
-            cupy.empty(2 * total * self.near, np.int32),
-            cupy.empty(2 * total * self.near, self.key),
-            np.uint32(self.near),
-            cupy.empty(2 * total * self.pieces, np.int32),
-            cupy.empty(2 * total * self.pieces, self.key),
-            cupy.empty(2 * total * self.pieces, np.uint32),
-            np.uint32(self.pieces),
-            cupy.empty(total * self.chunk * CHUNKS, np.int32),
-            cupy.empty(total * self.chunk * CHUNKS, self.key),
-            np.int32(CHUNKS),
-            np.uint32(self.chunk),
-        ]
-        self.heaps = heaps
-        self.heap_memory: list[Any] = (
-            self._heap_memory(share) if heaps else [0, 0, 0, 0, np.uint32(0)]
+        wanted = concurrency or choose_concurrency(graph, searches, self.length)
+        self.groups = min(wanted, searches, processors)  # of blocks, one per search at a time
+        self.blocks = min(processors // self.groups, self._declared.max_blocks)
+        self.shared_bytes = 2 * self._declared.hop_list_bytes + np.dtype(
+            np.uint16
+        ).itemsize * CHUNKS * (self._declared.far_lists + 1)
+        self._indices = graph.indices.astype(np.int32, copy=False)
+        self._graph = self._declared.graph.pack(
+            {"indptr": graph.indptr, "indices": self._indices, "weights": weights, "n": graph.n}
         )
-        self.sums = cupy.empty((groups, 3, COLUMNS), np.uint64)
-        self.notes = cupy.empty((groups, 2, self.blocks), np.uint64)
+        near, entries_per_chunk = self._choose_capacities(searches)
+        self._allocate(near, self._choose_piece_capacity(), entries_per_chunk)
 
-    def _heap_memory(self, share: int) -> list[Any]:
-        """A heap a block, with room for its share of the vertices or for what memory there is."""
+    def _choose_capacities(self, searches: int) -> tuple[int, int]:
+        """Choose the entries of one side of a block's near queue, and of its far queue's chunks.
+
+        Queues that are too short cost time, since far queues are then rebuilt from the distances.
+        """
+        n = self.graph.n
+        entry = 4 + self.key.itemsize
+        free_memory = max(0, free_bytes() - searches * n * self.length.itemsize)
+        slots = MEMORY_SHARE * free_memory / (self.groups * max(n, 1) * entry)  # per vertex
+        near = min(NEAR_SLOTS, slots / (2 + FAR_TO_NEAR))
+        far = min(FAR_SLOTS, FAR_TO_NEAR * near)
+        near_capacity = min(int(near * self._share) + 16384, self._declared.max_near)
+        far_capacity = int(far * self._share) + 2 * PARTITIONS * MIN_CHUNK_ENTRIES
+        chunk = -(-far_capacity // CHUNKS // MIN_CHUNK_ENTRIES) * MIN_CHUNK_ENTRIES
+        return near_capacity, max(MIN_CHUNK_ENTRIES, chunk)
+
+    def _choose_piece_capacity(self) -> int:
+        """Choose for how many pieces of large vertices one side of a block's list has room."""
+        graph, piece = self.graph, self._declared.piece_arcs
+        pieces = largest = 0
+        if graph.max_degree > piece:
+            degrees = graph.indptr[1:] - graph.indptr[:-1]
+            pieces = int((-(-degrees[degrees > piece] // piece)).sum())
+            largest = -(-graph.max_degree // piece)
+        fair_share = max(4096 + 8 * pieces // self.blocks, 2 * largest)
+        return max(1, min(pieces, fair_share, self._declared.max_pieces))
+
+    @property
+    def _share(self) -> int:
+        """A block's share of the vertices."""
+        return -(-self.graph.n // self.blocks)
+
+    def _allocate(self, near: int, pieces: int, chunk: int) -> None:
+        """Allocate the blocks' lists, and pack them for the kernel once for all launches."""
         import cupy
 
+        blocks, key = self.blocks * self.groups, self.key
+        far = blocks * CHUNKS * chunk
+        self._lists = {
+            "near": {
+                "vertex": cupy.empty(2 * blocks * near, np.int32),
+                "key": cupy.empty(2 * blocks * near, key),
+            },
+            "pieces": {
+                "vertex": cupy.empty(2 * blocks * pieces, np.int32),
+                "key": cupy.empty(2 * blocks * pieces, key),
+                "number": cupy.empty(2 * blocks * pieces, np.uint32),
+            },
+            "far": {"vertex": cupy.empty(far, np.int32), "key": cupy.empty(far, key)},
+            "heaps": self._allocate_heaps(),
+            "sums": cupy.empty((self.groups, 3, self._declared.columns), np.uint64),
+            "notes": cupy.empty((self.groups, 2, self.blocks), np.uint64),
+        }
+        sizes = {
+            "blocks": self.blocks,
+            "near_capacity": near,
+            "piece_capacity": pieces,
+            "chunks": CHUNKS,
+            "chunk_entries": chunk,
+        }
+        self.memory = self._declared.memory.pack({**self._lists, **sizes})
+
+    def _allocate_heaps(self) -> dict[str, Any]:
+        """Allocate one heap per block, for its share of the vertices or as far as memory allows."""
+        import cupy
+
+        if not self.heaps:
+            return {"keys": None, "values": None, "words": None, "counts": None, "places": 0}
         heaps, entry = self.blocks * self.groups, 4 + self.key.itemsize
-        nodes = min(share // THREADS + 2, free_bytes() // (4 * heaps * THREADS * entry) + 1)
+        fitting = free_bytes() // (4 * heaps * THREADS * entry) + 1
+        nodes = min(self._share // THREADS + 2, fitting)
         places = (1 << nodes.bit_length()) - 1
         rows = heaps * (places + batch_heap_gpu.SPARE_ROWS)
-        return [
-            cupy.empty(rows * THREADS, f"u{self.key.itemsize}"),
-            cupy.empty(rows * THREADS, np.uint32),
-            cupy.empty(rows * 8, np.uint32),
-            cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
-            np.uint32(places),
-        ]
+        return {
+            "keys": cupy.empty(rows * THREADS, f"u{self.key.itemsize}"),
+            "values": cupy.empty(rows * THREADS, np.uint32),
+            "words": cupy.empty(rows * 8, np.uint32),
+            "counts": cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
+            "places": places,
+        }
 
     @property
     def heap_operations(self) -> Any:
-        """Of each block's heap in its last search, ``(blocks,)`` on the device."""
-        counts = self.heap_memory[3].reshape(-1, batch_heap_gpu.COUNT_WORDS)
+        """The number of operations on each block's heap in its last search, on the device."""
+        counts = self._lists["heaps"]["counts"].reshape(-1, batch_heap_gpu.COUNT_WORDS)
         return counts[:, batch_heap_gpu.TICKETS]
 
-    def kernel(self) -> Any:
-        """The kernel for this graph's types, compiled."""
+    def compile_kernel(self) -> Any:
+        """Return the kernel for this graph's types, compiled."""
         kernel = cancellation_gpu.kernel(KERNELS, "near_far_search", **self.defines)
         kernel.max_dynamic_shared_size_bytes = self.shared_bytes
         return kernel
 
     @property
     def default_set_point(self) -> float:
-        """A vertex a thread, or two where the arcs are many: then a device is just busy."""
+        """The arcs of one vertex per thread, or two where degrees are large: a busy device."""
         degree = max(1.0, self.graph.num_arcs / max(self.graph.n, 1))
         return self.blocks * THREADS * degree * (1 if degree <= FEW_ARCS else 2)
 
-    def run(
+    def launch(
         self,
         sources: list[Any],
         *,
@@ -188,63 +282,94 @@ class Searcher:
         set_point: float | None = None,
         hops: int | None = None,
         targets: Any = None,
-        first_target: bool = False,
+        stop_at_first: bool = False,
         trace_rows: int = 0,
         distance: Any = None,
-        most_iterations: int = (1 << 32) - 1,
-    ) -> Found:
-        """Launch a search from each array of sources; returns without waiting.
+        max_iterations: int = (1 << 32) - 1,
+    ) -> Launched:
+        """Launch one search per array of sources; returns without waiting.
 
-        delta: near-far's, or 0 for self-tuning, with its set_point. cutoff: a length of
-        ``length``. hops: by default many where few arcs are on their way at a time.
-        distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest.
+        delta: near-far's, or 0 for self-tuning, with its set_point. cutoff: a length of type
+        ``length``. hops: the maximum per iteration; by default many if there are few arcs at a
+        time. distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest.
         """
         import cupy
 
-        graph, infinity = self.graph, infinity_of(self.length)
-        start = np.cumsum([0, *(len(seeds) for seeds in sources)], dtype=np.int32)
-        seeds = cupy.asarray(np.concatenate(sources).astype(np.int32))
+        declared, graph = self._declared, self.graph
         if distance is None:
             distance = cupy.empty((len(sources), graph.n), self.length)
-        distance.fill(infinity)
-        self.notes.fill(np.iinfo(np.uint64).max)
-        self.sums.fill(0)
-        self.sums[:, :, LEAST_COLUMNS[0] : LEAST_COLUMNS[1] + 1] = int(np.iinfo(self.key.name).max)
-        iterations = cupy.zeros(len(sources), np.uint64)
-        trace = cupy.zeros((trace_rows, len(FIELDS))) if trace_rows else None
+        distance.fill(infinity_of(self.length))
+        self._reset_sums()
+        launched = Launched(
+            distance,
+            cupy.zeros(len(sources), np.uint64),
+            cupy.zeros((trace_rows, len(FIELDS))) if trace_rows else None,
+        )
+        starts = np.cumsum([0, *(len(vertices) for vertices in sources)], dtype=np.int32)
+        request = {
+            "searches": len(sources),
+            "source_starts": cupy.asarray(starts),
+            "sources": cupy.asarray(np.concatenate(sources).astype(np.int32)),
+            "targets": None if targets is None else cupy.asarray(targets, np.int32),
+            "target_count": 0 if targets is None else len(targets),
+            "stop_at_first": stop_at_first,
+            "cutoff": np.array(cutoff, self.length).view(self.key)[()],
+            "cancel_flag": cancellation_gpu.cancel_flag(),
+        }
+        output = {
+            "distance": distance.view(self.key),
+            "iterations": launched.iterations,
+            "trace": launched.trace,
+            "trace_rows": trace_rows,
+        }
+        options = self._pack_options(mean_weight, delta, set_point, hops, max_iterations)
+        launch_resident(
+            self.compile_kernel(),
+            self.blocks * self.groups,
+            THREADS,
+            (
+                self._graph,
+                declared.request.pack(request),
+                options,
+                self.memory,
+                declared.output.pack(output),
+            ),
+            self.shared_bytes,
+        )
+        return launched
+
+    def _reset_sums(self) -> None:
+        """Reset what blocks publish; all else is reset by the kernel."""
+        self._lists["notes"].fill(np.iinfo(np.uint64).max)  # of no round
+        sums = self._lists["sums"]
+        sums.fill(0)
+        for column in self._declared.minimum_columns:
+            sums[:, :, column] = int(np.iinfo(self.key.name).max)
+
+    def _pack_options(
+        self,
+        mean_weight: float,
+        delta: float,
+        set_point: float | None,
+        hops: int | None,
+        max_iterations: int,
+    ) -> np.ndarray:
+        """Pack the options for the kernel, with the controller's lengths in its unit."""
         aim = float(set_point or self.default_set_point)
         if hops is None:
             enough = 0 if delta > 0 else round(4 * aim / (self.blocks * THREADS))
             hops = max(HOPS[0], min(enough, HOPS[1]))
-        wanted = None if targets is None else cupy.asarray(targets, np.int32)
-        kernel = self.kernel()
-        whole, unit = self.length.kind == "i", 1.0
-        if not whole and delta == 0:
-            unit = 2.0 ** min(max(math.frexp(mean_weight)[1], -1000), 1000)
-        quantum = 1.0 if whole else mean_weight / unit / 1024
-        launch_resident(
-            kernel,
-            self.blocks * self.groups,
-            THREADS,
-            (
-                graph.indptr, self.indices, 0 if graph.weights is None else graph.weights,
-                np.int32(graph.n), np.int32(len(sources)), cupy.asarray(start), seeds,
-                0 if wanted is None else wanted, np.int32(0 if wanted is None else wanted.size),
-                np.int32(first_target), np.array(cutoff, self.length).view(self.key)[()], distance,
-                np.float64(delta), np.float64(unit), np.float64(aim),
-                np.float64(graph.num_arcs / max(graph.n, 1)), np.float64(mean_weight / unit),
-                np.float64(quantum), np.int32(hops),
-                np.uint32(most_iterations), np.int32(self.blocks), *self.lists, self.sums,
-                self.notes, *self.heap_memory, 0 if trace is None else trace,
-                np.int32(trace_rows), iterations, cancellation_gpu.cancel_flag(),
-            ),
-            self.shared_bytes,
-        )  # fmt: skip
-        return Found(distance, iterations, trace)
-
-    @property
-    def defines(self) -> dict[str, Any]:
-        """The kernel's macros for this graph."""
-        weights = self.graph.weights
-        weight = str(self.length) if weights is None else str(weights.dtype)
-        return defines(weight, str(self.length), self.heaps)
+        is_integer = self.length.kind == "i"
+        unit = length_unit(mean_weight, is_integer=is_integer or delta > 0)
+        options = {
+            "delta": delta,
+            "unit": unit,
+            "inverse_unit": 1 / unit,
+            "set_point": 0.0 if delta > 0 else aim,
+            "mean_degree": self.graph.num_arcs / max(self.graph.n, 1),
+            "mean_weight": mean_weight / unit,
+            "min_step": min_step(mean_weight, unit, is_integer=is_integer),
+            "max_hops": hops,
+            "max_iterations": max_iterations,
+        }
+        return self._declared.options.pack(options)

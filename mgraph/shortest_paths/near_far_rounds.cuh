@@ -1,4 +1,25 @@
-// The barrier of a near-far search: what blocks tell one another, and what they decide from it.
+// The barrier of a near-far search: what blocks publish at the end of a round, and what each block
+// decides from it for the next one. All of it is done by a block's last warp, the control warp; the
+// other warps look up their first entries meanwhile (near_far.cu). Every block's control warp takes
+// the same decision from the same sums, so that decisions need not be handed over.
+//
+// A block hands over its lists, its share of the sums, and its note, in this order:
+//
+//   all threads    write lists in device memory and counts in shared memory; __syncthreads
+//   control warp   adds its counts to the sums (atomics); __syncwarp; fence; writes its note
+//   other blocks   spin on the note until it carries the round's number; fence; read sums and lists
+//
+// So whoever has seen the notes of a round sees all that was published in it: the first fence
+// orders the lists and sums before the note, the second orders the reads after it, and both
+// barriers (__syncthreads, __syncwarp) extend that to the block's other threads. A note is one
+// word, so that its counts and its round arrive at once. Sums and lists are read past the
+// first-level cache.
+//
+// Nothing is overwritten too early. Notes have two sides and lists two, in turn: a block writes
+// round r + 2's on the side of round r only after it has seen all notes of round r + 1, and each
+// block writes that note after it has read round r's notes and lists. The sums have three: those of
+// round r + 1 are cleared by the first block before it publishes round r, when all blocks have read
+// their former content, of round r - 2, since all have published round r - 1.
 #pragma once
 
 #include <mgraph/clock.cuh>
@@ -6,239 +27,245 @@
 
 namespace mgraph {
 
-struct question {  // searches, each from seeds[seed_start[i]:seed_start[i + 1]]
-  int searches;
-  const int *seed_start, *seeds, *targets;
-  int target_count;
-  bool first_target;
-};
-
-struct manner {
-  double delta;  // near-far's, or 0: then the controller follows set_point
-  // The controller measures lengths in a power of two, so that nothing is rounded.
-  double unit, units_in_1;
-  double set_point, mean_degree, mean_weight, quantum;
-  int hops;
-  u32 most_iterations;
-};
-
 constexpr u32 control_warp = warps - 1;
 
-struct rounds : advance {
-  question asked;
-  manner how;
-  int n, block, blocks, group;
-  memory shared_memory;  // of all blocks
-  u64 *sums, *notes;     // this group's: sums of three rounds, notes of two
-  double* trace;
-  int trace_rows;
+struct block_rounds : block_advance {
+  const search_request& request;
+  const search_options& options;
+  const search_output& output;
+  int block, blocks, group;     // of the search's blocks; the group is the search's
+  search_memory all_memory;     // of all blocks
+  u64 *sums, *notes;            // the group's: sums of three rounds, notes of two
+  bool is_traced;
   u32 lane, warp;
-  u32 round;             // barriers passed by this group, searches before included
-  int side;              // of the lists that are read: they were written in the round before
+  u32 round;                    // counted from the launch on
+  int side;                     // of the lists that are read: they were written a round before
 
-  __device__ size_t slice(int side, int b) const {
-    return size_t(side) * gridDim.x + group * blocks + b;
+  // Where the lists of a block of this group are, among those of all blocks.
+  __device__ size_t list_index(int side, int of_block) const {
+    return size_t(side) * gridDim.x + group * blocks + of_block;
   }
 
-  __device__ void write_to(int side) {
-    const size_t near = slice(side, block) * m.near_capacity;
-    const size_t piece = slice(side, block) * m.piece_capacity;
-    const memory& all = shared_memory;
-    m.near = {all.near.vertex + near, all.near.key + near};
-    m.pieces = {all.pieces.vertex + piece, all.pieces.key + piece, all.pieces.number + piece};
+  // From now on append to the lists of this side.
+  __device__ void write_side(int side) {
+    const size_t near = list_index(side, block) * memory.near_capacity;
+    const size_t piece = list_index(side, block) * memory.piece_capacity;
+    const search_memory& all = all_memory;
+    memory.near = {all.near.vertex + near, all.near.key + near};
+    memory.pieces = {all.pieces.vertex + piece, all.pieces.key + piece, all.pieces.number + piece};
   }
 
-  // By the control warp.
+  // Add this block's counts to the sums, and publish its note. By the control warp.
   __device__ void publish() {
-    u64* const now = sums + round % 3 * columns;
-    const int list = lane < partitions ? s.list_of[lane] : 0;
-    // What is in the heap counts as the last partition's.
-    const bool last = lane < partitions && int(lane) == s.control.slots[s.control.live - 1];
-    const u32 size = (lane < partitions ? s.size[list] : 0) + (last ? s.heap_size : 0);
-    const u32 all = __reduce_add_sync(all_lanes, size);
-    const u32 count = lane < counters ? s.count[lane] : 0;
-    if (count) atomicAdd(&now[lane], u64(count));
+    u64* const round_sums = sums + round % 3 * columns;
+    const int list = lane < partitions ? state.list_of_slot[lane] : 0;
+    // The heap's entries count as the last partition's.
+    const bool is_last =
+        lane < partitions && int(lane) == state.control.slots[state.control.live - 1];
+    const u32 size =
+        (lane < partitions ? state.list_size[list] : 0) + (is_last ? state.heap_size : 0);
+    const u32 far_size = __reduce_add_sync(all_lanes, size);
+    const u32 count = lane < counters ? state.count[lane] : 0;
+    if (count) atomicAdd(&round_sums[lane], u64(count));
     if (size) {
-      atomicAdd(&now[far_sum + lane], u64(size));
-      const key_t least = last ? min(s.least[list], s.heap_least) : s.least[list];
-      atomicMin((long long*)&now[least_far_column], (long long)least);
+      atomicAdd(&round_sums[far_sum + lane], u64(size));
+      const key_t min_far =
+          is_last ? min(state.list_min[list], state.heap_min) : state.list_min[list];
+      atomicMin((long long*)&round_sums[min_far_column], (long long)min_far);
     }
     if (lane == 0) {
-      atomicMin((long long*)&now[least_near_column], (long long)s.least_near);
-      atomicMax((long long*)&now[largest_column], (long long)s.largest);
-      atomicMax((long long*)&now[fullest_column], (long long)(all - s.heap_size));
-      if (block == 0 && s.watch.stopped()) atomicAdd(&now[stopped_column], 1ULL);
+      atomicMin((long long*)&round_sums[min_near_column], (long long)state.min_near);
+      atomicMax((long long*)&round_sums[max_updated_column], (long long)state.max_updated);
+      atomicMax((long long*)&round_sums[fullest_column], (long long)(far_size - state.heap_size));
+      const bool cancelled = block == 0 && state.cancel_watch.stopped();
+      if (cancelled) atomicAdd(&round_sums[cancelled_column], 1ULL);
     }
-    if (block == 0 && lane < columns) {
-      // The next round's, which were read two rounds ago.
-      const bool minimum = lane == least_near_column || lane == least_far_column;
-      sums[(round + 1) % 3 * columns + lane] = minimum ? u64(no_key) : 0;
+    if (block == 0 && lane < columns) {  // clear the next round's, which were read two rounds ago
+      const bool is_minimum = lane == min_near_column || lane == min_far_column;
+      sums[(round + 1) % 3 * columns + lane] = is_minimum ? u64(no_key) : 0;
     }
-    const u32 near = min(__shfl_sync(all_lanes, count, near_sum), m.near_capacity);
-    const u32 left = __shfl_sync(all_lanes, count, piece_sum);
-    const bool lost = __shfl_sync(all_lanes, count, lost_sum) > 0;
+    const u32 near = min(__shfl_sync(all_lanes, count, near_sum), memory.near_capacity);
+    const u32 pieces = __shfl_sync(all_lanes, count, piece_sum);
+    const bool any_lost = __shfl_sync(all_lanes, count, lost_sum) > 0;
     __syncwarp();
     fence();
     if (lane == 0) {
-      volatile u64* const mine = &notes[(round & 1) * blocks + block];
-      *mine = note(near, left, all > 0, lost, round).word;
+      volatile u64* const own_note = &notes[(round & 1) * blocks + block];
+      *own_note = round_note(near, pieces, far_size > 0, any_lost, round).word;
     }
   }
 
-  // Wait for the notes of 32 blocks, a lane each; beyond the last block there is an empty one.
-  __device__ note wait_for(int b) const {
-    const volatile u64* const theirs = &notes[(round & 1) * blocks + b];
-    note told(0);
+  // Wait for the notes of 32 blocks, one per lane; beyond the last block there is an empty note.
+  __device__ round_note await_note(int of_block) const {
+    const volatile u64* const address = &notes[(round & 1) * blocks + of_block];
+    round_note note(0);
     do {
-      if (b < blocks) told = note(*theirs);
-    } while (!__all_sync(all_lanes, b >= blocks || told.is_of(round)));
-    return told;
-  }
-
-  // What the far queue's lists will be in this iteration: see `controller::divide`. A block
-  // whose slice fills up looks all of them through for entries that were replaced: what is read
-  // is freed only afterwards, so that must begin while there is room for all of it again.
-  __device__ void choose_lists(double next, bool anything, bool lost, bool wave) {
-    controller& c = s.control;
-    const bool fixed = how.delta > 0;
-    const int slot = lane < partitions ? c.slots[lane] : 0, lived = fixed ? 1 : c.live;
-    const int divided = !anything ? 0 : fixed ? 1 : c.divide(next, wave, lane);
-    const bool clean =
-        !lost && s.sums[fullest_column] > u64(m.chunks) * m.chunk_entries * 4 / 10;
-    const int reads = clean ? lived : divided, list = s.list_of[slot];
-    const u32 end = prefix_sum(int(lane) < reads ? s.size[list] : 0, lane);
-    __syncwarp();
-    if (int(lane) < reads) {
-      s.read_list[lane] = list;
-      s.read_start[lane + 1] = end;
-      s.list_of[slot] = list ^ 1;
-      s.size[list ^ 1] = 0;
-      s.least[list ^ 1] = no_key;
-    }
-    __syncwarp();
-    if (lane < partitions) {
-      const bool bounded = !fixed && int(lane) < c.live - 1;
-      s.bounds[lane] = bounded ? key_at_most(c.bounds[lane] * how.unit) : no_key;
-      s.list_of_part[lane] = s.list_of[c.slots[lane]];
-    }
-    if (lane == 0) {
-      s.reads = reads;
-      s.read_start[0] = 0;
-      s.clean = clean;
-    }
+      if (of_block < blocks) note = round_note(*address);
+    } while (!__all_sync(all_lanes, of_block >= blocks || note.belongs_to(round)));
+    return note;
   }
 
   // Wait for all notes, and read the sums. By the control warp.
   __device__ void gather() {
     u64 counts = 0;
-    bool far = false, lost = false;
+    bool any_far = false, any_lost = false;
     for (int b = lane; b < (blocks + 31) / 32 * 32; b += 32) {
-      const note told = wait_for(b);
-      counts += told.counts();
-      far |= told.far();
-      lost |= told.lost();
+      const round_note note = await_note(b);
+      counts += note.counts();
+      any_far |= note.any_far();
+      any_lost |= note.any_lost();
     }
     fence();
-    if (lane < columns) s.sums[lane] = fresh(&sums[round % 3 * columns + lane]);
+    if (lane < columns) state.sums[lane] = fresh(&sums[round % 3 * columns + lane]);
     const u32 near = __reduce_add_sync(all_lanes, u32(counts));
     const u32 pieces = __reduce_add_sync(all_lanes, u32(counts >> 32));
-    far = __any_sync(all_lanes, far);
-    lost = __any_sync(all_lanes, lost);
-    if (lane == 0) s.left = {near, pieces, far, lost};
+    any_far = __any_sync(all_lanes, any_far);
+    any_lost = __any_sync(all_lanes, any_lost);
+    if (lane == 0) state.queued = {near, pieces, any_far, any_lost};
+  }
+
+  // Choose the far queue's lists that this iteration reads, and those that it fills: see
+  // `controller::divide`. Where a block's far queue fills up, all lists are read, and their entries
+  // looked up, to drop the stale ones. What is read is freed only afterwards, so that must begin
+  // while the rest of the pool could take all of it again.
+  __device__ void choose_far_lists(double next_threshold, bool reads_far, bool any_lost,
+                                   bool is_wave) {
+    controller& control = state.control;
+    const bool fixed = options.delta > 0;
+    const int slot = lane < partitions ? control.slots[lane] : 0;
+    const int live_before = fixed ? 1 : control.live;
+    const int divided = !reads_far ? 0 : fixed ? 1 : control.divide(next_threshold, is_wave, lane);
+    const bool check_all =
+        !any_lost &&
+        state.sums[fullest_column] > u64(memory.chunks) * memory.chunk_entries * 4 / 10;
+    const int lists_read = check_all ? live_before : divided, list = state.list_of_slot[slot];
+    const u32 end = prefix_sum(int(lane) < lists_read ? state.list_size[list] : 0, lane);
+    __syncwarp();
+    if (int(lane) < lists_read) {
+      state.read_list[lane] = list;
+      state.read_start[lane + 1] = end;
+      state.list_of_slot[slot] = list ^ 1;
+      state.list_size[list ^ 1] = 0;
+      state.list_min[list ^ 1] = no_key;
+    }
+    __syncwarp();
+    if (lane < partitions) {
+      const bool is_bounded = !fixed && int(lane) < control.live - 1;
+      state.bounds[lane] = is_bounded ? key_at_most(control.bounds[lane] * options.unit) : no_key;
+      state.list_of_partition[lane] = state.list_of_slot[control.slots[lane]];
+    }
+    if (lane == 0) {
+      state.lists_read = lists_read;
+      state.read_start[0] = 0;
+      state.check_all = check_all;
+    }
   }
 
   // Decide on the iteration. By the control warp.
   __device__ void decide(u32 iteration) {
-    controller& c = s.control;
-    const u64* const sum = s.sums;
-    const bool near = s.left.near + s.left.pieces > 0, far = s.left.far, lost = s.left.lost;
-    const key_t least_near = key_t(sum[least_near_column]);
-    const key_t least_far = key_t(sum[least_far_column]);
+    controller& control = state.control;
+    const u64* const sum = state.sums;
+    const bool any_near = state.queued.near + state.queued.pieces > 0;
+    const bool any_far = state.queued.any_far, any_lost = state.queued.any_lost;
+    const key_t min_near = key_t(sum[min_near_column]);
+    const key_t min_far = key_t(sum[min_far_column]);
     observation seen;
-    seen.near = float(s.left.near);
-    seen.piece_arcs = float(s.left.pieces) * piece_arcs;
+    seen.near = float(state.queued.near);
+    seen.piece_arcs = float(state.queued.pieces) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
     seen.arcs = float(sum[arcs_sum]);
-    seen.far_here = int(lane) < c.live ? float(sum[far_sum + c.slots[lane]]) : 0;
-    seen.least = double_of(near ? least_near : least_far) * how.units_in_1;
-    if (!near && !far) seen.least = c.threshold;  // it is the last round
-    seen.largest = double_of(key_t(sum[largest_column])) * how.units_in_1;
-    bool stop = (!near && !far) || iteration >= how.most_iterations || sum[stopped_column] > 0;
-    if (asked.target_count > 0 && iteration > 0) {
-      stop = stop || (asked.first_target ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
+    seen.partition_size =
+        int(lane) < control.live ? float(sum[far_sum + control.slots[lane]]) : 0;
+    seen.min_queued = double_of(any_near ? min_near : min_far) * options.inverse_unit;
+    if (!any_near && !any_far) seen.min_queued = control.threshold;  // it is the last round
+    seen.max_updated = double_of(key_t(sum[max_updated_column])) * options.inverse_unit;
+    bool finished = (!any_near && !any_far) || iteration >= options.max_iterations ||
+                    sum[cancelled_column] > 0;
+    if (request.target_count > 0 && iteration > 0) {
+      finished = finished ||
+                 (request.stop_at_first ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }
-    // Few arcs at a time: latency counts, and a hop within the block costs less than a barrier.
-    const u32 all_far = __reduce_add_sync(all_lanes, u32(fminf(seen.far_here, 1 << 26)));
-    const float about = how.delta > 0 ? seen.near : (seen.near + all_far) / widest_wave;
-    const float arcs = about * float(how.mean_degree) + seen.piece_arcs;
-    const bool wave = how.hops > 1 && arcs <= float(blocks * threads);
-    double next = c.threshold;
-    if (lane == 0) s.threshold_before = next;
-    if (how.delta <= 0) {
-      next = c.decide(seen, wave, lane);
-    } else if (!near && far) {
-      next = fmax(next + how.delta, (floor(seen.least / how.delta) + 1) * how.delta);
+    // Where few arcs are under way latency counts, and a hop within the block costs less than a
+    // barrier.
+    const u32 far_size =
+        __reduce_add_sync(all_lanes, u32(fminf(seen.partition_size, 1 << 26)));  // in 32 bits
+    const float vertices =
+        options.delta > 0 ? seen.near : (seen.near + far_size) / max_wave_arcs;
+    const float arcs = vertices * float(options.mean_degree) + seen.piece_arcs;
+    const bool is_wave = options.max_hops > 1 && arcs <= float(blocks * threads);
+    double next = control.threshold;
+    if (lane == 0) state.previous_threshold = next;
+    if (options.delta <= 0) {
+      next = control.decide(seen, is_wave, lane);
+    } else if (!any_near && any_far) {
+      next = fmax(next + options.delta,
+                  (floor(seen.min_queued / options.delta) + 1) * options.delta);
       __syncwarp();
-      if (lane == 0) c.threshold = next;
+      if (lane == 0) control.threshold = next;
     }
-    // Rounding may leave the threshold below the nearest far vertex; then that is the threshold,
-    // or nothing would move.
-    key_t threshold = key_at_most(next * how.unit);
-    if (!near && far && threshold < least_far) {
-      threshold = least_far;
-      next = endless;  // all partitions are read
+    // Rounding may leave the threshold below the nearest far vertex. Then that vertex's distance is
+    // the threshold, or the search would stand still.
+    key_t threshold = key_at_most(next * options.unit);
+    if (!any_near && any_far && threshold < min_far) {
+      threshold = min_far;
+      next = unbounded;  // all partitions are read
     }
-    choose_lists(next, far && least_far <= threshold && !lost, lost, wave);
-    if (lane < counters) s.count[lane] = 0;
-    if (lane < 3) s.local_count[lane] = 0;
+    choose_far_lists(next, any_far && min_far <= threshold && !any_lost, any_lost, is_wave);
+    if (lane < counters) state.count[lane] = 0;
+    if (lane < 3) state.hop_count[lane] = 0;
     if (lane == 0) {
-      s.threshold = threshold;
-      s.stop = stop;
-      s.collect = lost;
-      s.may_spill = all_far > how.set_point / how.mean_degree;
-      s.eager = wave;
-      s.hops = s.eager ? how.hops : 1;
-      // What a block leaves to all comes an iteration late, which a wave would not wait for.
-      const float wanted = how.delta > 0 ? seen.far_here : c.target - seen.near;
-      const u32 fair = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
-      s.quota = wave && how.delta <= 0 ? max(fair, most_local) : fair;
-      s.least_near = no_key;
-      s.largest = 0;
-      s.next_entry = 0;
+      state.threshold = threshold;
+      state.finished = finished;
+      state.rebuild = any_lost;
+      state.may_spill = far_size > options.set_point / options.mean_degree;
+      state.is_wave = is_wave;
+      state.hops = state.is_wave ? options.max_hops : 1;
+      // What a block gives away comes an iteration late, which a wave should not wait for.
+      const float wanted =
+          options.delta > 0 ? seen.partition_size : control.target - seen.near;
+      const u32 fair_share = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+      state.far_quota =
+          is_wave && options.delta <= 0 ? max(fair_share, max_hop_entries) : fair_share;
+      state.min_near = no_key;
+      state.max_updated = 0;
+      state.next_entry = 0;
     }
   }
 
-  // Count the targets that are settled, or those that are not. Nothing that waits is nearer than
-  // the least key, and nothing ever will be.
-  __device__ void check_targets() {
-    const long long near = s.sums[least_near_column], far = s.sums[least_far_column];
-    const key_t pending = s.sums[lost_sum] ? 0 : key_t(min(near, far));
-    u32 found = 0;
-    for (int i = block * threads + threadIdx.x; i < asked.target_count; i += blocks * threads) {
-      found += (fresh(&distance[asked.targets[i]]) < pending) == asked.first_target;
+  // Count the targets that are settled, or those that are not. A target is settled if it is nearer
+  // than every queued vertex, since no shorter path to it can be found then.
+  __device__ void count_targets() {
+    const long long min_near = state.sums[min_near_column], min_far = state.sums[min_far_column];
+    const key_t min_queued = state.sums[lost_sum] ? 0 : key_t(min(min_near, min_far));
+    u32 count = 0;
+    for (int i = block * threads + threadIdx.x; i < request.target_count; i += blocks * threads) {
+      count += (fresh(&distance[request.targets[i]]) < min_queued) == request.stop_at_first;
     }
-    if (found) atomicAdd(&s.count[settled_sum], found);
+    if (count) atomicAdd(&state.count[settled_sum], count);
   }
 
-  // Write down what the round's sums say of the iteration before, and learn from it. By the control
-  // warp.
-  __device__ void look_back(u32 iteration) {
-    const double expanded = double(s.sums[expanded_sum]), arcs = double(s.sums[arcs_sum]);
-    const controller& c = s.control;
-    if (trace && lane == 0 && int(iteration) < trace_rows) {
-      double far = 0;
-      for (int p = 0; p < partitions; ++p) far += double(s.sums[far_sum + p]);
-      const bool fixed = how.delta > 0;
+  // Record in the trace what the round's sums say of the iteration before it, and let the
+  // controller learn from them. By the control warp.
+  __device__ void learn(u32 iteration) {
+    const double expanded = double(state.sums[expanded_sum]), arcs = double(state.sums[arcs_sum]);
+    const controller& control = state.control;
+    if (is_traced && lane == 0 && int(iteration) < output.trace_rows) {
+      double far_size = 0;
+      for (int p = 0; p < partitions; ++p) far_size += double(state.sums[far_sum + p]);
+      const bool fixed = options.delta > 0;
       const double row[trace_columns] = {
-          expanded, arcs, double(s.sums[updated_sum]), double(s.sums[near_sum]),
-          s.threshold_before * how.unit, fixed ? 0 : double(c.d()),
-          fixed ? 0 : c.last.slope, fixed ? 1.0 : c.live, far, double(nanoseconds())};
-      for (int i = 0; i < trace_columns; ++i) trace[size_t(iteration) * trace_columns + i] = row[i];
+          expanded, arcs, double(state.sums[updated_sum]), double(state.sums[near_sum]),
+          state.previous_threshold * options.unit, fixed ? 0 : double(control.d()),
+          fixed ? 0 : control.last.alpha, fixed ? 1.0 : control.live, far_size,
+          double(nanoseconds())};
+      double* const trace_row = output.trace + size_t(iteration) * trace_columns;
+      for (int i = 0; i < trace_columns; ++i) trace_row[i] = row[i];
     }
-    if (how.delta <= 0) {
-      s.control.learn(float(expanded), float(s.sums[met_sum]), float(s.sums[drawn_sum]), lane);
+    if (options.delta <= 0) {
+      state.control.learn(float(expanded), float(state.sums[within_sum]),
+                          float(state.sums[current_sum]), lane);
     }
-    if (lane == 0) s.first_list = s.list_of_part[0];
+    if (lane == 0) state.first_list = state.list_of_partition[0];
   }
 };
 

@@ -1,4 +1,5 @@
-// What the blocks of a near-far search keep and tell one another. near_far.cu explains the search.
+// The data of a near-far search: the kernel's arguments, what blocks publish to each other, and a
+// block's shared memory. near_far.cu explains the search.
 #pragma once
 
 #include <mgraph/grid_barrier.cuh>
@@ -11,146 +12,201 @@ namespace mgraph {
 
 using u16 = unsigned short;
 using u64 = unsigned long long;
+using word_t = unsigned_of<sizeof(key_t)>::type;  // a key in a heap
 
 constexpr int threads = MGRAPH_THREADS;
 constexpr int warps = threads / 32;
 constexpr u32 all_lanes = 0xFFFFFFFF;
-constexpr int most_blocks = 256;         // in one search
-constexpr int note_warps = most_blocks / 32;
-constexpr int lists = 2 * partitions;    // of each partition: one being read, one being filled
+constexpr int max_blocks = 256;          // per search
+constexpr int note_warps = max_blocks / 32;
+constexpr int lists = 2 * partitions;    // per partition one that is read and one that is filled
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
-constexpr u32 piece_arcs = 256;          // a vertex of more arcs is cut into pieces of so many
-constexpr u32 few_batches = 8;           // of entries: then the block shares their arcs evenly
-constexpr u32 most_local_arcs = 4;       // a thread, with which a block goes on by itself
-constexpr float widest_wave = 8;         // arcs a thread, up to which hops are worth while
-constexpr int trace_columns = 10;        // trace.py names them
+constexpr u32 piece_arcs = 256;          // a vertex with more arcs is cut into pieces of this size
+constexpr u32 few_batches = 8;           // of entries: up to this the block shares arcs evenly
+constexpr u32 max_local_arcs = 4;        // per thread: up to this a block goes on with its hops
+constexpr float max_wave_arcs = 8;       // per thread: up to this an iteration has several hops
+constexpr int near_bits = 26, piece_bits = 20;  // of the counts in a round's note
+constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
-// Sums over a search's blocks, of one round.
+// The sums over a search's blocks in one round.
 enum column {
-  near_sum,      // entries that wait near, to be shared
-  piece_sum,     // pieces that wait
-  expanded_sum,  // X1
-  arcs_sum,      // X2
-  updated_sum,   // X3, and what was updated twice
-  lost_sum,      // blocks that had no room for an entry
-  settled_sum,   // targets settled, or those that are not
-  met_sum,       // far entries within the threshold
-  drawn_sum,     // those of them that were not replaced
+  near_sum,      // entries appended to the near queue
+  piece_sum,     // pieces appended
+  expanded_sum,  // X1: vertices expanded
+  arcs_sum,      // X2: arcs relaxed
+  updated_sum,   // X3: distances improved
+  lost_sum,      // blocks whose far queue had no room for an entry
+  settled_sum,   // targets settled; of those that must all be settled, those that are not
+  within_sum,    // far entries within the threshold
+  current_sum,   // those of them that are current
   counters,
   far_sum = counters,
-  least_near_column = far_sum + partitions,  // minima of keys
-  least_far_column,
-  largest_column,                            // maxima: of keys updated; of a block's far entries
-  fullest_column,
-  stopped_column,                            // not 0: the host wants the search to end
+  min_near_column = far_sum + partitions,  // minima of keys
+  min_far_column,
+  max_updated_column,                      // the maximum of the improved keys
+  fullest_column,                          // the maximum of the entries in a block's far queue
+  cancelled_column,                        // not 0: the host has cancelled the launch
   columns
 };
 
-// What a block tells the others at a barrier, in one word that they wait for.
-struct note {
+// What a block publishes at a round's barrier, in one word, which the other blocks wait for.
+struct round_note {
   u64 word;
 
-  __device__ explicit note(u64 word) : word(word) {}
-  __device__ note(u32 near, u32 pieces, bool far, bool lost, u32 round)
-      : word(near | u64(pieces) << 26 | u64(far) << 46 | u64(lost) << 47 | u64(round) << 48) {}
-  __device__ bool is_of(u32 round) const { return u32(word >> 48) == (round & 0xFFFF); }
-  // Counts, to be added up over the blocks: near entries below, pieces above.
-  __device__ u64 counts() const { return (word & 0x3FFFFFF) | (word >> 26 & 0xFFFFF) << 32; }
-  __device__ bool far() const { return word >> 46 & 1; }
-  __device__ bool lost() const { return word >> 47 & 1; }
-};
-
-struct graph {
-  const long long* indptr;
-  const int* indices;
-  const weight_t* weights;  // null: every weight is 1
-
-  __device__ key_t along(key_t key, long long arc) const {
-    return extended(key, weights ? weights[arc] : weight_t(1));
+  __device__ explicit round_note(u64 word) : word(word) {}
+  __device__ round_note(u32 near, u32 pieces, bool any_far, bool any_lost, u32 round)
+      : word(near | u64(pieces) << near_bits | u64(any_far) << 46 | u64(any_lost) << 47 |
+             u64(round) << 48) {
+    static_assert(near_bits + piece_bits == 46);
   }
+  __device__ bool belongs_to(u32 round) const { return u32(word >> 48) == (round & 0xFFFF); }
+  // Counts that can be added up over the blocks: near entries in the lower half, pieces above.
+  __device__ u64 counts() const {
+    return (word & ((1 << near_bits) - 1)) | (word >> near_bits & ((1 << piece_bits) - 1)) << 32;
+  }
+  __device__ bool any_far() const { return word >> 46 & 1; }
+  __device__ bool any_lost() const { return word >> 47 & 1; }
 };
 
-// A vertex and the distance with which it came to wait: it counts while that is its distance.
-struct entry {
-  bool live;
-  int vertex;
-  key_t key;
-  long long begin;  // its arcs
-  u32 degree;
-};
-
+// Vertices, each with the distance at which it was queued.
 struct entry_list {
   int* vertex;
   key_t* key;
 };
 
+// Pieces of rows: arcs number * piece_arcs and on of a vertex.
 struct piece_list {
   int* vertex;
   key_t* key;
   u32* number;
 };
 
-// What a block keeps for itself, with where the arcs are.
-struct local_list {
-  long long begin[threads];
+// The kernel's arguments, which near_far_gpu.py packs.
+
+struct graph {
+  const long long* indptr;
+  const int* indices;
+  const weight_t* weights;  // null: every weight is 1
+  int n;
+};
+
+// What is searched for. Search i begins at sources[source_starts[i]:source_starts[i + 1]].
+struct search_request {
+  int searches;
+  const int* source_starts;
+  const int* sources;
+  const int* targets;
+  int target_count;
+  bool stop_at_first;       // a search ends with its first settled target, else with its last
+  key_t cutoff;             // longer paths are dropped
+  const u32* cancel_flag;   // not 0: all searches end early; null: they cannot be cancelled
+};
+
+struct search_options {
+  double delta;             // near-far's; 0: the controller moves the threshold
+  double unit;              // the power of two in which the controller measures lengths
+  double inverse_unit;
+  double set_point;         // P, arcs per iteration; 0 where delta is fixed
+  double mean_degree;
+  double mean_weight;       // in units
+  double min_step;          // the smallest step of the threshold that has an effect, in units
+  int max_hops;             // per iteration
+  u32 max_iterations;
+};
+
+// Each block's heap, one behind the other; null where there are no heaps.
+struct heap_word;    // <mgraph/heap_memory.cuh>
+struct heap_counts;
+struct heap_arrays {
+  word_t* keys;
+  u32* values;
+  heap_word* words;
+  heap_counts* counts;
+  u32 places;          // per heap
+};
+
+// Working memory. Capacities are per block. The near queue and the pieces have two sides, of which
+// one is read while the other is written; the blocks' lists stand one behind the other in each.
+struct search_memory {
+  int blocks;          // per search
+  entry_list near;
+  u32 near_capacity;
+  piece_list pieces;
+  u32 piece_capacity;
+  entry_list far;
+  int chunks;
+  u32 chunk_entries;
+  u64* sums;           // [groups][3 rounds][columns]
+  u64* notes;          // [groups][2 rounds][blocks]
+  heap_arrays heaps;
+};
+
+struct search_output {
+  key_t* distance;     // [searches][n]
+  u64* iterations;     // [searches]
+  double* trace;       // [trace_rows][trace_columns] of the first search, or null
+  int trace_rows;
+};
+
+// A queued vertex and its row, as a thread holds it.
+struct entry {
+  bool current;        // key is still the vertex's distance: no shorter path was found since
+  int vertex;
+  key_t key;
+  long long first_arc;
+  u32 degree;
+};
+
+// Vertices that a block keeps for its own next hop, with their rows.
+struct hop_list {
+  long long first_arc[threads];
   key_t key[threads];
   int vertex[threads];
   u32 degree[threads];
 };
 
-// Memory that the host provides. The lists of all blocks stand one behind the other, those that
-// are read and those that are written in turn.
-struct memory {
-  entry_list near;
-  u32 near_capacity;
-  piece_list pieces;
-  u32 piece_capacity;
-  entry_list far;  // a block's slice: chunks of entries
-  int chunks;
-  u32 chunk_entries;
-};
-
-// A block's shared memory, but for its local lists and the tables of chunks.
+// A block's shared memory, without its hop lists and the tables of its far queue's chunks.
 struct block_state {
-  stop_watch watch;             // of the first block of a search, by the first lane of control
+  stop_watch cancel_watch;      // used by the control warp's first lane in a search's first block
   controller control;
-  // decided for an iteration
+  // The iteration, decided by the control warp.
   key_t threshold;
-  double threshold_before;
-  bool stop, collect;           // the search is over; the far queue is lost and begun anew
-  bool eager, clean;            // few arcs at a time; look whether far entries were replaced
+  double previous_threshold;
+  bool finished, rebuild;       // the search is over; the far queue is lost and must be rebuilt
+  bool is_wave;                 // few arcs are under way: hop on, and fetch rows early
+  bool check_all;               // look up every far entry that is read, to drop stale ones
   int hops;
-  u32 quota;                    // far vertices that this block expands itself
-  key_t bounds[partitions];     // where new far entries go: beyond bounds[i - 1], to
-  int list_of_part[partitions]; // this list
-  int reads;                    // lists to read, and where each begins among all their entries
+  u32 far_quota;                // far vertices that this block expands itself
+  key_t bounds[partitions];     // a far entry with bounds[i - 1] < key <= bounds[i] is appended
+  int list_of_partition[partitions];  // to this list
+  int lists_read;               // the far queue's lists that are read,
   int read_list[partitions];
-  u32 read_start[partitions + 1];
-  // this block's share of the sums
+  u32 read_start[partitions + 1];  // and where each begins among all their entries
+  // This block's share of the sums.
   u32 count[counters];
-  key_t least_near, largest;
-  // the far queue
-  u32 size[lists];
-  key_t least[lists];
-  int list_of[partitions];      // by slot: the list that is filled
-  int first_list;               // of the first partition
-  int free_chunks;
-  // all blocks together
+  key_t min_near, max_updated;
+  // The far queue.
+  u32 list_size[lists];
+  key_t list_min[lists];
+  int list_of_slot[partitions]; // the list that is filled, by the controller's slots
+  int first_list;               // the first partition's
+  int free_chunk_count;
+  // The search's blocks in sum.
   u64 sums[columns];
   struct {
     u32 near, pieces;
-    bool far, lost;             // something waits far; an entry was lost
-  } left;
-  u64 counts[most_blocks];      // of each warp's share of blocks, prefix sums
-  u64 warp_counts[note_warps];
-  // the heap, where there is one
-  u32 heap_size, moving;
-  key_t heap_least;
-  bool may_spill;               // there is enough for it, and it is not full
-  // work in hand
-  u32 near_count, width, next_entry;
-  u32 local_count[3];           // of the hop read, the hop written, the one after
-  u32 warp_arcs[warps], ends[threads];
+    bool any_far, any_lost;
+  } queued;
+  u64 block_counts[max_blocks]; // prefix sums of the notes' counts, within each 32 blocks
+  u64 warp_counts[note_warps];  // the counts of 32 blocks
+  // The heap, if there are heaps.
+  u32 heap_size, spilled;
+  key_t heap_min;
+  bool may_spill;               // many vertices wait, and the heap is not full
+  // The work of the iteration.
+  u32 near_share, batch_width, next_entry;
+  u32 hop_count[3];             // of the hop that is read, the one that is written, the one after
+  u32 warp_arcs[warps], arc_ends[threads];
 };
 
 template <class T> __device__ __forceinline__ T prefix_sum(T value, u32 lane) {
@@ -161,8 +217,8 @@ template <class T> __device__ __forceinline__ T prefix_sum(T value, u32 lane) {
   return value;
 }
 
-// Where block `block` of `blocks` begins in `count` things.
-__device__ __forceinline__ u32 share(u32 count, u32 block, u32 blocks) {
+// The first of `count` items that fall to a block, if all blocks have an equal share.
+__device__ __forceinline__ u32 share_start(u32 count, u32 block, u32 blocks) {
   return u32(u64(count) * block / blocks);
 }
 

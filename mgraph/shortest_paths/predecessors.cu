@@ -1,5 +1,9 @@
-// Predecessors from distances; predecessors_cpu.py explains the choice. An arc a thread, and the
-// least of all tails by atomicMin: -1 is the largest unsigned number.
+// Predecessors from distances; predecessors_cpu.py explains the choice. One thread per arc. An arc
+// (u, v) is tight if d(u) + w = d(v): then a shortest path to v may come from u. Among several tails
+// the smallest is taken by atomicMin on unsigned words, of which -1, for none, is the largest.
+//
+//   find_nearer  tight arcs from strictly nearer vertices
+//   mark_arcs    the other tight arcs, for vertices that have no predecessor yet
 
 #include <mgraph/path_length.cuh>
 
@@ -8,35 +12,35 @@ using u32 = unsigned int;
 
 namespace {
 
-__device__ bool tight(const weight_t* weights, long long arc, key_t from, key_t to) {
-  return extended(from, weights ? weights[arc] : weight_t(1)) == to;
+__device__ bool is_tight(const weight_t* weights, long long arc, key_t tail, key_t head) {
+  return extended(tail, weights ? weights[arc] : weight_t(1)) == head;
 }
 
 }  // namespace
 
-// From arcs that lead farther away. predecessor: -1 everywhere.
-extern "C" __global__ void predecessors_take_nearer(const int* tails, const int* indices,
-                                                    const weight_t* weights, long long m,
+// Take predecessors along arcs to vertices strictly farther away. predecessor: -1 everywhere.
+extern "C" __global__ void predecessors_find_nearer(const int* tails, const int* indices,
+                                                    const weight_t* weights, long long num_arcs,
                                                     const key_t* distance, key_t infinity,
                                                     u32* predecessor) {
   const long long stride = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < m; i += stride) {
-    const key_t from = distance[tails[i]], to = distance[indices[i]];
-    if (from < to && to != infinity && tight(weights, i, from, to)) {
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < num_arcs; i += stride) {
+    const key_t tail = distance[tails[i]], head = distance[indices[i]];
+    if (tail < head && head != infinity && is_tight(weights, i, tail, head)) {
       atomicMin(&predecessor[indices[i]], u32(tails[i]));
     }
   }
 }
 
-// Mark the tight arcs to vertices without predecessor, which have no length.
+// Mark the tight arcs to vertices without a predecessor; these arcs add nothing to a length.
 extern "C" __global__ void predecessors_mark_arcs(const int* tails, const int* indices,
-                                                  const weight_t* weights, long long m,
+                                                  const weight_t* weights, long long num_arcs,
                                                   const key_t* distance, key_t infinity,
                                                   const u32* predecessor, bool* marked) {
   const long long stride = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < m; i += stride) {
-    const key_t from = distance[tails[i]];
-    marked[i] = from != infinity && int(predecessor[indices[i]]) < 0 &&
-                tight(weights, i, from, distance[indices[i]]);
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < num_arcs; i += stride) {
+    const key_t tail = distance[tails[i]];
+    marked[i] = tail != infinity && int(predecessor[indices[i]]) < 0 &&
+                is_tight(weights, i, tail, distance[indices[i]]);
   }
 }

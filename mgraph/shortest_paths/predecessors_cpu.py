@@ -1,11 +1,11 @@
-"""Predecessors from distances: of the vertices that a shortest path may come from, the least.
+"""Predecessors from distances: the smallest vertex from which a shortest path may come.
 
-Searches do not keep predecessors, since which of several equal paths is found first depends on the
-order of work. The tight arcs (u, v), d(u) + w = d(v), tell all of them, and taking the least u
-makes the answer the same for every method, backend and number of workers. Where d(u) = d(v), which
-an arc of weight 0 allows (or one too light for the float's digits), such a choice could go in a
-circle; so first come arcs with d(u) < d(v), then, for the vertices left over, breadth-first search
-along arcs of no length from those that have their predecessor, level by level.
+Searches keep no predecessors, since which of several shortest paths is found first depends on the
+order of work. The tight arcs (u, v), with d(u) + w = d(v), are the last arcs of all shortest paths,
+and taking the smallest u makes the answer the same for every method, backend and number of workers.
+Where d(u) = d(v), because the weight is 0 or too small for the float's digits, that choice could
+close a cycle. So arcs with d(u) < d(v) come first; then breadth-first search follows the arcs that
+add nothing, level by level, from the vertices that have a predecessor to those that have none.
 
 Cost: O(n + m).
 """
@@ -18,37 +18,38 @@ from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 
 
-def run(
+def find_predecessors(
     indptr: Any, indices: Any, weights: Any, distance: Any, sources: Any, infinity: Any,
     predecessor: Any,
 ) -> None:  # fmt: skip
     """Fill ``predecessor`` (int32 or int64, (n,)); -1 for sources and unreached vertices."""
-    stop = cancellation.cancel_flag()
-    left = _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop)
+    csr, cancel_flag = (indptr, indices, weights), cancellation.cancel_flag()
+    missing = _find_nearer(*csr, distance, infinity, predecessor, cancel_flag)
     cancellation.raise_if_cancelled()
-    if left > len(sources):
-        tails, heads = _arcs_of_no_length(
-            indptr, indices, weights, distance, infinity, predecessor, stop
-        )
+    if missing > len(sources):
+        tails, heads = _find_zero_arcs(*csr, distance, infinity, predecessor, cancel_flag)
         cancellation.raise_if_cancelled()
-        follow(tails, heads, sources, predecessor)
+        follow_zero_arcs(tails, heads, sources, predecessor)
 
 
 @compiled
-def _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop):
-    """From tight arcs that lead farther away; returns the reached vertices left without."""
+def _find_nearer(indptr, indices, weights, distance, infinity, predecessor, cancel_flag):
+    """Take predecessors along tight arcs to vertices strictly farther away.
+
+    Returns the number of reached vertices that have none.
+    """
     predecessor[:] = -1
     n = distance.size
-    left = np.int64(0)
+    missing = np.int64(0)
     for u in range(n):
-        if stop[0]:
+        if cancel_flag[0]:
             break
         if distance[u] == infinity:
             continue
-        left += 1
+        missing += 1
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
-            # u ascends, so the first is the least
+            # u ascends, so the first one is the smallest.
             if (
                 predecessor[v] < 0
                 and distance[u] < distance[v]
@@ -56,16 +57,16 @@ def _take_nearer(indptr, indices, weights, distance, infinity, predecessor, stop
             ):
                 predecessor[v] = u
     for v in range(n):
-        left -= predecessor[v] >= 0
-    return left
+        missing -= predecessor[v] >= 0
+    return missing
 
 
 @compiled
-def _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor, stop):
-    """The tight arcs to vertices without predecessor, as two arrays."""
+def _find_zero_arcs(indptr, indices, weights, distance, infinity, predecessor, cancel_flag):
+    """Return the tight arcs to vertices without a predecessor, as arrays of tails and heads."""
     tails, heads = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
     for u in range(distance.size):
-        if stop[0]:
+        if cancel_flag[0]:
             break
         if distance[u] == infinity:
             continue
@@ -77,30 +78,30 @@ def _arcs_of_no_length(indptr, indices, weights, distance, infinity, predecessor
     return np.array(tails), np.array(heads)
 
 
-def follow(tails: Any, heads: Any, sources: Any, predecessor: Any) -> None:
-    """Give vertices along arcs of no length their predecessor, level by level.
+def follow_zero_arcs(tails: Any, heads: Any, sources: Any, predecessor: Any) -> None:
+    """Give predecessors to vertices that only arcs that add nothing lead to, level by level.
 
-    tails, heads: int64, the arcs to vertices that have none, sources among them. Levels count from
-    the sources and the vertices that have one.
+    tails, heads: int64, the tight arcs to vertices without a predecessor, which include the
+    sources. Level 0 are the sources and the vertices with a predecessor.
     """
     order = np.argsort(tails, kind="stable")
-    _follow(tails[order], heads[order], sources, predecessor, cancellation.cancel_flag())
+    _follow_by_level(tails[order], heads[order], sources, predecessor, cancellation.cancel_flag())
     cancellation.raise_if_cancelled()
 
 
 @compiled
-def _follow(tails, heads, sources, predecessor, stop):
+def _follow_by_level(tails, heads, sources, predecessor, cancel_flag):
     level = np.where(predecessor >= 0, 0, -1)
     for s in sources:
         level[s] = 0
     queue = np.empty(level.size, np.int64)
-    waiting = np.int64(0)
+    queued = np.int64(0)
     for i in range(tails.size):
         if level[tails[i]] == 0 and (i == 0 or tails[i] != tails[i - 1]):
-            queue[waiting] = tails[i]
-            waiting += 1
+            queue[queued] = tails[i]
+            queued += 1
     done = np.int64(0)
-    while done < waiting and not stop[0]:
+    while done < queued and not cancel_flag[0]:
         u = queue[done]
         done += 1
         for i in range(np.searchsorted(tails, u), tails.size):
@@ -110,7 +111,7 @@ def _follow(tails, heads, sources, predecessor, stop):
             if level[v] < 0:
                 level[v] = level[u] + 1
                 predecessor[v] = u
-                queue[waiting] = v
-                waiting += 1
+                queue[queued] = v
+                queued += 1
             elif level[v] == level[u] + 1:
                 predecessor[v] = min(predecessor[v], u)

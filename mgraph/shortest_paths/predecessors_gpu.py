@@ -1,8 +1,8 @@
 """Predecessors from distances on a GPU: launches of ``predecessors.cu``.
 
-Cost: one pass over the arcs, 12 to 28 bytes an arc. Where arcs of no length are the only way to
-some vertices, a second one, and those arcs are followed on the CPU, level by level: a chain of them
-has as many levels as arcs. Device bytes: 4 an arc, and 4 a vertex.
+Cost: one pass over the arcs, 12 to 28 bytes per arc. Where some vertices can only be reached along
+arcs that add nothing, a second pass finds those arcs, and the CPU follows them level by level: a
+chain of them has as many levels as arcs. Device bytes: 4 per arc, and 4 per vertex.
 """
 
 from typing import Any
@@ -23,11 +23,11 @@ KERNELS = Source(
 )
 
 
-class Finder:
-    """Finds predecessors on one graph, on the device, again and again."""
+class PredecessorFinder:
+    """Finds the predecessors of searches on one graph, on the device."""
 
     def __init__(self, graph: Graph, length: np.dtype) -> None:
-        """length: the type of distances."""
+        """Find the arcs' tails. length: the type of distances."""
         weights = graph.weights
         types = (str(length) if weights is None else str(weights.dtype), str(length))
         self.graph, self.defines = graph, length_defines(*types)
@@ -42,18 +42,18 @@ class Finder:
     def _launch(self, name: str, *arguments: Any) -> None:
         KERNELS.launch(name, (*self.arcs, *arguments), **self.defines)
 
-    def run(self, distance: Any, sources: Any, predecessor: Any) -> None:
+    def find(self, distance: Any, sources: Any, predecessor: Any) -> None:
         """Fill ``predecessor`` (int32, ``(n,)``); -1 for sources and unreached vertices."""
         import cupy
 
         predecessor.fill(-1)
-        self._launch("predecessors_take_nearer", distance, self.infinity, predecessor)
+        self._launch("predecessors_find_nearer", distance, self.infinity, predecessor)
         reached = distance < infinity_of(distance.dtype)
         if int((reached & (predecessor < 0)).sum()) <= len(sources):
             return
         marked = cupy.empty(self.graph.num_arcs, np.bool_)
         self._launch("predecessors_mark_arcs", distance, self.infinity, predecessor, marked)
         tails, heads = (array[marked].astype(np.int64).get() for array in self.arcs[:2])
-        found = predecessor.get()
-        predecessors_cpu.follow(tails, heads, sources, found)
-        predecessor.set(found)
+        on_host = predecessor.get()
+        predecessors_cpu.follow_zero_arcs(tails, heads, sources, on_host)
+        predecessor.set(on_host)

@@ -1,4 +1,4 @@
-"""What is asked of a shortest-path search, checked, in the form that every method takes."""
+"""A shortest-path request, checked, in the form that every method takes."""
 
 import math
 from dataclasses import dataclass
@@ -13,46 +13,48 @@ from mgraph.shortest_paths.power_governor import PowerGovernor
 
 
 def length_dtype(graph: Graph) -> np.dtype:
-    """The type of path lengths: int32, or int64 where int32 might not hold every path; float64.
+    """Return the type of path lengths: int32, int64 where int32 might overflow, or float64.
 
-    Fractional weights are always summed in float64: float32 sums of long paths lose digits.
-    No shortest path has more than n - 1 arcs, and one more is tried on its end. Raises UsageError
-    for negative or NaN weights, and where even 64 bits might overflow.
+    Fractional weights are summed in float64 always, since float32 sums of long paths lose digits.
+    No shortest path has more than n - 1 arcs, and a search tries at most one arc beyond its end.
+    It raises UsageError for negative, NaN or infinite weights, and where 64 bits might overflow.
     """
     weights = graph.weights
-    least, largest = graph.weight_range
-    if not least >= 0:  # NaN included
+    min_weight, max_weight = graph.weight_range
+    if not min_weight >= 0:  # NaN included
         raise UsageError(
-            f"shortest paths need weights of at least 0, and the least is {least}; negative "
-            "weights have no shortest path by these methods"
+            f"weights must be at least 0 for shortest paths (the minimum is {min_weight}); no "
+            "method here takes negative weights"
         )
-    if largest == np.inf:
-        raise UsageError("shortest paths need finite weights, and one is infinite; drop that arc")
+    if max_weight == np.inf:
+        raise UsageError("weights must be finite for shortest paths (one is infinite); remove it")
     dtype: np.dtype = np.dtype(np.float64)
     if weights is not None and weights.dtype.kind == "f":
-        # Rounding lengthens a path, each arc at most to twice as much.
-        longest = largest * graph.n * (1 + min(1.0, graph.n * float(np.finfo(float).eps)))
-        most: float = float(np.finfo(float).max)
+        # Each addition is rounded, which at most doubles a path's length.
+        max_length = max_weight * graph.n * (1 + min(1.0, graph.n * float(np.finfo(float).eps)))
+        limit: float = float(np.finfo(float).max)
     else:
-        longest = int(largest) * graph.n
-        wide = longest >= np.iinfo(np.int32).max or (weights is not None and weights.itemsize > 4)
-        dtype = np.dtype(np.int64 if wide else np.int32)
-        most = np.iinfo(np.int64 if wide else np.int32).max
-    if longest >= most:
+        max_length = int(max_weight) * graph.n
+        needs_int64 = max_length >= np.iinfo(np.int32).max or (
+            weights is not None and weights.itemsize > 4
+        )
+        dtype = np.dtype(np.int64 if needs_int64 else np.int32)
+        limit = np.iinfo(dtype).max
+    if max_length >= limit:
         raise UsageError(
-            f"a path of {graph.n:,} arcs of weight {largest:,} would overflow {dtype}; scale the "
-            f"weights down{'' if dtype == np.float64 else ' or use float64'}"
+            f"a path of {graph.n:,} arcs of weight {max_weight:,} would overflow {dtype}; scale "
+            f"the weights down{'' if dtype == np.float64 else ' or use float64'}"
         )
     return dtype
 
 
 def infinity_of(dtype: np.dtype) -> Any:
-    """The distance of an unreached vertex: infinity, or the integer type's largest value."""
+    """Return the distance of an unreached vertex: infinity, or the integer type's maximum."""
     return dtype.type(np.inf if dtype.kind == "f" else np.iinfo(dtype).max)
 
 
-class Manner(NamedTuple):
-    """How a question is to be answered, as ``mgraph.sssp`` was told: no distance depends on it."""
+class SearchOptions(NamedTuple):
+    """The options of ``mgraph.sssp`` on which no distance depends."""
 
     method: str
     predecessors: bool
@@ -61,18 +63,22 @@ class Manner(NamedTuple):
     power_limit: float | PowerGovernor | None
     heap_threshold: int | None
     trace: bool
-    together: int | None
+    concurrency: int | None
 
 
 @dataclass(frozen=True)
-class Problem:
-    """A checked question. sources: one array a search, int64, each without repeats."""
+class SearchRequest:
+    """A checked request.
+
+    dtype: of distances. sources: one int64 array per search, each without repeats. targets: int64,
+    empty if there are none. cutoff: a finite length of type ``dtype``.
+    """
 
     graph: Graph
     dtype: np.dtype
     sources: list[np.ndarray]
     targets: np.ndarray
-    first_target: bool
+    stop_at_first: bool
     cutoff: Any
 
     @property
@@ -82,14 +88,14 @@ class Problem:
 
     @property
     def mean_weight(self) -> float:
-        """The mean weight, 1 where it is 0: what thresholds are measured in."""
+        """The mean weight, or 1 if that is 0: the scale of thresholds."""
         return self.graph.mean_weight or 1.0
 
     @property
     def default_delta(self) -> float:
-        """Near-far's step where none is given: 32·w/d, of mean weight w and mean degree d.
+        """Near-far's default step: 32·w/d, of mean weight w and mean degree d.
 
-        A normal number, also where such weights are at an end of float64's range.
+        A normal number, also where the weights are at an end of float64's range.
         """
         step = 32 * (self.mean_weight / max(self.mean_degree, 1.0))
         limits = np.finfo(np.float64)
@@ -97,41 +103,43 @@ class Problem:
 
     @property
     def mean_degree(self) -> float:
-        """Arcs a vertex."""
+        """Arcs per vertex."""
         return self.graph.num_arcs / max(self.graph.n, 1)
 
 
-def _largest_within(cutoff: Any, dtype: np.dtype) -> Any:
-    """The largest finite length of a type that is not above ``cutoff``."""
+def _max_length_within(cutoff: Any, dtype: np.dtype) -> Any:
+    """Return the maximum finite length of a type that is at most ``cutoff``."""
     if dtype.kind == "i":
-        most = int(np.iinfo(dtype).max) - 1
-        return dtype.type(math.floor(cutoff) if cutoff < most else most)
+        limit = int(np.iinfo(dtype).max) - 1
+        return dtype.type(math.floor(cutoff) if cutoff < limit else limit)
     length = dtype.type(min(cutoff, float(np.finfo(dtype).max))) + dtype.type(0)  # no -0.0
     return length if float(length) <= cutoff else np.nextafter(length, dtype.type(0))
 
 
-def check(
+def check_request(
     graph: Graph, source: Any, *, joint: bool, targets: Any, stop_at: str, cutoff: Any
-) -> Problem:
-    """Check everything before any work. Raises UsageError; ``mgraph.sssp`` tells what each is."""
+) -> SearchRequest:
+    """Check the parameters of ``mgraph.sssp`` before any work. Raises UsageError."""
     if not isinstance(graph, Graph):
-        raise UsageError(f"graph must be a mgraph.Graph, and is {type(graph).__name__}")
+        raise UsageError(f"graph must be a mgraph.Graph (got {type(graph).__name__})")
     dtype = length_dtype(graph)
     sources = checked_vertices("source", source, graph.n)
     if not sources.size:
-        raise UsageError("source must name a vertex at least, and is empty")
+        raise UsageError("source must name at least one vertex (got none)")
     if stop_at not in ("last", "first"):
-        raise UsageError(f"stop_at must be last or first, and is {stop_at!r}")
-    wanted = checked_vertices("targets", [] if targets is None else targets, graph.n)
-    if targets is not None and not wanted.size:
-        raise UsageError("targets must name a vertex at least, and is empty; None means all")
+        raise UsageError(f"stop_at must be 'last' or 'first' (got {stop_at!r})")
+    target_vertices = checked_vertices("targets", [] if targets is None else targets, graph.n)
+    if targets is not None and not target_vertices.size:
+        raise UsageError(
+            "targets must name at least one vertex (got none); leave it out to search everywhere"
+        )
     if cutoff is not None and not cutoff >= 0:
-        raise UsageError(f"cutoff must be at least 0, and is {cutoff}")
-    return Problem(
+        raise UsageError(f"cutoff must be at least 0 (got {cutoff})")
+    return SearchRequest(
         graph,
         dtype,
         [np.unique(sources)] if joint else [sources[i : i + 1] for i in range(sources.size)],
-        np.unique(wanted),
+        np.unique(target_vertices),
         stop_at == "first",
-        _largest_within(np.inf if cutoff is None else cutoff, dtype),
+        _max_length_within(np.inf if cutoff is None else cutoff, dtype),
     )

@@ -1,73 +1,22 @@
-"""The front door of the shortest-path methods: check, choose, call."""
+"""The front door of the shortest-path methods: check the request, choose a method, call it."""
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import cancellation
 from mgraph.core.choices import check_choice
-from mgraph.core.graph import Graph, on_gpu
-from mgraph.core.host import available_cores
+from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
-from mgraph.shortest_paths import problem as problems
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import Manner, Problem
+from mgraph.shortest_paths.problem import SearchOptions, SearchRequest, check_request
+from mgraph.shortest_paths.result import ShortestPaths
 
 METHODS = (
     "auto", "dijkstra", "frontier_node", "frontier_edge", "near_far", "self_tuning", "heap",
 )  # fmt: skip
 TRACED = ("near_far", "self_tuning", "heap")
-LITTLE_ARCS = 1 << 16  # in all searches: then moving the graph takes longer, see BENCHMARKS.md
-
-
-@dataclass(frozen=True)
-class ShortestPaths:
-    """Distances, and what else was asked for.
-
-    source: ``(k,)`` int64, one a search (-1 for a joint one). distance: ``(n,)`` for one source,
-    ``(k, n)`` for several; int32, int64 or float64; unreached vertices have infinity, or the
-    integer type's largest value. predecessor: as distance, of the graph's ids, -1 for sources and
-    unreached vertices; None unless asked. trace: a NumPy record array, a row an iteration, None
-    unless asked. labels: the graph's.
-    """
-
-    source: Any
-    distance: Any
-    predecessor: Any
-    trace: Any
-    method: str
-    backend: str
-    labels: Any = None
-
-    def by_label(self) -> dict[Any, Any]:
-        """The distance of each vertex reached from one source, by its label, or else its number.
-
-        As NetworkX gives it. Raises UsageError for several sources.
-        """
-        if self.distance.ndim != 1:
-            raise UsageError("by_label is of one search, and these are several; search for each")
-        found = self.to_cpu()
-        vertices = np.flatnonzero(found.reached).tolist()
-        names = vertices if self.labels is None else [self.labels[vertex] for vertex in vertices]
-        return dict(zip(names, found.distance[vertices].tolist(), strict=True))
-
-    @property
-    def reached(self) -> Any:
-        """Which vertices have a distance; of its shape, bool."""
-        return self.distance < problems.infinity_of(np.dtype(self.distance.dtype))
-
-    def to_cpu(self) -> "ShortestPaths":
-        """The same with NumPy arrays; itself where it has them."""
-        if not on_gpu(self.distance):
-            return self
-        from mgraph.cuda.transfer import copy_to_host
-
-        predecessor = None if self.predecessor is None else copy_to_host(self.predecessor)
-        return replace(self, distance=copy_to_host(self.distance), predecessor=predecessor)
+MIN_GPU_ARCS = 1 << 16  # in all searches; with fewer, moving the graph takes longer: BENCHMARKS.md
 
 
 def sssp(
@@ -86,92 +35,161 @@ def sssp(
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
     trace: bool = False,
-    together: int | None = None,
+    concurrency: int | None = None,
 ) -> ShortestPaths:
-    """Shortest paths from one vertex, or from each of several, along arcs of weight 0 or more.
+    """Shortest paths from one or several sources, along arcs of non-negative weight.
 
-    graph: its arcs are followed in their direction; without weights each counts 1. source: a
-    vertex, or several for a search each; with ``joint`` one search from all, to the nearest.
-    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
-    CPU to a GPU with room, if there is one and enough to do, and the method is not dijkstra.
-    targets: stop once the last of these vertices is settled (``stop_at="first"``: the first);
-    cutoff: pass over paths that are longer. Vertices farther away come back unreached, so that the
-    answer does not depend on how far a method happened to look.
-    delta: near_far's step; by default 32·w/d, of mean weight w and degree d. set_point: the arcs
-    an iteration that self_tuning aims at; by default chosen for the device. On a GPU an iteration
-    may have up to 128 hops, where few arcs are under way (roads, grids), whose arcs count together.
-    power_limit: watts that self_tuning's set-point keeps to over many sources, on a GPU, with
-    pauses where that is not enough; or the governor that did so before. heap_threshold: the
-    vertices beyond which the heap method puts those that wait into its heap, and takes about as
-    many, the nearest, in an iteration; by default 10,000, or as many as a GPU has threads at a
-    time. together: searches at a time, by default one a core, or what was measured to be best on a
-    GPU (where the frontier methods take them one by one).
-    trace: X1 to X4 (the frontier, its arcs, the vertices updated, those that stay near), thresholds
-    and models of every iteration, of one search by near_far, self_tuning or heap.
+    Parameters
+    ----------
+    graph : Graph
+        Arcs are followed in their direction. Weights must be non-negative and finite; without
+        weights every arc counts 1.
+    source : int or array_like of int, shape (k,)
+        One source, or several for one search each.
+    method : str, default "auto"
+        ``dijkstra`` (CPU only), ``frontier_node``, ``frontier_edge``, ``near_far``,
+        ``self_tuning`` or ``heap``. By default the fastest that measurements found: dijkstra on a
+        CPU and self_tuning on a GPU, or the method to which ``delta``, ``set_point`` or ``trace``
+        belongs.
+    backend : {"auto", "cpu", "gpu"}, default "auto"
+        By default where the graph is. A graph on the CPU is searched on a GPU if there is one, the
+        graph fits in its memory, there is enough work, and the method is not dijkstra.
+    predecessors : bool, default False
+        Also return a shortest-path tree: 4 or 8 bytes per vertex and search.
+    targets : int or array_like of int, optional
+        Stop once all these vertices are settled. Vertices farther away than the farthest of them
+        are returned as unreached.
+    stop_at : {"last", "first"}, default "last"
+        With ``first``, stop once the nearest target is settled.
+    cutoff : float, optional
+        Drop longer paths: vertices farther away are returned as unreached.
+    joint : bool, default False
+        One search from all sources, which gives each vertex its distance to the nearest of them.
+    delta : float, optional
+        The step of near_far's threshold. By default 32·w/d, of mean weight w and mean degree d.
+    set_point : float, optional
+        For self_tuning: the arcs per iteration to aim at, P in the paper. By default chosen for
+        the device. On a GPU an iteration has up to 128 hops where few arcs are under way (roads,
+        grids), and the set-point counts the arcs of all hops.
+    power_limit : float, optional
+        For self_tuning with many sources on a GPU: move the set-point to keep to this many watts,
+        and pause where that is not enough. A ``PowerGovernor`` goes on from its last state.
+    heap_threshold : int, optional
+        For heap: with more queued vertices than this, the others wait in a heap, and an iteration
+        takes about as many of the nearest. By default 10,000 on a CPU, on a GPU the number of
+        threads that it runs at a time.
+    trace : bool, default False
+        Also return one row per iteration: X1 to X4 (the frontier, its arcs, the vertices improved,
+        those that stay near), threshold and models. For one search by near_far, self_tuning or
+        heap.
+    concurrency : int, optional
+        Searches at a time. By default one per core, or the number that measurements found best on a
+        GPU, where the frontier methods always search one source after another.
 
-    Distances are int32 for weights of int32 or none, int64 for others and where int32 might
-    overflow: these are exact. For weights of float32 and float64 they are float64: the least of all
-    paths' sums, each added up from the source on, so that a path of k arcs is rounded k - 1 times,
-    by a share of 2^-53 each time at most. CPU and GPU agree to the bit, floats too, since the least
-    sum does not depend on the order of work. Of several shortest paths, predecessors name the least
-    vertex that is nearer, where there is one, and they form a tree also where a weight is 0 or too
-    small to change a sum.
-    Deterministic. Cost: ``dijkstra`` O((n + m) log n); near_far and self_tuning see to each arc
-    about once or twice; the frontier methods read all vertices, or all arcs, every round. Raises
-    UsageError for bad input, before any work.
+    Returns
+    -------
+    ShortestPaths
+        ``distance`` (n,) after one search, (k, n) after several; infinity, or the integer type's
+        maximum, where unreached. Also ``predecessor``, ``trace``, ``to_pandas()`` and others.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is wrong or does not belong to the method, a weight is negative, NaN or
+        infinite, or a path might overflow 64 bits.
+    DeviceError
+        If there is no GPU, or the graph is too large for its kernels.
+    OutOfMemoryError
+        If the graph or the results do not fit in memory.
+
+    Notes ----- Distances are int32 for int32 weights or none, int64 for int64 weights and where
+    int32 might overflow; these are exact. For float32 and float64 weights they are float64: the
+    least sum of any path, each added up from the source on, so that a path of k arcs is rounded k -
+    1 times, each time by a relative error of at most 2^-53. CPU and GPU agree to the bit, for
+    floats too, since the least sum does not depend on the order of work.
+
+    Among several shortest paths, predecessors name the smallest vertex that is strictly nearer, if
+    there is one. They form a tree also where a weight is 0 or too small to change a sum.
+    Deterministic.
+
+    Work: O((n + m) log n) for dijkstra; near_far and self_tuning relax each arc about once or
+    twice; the frontier methods read all vertices, or all arcs, in each round.
+
+    Sources: Karamati, Young, Vuduc 2018 (near_far, self_tuning); Mathieu, Klusch, algorithms 3 to 5
+    (the frontier methods); Chen, Hua, Jin, Zhang 2019, section 5.7 (heap).
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 0], [1, 2, 2], [7, 2, 12])
+    >>> graph = mgraph.from_edges(edges, backend="cpu")
+    >>> mgraph.sssp(graph, 0).distance
+    array([0, 7, 9])
+    >>> paths = mgraph.sssp(graph, [0, 1], predecessors=True, cutoff=8)
+    >>> paths.reached
+    array([[ True,  True, False],
+           [False,  True,  True]])
+    >>> paths.predecessor
+    array([[-1,  0, -1],
+           [-1, -1,  1]], dtype=int32)
     """
-    asked = problems.check(
+    request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )
     check_options(method, delta, set_point, power_limit, heap_threshold)
-    if together is not None and together < 1:
-        raise UsageError(f"together is a number of searches, at least 1, and is {together}")
-    if trace and (method not in ("auto", *TRACED) or len(asked.sources) > 1 or power_limit):
-        raise UsageError(f"a trace is of one search by {' or '.join(TRACED)}")
-    how = Manner(
-        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, together
+    if concurrency is not None and concurrency < 1:
+        raise UsageError(f"concurrency must be at least 1 (got {concurrency})")
+    if trace and (method not in ("auto", *TRACED) or len(request.sources) > 1 or power_limit):
+        raise UsageError(
+            f"trace applies to one search by {', '.join(TRACED[:-1])} or {TRACED[-1]}, without "
+            "power_limit"
+        )
+    options = SearchOptions(
+        method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency
     )
-    where = _backend_for(asked, how, backend)
-    check_backend(where, method, power_limit)
-    if where == "gpu":
+    backend = _choose_backend(request, options, backend)
+    check_backend(backend, method, power_limit)
+    if backend == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
         if method == "auto":
-            how = how._replace(method="near_far" if delta else "self_tuning")
-        return finished(asked, *sssp_gpu.run(asked, how), how.method, "gpu")
+            options = options._replace(method="near_far" if delta else "self_tuning")
+        return _assemble(request, options, "gpu", *sssp_gpu.search(request, options))
     if graph.backend == "gpu":
         raise UsageError(
-            "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
+            'backend "cpu" needs a graph on the CPU (this one is on a GPU); move it with '
+            "graph.to_cpu()"
         )
+    from mgraph.shortest_paths import sssp_cpu
+
     if method == "auto":
-        how = how._replace(method=_fastest_on_cpu(how))
-    return _on_cpu(asked, how)
+        options = options._replace(method=_choose_cpu_method(options))
+    return _assemble(request, options, "cpu", *sssp_cpu.search(request, options))
 
 
-def _backend_for(asked: Problem, how: Manner, backend: str) -> str:
-    """Where to search: of ``auto`` where the graph is, else wherever it takes less time."""
-    graph = asked.graph
+def _choose_backend(request: SearchRequest, options: SearchOptions, backend: str) -> str:
+    """Resolve ``auto``: where the graph is, or a GPU where that takes less time."""
+    graph = request.graph
     if backend == "auto" and graph.backend == "gpu":
         return "gpu"
-    where = backends.resolve(backend)
-    if where == "cpu" or backend == "gpu" or how.power_limit:
-        return where
+    resolved = backends.resolve(backend)
+    if resolved == "cpu" or backend == "gpu" or options.power_limit:
+        return resolved
     from mgraph.shortest_paths import sssp_gpu
 
-    little = graph.num_arcs * len(asked.sources) < LITTLE_ARCS
-    if how.method == "dijkstra" or little or not sssp_gpu.fits(asked, how):
+    has_little_work = graph.num_arcs * len(request.sources) < MIN_GPU_ARCS
+    if options.method == "dijkstra" or has_little_work:
         return "cpu"
-    return "gpu"
+    return "gpu" if sssp_gpu.fits_in_memory(request, options) else "cpu"
 
 
-def _fastest_on_cpu(how: Manner) -> str:
-    """Dijkstra's algorithm, unless what was asked belongs to another method.
+def _choose_cpu_method(options: SearchOptions) -> str:
+    """Choose Dijkstra's algorithm, unless an option belongs to another method.
 
-    It was the fastest on every graph and weight measured: see BENCHMARKS.md.
+    Dijkstra's was the fastest on every graph and type of weights measured: see BENCHMARKS.md.
     """
-    if how.delta:
+    if options.delta:
         return "near_far"
-    return "self_tuning" if how.set_point or how.trace else "dijkstra"
+    return "self_tuning" if options.set_point or options.trace else "dijkstra"
 
 
 def check_options(
@@ -181,138 +199,54 @@ def check_options(
     power_limit: float | PowerGovernor | None = None,
     heap_threshold: int | None = None,
 ) -> None:
-    """Raise UsageError for options that are wrong, or that the method does not know."""
+    """Raise UsageError for options that are wrong, or that belong to another method."""
     check_choice("method", method, METHODS)
     if delta is not None and not (delta > 0 and np.isfinite(delta)):
-        raise UsageError(f"delta must be a positive number, and is {delta}")
+        raise UsageError(f"delta must be positive and finite (got {delta})")
     if set_point is not None and not (set_point >= 1 and np.isfinite(set_point)):
-        raise UsageError(f"set_point is a number of arcs, at least 1, and is {set_point}")
+        raise UsageError(f"set_point must be at least 1 arc per iteration (got {set_point})")
     if isinstance(power_limit, (int, float)) and not power_limit > 0:
-        raise UsageError(f"power_limit is a number of watts above 0, and is {power_limit}")
+        raise UsageError(f"power_limit must be more than 0 watts (got {power_limit})")
     if heap_threshold is not None and heap_threshold < 1:
-        raise UsageError(f"heap_threshold is a number of vertices from 1, and is {heap_threshold}")
+        raise UsageError(f"heap_threshold must be at least 1 vertex (got {heap_threshold})")
     if heap_threshold is not None and method != "heap":
-        raise UsageError(f"heap_threshold belongs to method heap, and the method is {method}")
+        raise UsageError(f"heap_threshold belongs to method heap (the method is {method})")
     if delta is not None and method not in ("auto", "near_far"):
-        raise UsageError(f"delta belongs to method near_far, and the method is {method}")
+        raise UsageError(f"delta belongs to method near_far (the method is {method})")
     for name, value in (("set_point", set_point), ("power_limit", power_limit)):
-        if value is not None and (method not in ("auto", "self_tuning") or delta is not None):
-            raise UsageError(f"{name} belongs to method self_tuning, and not to delta or {method}")
+        if value is None:
+            continue
+        if delta is not None:
+            raise UsageError(f"{name} belongs to method self_tuning, and delta to near_far")
+        if method not in ("auto", "self_tuning"):
+            raise UsageError(f"{name} belongs to method self_tuning (the method is {method})")
     if set_point is not None and power_limit is not None:
-        raise UsageError("power_limit moves the set-point by itself; give one of the two")
+        raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 
 
-def check_backend(where: str, method: str, power_limit: float | PowerGovernor | None) -> None:
-    """Raise UsageError for options that the backend ``where`` does not know."""
-    if where == "gpu" and method == "dijkstra":
-        raise UsageError("dijkstra is a method of the CPU; use self_tuning or --backend cpu")
-    if where == "cpu" and power_limit:
-        raise UsageError("power_limit needs a GPU, whose energy counter it follows")
+def check_backend(backend: str, method: str, power_limit: float | PowerGovernor | None) -> None:
+    """Raise UsageError for options that this backend, cpu or gpu, does not have."""
+    if backend == "gpu" and method == "dijkstra":
+        raise UsageError(
+            'dijkstra runs on the CPU only; pass `backend="cpu"` or `method="self_tuning"`'
+        )
+    if backend == "cpu" and power_limit:
+        raise UsageError("power_limit needs a GPU, whose energy counter it reads")
 
 
-def _on_cpu(asked: Problem, how: Manner) -> ShortestPaths:
-    """One search a thread at a time; Numba's functions leave the interpreter alone."""
-    graph, infinity = asked.graph, asked.infinity
-    weights = graph.weights
-    if weights is None:
-        # One 1 for all arcs. (Two places at least: with fewer it would be another type to Numba,
-        # and take seconds to compile.)
-        weights = np.broadcast_to(np.array(1, asked.dtype), max(graph.num_arcs, 2))
-    shape = (len(asked.sources), graph.n)
-    distance = np.empty(shape, asked.dtype)
-    predecessor = np.empty(shape, graph.indices.dtype) if how.predecessors else None
-    search = _cpu_method(asked, how, weights)
-    rows = []
-
-    def one(i: int) -> None:
-        distance[i] = infinity
-        rows.append(search(distance[i], asked.sources[i], how.trace))
-        if asked.targets.size:
-            found = distance[i][asked.targets]
-            bound = found.min() if asked.first_target else found.max()
-            distance[i][distance[i] > bound] = infinity
-        if predecessor is not None:
-            from mgraph.shortest_paths import predecessors_cpu
-
-            predecessors_cpu.run(
-                graph.indptr, graph.indices, weights, distance[i], asked.sources[i], infinity,
-                predecessor[i],
-            )  # fmt: skip
-
-    searches = range(len(asked.sources))
-    threads = min(len(searches), how.together or available_cores())
-    if threads == 1:
-        for i in searches:
-            cancellation.raise_if_cancelled()
-            one(i)
-    else:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(cancellation.with_token(one), searches))
-    return finished(asked, distance, predecessor, rows[0] if how.trace else None, how.method, "cpu")
-
-
-def finished(
-    asked: Problem, distance: Any, predecessor: Any, trace: Any, method: str, backend: str
+def _assemble(
+    request: SearchRequest,
+    options: SearchOptions,
+    backend: str,
+    distance: Any,
+    predecessor: Any,
+    trace: Any,
 ) -> ShortestPaths:
-    """The answer in the shape that was asked for."""
-    sources = np.array([s[0] if s.size == 1 else -1 for s in asked.sources], np.int64)
-    if len(asked.sources) == 1:
+    """Make the result; after one search its arrays have no dimension of searches."""
+    source = np.array([s[0] if s.size == 1 else -1 for s in request.sources], np.int64)
+    if len(request.sources) == 1:
         distance = distance[0]
         predecessor = None if predecessor is None else predecessor[0]
-    labels = asked.graph.labels
-    return ShortestPaths(sources, distance, predecessor, trace, method, backend, labels)
-
-
-def _cpu_method(asked: Problem, how: Manner, weights: Any) -> Callable[[Any, Any, bool], Any]:
-    """``search(distance, sources, trace)`` for a method: fills distances, returns the trace."""
-    graph = asked.graph
-    csr = graph.indptr, graph.indices, weights
-    bounds: Any = (asked.targets, asked.first_target, asked.cutoff, asked.infinity)
-    mean_weight, mean_degree = asked.mean_weight, max(asked.mean_degree, 1.0)
-    if how.method == "dijkstra":
-        from mgraph.shortest_paths import dijkstra_cpu
-
-        return lambda distance, sources, _: dijkstra_cpu.run(*csr, distance, sources, *bounds)
-    if how.method.startswith("frontier"):
-        from mgraph.shortest_paths import frontier_cpu
-
-        least = asked.dtype.type(graph.weight_range.minimum)
-        by_arc = how.method == "frontier_edge"
-        return lambda distance, sources, _: frontier_cpu.run(
-            *csr, distance, sources, *bounds, least, by_arc
-        )
-    from mgraph.shortest_paths import near_far_cpu
-
-    if how.method == "heap":
-        from mgraph.shortest_paths import heap_search_cpu
-
-        many = how.heap_threshold or heap_search_cpu.MANY
-
-        def heap(distance: Any, sources: Any, trace: bool) -> Any:
-            search = near_far_cpu.new_search(*csr, distance, 1)
-            run: Any = heap_search_cpu.traced if trace else heap_search_cpu.run
-            return run(search, sources, many, *bounds)
-
-        return heap
-    if how.method == "near_far":
-        step = float(how.delta or asked.default_delta)
-
-        def near_far(distance: Any, sources: Any, trace: bool) -> Any:
-            search = near_far_cpu.new_search(*csr, distance, 1)
-            run: Any = near_far_cpu.traced if trace else near_far_cpu.run
-            return run(search, sources, step, *bounds)
-
-        return near_far
-    from mgraph.shortest_paths import self_tuning_cpu
-
-    arcs = float(how.set_point or self_tuning_cpu.DEFAULT_SET_POINT)
-    whole = asked.dtype.kind == "i"
-
-    def self_tuning(distance: Any, sources: Any, trace: bool) -> Any:
-        search = near_far_cpu.new_search(*csr, distance, self_tuning_cpu.PARTITIONS)
-        control = self_tuning_cpu.new_controller(arcs, mean_degree, mean_weight, whole)
-        quantum = 1.0 if whole else mean_weight * control.scale / 1024
-        run: Any = self_tuning_cpu.traced if trace else self_tuning_cpu.run
-        return run(search, sources, control, arcs, *bounds, quantum)
-
-    return self_tuning
+    return ShortestPaths(
+        source, distance, predecessor, trace, options.method, backend, request.graph.labels
+    )

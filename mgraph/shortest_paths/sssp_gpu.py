@@ -1,4 +1,4 @@
-"""The GPU's side of the front door: move the graph, launch the method, and finish the answer."""
+"""The GPU's side of the front door: move the graph, launch the method, fetch the results."""
 
 import time
 from typing import Any
@@ -16,153 +16,173 @@ from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.near_far_gpu import TRACE_ROWS
 from mgraph.shortest_paths.power_governor import PowerGovernor
-from mgraph.shortest_paths.problem import Manner, Problem
+from mgraph.shortest_paths.problem import SearchOptions, SearchRequest
 
-LAUNCH_SECONDS = 0.25  # at most about so long, where the power is looked at after each
-
-
-def fits(asked: Problem, how: Manner) -> bool:
-    """Whether the current device has room for the graph, a search and all answers."""
-    graph, length = asked.graph, asked.dtype.itemsize
-    wide = graph.indices.itemsize > 4
-    tails = how.predecessors or how.method == "frontier_edge"
-    arcs = graph.nbytes + graph.num_arcs * (4 * wide + 8 * tails)
-    answer = length + (4 + 8 * wide if how.predecessors else 0)
-    search = 4 * (4 + length)  # in short lists
-    if how.method == "heap":
-        search += 2 * (4 + length)
-    counted = graph.n <= csr_gpu.MAX_VERTICES and graph.num_arcs < near_far_gpu.MOST_ARCS
-    return counted and arcs + graph.n * (len(asked.sources) * answer + search) < free_bytes()
+LAUNCH_SECONDS = 0.25  # the maximum, about, where power is measured after each launch
 
 
-def run(asked: Problem, how: Manner) -> tuple[Any, Any, Any]:
-    """Distances and predecessors ``(k, n)`` on the device, and the trace; None unless asked.
+def fits_in_memory(request: SearchRequest, options: SearchOptions) -> bool:
+    """Return whether the graph, one search and all results fit in the device's free memory."""
+    graph, length = request.graph, request.dtype.itemsize
+    copies_indices = graph.indices.itemsize > 4  # to int32
+    needs_tails = options.predecessors or options.method == "frontier_edge"
+    arc_bytes = graph.nbytes + graph.num_arcs * (4 * copies_indices + 8 * needs_tails)
+    result_bytes = length + (4 + 8 * copies_indices if options.predecessors else 0)
+    search_bytes = 4 * (4 + length)  # queues as short as they may be
+    if options.method == "heap":
+        search_bytes += 2 * (4 + length)
+    vertex_bytes = len(request.sources) * result_bytes + search_bytes
+    is_countable = graph.n <= csr_gpu.MAX_VERTICES and graph.num_arcs < near_far_gpu.MAX_ARCS
+    return is_countable and arc_bytes + graph.n * vertex_bytes < free_bytes()
 
-    Raises OutOfMemoryError where the graph is too large for the device, and DeviceError where it is
-    for the kernels.
+
+def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
+    """Return distances and predecessors ``(k, n)`` on the device, and the trace, or None for each.
+
+    Raises OutOfMemoryError if the graph or the results do not fit in the device's memory, and
+    DeviceError if the graph is too large for the kernels.
     """
     import cupy
 
-    if asked.graph.n > csr_gpu.MAX_VERTICES:
-        raise DeviceError(f"a GPU searches fewer than 2^31 vertices, not {asked.graph.n:,}")
-    rows = None
+    if request.graph.n > csr_gpu.MAX_VERTICES:
+        raise DeviceError(f"a GPU searches fewer than 2^31 vertices (got {request.graph.n:,})")
+    trace = None
     with memory_guard(
-        f"{len(asked.sources)} searches on {asked.graph}",
-        "ask for fewer sources at a time (--batch), or use --backend cpu",
+        f"{len(request.sources)} searches on {request.graph}",
+        'search from fewer sources at a time, or pass `backend="cpu"`',
     ):
-        graph = asked.graph.to_gpu()
-        if how.method.startswith("frontier"):
-            distance = _frontier(asked, graph, by_arc=how.method == "frontier_edge")
-        elif how.power_limit:
-            distance = _near_far_within(asked, graph, how.power_limit, how.together)
+        graph = request.graph.to_gpu()
+        if options.method.startswith("frontier"):
+            distance = _search_by_frontier(request, graph, by_arc=options.method == "frontier_edge")
+        elif options.power_limit:
+            distance = _search_within_power(
+                request, graph, options.power_limit, options.concurrency
+            )
         else:
-            distance, rows = _near_far(asked, graph, how)
+            distance, trace = _search_by_near_far(request, graph, options)
         cancellation_gpu.finish()
-        if asked.targets.size:
-            key = distance.view(key_dtype(asked.dtype))  # CuPy takes subnormal floats for zero
-            found = key[:, cupy.asarray(asked.targets)]
-            bound = found.min(axis=1) if asked.first_target else found.max(axis=1)
-            distance[key > bound[:, None]] = asked.infinity
-        if not how.predecessors:
-            return distance, None, rows
+        if request.targets.size:
+            _drop_beyond_targets(distance, request)
+        if not options.predecessors:
+            return distance, None, trace
         predecessor = cupy.empty(distance.shape, np.int32)
-        finder = predecessors_gpu.Finder(graph, asked.dtype)
-        for i, sources in enumerate(asked.sources):
+        finder = predecessors_gpu.PredecessorFinder(graph, request.dtype)
+        for i, sources in enumerate(request.sources):
             cancellation.raise_if_cancelled()
-            finder.run(distance[i], sources, predecessor[i])
+            finder.find(distance[i], sources, predecessor[i])
         predecessor = predecessor.astype(graph.indices.dtype, copy=False)
-    return distance, predecessor, rows
+    return distance, predecessor, trace
 
 
-def _frontier(asked: Problem, graph: Graph, *, by_arc: bool) -> Any:
+def _drop_beyond_targets(distance: Any, request: SearchRequest) -> None:
+    """Mark vertices as unreached that are farther away than the last, or first, target."""
     import cupy
 
-    searcher = frontier_gpu.Searcher(graph, asked.dtype, by_arc=by_arc)
-    distance = cupy.empty((len(asked.sources), graph.n), asked.dtype)
-    targets = cupy.asarray(asked.targets, np.int32)
-    for i, sources in enumerate(asked.sources):
+    key = distance.view(key_dtype(request.dtype))  # CuPy takes subnormal floats for zero
+    to_targets = key[:, cupy.asarray(request.targets)]
+    bound = to_targets.min(axis=1) if request.stop_at_first else to_targets.max(axis=1)
+    distance[key > bound[:, None]] = request.infinity
+
+
+def _search_by_frontier(request: SearchRequest, graph: Graph, *, by_arc: bool) -> Any:
+    """Return distances by frontier Dijkstra, one search after another."""
+    import cupy
+
+    searcher = frontier_gpu.Searcher(graph, request.dtype, by_arc=by_arc)
+    distance = cupy.empty((len(request.sources), graph.n), request.dtype)
+    targets = cupy.asarray(request.targets, np.int32)
+    for i, sources in enumerate(request.sources):
         cancellation.raise_if_cancelled()
-        searcher.run(
+        searcher.launch(
             sources,
             distance[i],
             targets=targets,
-            first_target=asked.first_target,
-            cutoff=asked.cutoff,
+            stop_at_first=request.stop_at_first,
+            cutoff=request.cutoff,
         )
     return distance
 
 
-def _near_far_within(
-    asked: Problem, graph: Graph, limit: float | PowerGovernor, together: int | None
+def _search_within_power(
+    request: SearchRequest, graph: Graph, limit: float | PowerGovernor, concurrency: int | None
 ) -> Any:
-    """Distances by self-tuning, a few searches at a time, the set-point following their power."""
+    """Return distances by self-tuning, in small launches whose power the set-point follows."""
     import cupy
 
     governor = limit if isinstance(limit, PowerGovernor) else PowerGovernor(limit)
-    searches = len(asked.sources)
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, searches, together)
-    distance = cupy.empty((searches, graph.n), asked.dtype)
-    searcher.kernel()  # compiled before the power is looked at
+    searches = len(request.sources)
+    searcher = near_far_gpu.Searcher(graph, request.dtype, searches, concurrency)
+    distance = cupy.empty((searches, graph.n), request.dtype)
+    searcher.compile_kernel()  # compiled before power is measured
     done = 0
     with EnergyMeter() as meter:
         while done < searches:
             cancellation.raise_if_cancelled()
-            here = slice(done, done + governor.rounds * searcher.groups)
-            aim = governor.factor * searcher.default_set_point
-            with gauges.showing(set_point=aim):
-                searcher.run(
-                    asked.sources[here],
-                    mean_weight=asked.mean_weight,
-                    cutoff=asked.cutoff,
-                    set_point=aim,
-                    targets=asked.targets if asked.targets.size else None,
-                    first_target=asked.first_target,
-                    distance=distance[here],
+            batch = slice(done, done + governor.searches_per_group * searcher.groups)
+            set_point = governor.set_point_factor * searcher.default_set_point
+            with gauges.showing(set_point=set_point):
+                searcher.launch(
+                    request.sources[batch],
+                    mean_weight=request.mean_weight,
+                    cutoff=request.cutoff,
+                    set_point=set_point,
+                    targets=request.targets if request.targets.size else None,
+                    stop_at_first=request.stop_at_first,
+                    distance=distance[batch],
                 )
                 began = time.perf_counter()
                 cupy.cuda.Device().synchronize()
-            took = time.perf_counter() - began
-            time.sleep(took * (1 / governor.busy - 1))
-            done = here.stop
+            seconds = time.perf_counter() - began
+            time.sleep(seconds * (1 / governor.duty_cycle - 1))
+            done = batch.stop
             governor.observe(*meter.lap())
-            if done <= searches:  # every group had as many
-                enough = int(governor.rounds * LAUNCH_SECONDS / max(took, 1e-6))
-                governor.rounds = max(1, min(4 * governor.rounds, enough))
+            if done <= searches:  # every group had as many searches
+                fitting = int(governor.searches_per_group * LAUNCH_SECONDS / max(seconds, 1e-6))
+                governor.searches_per_group = max(1, min(4 * governor.searches_per_group, fitting))
     return distance
 
 
-def _near_far(asked: Problem, graph: Graph, how: Manner) -> tuple[Any, Any]:
-    """Distances by near-far, self-tuning or with heaps, and the trace."""
-    delta = float(how.delta or asked.default_delta) if how.method == "near_far" else 0.0
-    set_point = how.set_point
-    if how.heap_threshold:
-        set_point = how.heap_threshold * max(asked.mean_degree, 1.0)
-    heaps = how.method == "heap"
-    searcher = near_far_gpu.Searcher(graph, asked.dtype, len(asked.sources), how.together, heaps)
+def _search_by_near_far(
+    request: SearchRequest, graph: Graph, options: SearchOptions
+) -> tuple[Any, Any]:
+    """Return distances by near-far, self-tuning or with heaps, and the trace."""
+    is_fixed = options.method == "near_far"
+    delta = float(options.delta or request.default_delta) if is_fixed else 0.0
+    set_point = options.set_point
+    if options.heap_threshold:
+        set_point = options.heap_threshold * max(request.mean_degree, 1.0)
+    searcher = near_far_gpu.Searcher(
+        graph,
+        request.dtype,
+        len(request.sources),
+        options.concurrency,
+        heaps=options.method == "heap",
+    )
     shown = {}
-    if how.method == "self_tuning":
+    if options.method == "self_tuning":
         shown["set_point"] = float(set_point or searcher.default_set_point)
     with gauges.showing(**shown):
-        found = searcher.run(
-            asked.sources,
-            mean_weight=asked.mean_weight,
-            cutoff=asked.cutoff,
+        launched = searcher.launch(
+            request.sources,
+            mean_weight=request.mean_weight,
+            cutoff=request.cutoff,
             delta=delta,
             set_point=set_point,
-            targets=asked.targets if asked.targets.size else None,
-            first_target=asked.first_target,
-            trace_rows=TRACE_ROWS if how.trace else 0,
+            targets=request.targets if request.targets.size else None,
+            stop_at_first=request.stop_at_first,
+            trace_rows=TRACE_ROWS if options.trace else 0,
         )
         cancellation_gpu.finish()
-    if not how.trace:
-        return found.distance, None
-    count = int(found.iterations[0])
+    if not options.trace:
+        return launched.distance, None
+    iterations = int(launched.iterations[0])
     cancellation.raise_if_cancelled()
-    if count >= TRACE_ROWS:
+    if iterations >= TRACE_ROWS:
         raise DeviceError(
-            f"a trace holds {TRACE_ROWS:,} iterations, and this search took {count:,}"
+            f"a trace holds at most {TRACE_ROWS:,} iterations (the search took {iterations:,}); "
+            "search without a trace"
         )
-    rows = found.trace[: count + 1].get()
-    # Row 0 tells what came of the sources; times are those at which an iteration was over.
+    # Row 0 has what the sources brought. Times are those at which the iterations ended.
+    rows = launched.trace[: iterations + 1].get()
     rows[1:, -1] = np.diff(rows[:, -1])
-    return found.distance, traces.as_records(rows[1:])
+    return launched.distance, traces.to_records(rows[1:])

@@ -1,10 +1,10 @@
-"""What an iteration of near-far or self-tuning tells: a row each, with the same columns everywhere.
+"""Traces of near-far, self-tuning and heap searches: one row per iteration, the same columns.
 
 ``delta`` is the threshold that the iteration went by; ``d``, ``alpha`` and ``far_partitions`` are
-as the decision that followed it left them. On a GPU an iteration may be a wave of up to 128 hops,
-where few arcs are under way (roads, grids): X1 and X2 count every expansion of all its hops, and no
-vertices without arcs; X3 what was updated twice, twice; X4 what
-is left to all blocks; ``far_size`` entries that were replaced since.
+as the decision after the iteration left them. On a GPU an iteration may be a wave of up to 128
+hops, where few arcs are under way (roads, grids). Then X1 and X2 count every expansion of all its
+hops, but no vertices without arcs; X3 counts a vertex each time it is updated; X4 is the near queue
+that all blocks share; ``far_size`` includes stale entries.
 """
 
 import os
@@ -24,28 +24,28 @@ FIELDS = [
     *("x1", "x2", "x3", "x4", "delta", "d", "alpha"),
     *("far_partitions", "far_size", "nanoseconds"),
 ]
-COLUMNS = len(FIELDS) - 1  # that a search fills itself
+SEARCH_COLUMNS = len(FIELDS) - 1  # that an iteration fills; the time is added by its caller
 
 
-def as_records(rows: Any) -> Any:
-    """Rows of ``FIELDS`` as a NumPy record array of float64."""
+def to_records(rows: Any) -> Any:
+    """Convert rows of ``FIELDS`` to a NumPy record array of float64."""
     columns = np.asarray(rows, np.float64).reshape(-1, len(FIELDS)).T
     return np.rec.fromarrays(list(columns), dtype=[(name, np.float64) for name in FIELDS])
 
 
-def timed(step: Callable[[Any], bool]) -> Any:
-    """The trace of a search that ``step(row)`` takes an iteration further, until it is False."""
-    rows, row, more = [], np.zeros(COLUMNS), True
-    while more:
+def record_iterations(iterate: Callable[[Any], bool]) -> Any:
+    """Call ``iterate(row)``, which does one iteration, until it returns False; make the trace."""
+    rows, row, has_more = [], np.zeros(SEARCH_COLUMNS), True
+    while has_more:
         cancellation.raise_if_cancelled()
         began = time.perf_counter_ns()
-        more = step(row)
+        has_more = iterate(row)
         rows.append([*row, time.perf_counter_ns() - began])
-    return as_records(rows)
+    return to_records(rows)
 
 
 def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
-    """Write a trace as Parquet, a column a field (float64), a row an iteration; whole or not."""
+    """Write a trace as Parquet, one float64 column per field; the file appears once complete."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -54,15 +54,15 @@ def write_trace(trace: Any, file: str | os.PathLike[str]) -> None:
 
 
 def read_trace(file: str | os.PathLike[str]) -> Any:
-    """A trace that ``write_trace`` wrote. Raises DatasetError for a file that is none."""
+    """Read a trace that ``write_trace`` wrote. It raises DatasetError for any other file."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     path = local_path(file)
     try:
         table = pq.read_table(path, columns=FIELDS)
-        return as_records(np.column_stack([table[name].to_numpy() for name in FIELDS]))
+        return to_records(np.column_stack([table[name].to_numpy() for name in FIELDS]))
     except FileNotFoundError:
         raise DatasetError(f"{file} does not exist") from None
     except (pa.ArrowException, KeyError, OSError) as error:
-        raise DatasetError(f"{file} is no trace that mgraph wrote: {error}") from error
+        raise DatasetError(f"{file} is not a trace that mgraph wrote: {error}") from error

@@ -212,7 +212,7 @@ def _arcs_within(indptr, indices, weights, reduced, rest, slack):
 def _distances_within(indptr: Any, indices: Any, lengths: Any, sources: Any, slack: int) -> Any:
     """Return the distances from the sources; beyond the slack any that is larger."""
     distance, no_targets = np.full(indptr.size - 1, _UNREACHED), sources[:0]
-    dijkstra_cpu.run(
+    dijkstra_cpu.find_distances(
         indptr, indices, lengths, distance, sources, no_targets, False, np.int64(slack), _UNREACHED
     )
     return distance

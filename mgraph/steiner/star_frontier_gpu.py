@@ -68,7 +68,7 @@ class PathFinder:
         end = tree.end[last]
         above = np.concatenate([tree.vertex[:first], tree.vertex[end:]]).astype(np.int32)
         targets = cupy.asarray(tree.vertex[last:end].astype(np.int32))
-        search.run(above, distance, targets=targets, first_target=True, cutoff=max_length - 1)
+        search.launch(above, distance, targets=targets, stop_at_first=True, cutoff=max_length - 1)
         cancellation_gpu.finish()  # a cancelled search has no path to be followed
         steps, size = cupy.empty(n * step.itemsize, np.uint8), cupy.empty(1, np.int32)
         indptr, indices, weights = self.csr

@@ -4,7 +4,7 @@
 
 MAKER and NAME as tests.benchmarks.sssp_gpu has them. Milliseconds of a search, distances in device
 memory: medians of seven by device events, warm; vertices expanded and arcs, by the trace. near_far
-takes its default step, and the fastest of fifteen; the frontier one that all are within.
+takes its default step, and the fastest of fifteen; the frontier takes an unbounded step.
 """
 
 import argparse
@@ -18,13 +18,13 @@ X1, X2 = FIELDS.index("x1"), FIELDS.index("x2")
 NO_STEP = {"delta": 1e9}
 
 
-def tell(what, bench, **how):
-    """Print what a search takes; return the checksum of its distances."""
-    found = bench.run(trace_rows=50_000, **how)
-    iterations = int(found.iterations[0])
-    done = found.trace[1 : iterations + 1].get()
-    vertices, arcs = done[:, X1].sum() / 1e6, done[:, X2].sum() / 1e6
-    print(f"  {what:22} {bench.milliseconds(**how):9.2f} ms, {vertices:8.2f}e6 vertices, "
+def report(name, bench, **options):
+    """Print the time and the work of a search; return the checksum of its distances."""
+    launched = bench.run(trace_rows=50_000, **options)
+    iterations = int(launched.iterations[0])
+    rows = launched.trace[1 : iterations + 1].get()
+    vertices, arcs = rows[:, X1].sum() / 1e6, rows[:, X2].sum() / 1e6
+    print(f"  {name:22} {bench.milliseconds(**options):9.2f} ms, {vertices:8.2f}e6 vertices, "
           f"{arcs:8.1f}e6 arcs, {iterations:,} iterations", end="")  # fmt: skip
     if bench.searcher.heaps:
         operations = int(bench.searcher.heap_operations.sum())
@@ -47,18 +47,18 @@ def main():
         swept = {factor: bench.milliseconds(3, delta=factor * bench.unit) for factor in FACTORS}
         best = min(swept, key=swept.get)
         sums = {
-            tell("frontier", bench, **NO_STEP),
-            tell("near_far, default", bench, delta=bench.unit),
-            tell(f"near_far, {best:g} times it", bench, delta=best * bench.unit),
+            report("frontier", bench, **NO_STEP),
+            report("near_far, default", bench, delta=bench.unit),
+            report(f"near_far, {best:g} times it", bench, delta=best * bench.unit),
         }
         plain, heaps = bench.searcher, Searcher(bench.graph, bench.length, heaps=True)
         degree = bench.graph.num_arcs / bench.graph.n
         for many in (None, *arguments.thresholds):
             aim = {"set_point": many * degree if many else None}
             bench.searcher = plain
-            sums.add(tell(f"self_tuning, {many or 'default'}", bench, **aim))
+            sums.add(report(f"self_tuning, {many or 'default'}", bench, **aim))
             bench.searcher = heaps
-            sums.add(tell(f"heap, {many or 'default'}", bench, **aim))
+            sums.add(report(f"heap, {many or 'default'}", bench, **aim))
         assert len(sums) == 1, sums
         del bench, plain, heaps
         cupy.get_default_memory_pool().free_all_blocks()

@@ -1,11 +1,11 @@
 """Figures of shortest paths on GPUs, as they stand in shortest_paths/BENCHMARKS.md.
 
-    python -m tests.benchmarks.sssp_gpu single MAKER NAME …     a search, against a swept delta
-    python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     what the controller costs
-    python -m tests.benchmarks.sssp_gpu set_points MAKER NAME …     how X2 keeps to smaller ones
-    python -m tests.benchmarks.sssp_gpu watched MAKER NAME …    what it costs to be stoppable
+    python -m tests.benchmarks.sssp_gpu single MAKER NAME …     self_tuning, and near_far's deltas
+    python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     the cost of the controller
+    python -m tests.benchmarks.sssp_gpu set_points MAKER NAME …     X2 at smaller set-points
+    python -m tests.benchmarks.sssp_gpu watched MAKER NAME …    the cost of being cancellable
     python -m tests.benchmarks.sssp_gpu methods MAKER NAME …    all methods, predecessors, groups
-    python -m tests.benchmarks.sssp_gpu backends MAKER NAME …   from where on a GPU is faster
+    python -m tests.benchmarks.sssp_gpu backends MAKER NAME …   the size from which a GPU is faster
     python -m tests.benchmarks.sssp_gpu build FOLDER            Parquet to CSR
     python -m tests.benchmarks.sssp_gpu sources MAKER NAME FOLDER GPUS      many sources
     python -m tests.benchmarks.sssp_gpu power MAKER NAME WATTS …            a power limit
@@ -36,7 +36,7 @@ FACTORS = tuple(2.0**k for k in range(-6, 9))  # times 32·w/d
 
 
 class Bench:
-    """One search on one graph, again and again."""
+    """One search on one graph, for repeated launches."""
 
     def __init__(self, graph, source):
         import cupy
@@ -49,44 +49,45 @@ class Bench:
         self.distance = cupy.empty((1, graph.n), self.length)
         self.unit = 32 * graph.mean_weight * graph.n / graph.num_arcs
 
-    def run(self, **how):
-        return self.searcher.run(
+    def run(self, **options):
+        return self.searcher.launch(
             self.sources,
             mean_weight=self.graph.mean_weight,
             cutoff=infinity_of(self.length) - 1,
             distance=self.distance,
-            most_iterations=50_000,
-            **how,
+            max_iterations=50_000,
+            **options,
         )
 
-    def milliseconds(self, repeats=REPEATS, **how):
+    def milliseconds(self, repeats=REPEATS, **options):
         import cupy
 
         times = []
         for _ in range(repeats + 1):
             begin, end = cupy.cuda.Event(), cupy.cuda.Event()
             begin.record()
-            self.run(**how)
+            self.run(**options)
             end.record()
             end.synchronize()
             times.append(cupy.cuda.get_elapsed_time(begin, end))
         return statistics.median(times[1:])
 
     def in_turn(self, count, *ways):
-        """``(count, ways)`` milliseconds; in turn, since clocks drift by more than they differ."""
-        rows = [[self.milliseconds(1, **how) for how in ways] for _ in range(count)]
+        """Milliseconds ``(count, ways)``; in turn, since clocks drift by more than ways differ."""
+        rows = [[self.milliseconds(1, **options) for options in ways] for _ in range(count)]
         return np.array(rows)
 
-    def spread(self, **how):
-        """Iterations, arcs over m, and of X2 after a tenth: median, interquartile range over it.
+    def spread(self, **options):
+        """Iterations, arcs relaxed over m, and X2's median and interquartile range over median.
 
-        Of each the median over five searches, since no two take the same steps.
+        X2 is taken after the first tenth of the iterations. Each figure is the median of five
+        searches, since no two take the same steps.
         """
         rows = []
         for _ in range(5):
-            found = self.run(trace_rows=50_000, **how)
-            count = int(found.iterations[0])
-            x2 = found.trace[1 : count + 1, 1].get()
+            launched = self.run(trace_rows=50_000, **options)
+            count = int(launched.iterations[0])
+            x2 = launched.trace[1 : count + 1, 1].get()
             low, median, high = np.percentile(x2[count // 10 :], [25, 50, 75])
             work, spread = x2.sum() / self.graph.num_arcs, (high - low) / max(median, 1)
             rows.append((count, work, median, spread))
@@ -114,15 +115,17 @@ def single(maker, names):
         aim = bench.searcher.default_set_point
         methods = {"self_tuning": {}, "near_far": {"delta": best * bench.unit}}
         ways = [
-            {**how, **rows} for rows in ({}, {"trace_rows": 50_000}) for how in methods.values()
+            {**options, **rows}
+            for rows in ({}, {"trace_rows": 50_000})
+            for options in methods.values()
         ]
         took = np.median(bench.in_turn(15, *ways), axis=0)
         bench.run()  # without a trace
         sums.add(bench.checksum())
-        for i, (method, how) in enumerate(methods.items()):
-            count, work, median, spread = bench.spread(**how)
+        for i, (method, options) in enumerate(methods.items()):
+            count, work, median, spread = bench.spread(**options)
             sums.add(bench.checksum())
-            setting = f"delta x {best:g}" if how else f"X2/P {median / aim:.2f}"
+            setting = f"delta x {best:g}" if options else f"X2/P {median / aim:.2f}"
             print(
                 f"  {method:11s} {setting:12s} {took[i]:8.3f} ms, traced {took[i + 2]:8.3f} ms, "
                 f"{count:,.0f} iterations, arcs {work:.2f} m, IQR/median {spread:.2f}",
@@ -155,10 +158,10 @@ def set_points(maker, names):
 
 
 def controller(maker, names):
-    """What the controller adds to an iteration, and its share of searches with so many of them.
+    """Measure the controller's time per iteration, and its share of whole searches.
 
-    On layers of vertices, of which each has arcs to the next one, all that is near is expanded at
-    once by both methods; so they differ by the controller alone, with many hops an iteration as
+    The graph has layers of vertices, each with arcs to the next layer, so that both methods expand
+    one layer per iteration. They differ by the controller alone, with many hops per iteration as
     with one.
     """
     import cupy
@@ -173,7 +176,7 @@ def controller(maker, names):
     cost = {}
     for kind, hops in (("waves", 16), ("frontiers", 1)):
         ways = [{"hops": hops, "delta": 1e9}, {"hops": hops}]
-        iterations = [bench.spread(**how)[0] for how in ways]
+        iterations = [bench.spread(**options)[0] for options in ways]
         took = bench.in_turn(25, *ways) / iterations
         cost[kind] = np.median(took[:, 1] - took[:, 0])
         fixed, tuned = 1e3 * np.median(took, axis=0)
@@ -193,17 +196,17 @@ def controller(maker, names):
 
 
 def watched(maker, names):
-    """Searches that look over the bus whether they are wanted, in turn with some that do not."""
+    """Searches that poll a cancel flag over the bus, in turn with searches that do not."""
     import cupy
 
     for name in names:
         bench = Bench(*made(maker, name, "gpu"))
-        for method, how in (("self_tuning", {}), ("near_far", {"delta": bench.unit})):
+        for method, options in (("self_tuning", {}), ("near_far", {"delta": bench.unit})):
             rows = []
             for _ in range(25):
-                alone = bench.milliseconds(1, **how)
+                alone = bench.milliseconds(1, **options)
                 with cancellation.cancelled_when(lambda: False):
-                    rows.append((alone, bench.milliseconds(1, **how)))
+                    rows.append((alone, bench.milliseconds(1, **options)))
             alone, seen = np.median(rows, axis=0)
             print(f"{name}: {method:11s} {alone:.3f} ms, watched {seen:.3f} ms", flush=True)
         del bench
@@ -211,7 +214,7 @@ def watched(maker, names):
 
 
 def clock(function, *arguments, **options):
-    """Milliseconds by the host's clock, the device at rest before and after."""
+    """Milliseconds by the host's clock, with the device idle before and after."""
     import cupy
 
     times = []
@@ -240,11 +243,11 @@ def methods(maker, names):
         count = max(1, min(32, int(4e9) // (8 * graph.n)))
         sources = [np.array([v]) for v in range(0, graph.n, graph.n // count)][:count]
         length = length_dtype(graph)
-        asked = {"mean_weight": graph.mean_weight, "cutoff": infinity_of(length) - 1}
+        options = {"mean_weight": graph.mean_weight, "cutoff": infinity_of(length) - 1}
         took = {}
         for groups in (1, 2, 4, 8, 16, 33):
-            searcher = Searcher(graph, length, count, together=groups)
-            took[groups] = clock(searcher.run, sources, **asked) / count
+            searcher = Searcher(graph, length, count, concurrency=groups)
+            took[groups] = clock(searcher.launch, sources, **options) / count
             del searcher
             cupy.get_default_memory_pool().free_all_blocks()
         row = ", ".join(f"{groups}: {t:.3f}" for groups, t in took.items())
@@ -256,8 +259,8 @@ def backends(maker, names):
         graph, source = made(maker, name, "cpu")
         row = []
         for count in (1, 16):
-            asked = [(source + i * graph.n // count) % graph.n for i in range(count)]
-            took = [clock(mgraph.sssp, graph, asked, backend=backend) for backend in ("cpu", "gpu")]
+            vertices = [(source + i * graph.n // count) % graph.n for i in range(count)]
+            took = [clock(mgraph.sssp, graph, vertices, backend=one) for one in ("cpu", "gpu")]
             row.append("{} sources: CPU {:.2f}, GPU {:.2f} ms".format(count, *took))
         print(f"{name}, {graph.num_arcs:,} arcs on the CPU, " + "; ".join(row), flush=True)
 
@@ -313,16 +316,16 @@ def sources(maker, name, folder, gpus):
         with mgraph.connect(workers=count, backend="gpu", dashboard="127.0.0.1:0") as cluster:
             for kind in ("searches", "with rows"):
                 out = os.path.join(folder, f"r{count}") if kind == "with rows" else None
-                asked = 256 * count
+                searches = 256 * count
                 seconds = []
                 for _ in range(6):  # the first warms up
                     run = mgraph.sssp_many(
-                        data, random=asked, out=out, cluster=cluster, progress=None
+                        data, random=searches, out=out, cluster=cluster, progress=None
                     )
                     seconds.append(run.search_seconds)
                     if out:
                         shutil.rmtree(out)
-                rate = asked / statistics.median(seconds[1:])
+                rate = searches / statistics.median(seconds[1:])
                 base.setdefault(kind, rate)
                 print(
                     f"{count} GPUs, {kind}: {rate:.1f} sources/s, "
@@ -338,18 +341,22 @@ def power(maker, name, limits):
 
     graph, source = made(maker, name, "gpu")
     print(f"{name}: idle {idle_watts():.0f} W")
-    together = max(1, min(64, int(4e9) // (8 * graph.n)))
+    batch_size = max(1, min(64, int(4e9) // (8 * graph.n)))
     for limit in (None, *limits):
         governor = PowerGovernor(limit) if limit else None
         for seconds in (small(8), small(12)):  # to settle, and to be measured
             count, began = 0, time.perf_counter()
             with EnergyMeter() as meter:
                 while time.perf_counter() - began < seconds:
-                    found = mgraph.sssp(graph, [source] * together, power_limit=governor)
-                    int(found.distance[0, source])
-                    count += together
+                    paths = mgraph.sssp(graph, [source] * batch_size, power_limit=governor)
+                    int(paths.distance[0, source])
+                    count += batch_size
         took = 1e3 * meter.seconds / count
-        aim = f", P x {governor.factor:.3f}, at work {governor.busy:.0%}" if governor else ""
+        aim = (
+            f", P x {governor.set_point_factor:.3f}, at work {governor.duty_cycle:.0%}"
+            if governor
+            else ""
+        )
         print(f"  limit {limit}: {meter.watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)
 
 

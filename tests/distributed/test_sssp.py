@@ -158,9 +158,9 @@ def test_random_sources_are_drawn_by_seed(cluster, dataset):
         ({"method": "magic"}, "method must be one of"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"batch": 0}, "batch must be at least 1"),
-        ({"delta": 0}, "delta must be a positive"),
+        ({"delta": 0}, "delta must be positive"),
         ({"set_point": 5, "power_limit": 300}, "give one of the two"),
-        ({"power_limit": -1}, "watts above 0"),
+        ({"power_limit": -1}, "more than 0 watts"),
         ({"power_limit": 300}, "needs a GPU"),
     ],
 )
@@ -181,7 +181,7 @@ def test_questions_a_cpu_cannot_answer_replace_nothing(tmp_path, cluster, datase
 def test_graphs_that_cannot_be_searched(tmp_path, cluster):
     graph = mgraph.from_edges(EdgeList([0], [1], np.array([-2])), backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g.mtx")
-    with pytest.raises(UsageError, match="weights of at least 0"):
+    with pytest.raises(UsageError, match="weights must be at least 0"):
         search(tmp_path / "g.mtx", cluster, sources=[0], out=tmp_path / "r")
     with pytest.raises(DatasetError, match="does not exist"):
         search(tmp_path / "none", cluster, sources=[0], out=tmp_path / "r")

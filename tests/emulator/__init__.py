@@ -32,6 +32,7 @@ _KERNEL = re.compile(
     r'extern "C" __global__ void\s*(?:__launch_bounds__\([^)]*\))?\s*(\w+)\(([^)]*)\)'
 )
 _INCLUDE = re.compile(r'#include [<"]((?:mgraph/)?\w+\.cuh)[>"]')
+_REREAD = re.compile(r"\*\(volatile (\w+)\*\)(\w+)")  # where a thread spins, others go on
 _ASSEMBLY = re.compile(r"asm volatile\(.*?\);", re.DOTALL)  # prefetching, fences
 
 
@@ -87,6 +88,7 @@ def _launcher(kernel):
 def _library(source, defines):
     text = source.text(dict(defines))
     text = _ASSEMBLY.sub(";", _flat(text, headers(text, source.folder)))
+    text = _REREAD.sub(r"emulator::reread((\1*)\2)", text)
     whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
     compiled = _preprocessed(text)
     kernels = (kernel for kernel in _KERNEL.finditer(text) if f"{kernel[1]}(" in compiled)

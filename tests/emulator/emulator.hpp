@@ -226,6 +226,12 @@ inline const std::vector<uint64_t>& of_warp(uint64_t value) {
   return meet(self().its_block->warps[t / 32], t % 32, value);
 }
 
+// A word that a thread may be spinning on.
+template <class T> T reread(T* address) {
+  perhaps_leave();
+  return *static_cast<volatile T*>(address);
+}
+
 // A lane's value for this one, or its own where there is no such lane.
 template <class T> T of_lane(T value, int lane) {
   const auto& all = of_warp(bits_of(value));
@@ -349,6 +355,9 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return (unsigned long long)((unsigned __int128)a * b >> 64);
 }
 
+inline float __fdividef(float x, float y) { return x / y; }
+inline float __saturatef(float x) { return x > 0 ? std::min(x, 1.0f) : 0; }
+#define __log2f std::log2
 inline int __float_as_int(float x) { return emulator::from_bits<int>(emulator::bits_of(x)); }
 inline unsigned __float_as_uint(float x) {
   return emulator::from_bits<unsigned>(emulator::bits_of(x));

@@ -164,7 +164,7 @@ def heap_search():
         mgraph.from_edges(star, backend="gpu"), np.dtype("int32"), heaps=True
     )
     how = {"mean_weight": 500_000.0, "cutoff": 10**6, "set_point": 500}
-    found = searcher.run([np.array([0])], **how)
+    found = searcher.launch([np.array([0])], **how)
     assert (found.distance[0, 1:].get() == weights).all()
     assert searcher.heap_operations.sum() >= 8, searcher.heap_operations
     near_far_gpu.THREADS, near_far_gpu.multiprocessors = usual

@@ -1,4 +1,4 @@
-"""Shortest paths on the GPU are those of the CPU, to the bit, by every method."""
+"""Shortest paths on the GPU equal those on the CPU, to the bit, by every method."""
 
 import os
 import pathlib
@@ -22,14 +22,14 @@ pytestmark = pytest.mark.gpu
 ON_GPU = [method for method in METHODS if method not in ("auto", "dijkstra")]
 
 
-def assert_equal(graph, source, method, how=None, **asked):
-    asked["predecessors"] = True
-    expected = sssp(graph, source, method="dijkstra", backend="cpu", **asked)
-    found = sssp(graph, source, method=method, backend="gpu", **asked, **(how or {}))
-    assert found.backend == "gpu"
-    np.testing.assert_array_equal(found.distance.get(), expected.distance)
-    np.testing.assert_array_equal(found.predecessor.get(), expected.predecessor)
-    assert found.distance.dtype == expected.distance.dtype
+def assert_equal(graph, source, method, options=None, **request):
+    request["predecessors"] = True
+    expected = sssp(graph, source, method="dijkstra", backend="cpu", **request)
+    paths = sssp(graph, source, method=method, backend="gpu", **request, **(options or {}))
+    assert paths.backend == "gpu"
+    np.testing.assert_array_equal(paths.distance.get(), expected.distance)
+    np.testing.assert_array_equal(paths.predecessor.get(), expected.predecessor)
+    assert paths.distance.dtype == expected.distance.dtype
 
 
 @pytest.mark.parametrize("method", ON_GPU)
@@ -140,42 +140,42 @@ def test_lengths_beyond_the_digits_of_a_double(method, bridge):
 @pytest.mark.parametrize("delta", [0.5, 7.0, 200.0, 1e9])
 def test_any_delta(delta):
     graph = random_graph(30_000, 120_000, WEIGHTS["int32"])
-    assert_equal(graph, 0, "near_far", how={"delta": delta})
+    assert_equal(graph, 0, "near_far", options={"delta": delta})
 
 
 @pytest.mark.parametrize("set_point", [1, 100, 10_000, 1e9])
 def test_any_set_point(set_point):
     graph = random_graph(30_000, 60_000, WEIGHTS["int32"])
-    assert_equal(graph, 0, "self_tuning", how={"set_point": set_point})
+    assert_equal(graph, 0, "self_tuning", options={"set_point": set_point})
 
 
-@pytest.mark.parametrize("how", [{}, {"delta": 3.0}, {"set_point": 2000}])
-def test_lists_that_are_too_short_cost_no_answers(how):
+@pytest.mark.parametrize("options", [{}, {"delta": 3.0}, {"set_point": 2000}])
+def test_lists_that_are_too_short_change_no_distance(options):
     from mgraph.shortest_paths import near_far_gpu
 
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
     searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32))
-    searcher.lists[2] = searcher.near = np.uint32(8)
-    searcher.lists[10] = np.uint32(1)  # entries a chunk
-    found = searcher.run(
+    searcher.memory = searcher.memory.copy()
+    searcher.memory["near_capacity"], searcher.memory["chunk_entries"] = 8, 1
+    launched = searcher.launch(
         [np.array([0])],
         mean_weight=50.0,
         cutoff=np.iinfo(np.int32).max - 1,
-        most_iterations=100_000,
-        **how,
+        max_iterations=100_000,
+        **options,
     )
-    np.testing.assert_array_equal(found.distance[0].get(), expected)
+    np.testing.assert_array_equal(launched.distance[0].get(), expected)
 
 
 @pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
-def test_little_memory_costs_no_answers(method, monkeypatch):
+def test_little_memory_changes_no_distance(method, monkeypatch):
     monkeypatch.setattr("mgraph.shortest_paths.near_far_gpu.free_bytes", lambda: 1 << 20)
     assert_equal(random_graph(200_000, 800_000, WEIGHTS["int32"]), [0, 17], method)
 
 
-def crowd(leaves, weight_type):
-    """A hub, whose leaves all wait at once, and arcs between leaves that bring many nearer."""
+def hub_graph(leaves, weight_type):
+    """A hub, whose leaves are all queued at once, and arcs between leaves that improve many."""
     random = np.random.default_rng(3)
     src = np.concatenate([np.zeros(leaves, np.int32), random.integers(1, leaves, leaves)])
     dst = np.concatenate([np.arange(1, leaves + 1), random.integers(1, leaves, leaves)])
@@ -187,59 +187,59 @@ def crowd(leaves, weight_type):
 
 
 @pytest.mark.parametrize("weight_type", ["int32", "int64", "float32", "float64"])
-@pytest.mark.parametrize("room", [None, 1 << 20])
-def test_many_far_vertices_go_through_heaps(weight_type, room, monkeypatch):
+@pytest.mark.parametrize("free_bytes", [None, 1 << 20])
+def test_many_far_vertices_go_through_heaps(weight_type, free_bytes, monkeypatch):
     from mgraph.shortest_paths import near_far_gpu
 
-    graph = crowd(700_000, weight_type)
-    assert_equal(graph, [0, 17], "heap", how={"heap_threshold": 1000})
+    graph = hub_graph(700_000, weight_type)
+    assert_equal(graph, [0, 17], "heap", options={"heap_threshold": 1000})
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
-    if room:  # heaps of one node and a buffer, which refuse more
-        monkeypatch.setattr(near_far_gpu, "free_bytes", lambda: room)
+    if free_bytes:  # heaps of one node and a buffer, which are full soon
+        monkeypatch.setattr(near_far_gpu, "free_bytes", lambda: free_bytes)
     searcher = near_far_gpu.Searcher(graph.to_gpu(), expected.dtype, heaps=True)
-    found = searcher.run(
+    launched = searcher.launch(
         [np.array([0])],
         mean_weight=graph.mean_weight,
         cutoff=expected.max(),
         set_point=10_000,
     )
-    np.testing.assert_array_equal(found.distance[0].get(), expected)
+    np.testing.assert_array_equal(launched.distance[0].get(), expected)
     assert (searcher.heap_operations >= 2).all(), "a block has not used its heap"
 
 
-def test_auto_goes_where_there_is_room(tmp_path):
+def test_auto_chooses_a_backend_with_enough_memory(tmp_path):
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     assert sssp(graph, 0).backend == "gpu"
     assert sssp(graph, 0, method="dijkstra").backend == "cpu"
     small = random_graph(30, 60, WEIGHTS["int32"])
     assert sssp(small, 0).backend == "cpu"
-    edges, places = graph.to_edges(), [tmp_path / "g", tmp_path / "g.mtx"]
-    for place in places:
-        mgraph.write_graph(graph, place)
-        assert mgraph.read_graph(place).backend == "gpu"
+    edges, files = graph.to_edges(), [tmp_path / "g", tmp_path / "g.mtx"]
+    for file in files:
+        mgraph.write_graph(graph, file)
+        assert mgraph.read_graph(file).backend == "gpu"
     with pytest.MonkeyPatch.context() as patch:
         for module in ("mgraph.core.csr_gpu", "mgraph.shortest_paths.sssp_gpu"):
             patch.setattr(f"{module}.free_bytes", lambda: 1 << 20)
         assert sssp(graph, 0).backend == "cpu"
         assert mgraph.from_edges(edges, graph.n, directed=False).backend == "cpu"
-        assert {mgraph.read_graph(place).backend for place in places} == {"cpu"}
+        assert {mgraph.read_graph(file).backend for file in files} == {"cpu"}
     assert mgraph.from_edges(edges, graph.n, directed=False).backend == "gpu"
 
 
-def test_the_command_line_searches_where_it_is_told(tmp_path, capsys):
+def test_the_command_line_chooses_the_backend(tmp_path, capsys):
     mgraph.write_graph(random_graph(40_000, 400_000, WEIGHTS["int32"]), tmp_path / "g")
-    asked = ["sssp", str(tmp_path / "g"), "--source", "0"]
-    for more, told in (
+    command = ["sssp", str(tmp_path / "g"), "--source", "0"]
+    for options, output in (
         ([], "self_tuning on the gpu"),
         (["--backend", "cpu"], "dijkstra on the cpu"),
         (["--method", "dijkstra"], "dijkstra on the cpu"),
         (["--method", "dijkstra", "--out", str(tmp_path / "o")], "40,000 vertices reached"),
     ):
-        assert main([*asked, *more]) == 0
-        assert told in capsys.readouterr().out
+        assert main([*command, *options]) == 0
+        assert output in capsys.readouterr().out
 
 
-def test_no_room_is_told_in_a_sentence():
+def test_too_many_searches_raise_an_error_that_names_them():
     import cupy
 
     graph = random_graph(1000, 4000, WEIGHTS["int32"]).to_gpu()
@@ -265,15 +265,15 @@ def test_two_billion_vertices(method):
     indptr *= 2
     cupy.minimum(indptr, n - 1, out=indptr)
     graph = Graph.unchecked(indptr, cupy.arange(1, n, dtype=np.int32), None, True)
-    found = sssp(graph, 0, method=method, predecessors=True)
-    assert found.distance.dtype == np.int32
+    paths = sssp(graph, 0, method=method, predecessors=True)
+    assert paths.distance.dtype == np.int32
     for depth in range(31):
         level = slice(2**depth - 1, min(2 ** (depth + 1) - 1, n))
-        assert bool((found.distance[level] == depth).all())
-    assert int(found.predecessor[0]) == -1
+        assert bool((paths.distance[level] == depth).all())
+    assert int(paths.predecessor[0]) == -1
     step = 1 << 28
     for first in range(1, n, step):
-        parents = found.predecessor[first : first + step]
+        parents = paths.predecessor[first : first + step]
         expected = (cupy.arange(first, first + parents.size, dtype=np.int64) - 1) // 2
         assert bool((parents == expected).all())
 
@@ -286,15 +286,15 @@ def test_searches_side_by_side(groups):
     sources = [np.array([v]) for v in range(50)]
     expected = sssp(graph, list(range(50)), method="dijkstra", backend="cpu").distance
     searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32), 50, groups)
-    found = searcher.run(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
-    np.testing.assert_array_equal(found.distance.get(), expected)
+    launched = searcher.launch(sources, mean_weight=50.0, cutoff=np.iinfo(np.int32).max - 1)
+    np.testing.assert_array_equal(launched.distance.get(), expected)
 
 
 @pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
 def test_the_trace_adds_up(method):
     graph = random_graph(30_000, 120_000, WEIGHTS["int32"])
-    found = sssp(graph, 0, method=method, backend="gpu", trace=True)
-    trace, reached = found.trace, int(found.reached.sum())
+    paths = sssp(graph, 0, method=method, backend="gpu", trace=True)
+    trace, reached = paths.trace, int(paths.reached.sum())
     assert trace["x1"].sum() >= reached
     assert trace["x2"].sum() >= graph.num_arcs - 1
     assert (trace["x4"] <= trace["x3"]).all()
@@ -320,23 +320,24 @@ def test_parallelism_stays_at_the_set_point(set_point):
 
 def test_graphs_on_the_gpu_stay_there():
     graph = random_graph(5000, 20_000, WEIGHTS["int32"])
-    there = graph.to_gpu()
-    assert there.backend == "gpu"
-    found = sssp(there, [1, 2, 3])
-    assert (found.backend, found.method) == ("gpu", "self_tuning")
+    on_gpu = graph.to_gpu()
+    assert on_gpu.backend == "gpu"
+    paths = sssp(on_gpu, [1, 2, 3])
+    assert (paths.backend, paths.method) == ("gpu", "self_tuning")
     expected = sssp(graph, [1, 2, 3], backend="cpu")
-    np.testing.assert_array_equal(found.to_cpu().distance, expected.distance)
-    with pytest.raises(UsageError, match="the graph is on a GPU"):
-        sssp(there, 0, backend="cpu")
-    with pytest.raises(UsageError, match="a method of the CPU"):
-        sssp(there, 0, method="dijkstra")
-    with pytest.raises(UsageError, match="weights of at least 0"):
-        sssp(Graph(there.indptr, there.indices, -there.weights), 0)
-    back = there.to_cpu()
+    np.testing.assert_array_equal(paths.to_cpu().distance, expected.distance)
+    assert paths.to_arrow() == expected.to_arrow()
+    with pytest.raises(UsageError, match="this one is on a GPU"):
+        sssp(on_gpu, 0, backend="cpu")
+    with pytest.raises(UsageError, match="runs on the CPU only"):
+        sssp(on_gpu, 0, method="dijkstra")
+    with pytest.raises(UsageError, match="weights must be at least 0"):
+        sssp(Graph(on_gpu.indptr, on_gpu.indices, -on_gpu.weights), 0)
+    back = on_gpu.to_cpu()
     np.testing.assert_array_equal(back.indices, graph.indices)
 
 
-def test_power_limits_change_no_answer():
+def test_power_limits_change_no_distance():
     from mgraph.cuda.energy import EnergyMeter, idle_watts
 
     graph = random_graph(50_000, 400_000, WEIGHTS["int32"])
@@ -347,10 +348,10 @@ def test_power_limits_change_no_answer():
     until = time.perf_counter() + 1
     with EnergyMeter() as meter:
         while time.perf_counter() < until:
-            found = sssp(graph, list(range(40)), backend="gpu", power_limit=10_000.0)
+            paths = sssp(graph, list(range(40)), backend="gpu", power_limit=10_000.0)
     assert meter.joules > 0
     expected = sssp(graph, list(range(40)), backend="cpu").distance
-    np.testing.assert_array_equal(found.distance.get(), expected)
+    np.testing.assert_array_equal(paths.distance.get(), expected)
 
 
 @pytest.mark.parametrize("name", ["road-NE", "grid-1024", "rmat-18", "pa-18"])

@@ -135,7 +135,7 @@ def test_results_without_names_are_of_numbers():
     forest = mgraph.minimum_spanning_forest(graph).to_networkx()
     assert sorted(forest.nodes) == [*range(6)]
     assert mgraph.sssp(graph, 4, cutoff=1, backend="cpu").by_label() == {3: 1, 4: 0, 5: 1}
-    with pytest.raises(UsageError, match="is of one search"):
+    with pytest.raises(UsageError, match="the result of one search"):
         mgraph.sssp(graph, [1, 2], backend="cpu").by_label()
 
 

@@ -1,4 +1,4 @@
-"""A search that nobody wants any more ends soon, and one that somebody wants is as it was."""
+"""Cancelled searches end soon; searches that could be cancelled return the same results."""
 
 import numpy as np
 import pytest
@@ -17,13 +17,13 @@ def search(graph, method, **options):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_search_stops(method):
-    found = stopped.both_ways(lambda: search(stopped.graph(1 << 12), method))
-    np.testing.assert_array_equal(*(one.distance for one in found))
-    np.testing.assert_array_equal(*(one.predecessor for one in found))
+    paths = stopped.both_ways(lambda: search(stopped.graph(1 << 12), method))
+    np.testing.assert_array_equal(*(one.distance for one in paths))
+    np.testing.assert_array_equal(*(one.predecessor for one in paths))
     large = stopped.graph(N)
     _ = large.weight_range, large.mean_weight
-    took = stopped.seconds_to_stop(lambda: mgraph.sssp(large, [0] * 64, method=method))
-    assert took < stopped.PATIENCE
+    seconds = stopped.seconds_to_stop(lambda: mgraph.sssp(large, [0] * 64, method=method))
+    assert seconds < stopped.PATIENCE
 
 
 @pytest.mark.parametrize("method", ["near_far", "self_tuning", "heap"])
@@ -32,13 +32,13 @@ def test_a_traced_search_stops(method):
         search(stopped.graph(1 << 12), method, trace=True)
 
 
-def test_predecessors_along_arcs_of_no_length_stop():
+def test_predecessors_along_arcs_of_weight_0_stop():
     n = 1 << 21
     arcs = mgraph.EdgeList(np.arange(n - 1), np.arange(1, n), np.zeros(n - 1, np.int32))
     chain = mgraph.from_edges(arcs, n, backend="cpu")
     small = mgraph.from_edges(arcs.rows(0, 99), 100, backend="cpu")
-    found = stopped.both_ways(lambda: search(small, "dijkstra"))
-    assert all(one.predecessor.tolist() == list(range(-1, 99)) for one in found)
-    many = {"predecessors": True, "method": "dijkstra", "backend": "cpu"}
-    took = stopped.seconds_to_stop(lambda: mgraph.sssp(chain, range(64), **many))
-    assert took < stopped.PATIENCE
+    paths = stopped.both_ways(lambda: search(small, "dijkstra"))
+    assert all(one.predecessor.tolist() == list(range(-1, 99)) for one in paths)
+    options = {"predecessors": True, "method": "dijkstra", "backend": "cpu"}
+    seconds = stopped.seconds_to_stop(lambda: mgraph.sssp(chain, range(64), **options))
+    assert seconds < stopped.PATIENCE

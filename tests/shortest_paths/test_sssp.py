@@ -23,27 +23,28 @@ def weights_of(graph):
 
 
 def assert_shortest(graph, sources, distance, predecessor):
-    """The certificate: no arc shortens anything, and each reached vertex has a tight arc to it."""
+    """Check the certificate: no arc improves a distance, and a tight arc leads to each vertex."""
     infinity, weights = infinity_of(distance.dtype), weights_of(graph).astype(distance.dtype)
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     reached = distance < infinity
     assert (distance[sources] == 0).all()
-    heads, live = graph.indices, reached[tails]
-    assert (distance[heads[live]] <= distance[tails[live]] + weights[live]).all()
+    heads, followed = graph.indices, reached[tails]
+    lengths = distance[tails[followed]] + weights[followed]
+    assert (distance[heads[followed]] <= lengths).all()
     tight = np.zeros(len(tails), bool)
-    tight[live] = distance[heads[live]] == distance[tails[live]] + weights[live]
+    tight[followed] = distance[heads[followed]] == lengths
     for v in range(graph.n):
         parent = predecessor[v]
         if not reached[v] or v in sources:
             assert parent == -1
             continue
         assert (tight & (tails == parent) & (heads == v)).any()
-        walked = v
-        for _ in range(graph.n):  # back to a source, not in a circle
-            if walked in sources:
+        ancestor = v
+        for _ in range(graph.n):  # back to a source, not in a cycle
+            if ancestor in sources:
                 break
-            walked = predecessor[walked]
-        assert walked in sources
+            ancestor = predecessor[ancestor]
+        assert ancestor in sources
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -52,9 +53,9 @@ def assert_shortest(graph, sources, distance, predecessor):
 def test_certificate(method, data):
     graph = data.draw(graphs())
     source = data.draw(st.integers(0, graph.n - 1))
-    found = sssp(graph, source, method=method, backend="cpu", predecessors=True)
-    assert found.distance.dtype == length_dtype(graph)
-    assert_shortest(graph, [source], found.distance, found.predecessor)
+    paths = sssp(graph, source, method=method, backend="cpu", predecessors=True)
+    assert paths.distance.dtype == length_dtype(graph)
+    assert_shortest(graph, [source], paths.distance, paths.predecessor)
 
 
 @pytest.mark.parametrize("method", ALL)
@@ -63,7 +64,7 @@ def test_certificate(method, data):
 def test_every_method_gives_the_same_answer(method, data):
     graph = data.draw(graphs())
     vertices = st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=4)
-    asked = {
+    options = {
         "targets": data.draw(st.none() | vertices),
         "stop_at": data.draw(st.sampled_from(["first", "last"])),
         "cutoff": data.draw(st.none() | st.floats(0, 2000)),
@@ -72,44 +73,44 @@ def test_every_method_gives_the_same_answer(method, data):
         "backend": "cpu",
     }
     sources = data.draw(vertices)
-    found = sssp(graph, sources, method=method, **asked)
-    infinity, rows = infinity_of(found.distance.dtype), []
-    searches = [sources] if asked["joint"] else [[source] for source in sources]
+    paths = sssp(graph, sources, method=method, **options)
+    infinity, rows = infinity_of(paths.distance.dtype), []
+    searches = [sources] if options["joint"] else [[source] for source in sources]
     for starts in searches:
         nearest = oracles.distances(graph, starts)
-        limits = asked["targets"], asked["stop_at"] == "first", asked["cutoff"]
-        told = oracles.within(nearest, *limits)
-        tree = oracles.predecessors(graph, told, starts)
-        rows.append(([infinity if d == np.inf else d for d in told], tree))
+        limits = options["targets"], options["stop_at"] == "first", options["cutoff"]
+        expected = oracles.within(nearest, *limits)
+        tree = oracles.predecessors(graph, expected, starts)
+        rows.append(([infinity if d == np.inf else d for d in expected], tree))
     distance, predecessor = (np.array(column) for column in zip(*rows, strict=True))
-    assert np.array_equal(found.distance.reshape(distance.shape), distance)
-    assert np.array_equal(found.predecessor.reshape(predecessor.shape), predecessor)
-    named = [-1 if len(set(starts)) > 1 else starts[0] for starts in searches]
-    assert found.source.tolist() == named
+    assert np.array_equal(paths.distance.reshape(distance.shape), distance)
+    assert np.array_equal(paths.predecessor.reshape(predecessor.shape), predecessor)
+    source = [-1 if len(set(starts)) > 1 else starts[0] for starts in searches]
+    assert paths.source.tolist() == source
 
 
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs(), data=st.data())
 def test_dijkstra_against_scipy(graph, data):
     source = data.draw(st.integers(0, graph.n - 1))
-    # SciPy's matrices drop arcs of weight 0, so ours must have none
+    # SciPy's matrices drop arcs of weight 0, so the graph must have none.
     matrix = csr_matrix((graph.n, graph.n))
     kept = weights_of(graph) > 0
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))[kept]
-    least = {}
+    min_weights = {}
     for u, v, w in zip(tails, graph.indices[kept], weights_of(graph)[kept], strict=True):
-        least[u, v] = min(w, least.get((u, v), np.inf))
+        min_weights[u, v] = min(w, min_weights.get((u, v), np.inf))
     positive = Graph(
         np.concatenate([[0], np.cumsum(np.bincount(tails, minlength=graph.n))]).astype(np.int64),
         graph.indices[kept],
         weights_of(graph)[kept],
     )
-    if least:
-        (rows, columns), values = zip(*least, strict=True), list(least.values())
+    if min_weights:
+        (rows, columns), values = zip(*min_weights, strict=True), list(min_weights.values())
         matrix = csr_matrix((values, (rows, columns)), shape=(graph.n, graph.n))
     expected = dijkstra(matrix, indices=source)
-    found = sssp(positive, source, method="dijkstra", backend="cpu")
-    distance = np.where(found.reached, found.distance.astype(float), np.inf)
+    paths = sssp(positive, source, method="dijkstra", backend="cpu")
+    distance = np.where(paths.reached, paths.distance.astype(float), np.inf)
     assert np.allclose(distance, expected, rtol=1e-12)
 
 
@@ -119,12 +120,12 @@ def line(weights, dtype=np.int32):
     return Graph(indptr, np.arange(1, n, dtype=np.int32), np.array(weights, dtype))
 
 
-def test_targets_bound_what_is_told():
+def test_targets_and_cutoffs_bound_the_vertices_reached():
     graph = line([1] * 9)
     assert sssp(graph, 0, targets=[3], backend="cpu").reached.sum() == 4
     assert sssp(graph, 0, targets=[3, 6], stop_at="first", backend="cpu").reached.sum() == 4
     assert sssp(graph, 0, targets=[3, 6], backend="cpu").reached.sum() == 7
-    assert sssp(graph, 5, targets=[3], backend="cpu").reached.sum() == 5  # 3 is out of reach
+    assert sssp(graph, 5, targets=[3], backend="cpu").reached.sum() == 5  # 3 cannot be reached
     assert sssp(graph, 0, cutoff=2.9, backend="cpu").reached.sum() == 3
 
 
@@ -137,21 +138,22 @@ def test_lengths_grow_to_int64_where_int32_is_too_small():
 def test_lengths_of_float32_weights_are_summed_in_float64(method):
     n = 100_001 if method not in ("frontier_node", "frontier_edge") else 2001
     weights = np.full(n - 1, 0.1, np.float32)
-    found = sssp(line(weights, np.float32), 0, method=method, backend="cpu")
-    assert found.distance.dtype == np.float64
+    paths = sssp(line(weights, np.float32), 0, method=method, backend="cpu")
+    assert paths.distance.dtype == np.float64
     exact = (n - 1) * float(np.float32(0.1))
-    assert found.distance[-1] == pytest.approx(exact, rel=n * 2.0**-53)
+    assert paths.distance[-1] == pytest.approx(exact, rel=n * 2.0**-53)
     short = sssp(line([3e38] * 3, np.float32), 0, method=method, backend="cpu")
     assert short.distance[-1] == 3 * float(np.float32(3e38))  # beyond float32
 
 
-def test_a_graph_of_one_arc_or_none_needs_no_compiler_of_its_own():
+def test_graphs_with_one_arc_or_none_are_not_compiled_for_separately():
     for arcs in range(4):
         weighted = line([1] * arcs)
         graph = Graph(weighted.indptr, weighted.indices, None)
-        found = sssp(graph, 0, method="dijkstra", backend="cpu")
-        assert found.distance.tolist() == list(range(arcs + 1))
-    weights = {types[2] for types in dijkstra_cpu._run.signatures}  # those it is compiled for
+        paths = sssp(graph, 0, method="dijkstra", backend="cpu")
+        assert paths.distance.tolist() == list(range(arcs + 1))
+    signatures = dijkstra_cpu._find_distances.signatures
+    weights = {types[2] for types in signatures}  # the types it is compiled for
     assert {kind.layout for kind in weights if not kind.mutable} == {"A"}
 
 
@@ -167,10 +169,10 @@ def test_weights_near_the_end_of_their_type(method, weights, dtype):
     n = len(weights) + 1
     edges = EdgeList(np.arange(n - 1), np.arange(1, n), np.array(weights, dtype))
     graph = from_edges(edges, directed=False, backend="cpu")
-    found = sssp(graph, 0, method=method, backend="cpu", predecessors=True)
-    lengths = np.cumsum([0, *np.array(weights, dtype).tolist()], dtype=found.distance.dtype)
-    assert np.array_equal(found.distance, lengths)
-    assert np.array_equal(found.predecessor, np.arange(-1, n - 1))
+    paths = sssp(graph, 0, method=method, backend="cpu", predecessors=True)
+    lengths = np.cumsum([0, *np.array(weights, dtype).tolist()], dtype=paths.distance.dtype)
+    assert np.array_equal(paths.distance, lengths)
+    assert np.array_equal(paths.predecessor, np.arange(-1, n - 1))
 
 
 @pytest.mark.parametrize(
@@ -180,22 +182,22 @@ def test_weights_near_the_end_of_their_type(method, weights, dtype):
         (np.float32, 1e300, 4), (np.float32, 0.9999999999, 1), (np.float32, 1, 2),
     ],
 )  # fmt: skip
-def test_cutoffs_at_the_edges_of_types(dtype, cutoff, reached):
+def test_cutoffs_at_the_ends_of_types(dtype, cutoff, reached):
     assert sssp(line([1, 1, 1], dtype), 0, cutoff=cutoff, backend="cpu").reached.sum() == reached
 
 
-def test_predecessors_along_a_long_chain_of_no_length():
-    n = 300_000  # a pass over all vertices a level would take hours
-    found = sssp(line([0] * n), 0, backend="cpu", method="dijkstra", predecessors=True)
-    assert np.array_equal(found.predecessor, np.arange(-1, n))
+def test_predecessors_along_a_long_chain_of_weight_0():
+    n = 300_000  # one pass over all vertices per level would take hours
+    paths = sssp(line([0] * n), 0, backend="cpu", method="dijkstra", predecessors=True)
+    assert np.array_equal(paths.predecessor, np.arange(-1, n))
 
 
 @pytest.mark.parametrize(
     ("weights", "dtype", "message"),
     [
-        ([1, -2], np.int64, "weights of at least 0, and the least is -2"),
-        ([1, np.nan], np.float64, "weights of at least 0, and the least is nan"),
-        ([1, np.inf], np.float32, "need finite weights"),
+        ([1, -2], np.int64, r"weights must be at least 0 .*\(the minimum is -2\)"),
+        ([1, np.nan], np.float64, r"weights must be at least 0 .*\(the minimum is nan\)"),
+        ([1, np.inf], np.float32, "weights must be finite"),
         ([2**62, 2**62], np.int64, "would overflow int64"),
         ([2**62 - 1] * 2, np.int64, "would overflow int64"),
         ([6e307] * 3, np.float64, "would overflow float64"),
@@ -212,22 +214,30 @@ def test_bad_weights(weights, dtype, message):
         ({"source": 3}, r"source must lie in \[0, 3\) \(got 3\)"),
         ({"source": -1}, r"\(got -1\)"),
         ({"source": 0.5}, "source must be a vertex"),
-        ({"source": []}, "source must name a vertex"),
+        ({"source": []}, "source must name at least one vertex"),
         ({"targets": [9]}, "targets must lie in"),
-        ({"targets": []}, "targets must name a vertex"),
+        ({"targets": []}, "targets must name at least one vertex"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"cutoff": np.nan}, "cutoff must be at least 0"),
         ({"method": "bfs"}, "method must be one of"),
-        ({"stop_at": "any"}, "stop_at must be last or first"),
-        ({"delta": 0, "method": "near_far"}, "delta must be a positive number"),
+        ({"stop_at": "any"}, "stop_at must be 'last' or 'first'"),
+        ({"delta": 0, "method": "near_far"}, "delta must be positive and finite"),
         ({"delta": 1, "method": "dijkstra"}, "delta belongs to method near_far"),
-        ({"set_point": 0.5, "method": "self_tuning"}, "set_point is a number of arcs"),
+        ({"set_point": 0.5, "method": "self_tuning"}, "set_point must be at least 1 arc"),
         ({"set_point": 9, "method": "near_far"}, "set_point belongs to method self_tuning"),
-        ({"trace": True, "method": "dijkstra"}, "a trace is of one search"),
+        (
+            {"set_point": 9, "delta": 1},
+            "set_point belongs to method self_tuning, and delta to near",
+        ),
+        ({"heap_threshold": 5}, "heap_threshold belongs to method heap"),
+        ({"power_limit": 200}, "power_limit needs a GPU"),
+        ({"power_limit": 200, "set_point": 9}, "give power_limit or set_point"),
+        ({"concurrency": 0}, r"concurrency must be at least 1 \(got 0\)"),
+        ({"trace": True, "method": "dijkstra"}, "trace applies to one search"),
     ],
 )
-def test_bad_questions(arguments, message):
+def test_bad_requests(arguments, message):
     with pytest.raises(UsageError, match=message):
         sssp(line([1, 1]), **({"source": 0, "backend": "cpu"} | arguments))
-    with pytest.raises(UsageError, match=r"graph must be a mgraph\.Graph, and is dict"):
+    with pytest.raises(UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
         sssp({}, 0)

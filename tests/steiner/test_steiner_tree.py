@@ -179,7 +179,7 @@ def test_bad_graphs_are_refused():
     directed = mgraph.from_edges(EdgeList(np.array([0]), np.array([1])), backend="cpu")
     with pytest.raises(mgraph.UsageError, match="need an undirected graph"):
         mgraph.steiner_tree(directed, [0, 1])
-    with pytest.raises(mgraph.UsageError, match="weights of at least 0, and the least is -1"):
+    with pytest.raises(mgraph.UsageError, match=r"weights must be at least 0 .*the minimum is -1"):
         mgraph.steiner_tree(graph_of([(0, 1, -1)]), [0, 1])
     with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
         mgraph.steiner_tree({}, [0, 1])

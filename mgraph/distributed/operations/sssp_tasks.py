@@ -204,7 +204,7 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     A GPU does many searches of a task side by side, so its tasks are larger, as long as each thread
     has one task or, where results are written, two.
     """
-    from mgraph.shortest_paths.near_far_gpu import most_together
+    from mgraph.shortest_paths.near_far_gpu import best_concurrency
 
     on_gpu = cluster.backend == "gpu"
 
@@ -221,7 +221,7 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     if on_gpu:
         best = GPU_BATCH_WRITTEN
         if not written:
-            best = max(GPU_BATCH, most_together(facts.n, facts.num_arcs))
+            best = max(GPU_BATCH, best_concurrency(facts.n, facts.num_arcs))
         tasks = cluster.threads * (GPU_TASKS_WRITTEN if written else 1)
         size = max(size, min(best, -(-sources // tasks)))
     return max(1, min(size, fitting))

@@ -1,0 +1,217 @@
+"""The result of a shortest-path search: arrays, and the same as tables."""
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mgraph.core.graph import on_gpu
+from mgraph.errors import UsageError
+from mgraph.shortest_paths import trace as traces
+from mgraph.shortest_paths.problem import infinity_of
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ShortestPaths:
+    """Distances from one or several sources, as ``mgraph.sssp`` returns them.
+
+    Arrays are where the search ran: CuPy arrays after a search on a GPU (``to_cpu`` copies them),
+    else NumPy arrays.
+
+    Attributes
+    ----------
+    source : numpy.ndarray of int64, shape (k,)
+        The source of each search; -1 for a joint search from several vertices.
+    distance : array, shape (n,) or (k, n)
+        The distance of every vertex: of shape (n,) after one search, (k, n) after several. int32,
+        int64 or float64; infinity, or the integer type's maximum, for unreached vertices.
+    predecessor : array of int32 or int64, shaped like ``distance``, or None
+        The vertex before each vertex on a shortest path to it, in the type of the graph's indices;
+        -1 for sources and unreached vertices. None unless ``predecessors=True``.
+    trace : numpy.recarray or None
+        One row per iteration, with the fields x1 to x4, delta, d, alpha, far_partitions, far_size
+        and nanoseconds. None unless ``trace=True``.
+    method : str
+        The method that ran.
+    backend : str
+        ``cpu`` or ``gpu``: where it ran.
+    labels : tuple or None
+        The graph's labels.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([0, 1, 0], [1, 2, 2], [0.5, 1.5, 2.5])
+    >>> graph = mgraph.from_edges(edges, 4, backend="cpu")
+    >>> paths = mgraph.sssp(graph, 0, predecessors=True)
+    >>> paths
+    ShortestPaths(source=0, n=4, float64 distances, predecessors, dijkstra on cpu)
+    >>> paths.distance
+    array([0. , 0.5, 2. , inf])
+    >>> paths.reached
+    array([ True,  True,  True, False])
+    >>> paths.to_pandas()
+       vertex  distance  predecessor
+    0       0       0.0           -1
+    1       1       0.5            0
+    2       2       2.0            1
+    """
+
+    source: Any
+    distance: Any
+    predecessor: Any
+    trace: Any
+    method: str
+    backend: str
+    labels: Any = None
+
+    def __repr__(self) -> str:
+        """Name the sources, the number of vertices, the arrays, the method and the backend."""
+        several = self.distance.ndim > 1
+        source = f"{self.source.size:,} sources" if several else f"source={int(self.source[0])}"
+        if not several and self.source[0] < 0:
+            source = "joint sources"
+        parts = [source, f"n={self.distance.shape[-1]}", f"{self.distance.dtype} distances"]
+        parts += ["predecessors"] * (self.predecessor is not None)
+        parts += ["trace"] * (self.trace is not None) + ["labels"] * (self.labels is not None)
+        return f"ShortestPaths({', '.join(parts)}, {self.method} on {self.backend})"
+
+    @property
+    def reached(self) -> Any:
+        """Whether each vertex is reached: an array of bool, shaped like ``distance``."""
+        return self.distance < infinity_of(np.dtype(self.distance.dtype))
+
+    def by_label(self) -> dict[Any, Any]:
+        """Map the label of each reached vertex to its distance, as NetworkX does.
+
+        Returns
+        -------
+        dict
+            Keys are labels if the graph has labels, else vertices; values are Python numbers.
+
+        Raises
+        ------
+        UsageError
+            If there are several searches.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2], [7, 2])
+        >>> graph = mgraph.from_edges(edges, backend="cpu").with_labels(["a", "b", "c"])
+        >>> mgraph.sssp(graph, 0).by_label()
+        {'a': 0, 'b': 7, 'c': 9}
+        """
+        if self.distance.ndim != 1:
+            raise UsageError(
+                f"by_label takes the result of one search (got {self.source.size:,} searches); "
+                "call sssp once per source"
+            )
+        paths = self.to_cpu()
+        vertices = np.flatnonzero(paths.reached)
+        distances = paths.distance[vertices].tolist()
+        return dict(zip(self._label_of(vertices), distances, strict=True))
+
+    def to_cpu(self) -> "ShortestPaths":
+        """Return the result with NumPy arrays: itself if it has them already."""
+        if not on_gpu(self.distance):
+            return self
+        from mgraph.cuda.transfer import copy_to_host
+
+        predecessor = None if self.predecessor is None else copy_to_host(self.predecessor)
+        return replace(self, distance=copy_to_host(self.distance), predecessor=predecessor)
+
+    def to_pandas(self) -> Any:
+        """Convert to a ``pandas.DataFrame`` with one row per reached vertex.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``source`` (only after several searches), ``vertex``, ``label`` (only if the
+            graph has labels), ``distance`` and ``predecessor`` (only if there are predecessors).
+            Rows ascend by vertex within each search.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2], [7, 2])
+        >>> graph = mgraph.from_edges(edges, backend="cpu")
+        >>> mgraph.sssp(graph, [0, 1]).to_pandas()
+           source  vertex  distance
+        0       0       0         0
+        1       0       1         7
+        2       0       2         9
+        3       1       1         0
+        4       1       2         2
+        """
+        import pandas as pd
+
+        columns = self._table_columns()
+        if self.labels is not None:
+            columns["label"] = pd.Series(columns["label"], dtype=object)
+        return pd.DataFrame(columns)
+
+    def to_arrow(self) -> Any:
+        """Convert to a ``pyarrow.Table`` with one row per reached vertex.
+
+        Returns
+        -------
+        pyarrow.Table
+            The columns of ``to_pandas``. Labels for which Arrow has no common type, such as
+            numbers mixed with strings, become strings.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1], [1, 2], [7, 2])
+        >>> graph = mgraph.from_edges(edges, backend="cpu")
+        >>> mgraph.sssp(graph, 1, predecessors=True).to_arrow().to_pydict()
+        {'vertex': [1, 2], 'distance': [0, 2], 'predecessor': [-1, 1]}
+        """
+        import pyarrow as pa
+
+        columns = self._table_columns()
+        if self.labels is not None:
+            try:
+                columns["label"] = pa.array(columns["label"])
+            except (pa.ArrowException, OverflowError):
+                columns["label"] = pa.array(list(map(str, columns["label"])), pa.string())
+        return pa.table(columns)
+
+    def write_trace(self, file: str | os.PathLike[str]) -> None:
+        """Write the trace as Parquet: one float64 column per field, one row per iteration.
+
+        Parameters
+        ----------
+        file : str or path
+            A local path; missing folders are created and an existing file is replaced. The file
+            appears once it is complete.
+
+        Raises
+        ------
+        UsageError
+            If the search was not traced.
+        StorageError
+            If the file cannot be written.
+        """
+        if self.trace is None:
+            raise UsageError("write_trace needs a traced search; pass `trace=True` to sssp")
+        traces.write_trace(self.trace, file)
+
+    def _label_of(self, vertices: np.ndarray) -> list[Any]:
+        """Return the labels of vertices, or the vertices themselves if the graph has no labels."""
+        numbers = vertices.tolist()
+        return numbers if self.labels is None else [self.labels[vertex] for vertex in numbers]
+
+    def _table_columns(self) -> dict[str, Any]:
+        """Return the table's columns by name; labels as a list, all others as NumPy arrays."""
+        paths = self.to_cpu()
+        rows = np.nonzero(np.atleast_2d(paths.reached))
+        search, vertex = rows
+        columns: dict[str, Any] = {}
+        if paths.distance.ndim > 1:
+            columns["source"] = paths.source[search]
+        columns["vertex"] = vertex
+        if paths.labels is not None:
+            columns["label"] = paths._label_of(vertex)
+        columns["distance"] = np.atleast_2d(paths.distance)[rows]
+        if paths.predecessor is not None:
+            columns["predecessor"] = np.atleast_2d(paths.predecessor)[rows]
+        return columns
