@@ -12,6 +12,7 @@ from distributed import Client, LocalCluster
 import mgraph
 from mgraph import CopyModel, UsageError
 from mgraph.distributed.operations import tasks
+from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.submission import driver, state
 from mgraph.distributed.submission.payload import shipped
 from mgraph.distributed.submission.runs import Runs
@@ -219,13 +220,15 @@ def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submit
     order = driver.Order(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
     order.folder.create(record, order.files)  # by its first attempt; the second was elsewhere
     told = {"attempt": 2, "begun": {"/out": "what"}}
-    client.run_on_scheduler(driver._of_runs, record.id, told)
+    metadata = dask_internals.metadata_on_scheduler()
+    client.run_on_scheduler(metadata, driver.METADATA, record.id, told)
     order = dataclasses.replace(order, record=dataclasses.replace(record, script="s.py"))
     order.folder.update(script="s.py")
     assert client.submit(driver.drive, order, key=driver.run_key(record.id)).result() == "finished"
     assert order.folder.record().attempt == 3
     assert b'"/out": "what"' in order.folder.output()
-    assert client.run_on_scheduler(driver._of_runs, record.id, None) is None  # it has ended
+    # It has ended, and the scheduler has forgotten it.
+    assert client.run_on_scheduler(metadata, driver.METADATA, record.id, None) is None
 
 
 def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, monkeypatch):

@@ -23,6 +23,7 @@ from mgraph.distributed.clusters.background_processes import Background
 from mgraph.distributed.clusters.client import ask, joined, located
 from mgraph.distributed.clusters.cluster_folder import Place, Record, place
 from mgraph.distributed.protocol import addresses, configuration, settings
+from mgraph.distributed.protocol.dask_internals import SCHEDULER_MODULE, WORKER_MODULE
 from mgraph.distributed.protocol.run_context import RUN_KEY
 from mgraph.errors import ClusterError, StorageError, UsageError
 from mgraph.installation import install_command
@@ -125,7 +126,7 @@ def _start(
     security = secure.security() if secure else None
     record = plan
     try:
-        command = [sys.executable, "-m", "distributed.cli.dask_scheduler", *listening]
+        command = [sys.executable, "-m", SCHEDULER_MODULE, *listening]
         command += ["--port", str(port), "--dashboard-address", plan.dashboard]
         command += ["--scheduler-file", where.file, "--preload", PRELOAD]
         record = dataclasses.replace(
@@ -223,7 +224,7 @@ def _plan(
 
 
 def _worker_command(plan: Record, listening: list[str], where: Place) -> list[str]:
-    command = [sys.executable, "-m", "distributed.cli.dask_worker", "--nworkers", str(plan.count)]
+    command = [sys.executable, "-m", WORKER_MODULE, "--nworkers", str(plan.count)]
     memory = worker_shares.memory_by_threads(plan.count, plan.threads)
     if plan.backend == "gpu":
         memory = worker_shares.memory_of_each(plan.count)

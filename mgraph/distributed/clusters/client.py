@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mgraph.distributed.clusters import certificates
-from mgraph.distributed.protocol import addresses, settings
+from mgraph.distributed.protocol import addresses, dask_internals, settings
 from mgraph.errors import ClusterError, UsageError
 
 REFUSED_SECONDS = 2.0  # for a scheduler that is about to listen
@@ -58,23 +58,14 @@ def ask(address: str, security: Any, seconds: float, **what: Any) -> Any:
 
     Raises OSError or TimeoutError where none comes, and what Dask raises for wrong certificates.
     """
-    from distributed import Security  # here, since it sets the levels of loggers
-    from distributed.core import connect
-
-    async def asked() -> Any:
-        arguments = (security or Security()).get_connection_args("client")
-        comm = await connect(address, timeout=seconds, **arguments)
-        try:
-            await comm.write({"reply": True, **what})
-            return await comm.read()
-        finally:
-            comm.abort()
+    import distributed  # noqa: F401  here, since it sets the levels of loggers
 
     outcome: list[Any] = []
 
     def run() -> None:
         try:
-            outcome.append(asyncio.run(asyncio.wait_for(asked(), seconds)))
+            asked = dask_internals.request(address, security, seconds, **what)
+            outcome.append(asyncio.run(asyncio.wait_for(asked, seconds)))
         except Exception as error:
             outcome.append(error)
 

@@ -17,6 +17,7 @@ from mgraph.distributed.clusters.client import joined
 from mgraph.distributed.monitoring.dashboard import link_of
 from mgraph.distributed.protocol import addresses, configuration, run_context
 from mgraph.distributed.protocol.broadcast import on_workers, print_nothing
+from mgraph.distributed.protocol.dask_internals import thread_and_memory_limits
 from mgraph.distributed.protocol.failures import explained
 from mgraph.errors import ClusterError, DeviceError, UsageError
 from mgraph.installation import install_command
@@ -76,9 +77,10 @@ def survey(dask_worker: Any) -> Survey:
         from mgraph.cuda.memory import free_bytes
 
         device_bytes = free_bytes()
+    threads, limit = thread_and_memory_limits(dask_worker)
     return Survey(
-        threads=dask_worker.state.nthreads,
-        host_bytes=available_memory(dask_worker.memory_manager.memory_limit),
+        threads=threads,
+        host_bytes=available_memory(limit),
         device_bytes=device_bytes,
         gpus=gpus,
         version=mgraph.__version__,

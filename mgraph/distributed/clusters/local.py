@@ -16,6 +16,7 @@ from mgraph.core.host import available_cores
 from mgraph.distributed.clusters import main_module, worker_shares
 from mgraph.distributed.monitoring.dashboard import LazyDashboard
 from mgraph.distributed.protocol import settings
+from mgraph.distributed.protocol.dask_internals import keep_forkserver_preload
 from mgraph.distributed.protocol.failures import cause_of
 from mgraph.distributed.protocol.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError
@@ -70,12 +71,9 @@ def start_cores(
     """A client of a new cluster, of a worker per core or one with all, and what it is called."""
     warm_up()
     import dask
-    import distributed.utils
     from distributed import LocalCluster
 
-    # Dask would import pandas and others here, to have its own fork server preload them.
-    if hasattr(distributed.utils, "_forkserver_preload_set"):
-        distributed.utils._forkserver_preload_set = True
+    keep_forkserver_preload()
     cores = available_cores()
     count = workers or (1 if threaded else cores)
     stack.enter_context(

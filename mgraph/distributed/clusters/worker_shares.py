@@ -8,15 +8,14 @@ from collections.abc import Iterator
 
 from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, measure_cores, measure_memory, memory_limit
+from mgraph.distributed.protocol.dask_internals import detected_memory_limit
 
 WORKER_BYTES = 256 << 20  # what a worker takes that has loaded all it needs, and little more
 
 
 def memory_of_each(workers: int) -> int:
     """Bytes for each worker: equal shares of all that this process may use."""
-    from distributed import system
-
-    return max(2, min(memory_limit(), system.MEMORY_LIMIT) // workers)  # 1 would mean all of it
+    return max(2, min(memory_limit(), detected_memory_limit()) // workers)  # 1 would mean all of it
 
 
 def memory_by_threads(workers: int, threads: int) -> int:

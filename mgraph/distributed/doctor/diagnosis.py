@@ -19,7 +19,7 @@ from mgraph.distributed.clusters.worker_shares import WORKER_BYTES
 from mgraph.distributed.doctor import worker_probe
 from mgraph.distributed.doctor.check import FAIL, OK, WARN, Check, by_value, everyone
 from mgraph.distributed.doctor.folder_probe import Probe
-from mgraph.distributed.protocol import addresses, configuration
+from mgraph.distributed.protocol import addresses, configuration, dask_internals
 from mgraph.errors import ClusterError, MgraphError
 from mgraph.installation import install_command
 
@@ -153,21 +153,13 @@ def of_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[C
 async def _versions(client: Any, workers: list[str]) -> dict[str, Any]:
     """What each process says of its versions, which loads no code there; or the error."""
 
-    async def one(address: str) -> Any:
-        message = {"op": "versions", "packages": []}
+    async def one(worker: str | None) -> Any:
         try:
-            answer = client.scheduler.broadcast(msg=message, workers=[address], on_error="return")
-            return (await asyncio.wait_for(answer, ANSWER_SECONDS))[address]
+            return await asyncio.wait_for(dask_internals.versions(client, worker), ANSWER_SECONDS)
         except Exception as error:
             return error
 
-    async def master() -> Any:
-        try:
-            return await asyncio.wait_for(client.scheduler.versions(packages=[]), ANSWER_SECONDS)
-        except Exception as error:
-            return error
-
-    answers = await asyncio.gather(master(), *map(one, workers))
+    answers = await asyncio.gather(*map(one, [None, *workers]))
     return dict(zip(["scheduler", *workers], answers, strict=True))
 
 

@@ -16,7 +16,8 @@ from distributed import WorkerPlugin
 
 from mgraph import compilation
 from mgraph.core import gauges
-from mgraph.distributed.monitoring.pruning import prune_keys
+from mgraph.distributed.monitoring.pruning import MOST_KEYS
+from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.protocol.broadcast import in_time
 
 METRIC, UNDER_WAY, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
@@ -37,8 +38,6 @@ class WorkerFigures(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Start at zero."""
-        from tornado.ioloop import PeriodicCallback
-
         with _lock:
             if not _living:
                 _reported.update(gauges.read())  # what was done before is nobody's
@@ -54,17 +53,15 @@ class WorkerFigures(WorkerPlugin):
         gpu = gpu_reader()
         if gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: gpu()
-        pruning = PeriodicCallback(lambda: prune(worker), PRUNE_SECONDS * 1000)
-        worker.periodic_callbacks["mgraph-pruning"] = pruning
-        pruning.start()
+        dask_internals.start_periodic_callback(
+            worker, "mgraph-pruning", lambda: prune(worker), PRUNE_SECONDS
+        )
 
     def teardown(self, worker: Any) -> None:
         """Stop looking after the worker's memory; another worker tells the levels."""
         with _lock, contextlib.suppress(ValueError):
             _living.remove(worker)
-        pruning = worker.periodic_callbacks.pop("mgraph-pruning", None)
-        if pruning is not None:
-            pruning.stop()
+        dask_internals.stop_periodic_callback(worker, "mgraph-pruning")
 
 
 def _counter(name: str) -> Callable[[Any], float]:
@@ -117,12 +114,11 @@ def gpu_reader() -> Callable[[], dict[str, Any]] | None:
     """
     try:
         import pynvml
-        from distributed.diagnostics import nvml
 
-        if not nvml.device_get_count():
-            return None
         first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-        uuid = nvml.get_device_index_and_uuid(first).uuid
+        uuid = dask_internals.gpu_uuid(first)
+        if uuid is None:
+            return None
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         name = pynvml.nvmlDeviceGetName(handle)
     except Exception:  # NVML's many ways to say that it cannot be used here
@@ -153,25 +149,8 @@ def _text(value: str | bytes) -> str:
 
 def prune(worker: Any) -> None:
     """Forget what Dask would keep in a worker that stays."""
-    fold_digests(worker)
-    prune_keys()
-
-
-def fold_digests(worker: Any) -> None:
-    """Add up a worker's times over all spans: Dask keeps a sum and a maximum of each, for ever.
-
-    Nothing reads the maxima.
-    """
-    totals = worker.digests_total
-    for key in filter(_is_of_a_span, list(totals)):
-        totals[key[:1] + key[2:]] += totals.pop(key)
-    for key in filter(_is_of_a_span, list(worker.digests_max)):
-        del worker.digests_max[key]
-
-
-def _is_of_a_span(key: Any) -> bool:
-    """Whether it is (execute, span, prefix, activity, unit)."""
-    return isinstance(key, tuple) and len(key) == 5 and key[0] == "execute"
+    dask_internals.merge_digests_of_spans(worker)
+    dask_internals.forget_key_names(MOST_KEYS)
 
 
 @contextlib.contextmanager
@@ -203,7 +182,7 @@ def under_way(client: Any, operation: str, finished: Container[int]) -> tuple[in
     And whether a worker compiles. As the scheduler was told it with the last heartbeats: half a
     second old, or so. Raises TimeoutError, OSError where the scheduler does not answer.
     """
-    identity = in_time(client, client.scheduler.identity, seconds=ASK_SECONDS)
+    identity = in_time(client, dask_internals.identity, client, seconds=ASK_SECONDS)
     tasks = (
         task
         for worker in identity["workers"].values()

@@ -3,11 +3,11 @@
 Importing it (Bokeh) takes half a second of a core, a fifth of what a graph of 10^8 edges takes.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.protocol.addresses import dashboard_host, host_and_port
-from mgraph.distributed.protocol.broadcast import in_time
+from mgraph.distributed.protocol.broadcast import on_scheduler
 
 ASK_SECONDS = 3.0
 
@@ -17,8 +17,6 @@ def link_of(client: Any) -> str | None:
 
     Dask would take the scheduler's host, which may be another, and cuts an IPv6 address.
     """
-    from distributed.utils import format_dashboard_link
-
     try:
         port = client.scheduler_info(n_workers=0)["services"].get("dashboard")
         address = client.scheduler.address
@@ -28,23 +26,11 @@ def link_of(client: Any) -> str | None:
         return None
     host = "localhost" if address.startswith("inproc") else host_and_port(address)[0]
     try:
-        found = in_time(client, client._run_on_scheduler, _listening(), seconds=ASK_SECONDS)
+        function = dask_internals.listening_hosts_on_scheduler()
+        found = on_scheduler(client, function, seconds=ASK_SECONDS)
     except Exception:  # a scheduler that is busy, or of another version
         found = []
-    return str(format_dashboard_link(dashboard_host(found, host), port))
-
-
-def _listening() -> Callable[..., list[str]]:
-    """A function for a scheduler: the addresses at which its web server listens.
-
-    It is made here so that it travels by value, to a scheduler without mgraph, too.
-    """
-
-    def hosts(dask_scheduler: Any) -> list[str]:
-        sockets = getattr(dask_scheduler.http_server, "_sockets", {})
-        return [str(one.getsockname()[0]) for one in sockets.values()]
-
-    return hosts
+    return dask_internals.dashboard_link(dashboard_host(found, host), port)
 
 
 class LazyDashboard:
@@ -57,13 +43,9 @@ class LazyDashboard:
     def __init__(self, scheduler: Any) -> None:
         """Add itself to the scheduler's web server."""
         self._scheduler = scheduler
-        scheduler.http_application.add_application(self)
+        dask_internals.add_application(scheduler, self)
 
     def find_handler(self, request: Any, **kwargs: Any) -> Any:
         """Mount the dashboard in this object's place and let it answer."""
-        from distributed.dashboard.scheduler import connect
-
-        application = self._scheduler.http_application
-        application.applications.remove(self)
-        connect(application, self._scheduler.http_server, self._scheduler)
+        application = dask_internals.replace_with_dashboard(self._scheduler, self)
         return application.find_handler(request, **kwargs)

@@ -10,14 +10,15 @@ import json
 import time
 from typing import Any
 
+import psutil
 from distributed import SchedulerPlugin
-from tornado.ioloop import PeriodicCallback
 from tornado.web import HTTPError, RequestHandler
 
 import mgraph
 from mgraph.distributed.monitoring import metrics, pruning
 from mgraph.distributed.monitoring.jobs import ERROR_TEXT, Jobs, rounded
 from mgraph.distributed.monitoring.workers import History, Workers, gpus
+from mgraph.distributed.protocol import dask_internals
 
 NAME = "mgraph-monitor"
 TOPIC = "mgraph"
@@ -51,18 +52,16 @@ class Monitor(SchedulerPlugin):
         for key, task in scheduler.tasks.items():
             if task.state == "memory" and type(key) is tuple:
                 self._count(key, failed=False)
-        pruning.guard(scheduler)
-        _add_pages(scheduler)
+        dask_internals.ignore_forgotten_spans(scheduler)
+        options = {"scheduler": scheduler}
+        pages = [("mgraph/?", PageHandler, options), ("mgraph/data", DataHandler, options)]
+        dask_internals.add_pages(scheduler, NAME, pages)
         metrics.serve(self)
-        sampling = PeriodicCallback(self.sample, self.interval * 1000)
-        scheduler.periodic_callbacks[NAME] = sampling  # the scheduler stops it when it closes
-        sampling.start()
+        dask_internals.start_periodic_callback(scheduler, NAME, self.sample, self.interval)
 
     async def close(self) -> None:
         """Let go of the scheduler."""
-        sampling = self.scheduler.periodic_callbacks.pop(NAME, None)
-        if sampling is not None:
-            sampling.stop()
+        dask_internals.stop_periodic_callback(self.scheduler, NAME)
         metrics.leave(self)
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
@@ -111,7 +110,7 @@ class Monitor(SchedulerPlugin):
             "window": self.interval * self.history.most,
             "tasks": len(scheduler.tasks),
             "clients": len(scheduler.clients.keys() - {"fire-and-forget"}),
-            "memory": scheduler.monitor.recent().get("memory"),
+            "memory": psutil.Process().memory_info().rss,
             "samples": self.history.count,
             "history": self.history.since(known, now),
             "totals": {name: self.workers.total(name) for name in ("edges", "bytes", "queries")}
@@ -184,21 +183,3 @@ class DataHandler(_Page):
 
 def _page() -> str:
     return (importlib.resources.files(__package__) / "monitor.html").read_text(encoding="utf-8")
-
-
-def _add_pages(scheduler: Any) -> None:
-    """Add them where the scheduler's own pages are, whatever its prefix.
-
-    They come before all others, so a dashboard that is not mounted yet stays so.
-    """
-    application, prefix = scheduler.http_application, "/"
-    if application.settings.get(NAME):
-        return
-    application.settings[NAME] = True
-    for rule in application.wildcard_router.rules:
-        pattern = getattr(getattr(rule.matcher, "regex", None), "pattern", "")
-        if pattern.endswith("/metrics$"):
-            prefix = pattern.removesuffix("metrics$")
-    told = {"scheduler": scheduler}
-    pages = [(f"{prefix}mgraph/?", PageHandler, told), (f"{prefix}mgraph/data", DataHandler, told)]
-    application.add_handlers(".*$", pages)

@@ -25,7 +25,9 @@ def on_workers(
         workers = client.scheduler_info(n_workers=-1)["workers"]
 
     async def ask(address: str) -> Any:
-        asked = client._run(function, *arguments, workers=[address], on_error="return")
+        asked = client.run(
+            function, *arguments, workers=[address], on_error="return", asynchronous=True
+        )
         return (await asyncio.wait_for(asked, seconds))[address]
 
     async def ask_all(addresses: list[str]) -> list[Any]:
@@ -53,3 +55,23 @@ def _is_silence(answer: Any) -> bool:
 def in_time(client: Any, coroutine: Callable[..., Any], *arguments: Any, seconds: float) -> Any:
     """What a client's coroutine function returns. Raises TimeoutError after ``seconds``."""
     return client.sync(coroutine, *arguments, callback_timeout=seconds)
+
+
+def on_scheduler(
+    client: Any, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_SECONDS
+) -> Any:
+    """``function(*arguments)`` on the scheduler, which may take ``dask_scheduler``.
+
+    Raises TimeoutError after ``seconds``.
+    """
+    return client.run_on_scheduler(function, *arguments, callback_timeout=seconds)
+
+
+def gather_results(client: Any, futures: list[Any], seconds: float) -> list[Any]:
+    """The results of finished futures. Raises TimeoutError after ``seconds``."""
+
+    async def gather() -> Any:
+        return await client.gather(futures, asynchronous=True)
+
+    results: list[Any] = in_time(client, gather, seconds=seconds)
+    return results

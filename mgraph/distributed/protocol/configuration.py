@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mgraph.distributed.protocol.dask_internals import INHERITED_CONFIGURATION
 from mgraph.errors import UsageError
 
 DEFAULT, SET = "default", "dask.config.set"
@@ -186,9 +187,8 @@ def _sources(name: str) -> Iterator[tuple[Any, str]]:
     config = _dask_config()
     for path, content in config.collect_yaml(config.paths, return_paths=True):
         yield config.get(name, None, config=content), f"file {path}"
-    inherited = "DASK_INTERNAL_INHERIT_CONFIG"
     names = [variable for variable in os.environ if variable.startswith("DASK_")]
-    for variable in sorted(names, key=lambda variable: variable != inherited):
+    for variable in sorted(names, key=lambda variable: variable != INHERITED_CONFIGURATION):
         content = config.collect_env({variable: os.environ[variable]})
         yield config.get(name, None, config=content), f"environment variable {variable}"
 

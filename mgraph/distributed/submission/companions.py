@@ -12,7 +12,8 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from mgraph.distributed.protocol.broadcast import in_time
+from mgraph.distributed.protocol.broadcast import in_time, on_scheduler
+from mgraph.distributed.protocol.dask_internals import states_of_plugins_on_scheduler
 
 INSTALL_SECONDS, REMOVE_SECONDS = 30.0, 5.0  # for all workers; the run waits so long for its end
 PREFIX = "mgraph-files-"
@@ -43,20 +44,14 @@ def _name(run_id: str, attempt: int) -> str:
 
 def install(client: Any, run_id: str, attempt: int, files: dict[str, bytes]) -> None:
     """Bring the files to all workers and the scheduler. Raises what a worker raised, or Dask."""
-    from distributed.core import clean_exception
-    from distributed.protocol.pickle import dumps
-
     plugin = Companions(_name(run_id, attempt), files)
 
-    async def register() -> Any:
-        await client._run_on_scheduler(_on_scheduler(_installer()), plugin.name, files)
-        return await client.scheduler.register_worker_plugin(
-            plugin=dumps(plugin), name=plugin.name, idempotent=True
-        )
+    async def register() -> None:
+        install_there = _on_scheduler(_installer())
+        await client.run_on_scheduler(install_there, plugin.name, files, asynchronous=True)
+        await client.register_plugin(plugin)
 
-    for answer in in_time(client, register, seconds=INSTALL_SECONDS).values():
-        if answer["status"] == "error":
-            raise clean_exception(**answer)[1]
+    in_time(client, register, seconds=INSTALL_SECONDS)
 
 
 def remove(client: Any, run_id: str, attempt: int) -> None:
@@ -70,14 +65,22 @@ def remove_others(client: Any, run_id: str, attempt: int, key: str) -> None:
     key: what the keys of drivers' tasks begin with, before the run's ID.
     """
     with contextlib.suppress(Exception):
-        ask = client._run_on_scheduler, _forsaken(), PREFIX, key, _name(run_id, attempt)
-        _remove(client, in_time(client, *ask, seconds=REMOVE_SECONDS))
+        states = on_scheduler(
+            client, states_of_plugins_on_scheduler(), PREFIX, key, seconds=REMOVE_SECONDS
+        )
+        mine, run = _name(run_id, attempt), f"{PREFIX}{run_id}"
+        over = (None, "memory", "erred", "released")  # the states of a driver's task
+        others = [name for name in states if name != mine]
+        _remove(
+            client,
+            [one for one in others if one.rpartition("-")[0] == run or states[one] in over],
+        )
 
 
 def _remove(client: Any, names: list[str]) -> None:
     async def unregister(name: str) -> None:
-        await client._run_on_scheduler(_on_scheduler(_remover()), name)
-        await client.scheduler.unregister_worker_plugin(name=name)
+        await client.run_on_scheduler(_on_scheduler(_remover()), name, asynchronous=True)
+        await client.unregister_worker_plugin(name)
 
     for name in names:
         with contextlib.suppress(Exception):
@@ -92,21 +95,6 @@ def _on_scheduler(function: Callable[..., None]) -> Callable[..., None]:
         function(dask_scheduler.local_directory, *arguments)
 
     return called
-
-
-def _forsaken() -> Callable[..., list[str]]:
-    def forsaken(prefix: str, key: str, mine: str, dask_scheduler: Any) -> list[str]:
-        """The plugins of attempts that are over, other than ``mine``."""
-        found, run = [], mine.rpartition("-")[0]
-        for name in dask_scheduler.worker_plugins:
-            of_run = name.rpartition("-")[0]
-            driver = dask_scheduler.tasks.get(f"{key}{of_run.removeprefix(prefix)}")
-            runs = driver is not None and driver.state not in ("memory", "erred", "released")
-            if name.startswith(prefix) and name != mine and (of_run == run or not runs):
-                found.append(name)
-        return found
-
-    return forsaken
 
 
 def _installer() -> Callable[[str, str, dict[str, bytes]], None]:

@@ -23,7 +23,7 @@ from typing import IO, Any
 import mgraph
 from mgraph.core.formatting import format_local_time
 from mgraph.distributed.operations.tasks import TOPIC, running
-from mgraph.distributed.protocol import broadcast, run_context
+from mgraph.distributed.protocol import broadcast, dask_internals, run_context
 from mgraph.distributed.submission import run_script
 from mgraph.distributed.submission.run_script import BEHIND, DRIVER
 from mgraph.errors import ConnectionLostError, MgraphError, StorageError
@@ -36,6 +36,7 @@ RECALL_SECONDS = 30.0  # for a scheduler that is busy
 STOP_SECONDS = 5.0  # for tasks that nobody wants any more
 MOST_ATTEMPTS = 20
 CONNECTION_LOST = ConnectionLostError.exit_status
+METADATA = "mgraph-runs"  # the entry of the scheduler's metadata that has one for each run
 
 
 @dataclass(frozen=True)
@@ -131,20 +132,8 @@ class _Memory:
             self._ask({})
 
     def _ask(self, told: Any) -> Any:
-        return broadcast.in_time(
-            self._client, self._client._run_on_scheduler, _of_runs, self._id, told,
-            seconds=broadcast.ANSWER_SECONDS,
-        )  # fmt: skip
-
-
-def _of_runs(run_id: str, told: Any, dask_scheduler: Any) -> Any:
-    """Runs on the scheduler: look up a run, or write (``told``) or remove (empty) what it knows."""
-    known = dask_scheduler.task_metadata.setdefault("mgraph-runs", {})
-    if told:
-        known[run_id] = told
-    elif told is not None:
-        known.pop(run_id, None)
-    return known.get(run_id)
+        function = dask_internals.metadata_on_scheduler()
+        return broadcast.on_scheduler(self._client, function, METADATA, self._id, told)
 
 
 class _Attempt:
@@ -279,8 +268,7 @@ class _Attempt:
 
     def _wanted(self) -> bool:
         """Whether the scheduler, as far as this worker knows, counts on this task."""
-        task = self.worker.state.tasks.get(self.key)
-        return task is not None and task.state != "cancelled"
+        return dask_internals.is_wanted(self.worker, self.key)
 
     def ended(self, status: int | None) -> bool:
         """Write how the run ended, if that is ours to say; returns whether to begin again."""
@@ -331,7 +319,10 @@ class _Attempt:
         ):
             with contextlib.suppress(Exception):
                 broadcast.in_time(
-                    self.client, self.client.scheduler.identity, seconds=broadcast.ANSWER_SECONDS
+                    self.client,
+                    dask_internals.identity,
+                    self.client,
+                    seconds=broadcast.ANSWER_SECONDS,
                 )
                 return self._wanted()
             time.sleep(POLL_SECONDS)

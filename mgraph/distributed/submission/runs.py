@@ -18,7 +18,7 @@ from typing import Any
 
 import mgraph
 from mgraph.distributed.protocol.addresses import host_and_port
-from mgraph.distributed.protocol.broadcast import ANSWER_SECONDS, in_time
+from mgraph.distributed.protocol.broadcast import on_scheduler
 from mgraph.distributed.submission.driver import ALIVE_SECONDS, Order, drive, run_key
 from mgraph.distributed.submission.payload import LeftBehind
 from mgraph.distributed.submission.run_store import Place, elsewhere
@@ -213,7 +213,7 @@ class Runs:
 
     def failed(self, run: Run, future: Any) -> Run:
         """The run whose driver's future failed, which says why; written where nobody else can."""
-        from distributed.scheduler import KilledWorker
+        from distributed import KilledWorker
 
         error = future.exception()
         why = DRIVER_KILLED if isinstance(error, KilledWorker) else f"its driver failed: {error}"
@@ -318,8 +318,7 @@ class Runs:
         """What a function gives there; None where there is no client, or no answer."""
         if self.client is not None:
             with contextlib.suppress(*GONE):
-                asked = self.client._run_on_scheduler, function, *arguments
-                return in_time(self.client, *asked, seconds=ANSWER_SECONDS)
+                return on_scheduler(self.client, function, *arguments)
         return None
 
     def _write_end(self, run: Run, state: str, error: str | None) -> Run:

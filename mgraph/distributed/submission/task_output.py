@@ -29,6 +29,11 @@ from distributed import WorkerPlugin
 
 from mgraph.core.formatting import escape, pluralize
 from mgraph.distributed.protocol import broadcast
+from mgraph.distributed.protocol.dask_internals import (
+    annotate_execution,
+    drop_topic_handler,
+    limit_topic_on_scheduler,
+)
 from mgraph.distributed.protocol.run_context import RUN_ANNOTATION
 
 TOPIC = "mgraph-output-"
@@ -55,7 +60,7 @@ class TaskOutput(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Put streams of ours in front of the process's own."""
         worker.mgraph_outputs = _Outputs(worker)
-        worker.execute = _annotated(worker)
+        annotate_execution(worker, RUN_ANNOTATION)
         with _lock:
             _workers.append(worker)
             if len(_workers) == 1:
@@ -147,21 +152,6 @@ def _of_task() -> "_Output | None":
         return None
     found: _Output | None = outputs.of(str(run_id))
     return found
-
-
-def _annotated(worker: Any) -> Any:
-    """The worker's ``execute``, which starts a task, with the annotation of its run in force."""
-    from dask import annotate
-
-    execute = worker.execute
-
-    async def execute_annotated(key: Any, **how: Any) -> Any:
-        task = worker.state.tasks.get(key)
-        run_id = (task.annotations or {}).get(RUN_ANNOTATION) if task else None
-        with annotate(**{RUN_ANNOTATION: run_id}) if run_id else contextlib.nullcontext():
-            return await execute(key, **how)
-
-    return execute_annotated
 
 
 class _Outputs:
@@ -293,15 +283,11 @@ class Receiver:
 
     def __enter__(self) -> "Receiver":
         """Have the workers send, and listen; where that fails, lines stay where they are."""
-        from distributed.protocol.pickle import dumps
-
-        plugin = TaskOutput()
 
         async def register() -> None:
-            await self._client._run_on_scheduler(_keep_none(), self._topic)
-            await self._client.scheduler.register_worker_plugin(
-                plugin=dumps(plugin), name=plugin.name, idempotent=True
-            )
+            limit = limit_topic_on_scheduler()
+            await self._client.run_on_scheduler(limit, self._topic, False, asynchronous=True)
+            await self._client.register_plugin(TaskOutput())
 
         with contextlib.suppress(Exception):
             broadcast.print_nothing(self._client)  # it is the worker's, and what it prints is lost
@@ -330,8 +316,8 @@ class Receiver:
         self.write(now=True)
         self._leave()
         with contextlib.suppress(Exception):
-            forget = self._client._run_on_scheduler, _forget(), self._topic
-            broadcast.in_time(self._client, *forget, seconds=REGISTER_SECONDS)
+            forget = limit_topic_on_scheduler(), self._topic, True
+            broadcast.on_scheduler(self._client, *forget, seconds=REGISTER_SECONDS)
 
     def _has_run(self) -> bool:
         try:
@@ -342,7 +328,7 @@ class Receiver:
     def _leave(self) -> None:
         with contextlib.suppress(Exception):
             self._client.unsubscribe_topic(self._topic)
-            self._client._event_handlers.pop(self._topic, None)
+            drop_topic_handler(self._client, self._topic)
 
     def write(self, now: bool = False) -> None:
         """Write what has come. now: even if a line of the script's own has not ended."""
@@ -376,26 +362,3 @@ def _lines_of(event: dict[str, Any]) -> Iterator[str]:
     if count := event["left_out"]:
         lines = pluralize(count, "line")
         yield f"{who} {lines} more in this worker's own output: too many at once\n"
-
-
-# These functions are made here so that they travel by value: a scheduler may have no mgraph.
-
-
-def _keep_none() -> Callable[..., None]:
-    """For the scheduler: hand a topic's events on, and keep none."""
-
-    def keep_none(topic: str, dask_scheduler: Any) -> None:
-        from collections import deque
-
-        dask_scheduler._broker._topics[topic].events = deque(maxlen=0)
-
-    return keep_none
-
-
-def _forget() -> Callable[..., None]:
-    """For the scheduler: there is no such topic any more."""
-
-    def forget(topic: str, dask_scheduler: Any) -> None:
-        dask_scheduler._broker._topics.pop(topic, None)
-
-    return forget
