@@ -45,17 +45,17 @@ def _opened(scheduler: str | None, scheduler_file: str | None, runs: str | None)
 
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
-        yield Runs(runs or configuration.given("runs"))
+        yield Runs(runs or configuration.get_setting("runs"))
         return
     with contextlib.ExitStack() as stack:
         client = None
         try:
             client = stack.enter_context(
-                connect.client_of(scheduler, scheduler_file, announce=sys.stderr)
+                connect.connect_client(scheduler, scheduler_file, announce=sys.stderr)
             )
         except ClusterError as error:
             click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
-        yield Runs(runs or configuration.given("runs"), client)
+        yield Runs(runs or configuration.get_setting("runs"), client)
 
 
 def _named(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
@@ -128,13 +128,16 @@ def submit(
     """
     from mgraph.distributed.clusters import connect
     from mgraph.distributed.protocol import configuration
-    from mgraph.distributed.submission.payload import left_behind, shipped
+    from mgraph.distributed.submission.payload import collect_files, find_unshipped
     from mgraph.distributed.submission.runs import Runs
 
-    files, environment = shipped(script, companions), dict(map(_variable, variables))
+    files, environment = collect_files(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
-    grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
-    order = files, arguments, grace, environment, left_behind(script, files)
+    grace, path = (
+        configuration.get_setting("cancel-grace"),
+        runs or configuration.get_setting("runs"),
+    )
+    order = files, arguments, grace, environment, find_unshipped(script, files)
     scheduler, scheduler_file = _named(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
         if not wait:
@@ -143,7 +146,7 @@ def submit(
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
         return _submit_here(path, order, quiet)
-    with connect.client_of(
+    with connect.connect_client(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
@@ -176,12 +179,12 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
-    from mgraph.distributed.protocol.broadcast import print_nothing
+    from mgraph.distributed.protocol.broadcast import silence_task_prints
     from mgraph.distributed.submission.runs import Runs
 
     nothing = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
     with cluster_spec(**nothing, quiet=quiet).open() as cluster:
-        print_nothing(cluster.client)
+        silence_task_prints(cluster.client)
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)
         try:
@@ -347,7 +350,7 @@ def cancel(run_id: str, **where: Any) -> int:
         if run.record.over and run.record.state != "lost":
             click.echo(f"run {run.record.id} had ended: {run.record.state}")
             return 0
-        record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
+        record = runs.cancel(run, configuration.get_setting("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
     click.echo(f"run {record.id} {escape(end)}; what is finished is kept")
     return 0

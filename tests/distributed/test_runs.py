@@ -14,7 +14,7 @@ from mgraph import CopyModel, UsageError
 from mgraph.distributed.operations import tasks
 from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.submission import driver, state
-from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder
@@ -47,7 +47,7 @@ def submitted(tmp_path, runs):
     def submit(text, *arguments, companions=(), **options):
         script = tmp_path / "script.py"
         script.write_text(text)
-        files = shipped(script, companions)
+        files = collect_files(script, companions)
         run, _ = runs.submit(files, [str(argument) for argument in arguments], **options)
         return run
 
@@ -114,7 +114,7 @@ def test_a_client_that_is_gone_changes_nothing(runs, submitted, client, tmp_path
     script = tmp_path / "slow.py"
     script.write_text("import time\nprint('begun', flush=True)\ntime.sleep(1)\nprint('done')")
     with Client(client.scheduler.address) as first:
-        run, _ = Runs(runs.path, first).submit(shipped(script))
+        run, _ = Runs(runs.path, first).submit(collect_files(script))
     with Client(client.scheduler.address) as second:
         later = Runs(runs.path, second)
         assert later.find(run.record.id).record.state in ("submitted", "running")
@@ -217,7 +217,7 @@ def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submit
     record = dataclasses.replace(
         first.record, id=run_folder.new_id(), state="running", attempt=1, began=run_folder.now()
     )
-    order = driver.Order(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
+    order = driver.RunRequest(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
     order.folder.create(record, order.files)  # by its first attempt; the second was elsewhere
     told = {"attempt": 2, "begun": {"/out": "what"}}
     metadata = dask_internals.metadata_on_scheduler()
@@ -238,7 +238,7 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
     with own_cluster(workers=1) as cluster:
         client = Client(cluster)
         there = Runs(tmp_path / "runs", client)
-        run, _ = there.submit(shipped(script))
+        run, _ = there.submit(collect_files(script))
         wait_until(lambda: there.find(run.record.id).record.state == "running")
     wait_until(lambda: there.find(run.record.id).record.state == "lost", 30)  # by who had seen it
     client.close()
@@ -258,7 +258,7 @@ def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
     script.write_text("print('never')")
     with own_cluster(workers=0) as empty, Client(empty) as client:
         runs = Runs(tmp_path / "runs", client)
-        run, _ = runs.submit(shipped(script))
+        run, _ = runs.submit(collect_files(script))
         assert runs.find(run.record.id).record.state == "submitted"
         assert runs.cancel(run, 5).record.state == "cancelled"
         assert runs.output(run, 0) == b""
@@ -269,7 +269,7 @@ def test_a_run_whose_workers_are_all_gone_is_cancelled_at_once(tmp_path):
     script.write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
     with own_cluster(workers=1) as cluster, Client(cluster) as client:
         runs = Runs(tmp_path / "runs", client)
-        run, _ = runs.submit(shipped(script))
+        run, _ = runs.submit(collect_files(script))
         wait_until(lambda: runs.output(run, 0) == b"on\n")
         pid = runs.find(run.record.id).record.pid
         cluster.scale(0)
