@@ -91,21 +91,27 @@ def _path(runs, run):
 
 
 @pytest.mark.parametrize(
-    ("text", "status", "words"),
+    ("text", "status", "words", "error"),
     [
-        ("import sys; sys.exit(3)", 3, ""),
-        ("import sys; sys.exit('no')", 1, "no\n"),
-        ("import mgraph; mgraph.CopyModel(5, 8)", 2, "mgraph: n must be above d"),
-        ("print('a'); 1 / 0", 1, "ZeroDivisionError: division by zero"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, ""),
-        ("def f(:", 1, "SyntaxError"),
+        ("import sys; sys.exit(3)", 3, "", "the script ended with status 3"),
+        ("import sys; sys.exit('no\\x1b')", 1, "no\x1b\n", "the script ended with status 1: no\\e"),
+        ("import mgraph; mgraph.CopyModel(5, 8)", 2, "mgraph: n must be above d",
+         "the script ended with status 2: n must be above d"),
+        ("print('a'); 1 / 0", 1, "ZeroDivisionError: division by zero",
+         "the script ended with status 1: ZeroDivisionError: division by zero"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, "",
+         "the script was ended by signal SIGKILL"),
+        ("def f(:", 1, "SyntaxError", "the script ended with status 1: SyntaxError: "),
     ],
-)
-def test_how_a_script_fails_is_told(runs, submitted, text, status, words):
+)  # fmt: skip
+def test_a_failed_script_s_status_output_and_error_are_recorded(
+    runs, submitted, text, status, words, error
+):
     run = submitted(text)
     state, found, output = ended(runs, run)
     assert (state, found) == ("failed", status)
     assert words in output
+    assert runs.find(run.record.id).record.error.startswith(error)
     assert "run_script" not in output  # our frames are not the user's
     assert "runpy" not in output
 

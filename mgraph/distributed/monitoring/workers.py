@@ -117,6 +117,7 @@ class Workers:
                     "limit": number(worker.memory_limit) or None,
                     "executing": len(worker.executing),
                     "waiting": max(len(worker.processing) - len(worker.executing), 0),
+                    "cpu": number(metrics.get("cpu")),
                     "edges": heartbeats.last.counts["edges"] if heartbeats else None,
                     "rate": rounded(heartbeats.rate("edges")) if heartbeats else None,
                     "silent": round(max(now - worker.last_seen, 0), 1),

@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import IO, Any
 
 import mgraph
-from mgraph.core.formatting import format_local_time
+from mgraph.core.formatting import escape, format_local_time
 from mgraph.distributed.operations.tasks import TOPIC, running
 from mgraph.distributed.protocol import broadcast, dask_internals, run_context
 from mgraph.distributed.submission import run_script
-from mgraph.distributed.submission.run_script import DRIVER, UNSHIPPED
+from mgraph.distributed.submission.run_script import DRIVER, SCRIPT_ERROR, UNSHIPPED
 from mgraph.errors import ConnectionLostError, MgraphError, StorageError
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, now
@@ -215,6 +215,8 @@ class _Attempt:
         if not (cwd.is_dir() and os.access(cwd, os.W_OK | os.X_OK)):
             cwd = self.folder.path / "work"
             cwd.mkdir(exist_ok=True)
+        with contextlib.suppress(OSError):  # an earlier attempt's
+            os.unlink(self.folder.path / SCRIPT_ERROR)
         # -P: a file in the working folder must not hide a module.
         command = [sys.executable, "-P", "-m", run_script.__name__, str(script), *record.arguments]
         return subprocess.Popen(
@@ -299,11 +301,19 @@ class _Attempt:
         if status == CONNECTION_LOST and self.record.attempt < MAX_ATTEMPTS:
             self.publish("interrupted", "the workflow lost its connection and is begun again")
             return True
-        error = f"the script ended with status {status}"
+        error = f"the script ended with status {status}{self._script_error()}"
         if status is not None and status < 0:
             error = f"the script was ended by signal {signal.Signals(-status).name}"
         self.end("failed", status=status, error=error)
         return False
+
+    def _script_error(self) -> str:
+        """Return the sentence with which the script failed, after a colon; empty without one."""
+        try:
+            text = (self.folder.path / SCRIPT_ERROR).read_text("utf-8", "replace").strip()
+        except OSError:
+            return ""
+        return f": {escape(text)}" if text else ""
 
     def _count_running_tasks(self) -> int:
         """Count the workflow's tasks that still run some seconds after its process has ended."""

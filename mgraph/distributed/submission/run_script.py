@@ -15,11 +15,14 @@ import traceback
 from pathlib import Path
 
 from mgraph.distributed.protocol import run_context
+from mgraph.distributed.protocol.failures import cause_of
 from mgraph.errors import MgraphError
 from mgraph.io import untrusted
 
 POLL_SECONDS = 0.5
 UNSHIPPED = "behind.json"  # in the run's folder: the modules beside the script, not shipped with it
+SCRIPT_ERROR = "error.txt"  # in the run's folder: the sentence with which the script failed
+ERROR_LENGTH = 300
 DRIVER = "MGRAPH_RUN_DRIVER"  # the environment variable with the pid of the driver's process
 
 
@@ -46,6 +49,7 @@ def run_script(script: str, arguments: list[str]) -> int:
             runpy.run_path(script, run_name="__main__")
     except MgraphError as error:
         print(f"mgraph: {error}", file=sys.stderr)
+        _write_error(str(error))
         _print_hint(error)
         return error.exit_status
     except KeyboardInterrupt:
@@ -55,6 +59,7 @@ def run_script(script: str, arguments: list[str]) -> int:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
         print(end.code, file=sys.stderr)
+        _write_error(str(end.code))
         return 1
     except BaseException as error:
         # Without the frames above the script's, which are this function's and runpy's.
@@ -62,9 +67,19 @@ def run_script(script: str, arguments: list[str]) -> int:
         while last is not None and last.tb_frame.f_code.co_filename != script:
             last = last.tb_next
         traceback.print_exception(type(error), error, last)
+        _write_error(cause_of(error))
         _print_hint(error)
         return 1
     return 0
+
+
+def _write_error(sentence: str) -> None:
+    """Write the sentence into the run's folder, for the driver's record of the run."""
+    folder = os.environ.get(run_context.FOLDER)
+    if folder is not None:
+        text = " ".join(sentence.split())[:ERROR_LENGTH]
+        with contextlib.suppress(OSError):
+            (Path(folder) / SCRIPT_ERROR).write_text(text, "utf-8", "backslashreplace")
 
 
 def _print_hint(error: BaseException) -> None:
