@@ -43,7 +43,7 @@ def slurm_workers(
     try:
         with (
             dask.config.set(made.configuration),
-            settings.in_force(),
+            settings.applied(),
             SLURMCluster(
                 cores=cores,
                 processes=cores,

@@ -64,7 +64,7 @@ def start(**how: Any) -> int:
         for line in error.log:
             click.echo(f"  {line}", err=True)
         raise
-    for line in status_of(where.folder).lines():
+    for line in status_of(where.path).lines():
         click.echo(line)
     return 0
 

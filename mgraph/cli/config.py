@@ -51,9 +51,9 @@ _ADDED = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    from mgraph.distributed.protocol.configuration import OF_DASK, SETTINGS
+    from mgraph.distributed.protocol.configuration import DASK_SETTINGS, SETTINGS
 
-    names = [*SETTINGS, *(f"mgraph.{key}" for key in SETTINGS), *OF_DASK]
+    names = [*SETTINGS, *(f"mgraph.{key}" for key in SETTINGS), *DASK_SETTINGS]
     return [name for name in names if name.startswith(incomplete)]
 
 

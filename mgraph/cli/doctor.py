@@ -39,5 +39,5 @@ def doctor(
         if not as_json:
             click.echo(str(check))
     if as_json:
-        click.echo(json.dumps([check._asdict() for check in found], indent=1))
+        click.echo(json.dumps([check.to_json() for check in found], indent=1))
     return int(any(check.state == FAIL for check in found))

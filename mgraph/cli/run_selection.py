@@ -48,17 +48,17 @@ def open_runs(scheduler: str | None, scheduler_file: str | None, runs: str | Non
 
     scheduler, scheduler_file = named_scheduler(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
-        yield Runs(runs or configuration.given("runs"))
+        yield Runs(runs or configuration.get_setting("runs"))
         return
     with contextlib.ExitStack() as stack:
         client = None
         try:
             client = stack.enter_context(
-                connect.client_of(scheduler, scheduler_file, announce=sys.stderr)
+                connect.connect_client(scheduler, scheduler_file, announce=sys.stderr)
             )
         except ClusterError as error:
             click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
-        yield Runs(runs or configuration.given("runs"), client)
+        yield Runs(runs or configuration.get_setting("runs"), client)
 
 
 def named_scheduler(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:

@@ -143,7 +143,7 @@ def cancel(run_id: str, **where: Any) -> int:
         if run.record.over and run.record.state != "lost":
             click.echo(f"run {run.record.id} had ended: {run.record.state}")
             return 0
-        record = runs.cancel(run, configuration.given("cancel-grace") + CANCEL_SECONDS).record
+        record = runs.cancel(run, configuration.get_setting("cancel-grace") + CANCEL_SECONDS).record
     end = f"{record.state}{f': {record.error}' if record.error else ''}"
     click.echo(f"run {record.id} {escape(end)}; what is finished is kept")
     return 0

@@ -75,13 +75,16 @@ def submit(
     """
     from mgraph.distributed.clusters import connect
     from mgraph.distributed.protocol import configuration
-    from mgraph.distributed.submission.payload import left_behind, shipped
+    from mgraph.distributed.submission.payload import collect_files, find_unshipped
     from mgraph.distributed.submission.runs import Runs
 
-    files, environment = shipped(script, companions), dict(map(_variable, variables))
+    files, environment = collect_files(script, companions), dict(map(_variable, variables))
     announce = None if quiet else sys.stderr
-    grace, path = configuration.given("cancel-grace"), runs or configuration.given("runs")
-    order = files, arguments, grace, environment, left_behind(script, files)
+    grace, path = (
+        configuration.get_setting("cancel-grace"),
+        runs or configuration.get_setting("runs"),
+    )
+    order = files, arguments, grace, environment, find_unshipped(script, files)
     scheduler, scheduler_file = named_scheduler(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
         if not wait:
@@ -90,7 +93,7 @@ def submit(
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
         return _submit_here(path, order, quiet)
-    with connect.client_of(
+    with connect.connect_client(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
         there = Runs(path, client)
@@ -123,12 +126,12 @@ def _variable(text: str) -> tuple[str, str]:
 
 def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
     """On a cluster that lasts as long as the run; ctrl-C ends both."""
-    from mgraph.distributed.protocol.broadcast import print_nothing
+    from mgraph.distributed.protocol.broadcast import silence_task_prints
     from mgraph.distributed.submission.runs import Runs
 
     nothing = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
     with cluster_spec(**nothing, quiet=quiet).open() as cluster:
-        print_nothing(cluster.client)
+        silence_task_prints(cluster.client)
         runs = Runs(path, cluster.client)
         run, future = runs.submit(*order)
         try:

@@ -1,14 +1,14 @@
-"""Adds mgraph's page, metrics and records to a scheduler that starts.
+"""Adds mgraph's page, metrics and records to a scheduler when it starts.
 
-``dask scheduler --preload mgraph.distributed.scheduler_preload`` brings it; then ``/mgraph`` is
-there before the first client, and tells of all of them.
+``dask scheduler --preload mgraph.distributed.scheduler_preload`` loads this module; the page
+``/mgraph`` then exists before the first client connects, and shows the work of every client.
 """
 
 from typing import Any
 
 
 async def dask_setup(scheduler: Any) -> None:
-    """Dask's hook."""
+    """Dask calls this function when the scheduler starts."""
     from mgraph.distributed.monitoring.monitor import Monitor
 
     # Not registered, which would start it: the scheduler starts its plugins after its preloads.

@@ -19,7 +19,7 @@ import psutil
 
 import mgraph
 from mgraph.distributed.clusters import background_cluster
-from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
 
 GROWTH = 0.05  # of a process's memory between the second quarter of the time and the last
@@ -56,7 +56,7 @@ def jobs(folder, cluster):
 def submit(client, folder):
     """A workflow that is submitted, waited for and removed."""
     runs = Runs(f"{folder}/runs", client)
-    run, future = runs.submit(shipped(f"{folder}/script.py"), [f"{folder}/submitted"])
+    run, future = runs.submit(collect_files(f"{folder}/script.py"), [f"{folder}/submitted"])
     future.release()
     run = runs.wait(run)
     assert run.record.state == "finished", runs.output(run, 0).decode()

@@ -81,7 +81,7 @@ def test_what_is_no_whole_number(text):
         (["generate", "OUT", "-n", "99", "--dashboard", "here"], 2, "HOST:PORT"),
         (["generate", "OUT", "-n", "99", "--scheduler", "a:1", "--workers", "2"], 2, "has its own"),
         (["generate", "OUT", "-n", "99", "--scheduler", "a:1", "--scheduler-file", "b"], 2, "both"),
-        (["generate", "OUT", "-n", "99", "--scheduler-file", "none.json"], 1, "no scheduler file"),
+        (["generate", "OUT", "-n", "99", "--scheduler-file", "none.json"], 1, "scheduler file not"),
         (["generate", "FILE/x", "-n", "99"], 1, "is not a folder"),
         (["generate", "/proc/none", "-n", "99"], 1, "/proc/none"),
         (["info", "OUT"], 1, "does not exist"),

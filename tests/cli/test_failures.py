@@ -83,13 +83,13 @@ WORDS = {
     "Arrow's memory": "ran out of memory",
     "Arrow's": "ArrowInvalid: Parquet magic bytes not found",
     "a full disk": "could not read or write: OSError: [Errno 28] No space left on device",
-    "TimeoutError": "had no answer in time: TimeoutError: no answer; see the logs",
+    "TimeoutError": "got no answer in time: TimeoutError: no answer; see the cluster's logs",
     "a group": "ran out of memory (MemoryError: the first)",
     "cannot pickle": "could not be sent to the workers",
     "ModuleNotFoundError": "No module named 'numba'); install the same packages",
-    "ZeroDivisionError": "ZeroDivisionError: division by zero; MGRAPH_DEBUG=1",
+    "ZeroDivisionError": "ZeroDivisionError: division by zero; set MGRAPH_DEBUG=1",
     "KeyError": "KeyError: 'weight'",
-    "died": "workers died again and again",
+    "died": "workers died repeatedly",
     "mgraph's own": "mgraph: part-00000.parquet is not a whole Parquet file",
     "several lines": "ValueError: the first the second File 'x.py', line 3\ufffd[31m;",
 }
@@ -202,7 +202,7 @@ def test_a_traceback_where_it_is_asked_for(tmp_path):
         assert found.returncode == 1
         assert ("Traceback" in found.stderr) == shown
         last = found.stderr.splitlines()[-1]
-        assert last.startswith("mgraph: the command failed, which it should not: ZeroDivisionError")
+        assert last.startswith("mgraph: the command failed unexpectedly: ZeroDivisionError")
 
 
 def test_what_is_raised_in_python_is_mgraphs_own_with_its_cause(workers, files):

@@ -85,6 +85,9 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
             cluster.client.log_event(
                 "mgraph", {"run": "r-1", "state": "running", "script": SCRIPT, "attempt": 1}
             )
+            error = "the script ended with status 2: n must be above d"
+            failed = {"run": "r-2", "state": "failed", "script": "s.py", "error": error}
+            cluster.client.log_event("mgraph", failed)
             work = threading.Thread(
                 target=mgraph.generate,
                 args=(tmp_path / "g", RUNNING),
@@ -92,6 +95,7 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
             )
             work.start()
             page.until("document.querySelector('#operations .running') !== null")
+            page.until(r"/^(\d+ % )?generate – mgraph$/.test(document.title)")
             parts = "document.querySelector('#tile-parts').innerText"
             first = page.value(parts)
             page.until(f"{parts} !== {json.dumps(first)}")
@@ -104,6 +108,8 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
             page.until("document.querySelector('#operations .finished') !== null")
             assert "32 / 32 · 100 %" in page.text("#operations")
             assert SCRIPT in page.text("#runs")
+            assert error in page.text("#runs")
+            assert page.value("document.querySelectorAll('#workers th[title]').length") >= 2
             assert page.value("document.title") == "mgraph"
             assert page.value("document.querySelectorAll('#runs script, #runs img').length") == 0
             assert page.value("document.querySelectorAll('#gpu-part[hidden]').length") == 1

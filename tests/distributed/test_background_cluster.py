@@ -21,8 +21,8 @@ import mgraph
 import mgraph.distributed.clusters.certificates
 from mgraph.distributed.clusters import background_cluster as background
 from mgraph.distributed.clusters import background_processes, connect
-from mgraph.distributed.clusters.background_processes import Background
-from mgraph.distributed.clusters.cluster_folder import Place
+from mgraph.distributed.clusters.background_processes import BackgroundProcess
+from mgraph.distributed.clusters.cluster_folder import ClusterFolder
 from mgraph.distributed.clusters.cluster_status import status
 from mgraph.errors import ClusterError, UsageError
 from tests.waiting import wait_until
@@ -32,35 +32,35 @@ QUICK = {"workers": 1, "backend": "cpu", "dashboard": "127.0.0.1:0"}
 
 @contextlib.contextmanager
 def started(folder, **how):
-    """A cluster, which is stopped at the end, or killed where that does not work."""
-    where = background.start(folder=folder, **QUICK | how)
-    record = where.read()
+    """A cluster, which is stopped at the end, or killed if that fails."""
+    home = background.start(folder=folder, **QUICK | how)
+    record = home.read()
     try:
-        yield where, record
+        yield home, record
     finally:
         with contextlib.suppress(ClusterError):
             background.stop(folder)
         for process in record.processes():
-            background_processes.kill(process.family())
+            background_processes.kill(process.tree())
 
 
 def left_of(record):
-    return [one for process in record.processes() for one in process.family()]
+    return [one for process in record.processes() for one in process.tree()]
 
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory):
     """A cluster of one worker."""
-    with started(tmp_path_factory.mktemp("cluster") / "c") as (where, _):
-        yield where
+    with started(tmp_path_factory.mktemp("cluster") / "c") as (home, _):
+        yield home
 
 
 def test_what_is_in_the_folder(plain):
-    assert stat.S_IMODE(os.stat(plain.folder).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(plain.path).st_mode) == 0o700
     for name in ("scheduler.json", "cluster.json", "cluster.log"):
-        assert stat.S_IMODE(os.stat(os.path.join(plain.folder, name)).st_mode) == 0o600
-    assert background.running_scheduler_file(plain.folder) == plain.file
-    found = status(plain.folder)
+        assert stat.S_IMODE(os.stat(os.path.join(plain.path, name)).st_mode) == 0o600
+    assert background.running_scheduler_file(plain.path) == plain.scheduler_file
+    found = status(plain.path)
     assert (found.state, found.workers, found.threads) == ("running", 1, 1)
     assert found.memory > 0
     assert found.memory_limit > found.memory
@@ -86,31 +86,31 @@ def test_it_is_in_a_session_of_its_own_and_has_our_settings(plain):
 
         return dask.config.get(key)
 
-    with connect.client_of(scheduler_file=plain.file) as client:
+    with connect.connect_client(scheduler_file=plain.scheduler_file) as client:
         assert client.run_on_scheduler(given, "distributed.scheduler.allowed-failures") == 10
         assert set(client.run(given, "distributed.worker.profile.cycle").values()) == {"10s"}
 
 
 def test_the_pages_are_there(plain):
-    found = status(plain.folder)
+    found = status(plain.path)
     for page in (found.dashboard, found.monitor):
         with urllib.request.urlopen(page, timeout=60) as answer:
             assert answer.status == 200
 
 
 def test_a_command_uses_it(plain, tmp_path):
-    with mgraph.connect(scheduler_file=plain.file) as cluster:
+    with mgraph.connect(scheduler_file=plain.scheduler_file) as cluster:
         model = mgraph.CopyModel(2_000, 3)
         made = mgraph.generate(tmp_path / "g", model, cluster=cluster, progress=None)
     assert made.made_parts == 1
 
 
 def test_a_second_one_is_refused(plain):
-    with pytest.raises(ClusterError, match="a cluster runs already"):
-        background.start(folder=plain.folder, **QUICK)
-    assert status(plain.folder).state == "running"
-    with plain.locked(), pytest.raises(ClusterError, match="is at work in"):
-        background.stop(plain.folder)
+    with pytest.raises(ClusterError, match="a cluster is already running"):
+        background.start(folder=plain.path, **QUICK)
+    assert status(plain.path).state == "running"
+    with plain.locked(), pytest.raises(ClusterError, match="is running in"):
+        background.stop(plain.path)
 
 
 def test_two_starts_at_once_make_one_cluster(tmp_path):
@@ -131,31 +131,31 @@ def test_two_starts_at_once_make_one_cluster(tmp_path):
         assert len(refused) == 2
         assert status(folder).state == "running"
     finally:
-        record = Place(str(folder)).read()
+        record = ClusterFolder(str(folder)).read()
         background.stop(folder)
     assert not left_of(record)
 
 
 def test_tls_lets_in_who_has_the_certificate(tmp_path):
     pytest.importorskip("cryptography", reason="certificates are made by the package cryptography")
-    with started(tmp_path / "c", tls=True) as (where, record):
-        found = status(where.folder)
+    with started(tmp_path / "c", tls=True) as (home, record):
+        found = status(home.path)
         assert found.address.startswith("tls://127.0.0.1:")
         assert found.certificate_ends
-        with mgraph.connect(scheduler_file=where.file) as cluster:
+        with mgraph.connect(scheduler_file=home.scheduler_file) as cluster:
             assert cluster.client.submit(int, "7").result() == 7
         plain = found.address.replace("tls", "tcp")
-        with pytest.raises(ClusterError, match="speaks TLS"), connect.client_of(plain):
+        with pytest.raises(ClusterError, match="speaks TLS"), connect.connect_client(plain):
             pass
         with (
             pytest.raises(ClusterError, match="with a certificate"),
-            connect.client_of(found.address),
+            connect.connect_client(found.address),
         ):
             pass
         assert not let_in(found.address, None)
         other = mgraph.distributed.clusters.certificates.make(tmp_path / "other", ["localhost"])
         assert not let_in(found.address, other)
-        assert let_in(found.address, mgraph.distributed.clusters.certificates.found_in(where.tls))
+        assert let_in(found.address, mgraph.distributed.clusters.certificates.find(home.tls))
     assert not left_of(record)
 
 
@@ -180,60 +180,60 @@ def let_in(address, own):
 
 
 def test_a_dead_process_is_told_and_stopped(tmp_path):
-    with started(tmp_path / "c") as (where, record):
+    with started(tmp_path / "c") as (home, record):
         os.kill(record.scheduler.pid, signal.SIGKILL)
         psutil.wait_procs([psutil.Process(record.scheduler.pid)], timeout=0.1)
-        wait_until(lambda: not record.scheduler.alive)
-        found = status(where.folder)
+        wait_until(lambda: not record.scheduler.is_alive)
+        found = status(home.path)
         assert (found.state, found.why) == ("broken", "the scheduler is gone")
-        assert background.running_scheduler_file(where.folder) is None
-        assert background.stop(where.folder) == []
+        assert background.running_scheduler_file(home.path) is None
+        assert background.stop(home.path) == []
         assert not left_of(record)
-        assert not os.path.exists(where.file)
+        assert not os.path.exists(home.scheduler_file)
 
 
 def test_processes_that_hang_are_killed(tmp_path, monkeypatch):
     monkeypatch.setattr(background, "WORKERS_END_SECONDS", 1.0)
     monkeypatch.setattr(background, "SCHEDULER_ENDS_SECONDS", 1.0)
     monkeypatch.setattr(background, "ANSWER_SECONDS", 1.0)
-    with started(tmp_path / "c") as (where, record):
+    with started(tmp_path / "c") as (home, record):
         for process in left_of(record):
             process.suspend()
-        assert "does not answer" in status(where.folder).why
-        background.stop(where.folder)
+        assert "does not answer" in status(home.path).why
+        background.stop(home.path)
         assert not left_of(record)
 
 
 def test_a_number_that_is_used_again_is_left_alone(tmp_path):
-    where = Place(str(tmp_path))
+    home = ClusterFolder(str(tmp_path))
     bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE,
                                  start_new_session=True)  # fmt: skip
     try:
-        known = background_processes._started(bystander.pid)
-        assert Background(bystander.pid, known).alive
-        mistaken = Background(bystander.pid, known - 1)
-        assert not mistaken.alive
-        assert mistaken.family() == []
-        plan = background._plan(where, "cpu", 1, 1, "127.0.0.1:0")
+        known = background_processes._start_time(bystander.pid)
+        assert BackgroundProcess(bystander.pid, known).is_alive
+        mistaken = BackgroundProcess(bystander.pid, known - 1)
+        assert not mistaken.is_alive
+        assert mistaken.tree() == []
+        plan = background._plan(home, "cpu", 1, 1, "127.0.0.1:0")
         record = dataclasses.replace(plan, state="running", scheduler=mistaken, workers=mistaken)
-        where.write(record)
-        assert status(where.folder).state == "stopped"
-        background.stop(where.folder)
-        where.write(dataclasses.replace(record, boot="another", scheduler=None, workers=None))
-        background.stop(where.folder)
+        home.write(record)
+        assert status(home.path).state == "stopped"
+        background.stop(home.path)
+        home.write(dataclasses.replace(record, boot="another", scheduler=None, workers=None))
+        background.stop(home.path)
         assert bystander.poll() is None
     finally:
         bystander.communicate()
 
 
 def test_a_cluster_of_another_machine_is_left_alone(tmp_path):
-    where = Place(str(tmp_path))
-    plan = background._plan(where, "cpu", 1, 1, "127.0.0.1:0")
-    where.write(dataclasses.replace(plan, host="elsewhere", state="running"))
-    assert status(where.folder).state == "elsewhere"
+    home = ClusterFolder(str(tmp_path))
+    plan = background._plan(home, "cpu", 1, 1, "127.0.0.1:0")
+    home.write(dataclasses.replace(plan, host="elsewhere", state="running"))
+    assert status(home.path).state == "elsewhere"
     for act in (background.stop, lambda folder: background.start(folder=folder, **QUICK)):
         with pytest.raises(ClusterError, match="was started on elsewhere") as told:
-            act(where.folder)
+            act(home.path)
         assert f"gone for good, delete {tmp_path}/cluster.json" in str(told.value)
 
 
@@ -241,7 +241,7 @@ def test_a_cluster_of_another_machine_is_left_alone(tmp_path):
 def test_a_spoilt_record(tmp_path, text):
     (tmp_path / "cluster.json").write_text(text)
     for look in (status, background.stop):
-        with pytest.raises(ClusterError, match="does not say which cluster was started"):
+        with pytest.raises(ClusterError, match="is not the record of a cluster"):
             look(tmp_path)
     assert background.running_scheduler_file(tmp_path) is None
 
@@ -257,13 +257,13 @@ def test_a_spoilt_record(tmp_path, text):
     ids=str,
 )  # fmt: skip
 def test_a_record_of_other_types(tmp_path, wrong):
-    where = Place(str(tmp_path))
-    where.write(background._plan(where, "cpu", 1, 1, "127.0.0.1:0"))
+    home = ClusterFolder(str(tmp_path))
+    home.write(background._plan(home, "cpu", 1, 1, "127.0.0.1:0"))
     assert status(tmp_path).state == "stopped"
     file = tmp_path / "cluster.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | wrong))
     for look in (status, background.stop):
-        with pytest.raises(ClusterError, match="does not say which cluster was started"):
+        with pytest.raises(ClusterError, match="is not the record of a cluster"):
             look(tmp_path)
 
 
@@ -278,7 +278,7 @@ def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):
 
 def test_a_start_that_takes_too_long_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setitem(background.START_SECONDS, "cpu", 0.3)
-    with pytest.raises(background.StartError, match="did not come up within"):
+    with pytest.raises(background.StartError, match="did not start within"):
         background.start(folder=tmp_path / "c", **QUICK)
     assert not of_folder(tmp_path / "c")
 
@@ -305,11 +305,11 @@ def test_an_interrupted_start_leaves_nothing(tmp_path, when, number):
 
 
 def test_a_killed_start_can_be_stopped(tmp_path, monkeypatch):
-    with started(tmp_path / "c") as (where, record):
-        where.write(dataclasses.replace(record, state="starting"))  # and its starter is dead
-        assert status(where.folder).state == "starting"
-        assert background.running_scheduler_file(where.folder) is None
-        background.stop(where.folder)
+    with started(tmp_path / "c") as (home, record):
+        home.write(dataclasses.replace(record, state="starting"))  # and its starter is dead
+        assert status(home.path).state == "starting"
+        assert background.running_scheduler_file(home.path) is None
+        background.stop(home.path)
         assert not left_of(record)
 
 
@@ -319,9 +319,9 @@ def test_a_killed_start_can_be_stopped(tmp_path, monkeypatch):
         ({"workers": 0}, "workers must lie in"),
         ({"threads": 5000}, "threads must lie in"),
         ({"backend": "tpu"}, "backend must be one of"),
-        ({"host": "198.51.100.7"}, "which must be this machine's"),
-        ({"host": "no such host"}, "is no name or address"),
-        ({"port": 70_000}, "a port lies in"),
+        ({"host": "198.51.100.7"}, "which must be an address of this machine"),
+        ({"host": "no such host"}, "host must be a name or an address"),
+        ({"port": 70_000}, "port must lie in"),
         ({"dashboard": "here"}, "HOST:PORT"),
         ({"dashboard": "a..b:0"}, "HOST:PORT"),
     ],
@@ -342,7 +342,7 @@ def test_a_taken_port(tmp_path):
 
 def test_a_folder_of_others(tmp_path):
     tmp_path.chmod(0o777)
-    with pytest.raises(UsageError, match="others can write to"):
+    with pytest.raises(UsageError, match="other users can write to"):
         background.start(folder=tmp_path, **QUICK)
     (tmp_path / "file").touch()
     with pytest.raises(UsageError, match="is a file"):
@@ -350,11 +350,13 @@ def test_a_folder_of_others(tmp_path):
 
 
 def test_runs_that_have_not_ended_are_told(tmp_path):
-    with started(tmp_path / "c") as (where, record):
-        with connect.client_of(scheduler_file=where.file, workers_needed=True) as client:
+    with started(tmp_path / "c") as (home, record):
+        with connect.connect_client(
+            scheduler_file=home.scheduler_file, workers_needed=True
+        ) as client:
             future = client.submit(time.sleep, 60, key="mgraph-run-a1")
-            wait_until(lambda: client.run_on_scheduler(background.runs_on) == ["a1"])
-            assert background.stop(where.folder) == ["a1"]
+            wait_until(lambda: client.run_on_scheduler(background.unfinished_runs) == ["a1"])
+            assert background.stop(home.path) == ["a1"]
             future.release()
         assert not left_of(record)
 
@@ -375,8 +377,8 @@ def test_what_others_reach_is_told(tmp_path, tls):
         pytest.importorskip("cryptography", reason="certificates are made by cryptography")
     said = io.StringIO()
     how = {"host": "0.0.0.0", "dashboard": ":0", "tls": tls, "announce": said}
-    with started(tmp_path / "c", **how) as (where, _):
-        found = status(where.folder)
+    with started(tmp_path / "c", **how) as (home, _):
+        found = status(home.path)
     if not found.address.startswith(("tcp://127.", "tls://127.")):  # a machine without a network
         warned = [line.split()[:2] for line in said.getvalue().splitlines()]
         told = [["warning:", "the"]] + ([] if tls else [["warning:", found.address]])
@@ -388,7 +390,9 @@ def test_ipv6(tmp_path):
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:
         pytest.skip("this machine has no IPv6")
-    with started(tmp_path / "c", host="::1") as (where, _):
-        assert status(where.folder).address.startswith("tcp://[::1]:")
-        with connect.client_of(scheduler_file=where.file, workers_needed=True) as client:
+    with started(tmp_path / "c", host="::1") as (home, _):
+        assert status(home.path).address.startswith("tcp://[::1]:")
+        with connect.connect_client(
+            scheduler_file=home.scheduler_file, workers_needed=True
+        ) as client:
             assert client.submit(int, "7").result() == 7

@@ -14,7 +14,7 @@ def worker(tmp_path, monkeypatch):
     """Installs and removes files in this process, as in a worker's."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     modules = set(sys.modules)
-    install, remove = companions._installer(), companions._remover()
+    install, remove = companions._make_installer(), companions._make_remover()
 
     def name(run):
         return f"{companions.PREFIX}{run}-1"
@@ -38,7 +38,7 @@ def test_another_run_s_code_of_the_same_name_is_refused_while_it_lasts(worker, t
     install, remove = worker
     install("one", {"mghelper.py": b"WHO = 1"})
     assert who() == 1
-    with pytest.raises(RuntimeError, match="run one, which has not ended, has brought another"):
+    with pytest.raises(RuntimeError, match="run one, which has not ended, has shipped a different"):
         install("two", {"mghelper.py": b"WHO = 2"})
     assert not (tmp_path / "mgraph-files-two-1").exists()
     assert who() == 1
@@ -64,7 +64,7 @@ def test_a_package_is_another_if_any_file_of_it_is(worker):
         package | {"mghelper/more.py": b""},
         {"mghelper/__init__.py": b"WHO = 1"},
     ):
-        with pytest.raises(RuntimeError, match="has brought another mghelper"):
+        with pytest.raises(RuntimeError, match="has shipped a different mghelper"):
             install("three", other)
 
 
@@ -78,7 +78,7 @@ def test_what_the_dead_have_left_is_taken_away():
             companions.install(client, run, 1, {f"of_{run}.py": b"x = 1"})
         companions.install(client, "mine", 1, {"mghelper.py": b"WHO = 1"})
         companions.install(client, "mine", 2, {"mghelper.py": b"WHO = 1"})
-        companions.remove_others(client, "mine", 2, RUN_KEY)
+        companions.remove_abandoned(client, "mine", 2, RUN_KEY)
 
         def plugins(dask_scheduler):
             return [name for name in dask_scheduler.worker_plugins if "mgraph-files" in name]

@@ -14,7 +14,7 @@ import pytest
 
 from mgraph import UsageError
 from mgraph.distributed.protocol import configuration
-from mgraph.distributed.protocol.configuration import SETTINGS, given, row, source_of
+from mgraph.distributed.protocol.configuration import SETTINGS, get_setting, row, source_of
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("DASK_")}
 
@@ -71,19 +71,19 @@ def test_a_variable_wins_over_a_file_and_each_says_where_it_is_from(told, tmp_pa
 
 
 @pytest.mark.parametrize("text", ["", "mgraph:\n", "mgraph:\n  monitor:\n  runs:\n", "# nothing\n"])
-def test_what_is_empty_counts_as_not_given(told, text):
+def test_an_empty_setting_counts_as_not_set(told, text):
     assert told("config", "monitor.interval", text=text) == (0, "1\n", "")
 
 
 @pytest.mark.parametrize(
     ("text", "variables", "words"),
     [
-        ("mgraph: [runs]", {}, "mgraph in Dask's configuration must hold settings by name"),
-        ("mgraph: 5", {}, "must hold settings by name, as runs, and is 5 (from file "),
-        ("mgraph: {monitor: 5}", {}, "mgraph.monitor in Dask's configuration must hold settings"),
-        ("mgraph: {monitor: [1]}", {}, "must hold settings by name, as interval, and is [1]"),
-        ("mgraph: {cancel-grce: 5}", {}, "mgraph.cancel-grace is what comes closest"),
-        ("mgraph: {monitor: {intervall: 5}}", {}, "mgraph.monitor.interval is what comes closest"),
+        ("mgraph: [runs]", {}, "mgraph in Dask's configuration must be a mapping of settings"),
+        ("mgraph: 5", {}, "must be a mapping of settings, such as runs (got 5 from file "),
+        ("mgraph: {monitor: 5}", {}, "mgraph.monitor in Dask's configuration must be a mapping"),
+        ("mgraph: {monitor: [1]}", {}, "must be a mapping of settings, such as interval (got [1]"),
+        ("mgraph: {cancel-grce: 5}", {}, "did you mean mgraph.cancel-grace?"),
+        ("mgraph: {monitor: {intervall: 5}}", {}, "did you mean mgraph.monitor.interval?"),
         ("mgraph: {zzz: 5}", {}, "there is no setting mgraph.zzz (from file "),
         ("mgraph: {runs: {a: 5}}", {}, "there is no setting mgraph.runs.a"),
         ("mgraph: {1: 5}", {}, "Dask's configuration cannot be read"),
@@ -91,19 +91,19 @@ def test_what_is_empty_counts_as_not_given(told, text):
         ("- a\n", {}, "mgraph.yaml' is malformed - config files must have a dict"),
         (b"\xff\xfe\x00", {}, "mgraph.yaml' is malformed"),
         ("mgraph: {runs: 5}", {}, "mgraph.runs must be a folder on this machine"),
-        ("mgraph: {runs: runs}", {}, "whose path begins with / or ~, and is 'runs' (from file "),
+        ("mgraph: {runs: runs}", {}, "whose path begins with / or ~ (got 'runs' from file "),
         ("mgraph: {runs: 's3://a/b'}", {}, "must be a folder on this machine"),
         ('mgraph: {cluster: "/a\\nb"}', {}, "mgraph.cluster must be a folder on this machine"),
-        (None, {"DASK_MGRAPH__RUNS": ""}, "and is '' (from environment variable DASK_MGRAPH__RUNS"),
+        (None, {"DASK_MGRAPH__RUNS": ""}, "(got '' from environment variable DASK_MGRAPH__RUNS"),
         (None, {"DASK_MGRAPH__CANCEL_GRACE": "soon"}, "number of seconds from 0 to 3,600"),
-        (None, {"DASK_MGRAPH__CANCEL_GRACE": "-1"}, "and is -1 (from environment variable DASK_"),
-        (None, {"DASK_MGRAPH__CANCEL_GRACE": "True"}, "and is True (from"),
-        (None, {"DASK_MGRAPH__CANCEL_GRACE": "1e999"}, "and is inf (from"),
-        ("mgraph: {monitor: {interval: 0}}", {}, "number of seconds from 0.1 to 3,600, and is 0"),
-        ("mgraph: {monitor: {history: .nan}}", {}, "from 1 to 604,800, and is nan"),
-        ("mgraph: {dashboard: 8787}", {}, "must be an address HOST:PORT, as 127.0.0.1:8787, and"),
-        ("mgraph: {dashboard: 'localhost:99999'}", {}, "and is 'localhost:99999' (from file"),
-        (None, {"DASK_MGRAPH_RUNS": "/r"}, "two underscores stand for a dot, as DASK_MGRAPH__RUNS"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "-1"}, "(got -1 from environment variable DASK_"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "True"}, "(got True from"),
+        (None, {"DASK_MGRAPH__CANCEL_GRACE": "1e999"}, "(got inf from"),
+        ("mgraph: {monitor: {interval: 0}}", {}, "number of seconds from 0.1 to 3,600 (got 0"),
+        ("mgraph: {monitor: {history: .nan}}", {}, "from 1 to 604,800 (got nan"),
+        ("mgraph: {dashboard: 8787}", {}, "must be an address HOST:PORT, as 127.0.0.1:8787 (got"),
+        ("mgraph: {dashboard: 'localhost:99999'}", {}, "(got 'localhost:99999' from file"),
+        (None, {"DASK_MGRAPH_RUNS": "/r"}, "two underscores stand for a dot, as in DASK_"),
         (None, {"DASK_MGRAPH": "5", "DASK_MGRAPH__RUNS": "/r"}, "Dask's configuration"),
     ],
 )  # fmt: skip
@@ -144,35 +144,35 @@ def test_one_setting_by_either_name(told):
     assert told("config", "scheduler-address") == (0, "\n", "")
     status, _, error = told("config", "cancel-grase")
     assert status == 2
-    assert "mgraph.cancel-grace is what comes closest" in error
+    assert "did you mean mgraph.cancel-grace?" in error
 
 
 def test_in_a_program():
-    assert given("cancel-grace") == 3
-    assert isinstance(given("runs"), Path)
+    assert get_setting("cancel-grace") == 3
+    assert isinstance(get_setting("runs"), Path)
     assert dask.config.get("mgraph.monitor.interval") == 1
     with dask.config.set({"mgraph.cancel_grace": 0.5, "mgraph.monitor": {"history": 9}}):
-        assert given("cancel-grace") == 0.5
-        assert given("monitor.history") == 9
-        assert given("monitor.interval") == 1
+        assert get_setting("cancel-grace") == 0.5
+        assert get_setting("monitor.history") == 9
+        assert get_setting("monitor.interval") == 1
         assert source_of("mgraph.cancel-grace") == "dask.config.set"
     assert row("cancel-grace") == ("mgraph.cancel-grace", 3, "default")
     for wrong in ({"mgraph": 5}, {"mgraph.cancel-grace": "5"}, {"mgraph.cancle-grace": 5}):
         with dask.config.set(wrong), pytest.raises(UsageError, match=r"dask\.config\.set"):
-            given("cancel-grace")
+            get_setting("cancel-grace")
     with pytest.raises(UsageError, match="mgraph config lists"):
-        given("nothing")
+        get_setting("nothing")
 
 
 def test_the_first_use_may_be_inside_a_block(told):
     code = """if True:
         import dask
-        from mgraph.distributed.protocol.configuration import given
+        from mgraph.distributed.protocol.configuration import get_setting
         with dask.config.set({"mgraph.runs": "/r"}):
-            print(given("runs"), given("cancel-grace"))
-        print(given("runs").name, given("cancel-grace"))
+            print(get_setting("runs"), get_setting("cancel-grace"))
+        print(get_setting("runs").name, get_setting("cancel-grace"))
         dask.config.refresh()
-        print(given("runs").name, dask.config.get("mgraph.cancel-grace"))
+        print(get_setting("runs").name, dask.config.get("mgraph.cancel-grace"))
     """
     found = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=CLEAN
@@ -202,7 +202,7 @@ def test_every_default_is_checked_and_every_setting_has_one():
 
 
 @pytest.mark.parametrize("variables", [{}, {"DASK_MGRAPH__RUNS": "/elsewhere"}])
-def test_the_runs_folder_is_told_without_dask(tmp_path, variables):
+def test_the_runs_folder_is_known_without_dask(tmp_path, variables):
     code = """if True:
         import sys
         from mgraph.distributed.protocol.configuration import runs_folder

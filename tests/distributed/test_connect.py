@@ -84,11 +84,11 @@ def test_another_version_on_the_workers_is_an_error(cluster, monkeypatch):
 def test_a_workflow_is_not_given_to_workers_with_another_version(cluster, monkeypatch):
     monkeypatch.setattr(mgraph, "__version__", "9.9")
     asked = {"scheduler": cluster.client.scheduler.address}
-    with connect.client_of(**asked):  # which only asks how things stand
+    with connect.connect_client(**asked):  # which only asks how things stand
         pass
     with (
         pytest.raises(ClusterError, match=r"this is mgraph 9\.9, the workers have 0"),
-        connect.client_of(**asked, workers_needed=True),
+        connect.connect_client(**asked, workers_needed=True),
     ):
         pass
 
@@ -114,7 +114,7 @@ def test_everything_listens_on_this_machine_alone(cluster):
             assert listener.getsockname()[0] == "127.0.0.1"
     assert cluster.client.scheduler.address.startswith("tcp://127.0.0.1:")
     assert cluster.dashboard.startswith("http://127.0.0.1:")
-    assert configuration.given("dashboard").startswith("127.0.0.1:")
+    assert configuration.get_setting("dashboard").startswith("127.0.0.1:")
 
 
 def test_the_dashboard_comes_when_asked_for_and_shows_our_work(cluster, tmp_path):
@@ -180,7 +180,7 @@ def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
 
 def test_what_is_lost_with_a_worker_does_not_move_the_line_back():
     told = iter([40, 0])  # and then the scheduler does not answer
-    with Progress("msf", 100, 2, None, under_way=lambda: next(told)) as progress:
+    with Progress("msf", 100, 2, None, partial_size=lambda: next(told)) as progress:
         assert [progress.line()[:9] for _ in range(3)] == ["msf  40% "] * 3
         progress.add(50)
         assert progress.line().startswith("msf  50%  50 of 100 edges, 1/2 parts")

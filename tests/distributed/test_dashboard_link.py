@@ -1,4 +1,4 @@
-"""The address of the dashboard that commands print is one where it answers."""
+"""The address of the dashboard that commands print is one at which it answers."""
 
 import io
 import socket
@@ -38,20 +38,20 @@ def answers(link):
     ],
 )
 def test_of_a_cluster_in_the_background(tmp_path, host, dashboard, begins):
-    where = background_cluster.start(
+    home = background_cluster.start(
         workers=1, backend="cpu", host=host, dashboard=dashboard, folder=tmp_path
     )
     try:
         said = io.StringIO()
-        with mgraph.connect(scheduler_file=where.file, announce=said) as cluster:
+        with mgraph.connect(scheduler_file=home.scheduler_file, announce=said) as cluster:
             link = cluster.dashboard
             assert answers(link)
-        assert status(where.folder).dashboard == link
+        assert status(home.path).dashboard == link
         assert link.startswith(begins)
         assert link.endswith("/status")
         assert f"dashboard {link}\n" in said.getvalue()
     finally:
-        background_cluster.stop(where.folder)
+        background_cluster.stop(home.path)
 
 
 @pytest.mark.parametrize("dashboard", ["[::1]:0", "[::]:8787"])

@@ -24,9 +24,9 @@ def found(checks):
 
 def test_this_machine_alone():
     checks = found(diagnosis.checks())
-    assert checks["python"].told.startswith(".".join(map(str, sys.version_info[:3])))
+    assert checks["python"].message.startswith(".".join(map(str, sys.version_info[:3])))
     assert {"mgraph", "dask", "distributed", "numba", "cores", "memory", "disk"} <= set(checks)
-    assert "only this machine" in checks["scheduler"].told
+    assert "only this machine" in checks["scheduler"].message
     assert not [check for check in checks.values() if check.state == diagnosis.FAIL]
     assert str(checks["cores"]).startswith("ok    cores        ")
 
@@ -35,11 +35,11 @@ def test_settings_that_are_wrong():
     with dask.config.set({"mgraph.monitor.interval": "soon", "mgraph.cancel-grace": -1}):
         checks = [check for check in diagnosis.checks() if check.name == "settings"]
     assert [check.state for check in checks] == [diagnosis.FAIL] * 2
-    assert "mgraph.cancel-grace must be a number of seconds" in checks[0].told
-    assert "mgraph.monitor.interval must be a number of seconds" in checks[1].told
+    assert "mgraph.cancel-grace must be a number of seconds" in checks[0].message
+    assert "mgraph.monitor.interval must be a number of seconds" in checks[1].message
     with dask.config.set({"mgraph.surprise": 1}):
         (check,) = [check for check in diagnosis.checks() if check.name == "settings"]
-    assert "mgraph.surprise" in check.told
+    assert "mgraph.surprise" in check.message
 
 
 def test_a_cluster_that_is_well(cluster, tmp_path):
@@ -47,12 +47,15 @@ def test_a_cluster_that_is_well(cluster, tmp_path):
     every = list(diagnosis.checks(scheduler=address, out=tmp_path / "new" / "out"))
     assert not [check for check in every if check.state != diagnosis.OK]
     checks = found(every)
-    assert checks["workers"].told == "2 answer"
+    assert checks["workers"].message == "2 answer"
     for name in ("python", "mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
-        assert checks[name].told.endswith("everywhere")
-    assert checks["encryption"].told == "none, on this machine alone"
-    assert checks["out"].told.startswith("read and written by 2 workers, ")
-    assert "work is done on cores" in checks["gpus"].told or "workers see" in checks["gpus"].told
+        assert checks[name].message.endswith("everywhere")
+    assert checks["encryption"].message == "none, on this machine alone"
+    assert checks["out"].message.startswith("read and written by 2 workers, ")
+    assert (
+        "operations use the cores" in checks["gpus"].message
+        or "workers see" in checks["gpus"].message
+    )
     assert not os.listdir(tmp_path)  # what it made it removed
 
 
@@ -68,7 +71,7 @@ def test_a_folder_that_cannot_be_written(cluster, tmp_path):
     for where in ({}, {"scheduler": cluster.client.scheduler.address}):
         checks = found(diagnosis.checks(out=tmp_path / "file" / "deeper", **where))
         assert checks["out"].state == diagnosis.FAIL
-        assert "cannot be written from here" in checks["out"].told
+        assert "cannot be written from here" in checks["out"].message
     assert (tmp_path / "file").read_text() == ""
 
 
@@ -90,8 +93,8 @@ def test_a_folder_that_cannot_be_listed(nobody, mode, state):
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, mode)
         try:
-            with probing.Probe(folder) as probe:
-                check = diagnosis._here(probe)
+            with probing.FolderProbe(folder) as probe:
+                check = diagnosis._check_folder(probe)
         finally:
             os.chmod(folder, 0o700)
         assert check.state == state, check
@@ -99,12 +102,12 @@ def test_a_folder_that_cannot_be_listed(nobody, mode, state):
 
 
 def test_what_workers_do_not_share(monkeypatch, cluster, tmp_path):
-    monkeypatch.setattr(worker_probe, "LOOK_SECONDS", 0.2)
-    monkeypatch.setattr(probing.Probe, "__enter__", lambda probe: probe)  # no file is there
+    monkeypatch.setattr(worker_probe, "SEE_SECONDS", 0.2)
+    monkeypatch.setattr(probing.FolderProbe, "__enter__", lambda probe: probe)  # no file is there
     checks = found(diagnosis.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
     assert checks["out"].state == diagnosis.FAIL
-    assert "2 of 2 workers do not see what was written here" in checks["out"].told
-    assert checks["out"].todo.startswith("--out must be one folder for all")
+    assert "2 of 2 workers do not see what was written here" in checks["out"].message
+    assert checks["out"].remedy.startswith("--out must be one folder for all")
 
 
 @contextlib.contextmanager
@@ -125,7 +128,7 @@ def scheduler_and_worker(folder, path=None):
     ]  # fmt: skip
     try:
         wait_until(file.exists)
-        with client.joined(None, file, seconds=30, workers_needed=True):
+        with client.open_client(None, file, seconds=30, workers_needed=True):
             pass
         yield file, processes[1]
     finally:
@@ -152,8 +155,8 @@ def test_workers_with_another_mgraph(tmp_path, text, words):
         every = list(diagnosis.checks(scheduler_file=file, out=tmp_path))
     checks = found(every)
     assert checks["mgraph"].state == diagnosis.FAIL
-    assert words in checks["mgraph"].told
-    assert "install the same versions" in checks["mgraph"].todo
+    assert words in checks["mgraph"].message
+    assert "install the same versions" in checks["mgraph"].remedy
     assert checks["out"].state == checks["memory"].state == diagnosis.OK
     assert ("page" in checks) == ("Module" in text)
 
@@ -164,7 +167,7 @@ def test_a_worker_that_hangs_is_told_in_time(tmp_path):
         every = list(diagnosis.checks(scheduler_file=file, out=tmp_path))
     (silent,) = [check for check in every if check.name == "workers"]
     assert silent.state == diagnosis.FAIL
-    assert silent.told.startswith("1 of 1 do not answer within 5 s: tcp://")
+    assert silent.message.startswith("1 of 1 do not answer within 5 s: tcp://")
 
 
 def test_a_scheduler_without_workers():
@@ -173,61 +176,67 @@ def test_a_scheduler_without_workers():
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
         checks = found(diagnosis.checks(scheduler=empty.scheduler_address))
     assert checks["workers"].state == diagnosis.FAIL
-    assert checks["workers"].told == "there are none"
+    assert checks["workers"].message == "there are none"
 
 
 def test_a_scheduler_that_is_not_there(monkeypatch):
     monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 1)
     checks = found(diagnosis.checks(scheduler="tcp://127.0.0.1:9"))
     assert checks["scheduler"].state == diagnosis.FAIL
-    assert "no Dask scheduler answers" in checks["scheduler"].told
+    assert "no Dask scheduler answers" in checks["scheduler"].message
     with pytest.raises(UsageError):
         list(diagnosis.checks(scheduler="http://x"))
 
 
 def test_what_differs_is_told():
-    same = diagnosis._same("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
-    assert (same.state, same.told) == (diagnosis.OK, "1 everywhere")
+    same = diagnosis._check_equal("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
+    assert (same.state, same.message) == (diagnosis.OK, "1 everywhere")
     workers = {f"tcp://{name}": "2" for name in "abcde"}
-    other = diagnosis._same("dask", {"here": "1", "scheduler": None, **workers})
+    other = diagnosis._check_equal("dask", {"here": "1", "scheduler": None, **workers})
     assert other.state == diagnosis.FAIL
-    assert "1 here" in other.told
-    assert "none on the scheduler" in other.told
-    assert "2 on 5 workers (tcp://a, tcp://b, tcp://c and 2 more)" in other.told
+    assert "1 here" in other.message
+    assert "none on the scheduler" in other.message
+    assert "2 on 5 workers (tcp://a, tcp://b, tcp://c and 2 more)" in other.message
 
 
 def test_what_is_low_is_told():
     def low(*free):
-        return diagnosis._low("disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do")
+        return diagnosis._check_free(
+            "disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do"
+        )
 
     assert low(None, None).state == diagnosis.WARN
     assert low(100, None).state == diagnosis.OK
     assert low(99, 200).state == diagnosis.WARN
-    assert "w0" in low(99, 200).told
+    assert "w0" in low(99, 200).message
     assert low(9, 200).state == diagnosis.FAIL
 
 
 def test_clocks():
     answers = {"near": {"began": 10.0, "ended": 10.5}, "slow": {"began": 5.0, "ended": 5.5},
                "fast": {"began": 30.0, "ended": 30.1}}  # fmt: skip
-    told = diagnosis._clocks(answers, 9.9, 10.6)
+    told = diagnosis._check_clocks(answers, 9.9, 10.6)
     assert told.state == diagnosis.WARN
-    assert told.told == "20 s apart: slow, fast"
-    assert diagnosis._clocks({"near": answers["near"]}, 9.9, 10.6).state == diagnosis.OK
+    assert told.message == "20 s apart: slow, fast"
+    assert diagnosis._check_clocks({"near": answers["near"]}, 9.9, 10.6).state == diagnosis.OK
 
 
 def test_gpus_and_kernels():
-    assert diagnosis._gpus({"a": 0, "b": 0}).state == diagnosis.OK
-    assert diagnosis._gpus({"a": 1, "b": 1}).told == "2 workers see 1 each"
-    some = diagnosis._gpus({"a": 1, "b": 0})
-    assert (some.state, some.told) == (diagnosis.WARN, "1 of 2 workers see none: b")
+    assert diagnosis._check_gpus({"a": 0, "b": 0}).state == diagnosis.OK
+    assert diagnosis._check_gpus({"a": 1, "b": 1}).message == "2 workers see 1 each"
+    some = diagnosis._check_gpus({"a": 1, "b": 0})
+    assert (some.state, some.message) == (diagnosis.WARN, "1 of 2 workers see none: b")
     ran = {"error": "", "seconds": 1.0, "free": 2**30}
-    assert diagnosis._kernels({"a": ran}, 1).state == diagnosis.OK
-    wrong = diagnosis._kernels({"a": ran, "b": {"error": "no driver"}, "c": TimeoutError()}, 3)
+    assert diagnosis._check_kernels({"a": ran}, 1).state == diagnosis.OK
+    wrong = diagnosis._check_kernels(
+        {"a": ran, "b": {"error": "no driver"}, "c": TimeoutError()}, 3
+    )
     assert wrong.state == diagnosis.FAIL
-    assert wrong.told == "no driver: b, c"
+    assert wrong.message == "no driver: b, c"
 
 
 def test_a_kernel_without_a_gpu_is_an_answer(monkeypatch):
     monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
-    assert worker_probe.tried_kernel()["error"].startswith("DeviceError: backend gpu was requested")
+    assert worker_probe.try_kernel_here()["error"].startswith(
+        "DeviceError: backend gpu was requested"
+    )

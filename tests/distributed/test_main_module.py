@@ -7,7 +7,7 @@ import sys
 import pytest
 
 CONNECT = """mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0")"""
-ASK = "from mgraph.distributed.clusters.main_module import why_workers_fail as why\n"
+ASK = "from mgraph.distributed.clusters.main_module import unguarded_start as why\n"
 SENTENCE = 'put the work under if __name__ == "__main__":'
 
 

@@ -118,7 +118,7 @@ def test_a_failure_is_told_in_short(watched):
     (operation,) = data(watched)["operations"]
     assert (operation["state"], operation["done"], operation["parts"]) == ("failed", 0, 1)
     assert "ValueError: <b>the disk</b>" in operation["error"]
-    assert len(operation["error"]) <= jobs.ERROR_TEXT
+    assert len(operation["error"]) <= jobs.ERROR_LENGTH
 
 
 def test_a_killed_worker_keeps_its_counts_and_loses_its_row(watched, tmp_path):
@@ -151,7 +151,7 @@ def test_a_client_that_is_gone_leaves_lost_operations(watched):
         client.log_event("mgraph", {"run": "r", "state": "dancing"})
         assert [row["state"] for row in data(watched)["operations"]] == ["running"]
     (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
-    assert (row["state"], row["error"]) == ("lost", jobs.GONE)
+    assert (row["state"], row["error"]) == ("lost", jobs.CLIENT_GONE)
     watched.client.log_event("mgraph", told | {"state": "finished", "error": None})
     assert data(watched)["operations"][0]["state"] == "finished"
 
@@ -210,19 +210,19 @@ def worker_of(number):
 
 
 def test_the_page_is_cut_and_sums_are_not(watched):
-    many = 2 * monitor.ROWS
+    many = 2 * monitor.MAX_ROWS
     added = [worker_of(number) for number in range(1, many + 1)]
     plugin = plugin_of(watched)
     scheduler = types.SimpleNamespace(workers={one.address: one for one in added})
     history = workers.History(10)
-    history.take(scheduler, workers.Workers(), 1.0)
+    history.sample(scheduler, workers.Workers(), 1.0)
     told = history.since(0, 1.0)
     assert told["gpu_use"] == [40]  # half of them told nothing
     assert told["set_point"] == [2 * many]
     real, plugin.scheduler = plugin.scheduler, Overlaid(plugin.scheduler, scheduler.workers)
     try:
         found = data(watched)
-        assert len(found["workers"]) == len(found["gpus"]) == monitor.ROWS
+        assert len(found["workers"]) == len(found["gpus"]) == monitor.MAX_ROWS
         assert found["worker_count"] == found["totals"]["edges"] == many
         text = page(watched, "metrics")
         assert text.count("mgraph_set_point{") == many
@@ -245,7 +245,7 @@ def test_workers_of_one_process_tell_everything_once():
     from distributed import Client, LocalCluster
 
     from mgraph.core import gauges
-    from mgraph.distributed.monitoring.counters import METRIC, WorkerFigures
+    from mgraph.distributed.monitoring.counters import METRIC, WorkerMetrics
 
     def told():
         return [worker.metrics for worker in cluster.scheduler.workers.values()]
@@ -256,7 +256,7 @@ def test_workers_of_one_process_tell_everything_once():
     gauges.add("edges", 1000)  # before any worker: nobody's
     where = {"processes": False, "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster, Client(cluster) as us:
-        us.register_plugin(WorkerFigures())
+        us.register_plugin(WorkerMetrics())
         for amount in range(1, 6):
             gauges.add("edges", amount)
             cluster.scale(2 + amount)  # a worker comes before its elders have told
@@ -281,7 +281,7 @@ def test_a_monitor_that_comes_late_catches_up(watched):
     plugin = scheduler.plugins.pop(NAME)
     on_loop(scheduler, scheduler.periodic_callbacks.pop(NAME).stop)
     with Client(watched.client.scheduler.address) as client:
-        assert monitor.add_to(client) is None
+        assert monitor.register(client) is None
     assert plugin_of(watched) is not plugin
     rows = {row["name"].split("-")[1]: row for row in data(watched)["operations"]}
     assert (rows["early"]["state"], rows["early"]["done"]) == ("running", 3)

@@ -5,9 +5,8 @@ import math
 from dask.utils import key_split
 from distributed import Client, span
 
-from mgraph.distributed.monitoring import pruning
-from mgraph.distributed.monitoring.counters import fold_digests
 from mgraph.distributed.operations.tasks import run_parts
+from mgraph.distributed.protocol import dask_internals
 from tests.distributed.scheduler_thread import on_loop
 from tests.waiting import wait_until
 
@@ -25,7 +24,7 @@ def test_spans_are_forgotten(watched):
     assert len(extension.spans) == 7
 
     def prune(older):
-        return on_loop(scheduler, lambda: pruning.prune_spans(scheduler, older))
+        return on_loop(scheduler, lambda: dask_internals.forget_spans(scheduler, older))
 
     assert prune(60) == 0
     wait_until(lambda: prune(0.2) >= 0 and len(extension.spans) == 1)
@@ -43,13 +42,13 @@ def test_spans_are_forgotten(watched):
     assert len(watched.client.scheduler_info(n_workers=-1)["workers"]) == 2
 
 
-def test_workers_fold_their_digests(watched):
-    run_parts(watched, str, {0: 0}, {0: 1}, verb="fold", progress=None)
+def test_workers_add_up_their_digests(watched):
+    run_parts(watched, str, {0: 0}, {0: 1}, verb="digests", progress=None)
 
     def lengths(dask_worker):
         totals = dask_worker.digests_total
         before = sum(value for key, value in totals.items() if key[0] == "execute")
-        fold_digests(dask_worker)
+        dask_internals.merge_digests_of_spans(dask_worker)
         after = sum(value for key, value in totals.items() if key[0] == "execute")
         assert math.isclose(before, after)
         left = [*totals, *dask_worker.digests_max]
@@ -58,13 +57,12 @@ def test_workers_fold_their_digests(watched):
     assert set().union(*watched.client.run(lengths).values()) == {4}
 
 
-def test_names_of_keys_are_forgotten_where_they_are_many(monkeypatch):
-    monkeypatch.setattr(pruning, "MOST_KEYS", 100)
+def test_names_of_keys_are_forgotten_where_they_are_many():
     key_split.cache_clear()
     for kept, many in ((True, 50), (False, 101)):
         for number in range(many):
             key_split(("mgraph-test-1", number))
-        pruning.prune_keys()
+        dask_internals.forget_key_names(100)
         assert (key_split.cache_info().currsize > 0) == kept
 
 
@@ -76,7 +74,7 @@ def test_topics_of_clients_that_are_gone_are_forgotten(watched):
     topics = scheduler._broker._topics
 
     def pruned():
-        pruning.prune_topics(scheduler)
+        dask_internals.forget_empty_topics(scheduler)
         return gone in topics, watched.client.id in topics
 
     assert on_loop(scheduler, pruned) == (True, True)

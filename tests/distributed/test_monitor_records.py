@@ -7,7 +7,7 @@ import types
 
 from mgraph.distributed.monitoring import jobs as jobs_module
 from mgraph.distributed.monitoring import monitor, workers
-from mgraph.distributed.monitoring.monitor import MOST_SAMPLES
+from mgraph.distributed.monitoring.monitor import MAX_SAMPLES
 
 
 def jobs_at(clock):
@@ -20,17 +20,17 @@ def test_what_ended_is_bounded_and_what_runs_is_kept():
     for index in range(1000):
         clock[0] += 1
         name, run = f"mgraph-generate-{index}", f"run-{index}"
-        jobs.hear({"operation": name, "verb": "generate", "state": "running", "parts": 48,
+        jobs.receive({"operation": name, "verb": "generate", "state": "running", "parts": 48,
                    "size": 96_000_000, "unit": "edges", "run": run, "client": "c"})  # fmt: skip
-        jobs.hear({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
+        jobs.receive({"run": run, "state": "running", "script": "generate_graph.py", "attempt": 1})
         for part in range(48):
-            jobs.part(name, part, failed=False)
+            jobs.record_part(name, part, failed=False)
         if index >= 10:
             error = {"error": "the disk of a worker is full, " * 9}
-            jobs.hear({"operation": name, "state": "failed"} | error)
-            jobs.hear({"run": run, "state": "finished"})
+            jobs.receive({"operation": name, "state": "failed"} | error)
+            jobs.receive({"run": run, "state": "finished"})
     assert len(jobs.operations) == len(jobs.runs) == 10
-    assert len(jobs.ended) == len(jobs.ended_runs) == jobs_module.KEPT
+    assert len(jobs.ended) == len(jobs.ended_runs) == jobs_module.MAX_ENDED
     assert jobs.counts["failed"] == jobs.run_counts["finished"] == 990
     assert jobs.parts_done == 48_000
     assert not any(operation.done for operation in jobs.ended.values())
@@ -44,18 +44,18 @@ def test_what_vanished_is_lost_after_a_while():
     clock = [0.0]
     jobs = jobs_at(clock)
     nothing = types.SimpleNamespace(task_groups={}, tasks={})
-    jobs.hear({"operation": "mgraph-a-1", "state": "running", "parts": 2})
-    jobs.hear({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
-    jobs.settle(nothing)
+    jobs.receive({"operation": "mgraph-a-1", "state": "running", "parts": 2})
+    jobs.receive({"run": "r", "state": "running", "script": "s.py", "attempt": 1})
+    jobs.end_stale(nothing)
     assert len(jobs.operations) == len(jobs.runs) == 1
-    clock[0] = jobs_module.SETTLE_SECONDS + 1
-    jobs.settle(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
+    clock[0] = jobs_module.STALE_SECONDS + 1
+    jobs.end_stale(types.SimpleNamespace(task_groups={}, tasks={"mgraph-run-r": object()}))
     assert [row["state"] for row in jobs.rows(clock[0])["operations"]] == ["lost"]
     assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["running"]
     clock[0] *= 3
-    jobs.settle(nothing)
+    jobs.end_stale(nothing)
     assert [row["state"] for row in jobs.rows(clock[0])["runs"]] == ["lost"]
-    jobs.hear({"run": "r", "state": "running", "attempt": 2})
+    jobs.receive({"run": "r", "state": "running", "attempt": 2})
     (row,) = jobs.rows(clock[0])["runs"]
     assert (row["state"], row["attempt"], row["script"], row["error"]) == (
         "running", 2, "s.py", None
@@ -67,14 +67,14 @@ def test_history_is_bounded_and_thinned():
     history = workers.History(3600)
     nobody = types.SimpleNamespace(workers={})
     for second in range(5000):
-        history.take(nobody, workers.Workers(), float(second))
+        history.sample(nobody, workers.Workers(), float(second))
     assert len(history) == 3600
     told = history.since(0, 5000.0)
     assert len(told["age"]) <= workers.POINTS
     assert len(json.dumps(told)) < 30_000
     assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
     assert "watts" not in told
-    assert MOST_SAMPLES < 1_000_000
+    assert MAX_SAMPLES < 1_000_000
 
 
 def test_why_there_is_no_page():
@@ -85,10 +85,10 @@ def test_why_there_is_no_page():
         def register_plugin(self, plugin):
             raise self.error
 
-    said = monitor.add_to(Refuses(ModuleNotFoundError("No module named 'mgraph'")))
+    said = monitor.register(Refuses(ModuleNotFoundError("No module named 'mgraph'")))
     assert "cannot load mgraph" in said
     assert "install that version" in said
-    said = monitor.add_to(Refuses(OSError("the disk\nis full")))
+    said = monitor.register(Refuses(OSError("the disk\nis full")))
     assert said == "warning: this scheduler shows no /mgraph page (OSError: the disk is full)"
 
 
@@ -96,6 +96,6 @@ def test_importing_it_needs_no_prometheus():
     code = (
         "import sys; sys.modules['prometheus_client'] = None\n"
         "from mgraph.distributed.monitoring import metrics, monitor\n"
-        "metrics.serve(None)"
+        "metrics.start_serving(None)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

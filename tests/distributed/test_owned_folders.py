@@ -194,7 +194,7 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
     monkeypatch.setenv(run_context.FOLDER, str(tmp_path / record.id))
     for attempt in (1, 2):
         monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
-        run_context._folder.cache_clear()
+        run_context._run_folder.cache_clear()
         intent = run_context.WriteIntent(Folder(out), {}, False, False)
         if attempt == 1:
             with pytest.raises(UsageError, match="on far"):
@@ -205,7 +205,7 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
             intent.check_unowned()
             with intent.owning("x"):
                 assert (out / NAME).exists()
-    run_context._folder.cache_clear()
+    run_context._run_folder.cache_clear()
 
 
 def test_an_operation_that_was_interrupted_leaves_no_owner(tmp_path):

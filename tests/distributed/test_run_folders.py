@@ -13,8 +13,8 @@ from mgraph import ClusterError, StorageError, UsageError
 from mgraph.distributed.protocol import run_context
 from mgraph.distributed.submission import payload, state
 from mgraph.distributed.submission import runs as runs_module
-from mgraph.distributed.submission.payload import shipped
-from mgraph.distributed.submission.run_store import Place
+from mgraph.distributed.submission.payload import collect_files
+from mgraph.distributed.submission.run_store import RunStore
 from mgraph.distributed.submission.runs import Run, Runs
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, folders, new_id
@@ -41,7 +41,7 @@ def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
     path.write_text(changed)
     with pytest.raises(StorageError, match=r"run\.json is not the record of a run"):
         RunFolder(tmp_path, bad.id).record()
-    assert [run.record.id for run in Runs(tmp_path)._known("")] == [good.id]
+    assert [run.record.id for run in Runs(tmp_path)._matching("")] == [good.id]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_run_is_found_by_how_its_name_begins(tmp_path):
     runs = Runs(tmp_path)
     if records[0].id != records[1].id:
         assert runs.find(records[0].id).record.state == "finished"
-    with pytest.raises(UsageError, match="2 runs are called"):
+    with pytest.raises(UsageError, match="stands for 2 runs"):
         runs.find(records[0].id[:6])
     with pytest.raises(UsageError, match="there is no run 1999"):
         runs.find("1999")
@@ -71,7 +71,7 @@ def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
     folder = RunFolder(tmp_path, record.id)
     record = folder.create(record, {"s.py": b"pass"})
     assert Runs(tmp_path).find(record.id[-4:]).record == record
-    with pytest.raises(UsageError, match="is empty"):
+    with pytest.raises(UsageError, match="must not be empty"):
         Runs(tmp_path).find("")
     (folder.path / "run.json").write_text("{")
     with pytest.raises(StorageError, match="not the record of a run"):
@@ -132,7 +132,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
     def intent(attempt, asked, resume=False, overwrite=False, record=True):
         monkeypatch.setenv(run_context.FOLDER, str(folder))
         monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
-        run_context._folder.cache_clear()
+        run_context._run_folder.cache_clear()
         found = run_context.WriteIntent("/out", {"n": asked}, resume, overwrite)
         if record:
             found.record()
@@ -165,7 +165,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         with pytest.raises(UsageError, match="object have no digest"):
             intent(6, object())
     finally:
-        run_context._folder.cache_clear()
+        run_context._run_folder.cache_clear()
 
 
 def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
@@ -173,17 +173,17 @@ def test_files_that_cannot_be_shipped(tmp_path, monkeypatch):
     (tmp_path / "empty.py").write_text("\n")
     (tmp_path / "d" / "a.py").parent.mkdir()
     (tmp_path / "d" / "a.py").write_text("pass")
-    monkeypatch.setattr(payload, "LARGEST_FILE", 10)
+    monkeypatch.setattr(payload, "MAX_FILE_BYTES", 10)
     (tmp_path / "large").write_text("x" * 11)
     for files, words in [
-        (["none.py"], "there is no file"),
-        (["d"], "is no file; ship"),
+        (["none.py"], "does not exist"),
+        (["d"], "is not a file; ship"),
         (["a.py", "d/a.py"], "two files are called a.py"),
         (["empty.py"], "is empty"),
         (["a.py", "large"], "at most"),
     ]:
         with pytest.raises(UsageError, match=words):
-            shipped(tmp_path / files[0], [tmp_path / file for file in files[1:]])
+            collect_files(tmp_path / files[0], [tmp_path / file for file in files[1:]])
 
 
 def test_a_driver_that_does_not_answer_is_an_error(tmp_path):
@@ -204,7 +204,7 @@ def test_what_waits_for_a_scheduler_out_of_reach_is_not_said_to_be_cancelled(tmp
         record = dataclasses.replace(_record(), scheduler=address)
         RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
         runs = Runs(tmp_path)
-        with pytest.raises(ClusterError, match=f"--scheduler {address} lets the one say so"):
+        with pytest.raises(ClusterError, match=f"`scheduler={address}`"):
             runs.cancel(runs.find(record.id), 0.5)
     assert RunFolder(tmp_path, record.id).record().state == "submitted"
     assert RunFolder(tmp_path, record.id).cancelling  # for a driver that reads this folder
@@ -218,12 +218,15 @@ def disks(tmp_path, monkeypatch):
     for folder in (here, there):
         folder.create(record, {"s.py": b"pass"})
 
-    def elsewhere(client, runs, name):
-        place = Place(str(tmp_path / "there"), worker="tcp://there")
-        return {place: Place(str(tmp_path / "there")).records(name)}
+    def find_remote_runs(client, runs, name):
+        store = RunStore(str(tmp_path / "there"), worker="tcp://there")
+        return {store: RunStore(str(tmp_path / "there")).records(name)}
 
-    monkeypatch.setattr(Place, "_do", lambda place, what, *more: what(place.runs, *more))
-    monkeypatch.setattr(runs_module, "elsewhere", elsewhere)
+    def call(store, function, *arguments):
+        return function(store.runs, *arguments)
+
+    monkeypatch.setattr(RunStore, "_call", call)
+    monkeypatch.setattr(runs_module, "find_remote_runs", find_remote_runs)
     return Runs(tmp_path / "here", client=object()), here, there
 
 
@@ -276,7 +279,7 @@ def test_a_run_that_ends_while_its_scheduler_is_asked_is_not_lost(disks, monkeyp
 
     monkeypatch.setattr(runs, "_ask_scheduler", ends)
     monkeypatch.setattr(state, "ARRIVAL_SECONDS", 0.0)
-    run = Run(folder.record(), Place(str(folder.path.parent), worker=where))
+    run = Run(folder.record(), RunStore(str(folder.path.parent), worker=where))
     assert runs._judged(run).record.state == "finished"
 
 

@@ -12,8 +12,9 @@ from distributed import Client, LocalCluster
 import mgraph
 from mgraph import CopyModel, UsageError
 from mgraph.distributed.operations import tasks
+from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.submission import driver, state
-from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder
@@ -46,7 +47,7 @@ def submitted(tmp_path, runs):
     def submit(text, *arguments, companions=(), **options):
         script = tmp_path / "script.py"
         script.write_text(text)
-        files = shipped(script, companions)
+        files = collect_files(script, companions)
         run, _ = runs.submit(files, [str(argument) for argument in arguments], **options)
         return run
 
@@ -90,21 +91,27 @@ def _path(runs, run):
 
 
 @pytest.mark.parametrize(
-    ("text", "status", "words"),
+    ("text", "status", "words", "error"),
     [
-        ("import sys; sys.exit(3)", 3, ""),
-        ("import sys; sys.exit('no')", 1, "no\n"),
-        ("import mgraph; mgraph.CopyModel(5, 8)", 2, "mgraph: n must be above d"),
-        ("print('a'); 1 / 0", 1, "ZeroDivisionError: division by zero"),
-        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, ""),
-        ("def f(:", 1, "SyntaxError"),
+        ("import sys; sys.exit(3)", 3, "", "the script ended with status 3"),
+        ("import sys; sys.exit('no\\x1b')", 1, "no\x1b\n", "the script ended with status 1: no\\e"),
+        ("import mgraph; mgraph.CopyModel(5, 8)", 2, "mgraph: n must be above d",
+         "the script ended with status 2: n must be above d"),
+        ("print('a'); 1 / 0", 1, "ZeroDivisionError: division by zero",
+         "the script ended with status 1: ZeroDivisionError: division by zero"),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", -9, "",
+         "the script was ended by signal SIGKILL"),
+        ("def f(:", 1, "SyntaxError", "the script ended with status 1: SyntaxError: "),
     ],
-)
-def test_how_a_script_fails_is_told(runs, submitted, text, status, words):
+)  # fmt: skip
+def test_a_failed_script_s_status_output_and_error_are_recorded(
+    runs, submitted, text, status, words, error
+):
     run = submitted(text)
     state, found, output = ended(runs, run)
     assert (state, found) == ("failed", status)
     assert words in output
+    assert runs.find(run.record.id).record.error.startswith(error)
     assert "run_script" not in output  # our frames are not the user's
     assert "runpy" not in output
 
@@ -113,7 +120,7 @@ def test_a_client_that_is_gone_changes_nothing(runs, submitted, client, tmp_path
     script = tmp_path / "slow.py"
     script.write_text("import time\nprint('begun', flush=True)\ntime.sleep(1)\nprint('done')")
     with Client(client.scheduler.address) as first:
-        run, _ = Runs(runs.path, first).submit(shipped(script))
+        run, _ = Runs(runs.path, first).submit(collect_files(script))
     with Client(client.scheduler.address) as second:
         later = Runs(runs.path, second)
         assert later.find(run.record.id).record.state in ("submitted", "running")
@@ -216,16 +223,18 @@ def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submit
     record = dataclasses.replace(
         first.record, id=run_folder.new_id(), state="running", attempt=1, began=run_folder.now()
     )
-    order = driver.Order(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
+    order = driver.RunRequest(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
     order.folder.create(record, order.files)  # by its first attempt; the second was elsewhere
     told = {"attempt": 2, "begun": {"/out": "what"}}
-    client.run_on_scheduler(driver._of_runs, record.id, told)
+    metadata = dask_internals.metadata_on_scheduler()
+    client.run_on_scheduler(metadata, driver.METADATA, record.id, told)
     order = dataclasses.replace(order, record=dataclasses.replace(record, script="s.py"))
     order.folder.update(script="s.py")
     assert client.submit(driver.drive, order, key=driver.run_key(record.id)).result() == "finished"
     assert order.folder.record().attempt == 3
     assert b'"/out": "what"' in order.folder.output()
-    assert client.run_on_scheduler(driver._of_runs, record.id, None) is None  # it has ended
+    # It has ended, and the scheduler has forgotten it.
+    assert client.run_on_scheduler(metadata, driver.METADATA, record.id, None) is None
 
 
 def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, monkeypatch):
@@ -235,7 +244,7 @@ def test_a_run_without_driver_or_scheduler_is_lost_and_can_be_ended(tmp_path, mo
     with own_cluster(workers=1) as cluster:
         client = Client(cluster)
         there = Runs(tmp_path / "runs", client)
-        run, _ = there.submit(shipped(script))
+        run, _ = there.submit(collect_files(script))
         wait_until(lambda: there.find(run.record.id).record.state == "running")
     wait_until(lambda: there.find(run.record.id).record.state == "lost", 30)  # by who had seen it
     client.close()
@@ -255,7 +264,7 @@ def test_a_run_that_waits_for_a_worker_can_be_cancelled(tmp_path):
     script.write_text("print('never')")
     with own_cluster(workers=0) as empty, Client(empty) as client:
         runs = Runs(tmp_path / "runs", client)
-        run, _ = runs.submit(shipped(script))
+        run, _ = runs.submit(collect_files(script))
         assert runs.find(run.record.id).record.state == "submitted"
         assert runs.cancel(run, 5).record.state == "cancelled"
         assert runs.output(run, 0) == b""
@@ -266,7 +275,7 @@ def test_a_run_whose_workers_are_all_gone_is_cancelled_at_once(tmp_path):
     script.write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
     with own_cluster(workers=1) as cluster, Client(cluster) as client:
         runs = Runs(tmp_path / "runs", client)
-        run, _ = runs.submit(shipped(script))
+        run, _ = runs.submit(collect_files(script))
         wait_until(lambda: runs.output(run, 0) == b"on\n")
         pid = runs.find(run.record.id).record.pid
         cluster.scale(0)

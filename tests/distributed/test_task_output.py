@@ -12,7 +12,7 @@ import pytest
 
 import mgraph
 from mgraph.distributed.submission import task_output
-from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
 
 PRINTING = """
@@ -63,7 +63,7 @@ def submitted(tmp_path, client):
     def submit(text, *arguments):
         script = tmp_path / "script.py"
         script.write_text(text)
-        run, _ = runs.submit(shipped(script), list(map(str, arguments)))
+        run, _ = runs.submit(collect_files(script), list(map(str, arguments)))
         return runs, run
 
     return submit
@@ -175,7 +175,7 @@ with mgraph.connect() as cluster:
 
 
 def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
-    event = {"worker": "a\x1b", "lines": ["from a task"], "left_out": 0, "last": None}
+    event = {"worker": "a\x1b", "lines": ["from a task"], "omitted": 0, "last": None}
     with open(tmp_path / "log", "a+b", buffering=0) as log:
         receiver = task_output.Receiver(None, "x", log, lambda: True)
         log.write(b"half a ")
@@ -191,7 +191,7 @@ def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
 
 
 def test_a_driver_whose_run_goes_on_elsewhere_writes_nothing(tmp_path):
-    event = {"worker": "a", "lines": ["from a task"], "left_out": 0, "last": None}
+    event = {"worker": "a", "lines": ["from a task"], "omitted": 0, "last": None}
     with open(tmp_path / "log", "a+b", buffering=0) as log:
         receiver = task_output.Receiver(None, "x", log, lambda: False)
         receiver._events.append(event)
@@ -204,8 +204,8 @@ def test_lines_beyond_the_bound_may_find_no_reader(monkeypatch):
         def write(self, text):
             raise BrokenPipeError
 
-    output = types.SimpleNamespace(take=lambda text, stream: [text])
-    monkeypatch.setattr(task_output, "_of_task", lambda: output)
+    output = types.SimpleNamespace(add=lambda text, stream: [text])
+    monkeypatch.setattr(task_output, "_current_output", lambda: output)
     assert task_output._Stream(Broken()).write("too many") == 8
 
 

@@ -26,10 +26,10 @@ def machine(monkeypatch):
     [
         (2, 8, 2, 1, []),
         (2, 8, 1, 8, []),
-        (2, 16, 3, 1, ["3 workers are more than the 2 cores here (all)", "--workers 2 is enough"]),
-        (1, 16, 2, 1, ["2 workers are more than the 1 core here", "--workers 1 is enough"]),
-        (8, 16, 4, 4, ["4 workers of 4 threads are more than the 8 cores", "--workers 2 is"]),
-        (64, 8, 64, 1, ["64 workers with 128 MiB of memory each", "use --workers 32"]),
+        (2, 16, 3, 1, ["3 workers are more than the 2 cores here (all)", "; 2 workers are enough"]),
+        (1, 16, 2, 1, ["2 workers are more than the 1 core here", "; 1 worker is enough"]),
+        (8, 16, 4, 4, ["4 workers of 4 threads are more than the 8 cores", "; 2 workers are"]),
+        (64, 8, 64, 1, ["64 workers with 128 MiB of memory each", "use 32 workers"]),
         (1, 0.125, 1, 1, ["1 worker with 128 MiB of memory each", "more memory"]),
         (2, 8, 64, 1, ["more than the 2 cores", "64 workers with 128 MiB"]),
     ],
@@ -45,7 +45,7 @@ def test_too_many_workers_are_told(machine, cores, gib, workers, threads, words)
 
 def test_memory_is_shared(machine):
     machine(4, 8)
-    assert worker_shares.memory_of_each(4) == 2 << 30
+    assert worker_shares.memory_per_worker(4) == 2 << 30
     assert worker_shares.memory_by_threads(4, 1) == 2 << 30
     assert worker_shares.memory_by_threads(1, 1) == 2 << 30  # the other cores are others'
     assert worker_shares.memory_by_threads(1, 4) == 8 << 30
@@ -56,7 +56,7 @@ def test_a_cluster_says_it_before_it_starts(monkeypatch, tmp_path):
     def stop(*args, **how):
         raise mgraph.ClusterError("not in this test")
 
-    monkeypatch.setattr("mgraph.distributed.clusters.local.start_cores", stop)
+    monkeypatch.setattr("mgraph.distributed.clusters.local.start_cpu_workers", stop)
     monkeypatch.setattr(background_cluster, "_start", stop)
     for start in (
         lambda said: mgraph.connect(workers=999, backend="cpu", announce=said).__enter__(),

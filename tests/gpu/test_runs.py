@@ -6,7 +6,7 @@ from distributed.diagnostics import nvml
 import mgraph
 from mgraph.distributed.clusters import background_cluster
 from mgraph.distributed.operations import tasks
-from mgraph.distributed.submission.payload import shipped
+from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
 from tests.waiting import wait_until
 
@@ -31,9 +31,9 @@ with mgraph.connect() as cluster:
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     folder = tmp_path_factory.mktemp("gpus") / "c"
-    where = background_cluster.start(folder=folder, dashboard="127.0.0.1:0")
+    home = background_cluster.start(folder=folder, dashboard="127.0.0.1:0")
     try:
-        with mgraph.connect(scheduler_file=where.file) as connected:
+        with mgraph.connect(scheduler_file=home.scheduler_file) as connected:
             yield connected
     finally:
         background_cluster.stop(folder)
@@ -57,7 +57,7 @@ def test_cancelling_ends_what_runs_on_the_device(cluster, graph, tmp_path, what)
     script.write_text(SCRIPT)
     out = tmp_path / "g"
     runs = Runs(tmp_path / "runs", cluster.client)
-    run, _ = runs.submit(shipped(script), [what, str(out if what == "generate" else graph)])
+    run, _ = runs.submit(collect_files(script), [what, str(out if what == "generate" else graph)])
     wait_until(lambda: runs.output(run, 0) == f"{what} gpu\n".encode())
     wait_until(lambda: any(tasks.running(cluster.client).values()))
     if what == "generate":

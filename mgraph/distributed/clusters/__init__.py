@@ -1,1 +1,1 @@
-"""Clusters: connecting to one, starting one for a command or in the background, certificates."""
+"""Clusters: connect to one, start one for a command or in the background, make certificates."""

@@ -1,6 +1,6 @@
-"""Processes that outlive the command that started them, and how to know them again.
+"""Processes that outlive the command that started them, and how a later command recognizes them.
 
-A process is known by its number and the moment of its start: numbers are used again.
+A process is recognized by its number and its start time, since the system reuses numbers.
 """
 
 import contextlib
@@ -13,48 +13,48 @@ from pathlib import Path
 
 import psutil
 
-_TOLERANCE = 0.05  # seconds, between two readings of the same start
+_TOLERANCE = 0.05  # seconds, between two readings of the same start time
 
 
 @dataclass(frozen=True)
-class Background:
-    """A process that leads a session. started: seconds since the machine's, or 1970."""
+class BackgroundProcess:
+    """A process that leads a session. started: in seconds since the machine's start, or 1970."""
 
     pid: int
     started: float
 
     @property
-    def alive(self) -> bool:
-        """Whether it runs still; one that ended and that nobody has waited for does not."""
-        found = _started(self.pid)
-        return found is not None and abs(found - self.started) < _TOLERANCE
+    def is_alive(self) -> bool:
+        """Whether the process is running; a zombie is not."""
+        started = _start_time(self.pid)
+        return started is not None and abs(started - self.started) < _TOLERANCE
 
-    def family(self) -> list[psutil.Process]:
-        """It, its children's children, and whoever else is left of its session."""
-        found: set[psutil.Process] = set()
-        if self.alive:
+    def tree(self) -> list[psutil.Process]:
+        """Return the process, its descendants, and all other processes of its session."""
+        processes: set[psutil.Process] = set()
+        if self.is_alive:
             with contextlib.suppress(psutil.Error):
                 leader = psutil.Process(self.pid)
-                found = {leader, *leader.children(recursive=True)}
-        elif _started(self.pid) is not None:  # another process has the number by now
+                processes = {leader, *leader.children(recursive=True)}
+        elif _start_time(self.pid) is not None:  # another process has the number by now
             return []
         for process in psutil.process_iter():
             with contextlib.suppress(OSError, psutil.Error):
                 if os.getsid(process.pid) == self.pid and process.status() != "zombie":
-                    found.add(process)
-        return sorted(found, key=lambda process: process.pid)
+                    processes.add(process)
+        return sorted(processes, key=lambda process: process.pid)
 
 
-def boot() -> str:
-    """What differs each time that the machine starts; empty where that is not known."""
+def boot_id() -> str:
+    """Return a text that differs each time the machine starts; empty if there is none."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
         return ""
 
 
-def spawn(command: Sequence[str], environment: dict[str, str], log: str) -> Background:
-    """Start a process in a session of its own, which writes to the end of ``log``."""
+def spawn(command: Sequence[str], environment: dict[str, str], log: str) -> BackgroundProcess:
+    """Start a process in a session of its own, which appends its output to ``log``."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         process = subprocess.Popen(
@@ -67,49 +67,50 @@ def spawn(command: Sequence[str], environment: dict[str, str], log: str) -> Back
         )
     finally:
         os.close(descriptor)
-    process.returncode = 0  # nobody will wait for it, and Python need not complain
-    return Background(process.pid, _started(process.pid) or 0.0)
+    process.returncode = 0  # Python warns of a process that was not waited for
+    return BackgroundProcess(process.pid, _start_time(process.pid) or 0.0)
 
 
-def end(processes: Iterable[psutil.Process], seconds: float) -> None:
-    """Ask processes to end, wait, and kill those that have not ended after ``seconds``."""
-    left = list(processes)
-    for process in left:
+def terminate(processes: Iterable[psutil.Process], seconds: float) -> None:
+    """Ask processes to end, wait, and kill those that are still running after ``seconds``."""
+    remaining = list(processes)
+    for process in remaining:
         with contextlib.suppress(psutil.Error):
             process.terminate()
-    kill(wait(left, seconds))
+    kill(wait(remaining, seconds))
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
     """Kill processes and wait until they are gone."""
-    left = list(processes)
-    for process in left:
+    remaining = list(processes)
+    for process in remaining:
         with contextlib.suppress(psutil.Error):
             process.kill()
-    wait(left, 5.0)
+    wait(remaining, 5.0)
 
 
 def wait(processes: Iterable[psutil.Process], seconds: float) -> list[psutil.Process]:
-    """Those that run still after ``seconds``, which is cut short when none does."""
+    """Wait until no process is running; returns those that still are after ``seconds``."""
     deadline = time.monotonic() + seconds
-    left = [process for process in processes if _runs(process)]
-    while left and time.monotonic() < deadline:
+    remaining = [process for process in processes if _is_running(process)]
+    while remaining and time.monotonic() < deadline:
         time.sleep(0.05)
-        left = [process for process in left if _runs(process)]
-    return left
+        remaining = [process for process in remaining if _is_running(process)]
+    return remaining
 
 
-def _runs(process: psutil.Process) -> bool:
+def _is_running(process: psutil.Process) -> bool:
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
 
-def _started(pid: int) -> float | None:
-    """When a process started, or None where it does not run."""
+def _start_time(pid: int) -> float | None:
+    """Return when a process started, or None if no such process is running."""
     try:
-        # Its name, in parentheses, may hold anything. A clock that is set does not move this time.
+        # The process's name, in parentheses, may contain anything. Unlike psutil's, this time does
+        # not change when the clock is set.
         words = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         if os.path.exists("/proc/self/stat"):

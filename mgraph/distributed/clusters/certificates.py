@@ -1,7 +1,7 @@
 """TLS certificates for a cluster: an authority of its own, and one certificate that it signed.
 
-Scheduler, workers and clients share the certificate. Dask asks each side for one that the
-authority signed, and looks at no names: who holds the key is let in, nobody else is.
+Scheduler, workers and clients share the certificate. Dask requires of each side a certificate that
+the authority signed, and compares no host names: whoever has the key can connect, nobody else can.
 """
 
 import contextlib
@@ -22,15 +22,15 @@ from mgraph.installation import install_command
 from mgraph.io.whole_file import write_whole
 
 DAYS = 365
-MOST_DAYS = 3650
-SOON_DAYS = 30
+MAX_DAYS = 3650
+SOON_DAYS = 30  # before the end, when a warning is due
 FILES = ("ca-key.pem", "ca.pem", "key.pem", "cert.pem", "dask.yaml")
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_-]{1,63})*")
 
 
 @dataclass(frozen=True)
 class Certificates:
-    """The files of a folder that ``make`` filled; all are paths."""
+    """The paths of the files that ``make`` wrote into a folder."""
 
     folder: str
 
@@ -41,36 +41,36 @@ class Certificates:
 
     @property
     def cert(self) -> str:
-        """The certificate of scheduler, workers and clients."""
+        """The certificate that scheduler, workers and clients share."""
         return os.path.join(self.folder, "cert.pem")
 
     @property
     def key(self) -> str:
-        """Its key."""
+        """The certificate's private key."""
         return os.path.join(self.folder, "key.pem")
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """What Dask's configuration must say to use them."""
-        return settings.encrypted(self.ca, self.cert, self.key)
+        """The settings of Dask's configuration that use the certificate."""
+        return settings.tls_settings(self.ca, self.cert, self.key)
 
     def security(self) -> Any:
-        """A ``distributed.Security`` with them."""
+        """Return a ``distributed.Security`` that uses the certificate."""
         from distributed import Security
 
         return Security(
             require_encryption=True,
             tls_ca_file=self.ca,
             **{
-                f"tls_{role}_{what}": path
+                f"tls_{role}_{file}": path
                 for role in ("client", "scheduler", "worker")
-                for what, path in (("cert", self.cert), ("key", self.key))
+                for file, path in (("cert", self.cert), ("key", self.key))
             },
         )
 
 
-def found_in(folder: str | os.PathLike[str]) -> Certificates | None:
-    """The certificates in a folder, or None where some file is missing."""
+def find(folder: str | os.PathLike[str]) -> Certificates | None:
+    """Return the certificates in a folder, or None if a file is missing."""
     found = Certificates(os.path.abspath(folder))
     return found if all(map(os.path.isfile, (found.ca, found.cert, found.key))) else None
 
@@ -85,25 +85,25 @@ def make(
     """Make an authority, a certificate for ``hosts`` and ``dask.yaml`` in a folder of mode 0700.
 
     hosts: names or addresses. days: how long both are valid. Only the owner can read the files.
-    Raises UsageError where files are there already, and for wrong names or days; ClusterError
-    without the package cryptography; StorageError where the folder cannot be written.
+    Raises UsageError if files exist already, and for invalid names or days; ClusterError without
+    the package cryptography; StorageError if the folder cannot be written.
     """
-    if not 1 <= days <= MOST_DAYS:
-        raise UsageError(f"days must lie in [1, {MOST_DAYS:,}], and is {days:,}")
+    if not 1 <= days <= MAX_DAYS:
+        raise UsageError(f"days must lie in [1, {MAX_DAYS:,}] (got {days:,})")
     if not hosts:
-        raise UsageError("a certificate needs the name of a host at least: --host NAME")
+        raise UsageError("hosts must have at least one name or address for the certificate")
     for host in hosts:
         _check_host(host)
     made = Certificates(os.path.abspath(folder))
-    there = [name for name in FILES if os.path.lexists(os.path.join(made.folder, name))]
-    if there and not overwrite:
+    existing = [name for name in FILES if os.path.lexists(os.path.join(made.folder, name))]
+    if existing and not overwrite:
         raise UsageError(
-            f"{made.folder} has a {there[0]} already; --overwrite replaces it, after which "
-            "clusters that use it must start again"
+            f"{made.folder} already has a {existing[0]}; `overwrite=True` replaces it, after which "
+            "clusters that use it must be started again"
         )
-    contents = _signed(hosts, days) | {"dask.yaml": _yaml(made.configuration)}
+    contents = _sign(hosts, days) | {"dask.yaml": _yaml(made.configuration)}
     try:
-        make_private(made.folder)
+        make_private_folder(made.folder)
         for name in FILES:
             write_whole(os.path.join(made.folder, name), contents[name])
     except OSError as error:
@@ -114,9 +114,9 @@ def make(
 
 
 def expiry(file: str) -> datetime.datetime | None:
-    """When a certificate's validity ends (UTC), or None without the package cryptography.
+    """Return when a certificate expires (UTC), or None without the package cryptography.
 
-    Raises ClusterError for a file that is no certificate.
+    Raises ClusterError for a file that is not a certificate.
     """
     try:
         from cryptography import x509
@@ -129,24 +129,27 @@ def expiry(file: str) -> datetime.datetime | None:
         raise ClusterError(f"{file} cannot be read as a certificate: {error}") from error
 
 
-def told_of(found: Certificates) -> str | None:
-    """A sentence on certificates that end within ``SOON_DAYS``, or None.
+def expiry_warning(used: Certificates) -> str | None:
+    """Return a warning for certificates that expire within ``SOON_DAYS``, or None.
 
-    Raises ClusterError where one has ended.
+    Raises ClusterError for an expired one.
     """
-    for file in (found.cert, found.ca):
+    for file in (used.cert, used.ca):
         end = expiry(file)
         if end is None:
             continue
-        left = end - datetime.datetime.now(datetime.UTC)
-        again = (
-            f"mgraph cluster certificates {found.folder} --host NAME --overwrite makes new ones, "
-            "for which the cluster must start again"
+        remaining = end - datetime.datetime.now(datetime.UTC)
+        remedy = (
+            f"mgraph cluster certificates {used.folder} --host NAME --overwrite makes new ones, "
+            "for which the cluster must be started again"
         )
-        if left.total_seconds() <= 0:
-            raise ClusterError(f"the certificate {file} has expired on {end:%Y-%m-%d}; {again}")
-        if left.days < SOON_DAYS:
-            return f"the certificate {file} expires on {end:%Y-%m-%d}, in {left.days} days; {again}"
+        if remaining.total_seconds() <= 0:
+            raise ClusterError(f"the certificate {file} expired on {end:%Y-%m-%d}; {remedy}")
+        if remaining.days < SOON_DAYS:
+            return (
+                f"the certificate {file} expires on {end:%Y-%m-%d}, in {remaining.days} days; "
+                f"{remedy}"
+            )
     return None
 
 
@@ -156,44 +159,42 @@ def _check_host(host: str) -> None:
         return
     if not _NAME.fullmatch(host):
         raise UsageError(
-            f"a host is a name or an address, as node1.example.org or 10.0.0.1, not {host!r}"
+            f"hosts must be names or addresses, as in node1.example.org or 10.0.0.1 (got {host!r})"
         )
 
 
-def make_private(folder: str) -> None:
-    """Make a folder of mode 0700, or see that nobody else can write to the one that is there.
+def make_private_folder(folder: str) -> None:
+    """Make a folder of mode 0700, or check that only its owner can write to an existing one.
 
-    Raises UsageError where that is not so, OSError where it cannot be made.
+    Raises UsageError if others can, OSError if it cannot be made.
     """
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    found = os.stat(folder)
-    if not stat.S_ISDIR(found.st_mode):
-        raise UsageError(f"{folder} is a file, and a folder is needed there")
-    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    status = os.stat(folder)
+    if not stat.S_ISDIR(status.st_mode):
+        raise UsageError(f"{folder} is a file; give a folder")
+    if status.st_uid != os.getuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise UsageError(
-            f"others can write to {folder}; choose a folder of your own, or chmod 700 it"
+            f"other users can write to {folder}; give a folder of your own, or run chmod 700 on it"
         )
 
 
 def _yaml(configuration: dict[str, Any]) -> bytes:
-    """Dask's configuration as YAML, of which JSON is a part."""
+    """Return Dask's configuration as YAML, of which JSON is a subset."""
     nested: dict[str, Any] = {}
     for key, value in configuration.items():
         *parents, last = key.split(".")
-        place = nested
+        group = nested
         for parent in parents:
-            place = place.setdefault(parent, {})
-        place[last] = value
-    told = (
-        "# TLS for Dask: DASK_CONFIG=THIS_FILE, or copy it to ~/.config/dask. Paths are absolute.\n"
-    )
-    return (told + json.dumps(nested, indent=2) + "\n").encode()
+            group = group.setdefault(parent, {})
+        group[last] = value
+    head = "# TLS for Dask: set DASK_CONFIG=THIS_FILE, or copy it to ~/.config/dask.\n"
+    return (head + json.dumps(nested, indent=2) + "\n").encode()
 
 
-def _signed(hosts: Sequence[str], days: int) -> dict[str, bytes]:
-    """Keys and certificates as PEM, by file name."""
+def _sign(hosts: Sequence[str], days: int) -> dict[str, bytes]:
+    """Return keys and certificates as PEM, by file name."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
@@ -201,17 +202,17 @@ def _signed(hosts: Sequence[str], days: int) -> dict[str, bytes]:
         from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
     except ImportError as error:
         raise ClusterError(
-            f"certificates are made by the package cryptography, which is not usable here ({error})"
-            f"; {install_command('cluster')}"
+            f"certificates need the package cryptography, which cannot be imported ({error}); "
+            f"{install_command('cluster')}"
         ) from error
 
     now = datetime.datetime.now(datetime.UTC)
 
-    def named(name: str) -> x509.Name:
+    def make_name(name: str) -> x509.Name:
         return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
-    def begun(subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-        # A few minutes ago, since clocks of hosts differ.
+    def begin(subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+        # Valid from some minutes ago on, since the clocks of hosts differ.
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
@@ -226,7 +227,7 @@ def _signed(hosts: Sequence[str], days: int) -> dict[str, bytes]:
             )
         )
 
-    def usage(signs: bool) -> x509.KeyUsage:
+    def key_usage(signs: bool) -> x509.KeyUsage:
         return x509.KeyUsage(
             digital_signature=not signs,
             key_cert_sign=signs,
@@ -239,39 +240,41 @@ def _signed(hosts: Sequence[str], days: int) -> dict[str, bytes]:
             decipher_only=False,
         )
 
-    authority = named(f"mgraph authority {secrets.token_hex(4)}")
+    authority = make_name(f"mgraph authority {secrets.token_hex(4)}")
     ca_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     ca = (
-        begun(authority, ca_key)
+        begin(authority, ca_key)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage(signs=True), critical=True)
+        .add_extension(key_usage(signs=True), critical=True)
         .sign(ca_key, hashes.SHA256())
     )
-    both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
     cert = (
-        begun(named("mgraph cluster"), key)
+        begin(make_name("mgraph cluster"), key)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(usage(signs=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage(both), critical=False)
-        .add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), False)
+        .add_extension(key_usage(signs=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
+        .add_extension(
+            x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), False
+        )
         .sign(ca_key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
 
-    def private(key: ec.EllipticCurvePrivateKey) -> bytes:
+    def encode_key(key: ec.EllipticCurvePrivateKey) -> bytes:
         return key.private_bytes(
             pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
 
     return {
-        "ca-key.pem": private(ca_key),
+        "ca-key.pem": encode_key(ca_key),
         "ca.pem": ca.public_bytes(pem),
-        "key.pem": private(key),
+        "key.pem": encode_key(key),
         "cert.pem": cert.public_bytes(pem),
     }
 
 
-def _alternative(host: str) -> Any:
+def _alternative_name(host: str) -> Any:
     from cryptography import x509
 
     try:

@@ -1,4 +1,4 @@
-"""Become a client of a scheduler that runs, or say in a sentence why not."""
+"""Connect a client to a running scheduler, or say in a sentence why that is not possible."""
 
 import asyncio
 import contextlib
@@ -11,76 +11,68 @@ from collections.abc import Iterator
 from typing import Any
 
 from mgraph.distributed.clusters import certificates
-from mgraph.distributed.protocol import addresses, settings
+from mgraph.distributed.protocol import addresses, dask_internals, settings
 from mgraph.errors import ClusterError, UsageError
 
 REFUSED_SECONDS = 2.0  # for a scheduler that is about to listen
 _TLS_DOCUMENT = "cluster/security.md"
 
 
-def located(
+def resolve_scheduler(
     scheduler: str | None, scheduler_file: str | os.PathLike[str] | None
 ) -> tuple[str, Any, str]:
-    """Address, TLS (a ``distributed.Security``, or None for Dask's own) and what to call it.
+    """Return a scheduler's address, its TLS settings, and its name in messages.
 
-    The folder of ``mgraph cluster`` has its certificates beside the scheduler's file: those are
-    used. Raises UsageError and ClusterError for what is no address or scheduler's file, and where
-    there is no certificate for an address of TLS.
+    The TLS settings are a ``distributed.Security``, or None for those of Dask's configuration. The
+    folder of ``mgraph cluster`` has certificates beside the scheduler file, which are used. Raises
+    UsageError and ClusterError for what is not an address or a scheduler file, and for an encrypted
+    address without a certificate.
     """
     security = None
     if scheduler_file:
-        where = os.fspath(scheduler_file)
-        address = addresses.in_file(where)
-        beside = os.path.join(os.path.dirname(os.path.abspath(where)), "tls")
-        if address.startswith("tls://") and (found := certificates.found_in(beside)):
-            certificates.told_of(found)
+        name = os.fspath(scheduler_file)
+        address = addresses.read_scheduler_file(name)
+        folder = os.path.join(os.path.dirname(os.path.abspath(name)), "tls")
+        if address.startswith("tls://") and (found := certificates.find(folder)):
+            certificates.expiry_warning(found)
             security = found.security()
     else:
-        where = scheduler or ""
-        address = addresses.check(where)
-    encrypted = address.startswith(("tls://", "wss://"))
-    if encrypted and security is None and not settings.certificates_are_set():
+        name = scheduler or ""
+        address = addresses.normalize_address(name)
+    is_encrypted = address.startswith(("tls://", "wss://"))
+    if is_encrypted and security is None and not settings.certificates_are_set():
         raise ClusterError(
-            f"{address} is reached with a certificate, and none is configured; set DASK_CONFIG to "
-            "the dask.yaml that mgraph cluster certificates wrote, or give the "
-            f"--scheduler-file of mgraph cluster: {_TLS_DOCUMENT}"
+            f"{address} requires a client with a certificate, and none is configured; set "
+            "DASK_CONFIG to the dask.yaml that mgraph cluster certificates wrote, or give the "
+            f"scheduler file of mgraph cluster (`scheduler_file=FILE`): {_TLS_DOCUMENT}"
         )
-    if not encrypted and settings.encryption_is_required() and not address.startswith("inproc"):
+    if not is_encrypted and settings.encryption_is_required() and not address.startswith("inproc"):
         raise UsageError(
-            f"Dask's configuration requires encryption, and {address} has none; give its address "
-            "as tls://HOST:PORT"
+            f"Dask's configuration requires encryption, and {address} has none; give an address "
+            "such as tls://HOST:PORT"
         )
-    return address, security, where
+    return address, security, name
 
 
-def ask(address: str, security: Any, seconds: float, **what: Any) -> Any:
-    """One question to the server at an address and its answer; op names the question.
+def request(address: str, security: Any, seconds: float, **message: Any) -> Any:
+    """Send one request to the server at an address and return its reply; ``op`` names a handler.
 
-    Raises OSError or TimeoutError where none comes, and what Dask raises for wrong certificates.
+    Raises OSError or TimeoutError without a reply, and what Dask raises for wrong certificates.
     """
-    from distributed import Security  # here, since it sets the levels of loggers
-    from distributed.core import connect
-
-    async def asked() -> Any:
-        arguments = (security or Security()).get_connection_args("client")
-        comm = await connect(address, timeout=seconds, **arguments)
-        try:
-            await comm.write({"reply": True, **what})
-            return await comm.read()
-        finally:
-            comm.abort()
+    import distributed  # noqa: F401  here, since it sets the levels of loggers
 
     outcome: list[Any] = []
 
     def run() -> None:
         try:
-            outcome.append(asyncio.run(asyncio.wait_for(asked(), seconds)))
+            reply = dask_internals.request(address, security, seconds, **message)
+            outcome.append(asyncio.run(asyncio.wait_for(reply, seconds)))
         except Exception as error:
             outcome.append(error)
 
-    # A thread of its own, since the caller's may have an event loop, as a notebook's has.
-    thread = threading.Thread(target=run, daemon=True, name="mgraph-ask")
-    with quiet():
+    # The request has its own thread: the caller's may run an event loop, as in a notebook.
+    thread = threading.Thread(target=run, daemon=True, name="mgraph-request")
+    with quiet_logs():
         thread.start()
         thread.join(seconds + 1)
     if not outcome:
@@ -91,68 +83,71 @@ def ask(address: str, security: Any, seconds: float, **what: Any) -> Any:
 
 
 @contextlib.contextmanager
-def joined(
+def open_client(
     scheduler: str | None,
     scheduler_file: str | os.PathLike[str] | None,
     *,
     seconds: float,
     workers_needed: bool,
 ) -> Iterator[Any]:
-    """A ``distributed.Client`` of a running scheduler, which is connected within ``seconds``.
+    """Connect a ``distributed.Client`` to a running scheduler within ``seconds``.
 
-    workers_needed: wait for a worker, within the same time. Raises UsageError and ClusterError.
+    workers_needed: also wait for a worker, within the same time. Raises UsageError, ClusterError.
     """
     from distributed import Client
 
     deadline = time.monotonic() + seconds
-    address, security, where = located(scheduler, scheduler_file)
-    _greet(address, security, where, seconds)
+    address, security, name = resolve_scheduler(scheduler, scheduler_file)
+    _handshake(address, security, name, seconds)
     with contextlib.ExitStack() as stack:
-        # Later, too: that a connection is lost is told by the errors of those who wait.
-        stack.enter_context(_of_clients())
+        # For as long as the client: an operation reports a lost connection in its own error.
+        stack.enter_context(_quiet_client_logs())
         try:
-            with quiet():
-                left = max(1.0, deadline - time.monotonic())
-                client = stack.enter_context(Client(address, security=security, timeout=left))
+            with quiet_logs():
+                remaining = max(1.0, deadline - time.monotonic())
+                client = Client(address, security=security, timeout=remaining)
+                stack.enter_context(client)
         except (OSError, ValueError, ImportError) as error:
-            raise ClusterError(_unreachable(where, seconds, error)) from error
+            raise ClusterError(_unreachable(name, seconds, error)) from error
         if workers_needed:
             try:
                 client.wait_for_workers(1, timeout=max(0.5, deadline - time.monotonic()))
             except TimeoutError:
                 raise ClusterError(
-                    f"the scheduler at {where} has no workers; start some with dask worker, or "
-                    "all anew with mgraph cluster stop and start"
+                    f"the scheduler at {name} has no workers; start some with dask worker, or "
+                    "start the whole cluster again with mgraph cluster stop and start"
                 ) from None
         yield client
 
 
-def _greet(address: str, security: Any, where: str, seconds: float) -> None:
-    """See that a Dask scheduler answers at an address."""
+def _handshake(address: str, security: Any, name: str, seconds: float) -> None:
+    """Raise ClusterError unless a Dask scheduler answers at an address."""
     if address.startswith("tcp://"):
-        _check_not_refused(address, where)
+        _check_not_refused(address, name)
     try:
-        found = ask(address, security, seconds, op="identity", n_workers=0)
-        if isinstance(found, dict) and found.get("status") == "uncaught-error":  # of a worker
-            found = ask(address, security, seconds, op="identity")
-        kind = found.get("type") if isinstance(found, dict) else None
+        reply = request(address, security, seconds, op="identity", n_workers=0)
+        # A worker's handler of the same name takes no ``n_workers``.
+        if isinstance(reply, dict) and reply.get("status") == "uncaught-error":
+            reply = request(address, security, seconds, op="identity")
+        server = reply.get("type") if isinstance(reply, dict) else None
     except (OSError, TimeoutError) as error:
         if address.startswith("tcp://") and addresses.speaks_tls(address):
             raise ClusterError(
-                f"the scheduler at {where} speaks TLS, and this is a plain tcp:// address; use "
-                f"tls:// and a certificate: {_TLS_DOCUMENT}"
+                f"the scheduler at {name} speaks TLS, and this is an unencrypted tcp:// address; "
+                f"use tls:// and a certificate: {_TLS_DOCUMENT}"
             ) from error
-        raise ClusterError(_unreachable(where, seconds, error)) from error
-    except Exception as error:  # whatever speaks there, it is not Dask as we know it
-        raise ClusterError(f"what answers at {where} is no Dask scheduler ({error})") from error
-    if kind in ("Worker", "Nanny"):
+        raise ClusterError(_unreachable(name, seconds, error)) from error
+    except Exception as error:  # the server speaks another protocol, or another version of Dask's
+        raise ClusterError(f"no Dask scheduler answers at {name}, but something else ({error})"
+                           ) from error  # fmt: skip
+    if server in ("Worker", "Nanny"):
         raise ClusterError(
-            f"a {kind.lower()} answers at {where}; give the address of its scheduler"
+            f"a {server.lower()} answers at {name}; give the address of its scheduler"
         )
 
 
-def _check_not_refused(address: str, where: str) -> None:
-    """Nothing listens there: Dask would knock again and again, for all of its time."""
+def _check_not_refused(address: str, name: str) -> None:
+    """Raise ClusterError if nothing listens at an address: Dask would retry until its timeout."""
     deadline = time.monotonic() + REFUSED_SECONDS
     while True:
         try:
@@ -160,63 +155,63 @@ def _check_not_refused(address: str, where: str) -> None:
             return
         except ConnectionRefusedError as error:
             if time.monotonic() > deadline:
-                raise ClusterError(_unreachable(where, REFUSED_SECONDS, error)) from error
+                raise ClusterError(_unreachable(name, REFUSED_SECONDS, error)) from error
             time.sleep(0.1)
         except OSError:
-            return  # Dask tells what it is
+            return  # Dask's own attempt to connect reports it
 
 
-def _unreachable(where: str, seconds: float, error: Exception) -> str:
-    cause = _cause(error)
+def _unreachable(name: str, seconds: float, error: Exception) -> str:
+    cause = _first_cause(error)
     reason = str(cause).strip() or type(cause).__name__
     if "CERTIFICATE" in reason or "_ALERT_" in reason:
         return (
-            f"the scheduler at {where} and this client do not trust each other's certificates "
-            f"({reason}); use those of one authority that are valid still: {_TLS_DOCUMENT}"
+            f"the scheduler at {name} and this client do not trust each other's certificates "
+            f"({reason}); use valid certificates of the same authority: {_TLS_DOCUMENT}"
         )
     return (
-        f"no Dask scheduler answers at {where} within {seconds:g} s ({reason}); start one with "
+        f"no Dask scheduler answers at {name} within {seconds:g} s ({reason}); start one with "
         "mgraph cluster start, or leave the scheduler out to use this machine"
     )
 
 
-def _cause(error: BaseException) -> BaseException:
-    """What the operating system or TLS said at first."""
+def _first_cause(error: BaseException) -> BaseException:
+    """Return the error of the operating system or of TLS that a chain of errors begins with."""
     while isinstance(error.__cause__, (OSError, TimeoutError)) and str(error.__cause__):
         error = error.__cause__
     return error
 
 
-class _Quiet:
-    """Context managers in which loggers are held at a level; they may overlap, in many threads."""
+class _LogLevels:
+    """A context that holds loggers at a level; contexts may overlap, in several threads."""
 
     def __init__(self, level: int, *names: str) -> None:
         """Change nothing yet."""
         self._level, self._names = level, names
         self._lock = threading.Lock()
-        self._open = 0
+        self._contexts = 0
         self._before: list[int] = []
 
     @contextlib.contextmanager
     def __call__(self) -> Iterator[None]:
-        """The first to enter sets the level, the last to leave restores those that were before."""
+        """Set the level on the first entry, and restore the former levels on the last exit."""
         loggers = [logging.getLogger(name) for name in self._names]
         with self._lock:
-            if not self._open:
+            if not self._contexts:
                 self._before = [logger.level for logger in loggers]
                 for logger in loggers:
                     logger.setLevel(self._level)
-            self._open += 1
+            self._contexts += 1
         try:
             yield
         finally:
             with self._lock:
-                self._open -= 1
-                if not self._open:
+                self._contexts -= 1
+                if not self._contexts:
                     for logger, level in zip(loggers, self._before, strict=True):
                         logger.setLevel(level)
 
 
-# Dask's log lines on what does not work, which is about to be told in a sentence, are lost.
-quiet = _Quiet(logging.CRITICAL + 1, "distributed", "tornado", "asyncio")
-_of_clients = _Quiet(logging.CRITICAL, "distributed.client", "distributed.batched")
+# Hides Dask's log lines on a failure that an error of mgraph is about to report.
+quiet_logs = _LogLevels(logging.CRITICAL + 1, "distributed", "tornado", "asyncio")
+_quiet_client_logs = _LogLevels(logging.CRITICAL, "distributed.client", "distributed.batched")

@@ -1,4 +1,4 @@
-"""The folder of a cluster that runs in the background, and what is recorded there."""
+"""The folder of a cluster in the background, and the record of the cluster in it."""
 
 import contextlib
 import dataclasses
@@ -11,19 +11,23 @@ from dataclasses import dataclass
 from typing import Any
 
 from mgraph.distributed.clusters import background_processes
-from mgraph.distributed.clusters.background_processes import Background
+from mgraph.distributed.clusters.background_processes import BackgroundProcess
 from mgraph.distributed.protocol import addresses, configuration
 from mgraph.errors import ClusterError
 from mgraph.io import untrusted
 from mgraph.io.whole_file import write_whole
 
 _TAIL_LINES = 8
-_MOST = 1 << 31  # of processes, workers, threads
+_MAXIMUM = 1 << 31  # of process numbers, workers, threads, and seconds
 
 
 @dataclass(frozen=True)
-class Record:
-    """What ``cluster.json`` says. state: starting or running. since: when, in UTC."""
+class ClusterRecord:
+    """The content of ``cluster.json``.
+
+    boot: the machine's boot ID. state: starting or running. since: an ISO 8601 time, UTC. count,
+    threads: the number of workers, and of threads per worker. version: mgraph's.
+    """
 
     host: str
     boot: str
@@ -34,78 +38,80 @@ class Record:
     threads: int
     dashboard: str
     version: str
-    scheduler: Background | None = None
-    workers: Background | None = None
+    scheduler: BackgroundProcess | None = None
+    workers: BackgroundProcess | None = None
 
     @property
-    def here(self) -> bool:
-        """Whether its processes would be on this machine."""
+    def is_local(self) -> bool:
+        """Whether the cluster was started on this machine."""
         return self.host == socket.gethostname()
 
-    def processes(self) -> list[Background]:
-        """Those that were started since the machine was: workers, then the scheduler."""
-        found = [self.workers, self.scheduler] if self.boot == background_processes.boot() else []
-        return [process for process in found if process is not None]
+    def processes(self) -> list[BackgroundProcess]:
+        """Return the workers' and the scheduler's process, if started since the machine booted."""
+        if self.boot != background_processes.boot_id():
+            return []
+        return [process for process in (self.workers, self.scheduler) if process is not None]
 
 
 @dataclass(frozen=True)
-class Place:
+class ClusterFolder:
     """A cluster's folder and the files in it."""
 
-    folder: str
+    path: str
 
     @property
-    def file(self) -> str:
-        """What ``--scheduler-file`` takes."""
-        return os.path.join(self.folder, "scheduler.json")
+    def scheduler_file(self) -> str:
+        """The file that the scheduler writes, and that clients read."""
+        return os.path.join(self.path, "scheduler.json")
 
     @property
     def log(self) -> str:
-        """What all processes write."""
-        return os.path.join(self.folder, "cluster.log")
+        """The file for the output of all processes."""
+        return os.path.join(self.path, "cluster.log")
 
     @property
     def tls(self) -> str:
         """The folder of the certificates."""
-        return os.path.join(self.folder, "tls")
+        return os.path.join(self.path, "tls")
 
     @property
-    def _record(self) -> str:
-        return os.path.join(self.folder, "cluster.json")
+    def _record_file(self) -> str:
+        return os.path.join(self.path, "cluster.json")
 
-    def read(self) -> Record | None:
-        """What is recorded, or None. Raises ClusterError for a record that cannot be understood."""
+    def read(self) -> ClusterRecord | None:
+        """Return the record, or None without one. Raises ClusterError for a corrupt record."""
         try:
-            with open(self._record, encoding="utf-8") as stream:
-                return _record(untrusted.parse_json_object(stream.read()))
+            with open(self._record_file, encoding="utf-8") as stream:
+                return _parse_record(untrusted.parse_json_object(stream.read()))
         except FileNotFoundError:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ClusterError(
-                f"{self._record} does not say which cluster was started ({error}); when none runs "
-                "here, delete it"
+                f"{self._record_file} is not the record of a cluster ({error}); delete it if no "
+                "cluster is running from this folder"
             ) from error
 
-    def write(self, record: Record) -> None:
-        """Record it, whole or not at all."""
-        write_whole(self._record, json.dumps(dataclasses.asdict(record), indent=1).encode())
+    def write(self, record: ClusterRecord) -> None:
+        """Replace the record atomically."""
+        write_whole(self._record_file, json.dumps(dataclasses.asdict(record), indent=1).encode())
 
-    def forget(self) -> None:
-        """Remove what says that there is a cluster."""
-        for file in (self.file, self._record):
+    def clear(self) -> None:
+        """Remove the scheduler file and the record."""
+        for file in (self.scheduler_file, self._record_file):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(file)
 
-    def refuse_elsewhere(self, record: Record) -> None:
-        """Raise ClusterError for a cluster of another machine, where we cannot see it."""
-        if not record.here:
+    def require_local(self, record: ClusterRecord) -> None:
+        """Raise ClusterError for a cluster of another machine, whose processes cannot be seen."""
+        if not record.is_local:
             raise ClusterError(
-                f"the cluster of {self.folder} was started on {record.host}; go there, or give "
-                f"another --folder; if {record.host} is gone for good, delete {self._record}"
+                f"the cluster of {self.path} was started on {record.host}; run this there, or give "
+                f"another folder (`folder=DIR`); if {record.host} is gone for good, delete "
+                f"{self._record_file}"
             )
 
-    def tail(self) -> list[str]:
-        """The log's last lines."""
+    def log_tail(self) -> list[str]:
+        """Return the last lines of the log."""
         try:
             with open(self.log, errors="replace") as stream:
                 lines = [line.rstrip() for line in stream if line.strip()]
@@ -115,36 +121,36 @@ class Place:
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder's lock. Raises ClusterError where another process has it."""
+        """Hold the folder's lock. Raises ClusterError if another process holds it."""
         with open(
-            os.open(os.path.join(self.folder, ".lock"), os.O_RDWR | os.O_CREAT, 0o600), "r+"
+            os.open(os.path.join(self.path, ".lock"), os.O_RDWR | os.O_CREAT, 0o600), "r+"
         ) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ClusterError(
-                    f"another mgraph cluster start or stop is at work in {self.folder}; wait for it"
+                    f"another mgraph cluster start or stop is running in {self.path}; wait for it"
                 ) from None
             yield
 
 
-def _record(content: dict[str, Any]) -> Record:
-    """What a record's JSON says. Raises ValueError, TypeError or KeyError for what it cannot be."""
+def _parse_record(content: dict[str, Any]) -> ClusterRecord:
+    """Check a record's JSON. Raises ValueError, TypeError or KeyError for anything else."""
     for name in ("host", "boot", "state", "since", "backend", "dashboard", "version"):
         content[name] = untrusted.parse_text(name, content[name])
     for name in ("count", "threads"):
-        untrusted.parse_int(name, content[name], 1, _MOST)
+        untrusted.parse_int(name, content[name], 1, _MAXIMUM)
     addresses.check_dashboard(content["dashboard"])
     for name in ("scheduler", "workers"):
         if content[name] is not None:
-            pid = untrusted.parse_int("pid", content[name]["pid"], 1, _MOST)
+            pid = untrusted.parse_int("pid", content[name]["pid"], 1, _MAXIMUM)
             started = content[name]["started"]
-            if not isinstance(started, int | float) or not 0 <= started < _MOST:
-                raise ValueError(f"started must be a number of seconds, and is {started!r:.60}")
-            content[name] = Background(pid, started)
-    return Record(**content)
+            if not isinstance(started, int | float) or not 0 <= started < _MAXIMUM:
+                raise ValueError(f"started must be a number of seconds (got {started!r:.60})")
+            content[name] = BackgroundProcess(pid, started)
+    return ClusterRecord(**content)
 
 
-def place(folder: str | os.PathLike[str] | None = None) -> Place:
-    """A cluster's folder, by default that of Dask's configuration, ``mgraph.cluster``."""
-    return Place(os.path.abspath(folder or configuration.given("cluster")))
+def cluster_folder(folder: str | os.PathLike[str] | None = None) -> ClusterFolder:
+    """Return a cluster's folder; by default the one of the setting ``mgraph.cluster``."""
+    return ClusterFolder(os.path.abspath(folder or configuration.get_setting("cluster")))

@@ -1,13 +1,17 @@
-"""What there is to see of the cluster in the background."""
+"""The state of a cluster in the background, as ``mgraph cluster status`` shows it."""
 
 import contextlib
 import dataclasses
 import os
 from dataclasses import dataclass
 
-from mgraph.core.formatting import format_local_time
+from mgraph.core.formatting import format_local_time, pluralize
 from mgraph.distributed.clusters import background_cluster, certificates
-from mgraph.distributed.clusters.cluster_folder import Place, Record
+from mgraph.distributed.clusters.cluster_folder import (
+    ClusterFolder,
+    ClusterRecord,
+    cluster_folder,
+)
 from mgraph.distributed.protocol import addresses
 from mgraph.errors import ClusterError
 
@@ -16,9 +20,9 @@ from mgraph.errors import ClusterError
 class Status:
     """A cluster's state and figures.
 
-    state: running (whole), stopped, starting, broken (a process is gone, or is silent), elsewhere
-    (on another machine). why: what is amiss. workers, expected: how many there are, and were asked
-    for. memory, memory_limit: bytes of all workers.
+    state: running (complete), stopped, starting, broken (a process is gone, or does not answer) or
+    elsewhere (on another machine). why: what is wrong. workers, expected: the number of workers
+    that are connected, and that were requested. memory, memory_limit: bytes, over all workers.
     """
 
     folder: str
@@ -40,44 +44,44 @@ class Status:
     certificate_ends: str | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Everything, by name."""
+        """Return all fields by name."""
         return dataclasses.asdict(self)
 
     def lines(self) -> list[str]:
-        """The same for people, a line a thing."""
+        """Return the lines that the command prints."""
         head = f"{self.state}, {self.why}" if self.why else self.state
-        told = {"cluster": f"{head}; {self.folder}"}
+        rows = {"cluster": f"{head}; {self.folder}"}
         if self.since:
-            told["since"] = format_local_time(self.since)
+            rows["since"] = format_local_time(self.since)
         if self.scheduler_pid:
-            told["scheduler"] = f"process {self.scheduler_pid}" + (
+            rows["scheduler"] = f"process {self.scheduler_pid}" + (
                 f", {self.address}" if self.address else ""
             )
         if self.workers_pid:
-            told["workers"] = (
+            rows["workers"] = (
                 f"process {self.workers_pid}, {self.workers} of {self.expected}, "
-                f"{self.threads} threads, {self.backend}"
+                f"{pluralize(self.threads, 'thread')}, {self.backend}"
             )
         if self.memory_limit:
-            told["memory"] = f"{self.memory / 2**30:.2f} of {self.memory_limit / 2**30:.2f} GiB"
-        pages = {
+            rows["memory"] = f"{self.memory / 2**30:.2f} of {self.memory_limit / 2**30:.2f} GiB"
+        optional = {
             "dashboard": self.dashboard,
             "monitor": self.monitor,
             "certificate": self.certificate_ends and f"valid until {self.certificate_ends}",
             "use": self.scheduler_file and f"--scheduler-file {self.scheduler_file}",
         }
-        told |= {name: value for name, value in pages.items() if value}
-        return [f"{name:11s} {value}" for name, value in told.items()]
+        rows |= {name: value for name, value in optional.items() if value}
+        return [f"{name:11s} {value}" for name, value in rows.items()]
 
 
 def status(folder: str | os.PathLike[str] | None = None) -> Status:
-    """Look at the processes, and ask the scheduler. Raises ClusterError for a spoilt record."""
-    where = background_cluster.place(folder)
-    record = where.read()
+    """Look at the processes, and ask the scheduler. Raises ClusterError for a corrupt record."""
+    home = cluster_folder(folder)
+    record = home.read()
     if record is None:
-        return Status(where.folder, "stopped", "no cluster was started from this folder")
+        return Status(home.path, "stopped", "no cluster was started from this folder")
     known = Status(
-        where.folder,
+        home.path,
         record.state,
         since=record.since,
         backend=record.backend,
@@ -85,45 +89,45 @@ def status(folder: str | os.PathLike[str] | None = None) -> Status:
         workers_pid=record.workers.pid if record.workers else None,
         expected=record.count,
     )
-    if not record.here:
+    if not record.is_local:
         return dataclasses.replace(known, state="elsewhere", why=f"it was started on {record.host}")
-    living = [process for process in record.processes() if process.alive]
-    if not living:
+    alive = [process for process in record.processes() if process.is_alive]
+    if not alive:
         return dataclasses.replace(known, state="stopped", why="its processes are gone")
     if record.state == "starting":
         return known
     gone = [
         f"{name} {'is' if name == 'the scheduler' else 'are'} gone"
         for name, process in (("the scheduler", record.scheduler), ("the workers", record.workers))
-        if process not in living
+        if process not in alive
     ]
     if gone:
         return dataclasses.replace(known, state="broken", why=" and ".join(gone))
-    return _asked(where, record, known)
+    return _ask_scheduler(home, record, known)
 
 
-def _asked(where: Place, record: Record, known: Status) -> Status:
+def _ask_scheduler(home: ClusterFolder, record: ClusterRecord, known: Status) -> Status:
     try:
-        found = background_cluster.identity(where)
+        answer = background_cluster.query_identity(home)
     except ClusterError as error:
         return dataclasses.replace(known, state="broken", why=str(error))
-    workers = list(found["workers"].values())
+    workers = list(answer["workers"].values())
     missing = record.count - len(workers)
     listening = addresses.host_and_port(record.dashboard)[0] or "0.0.0.0"
-    at = addresses.host_and_port(found["address"])[0]
-    host = addresses.dashboard_host([listening], at)
-    port = found["services"].get("dashboard")
+    scheduler_host = addresses.host_and_port(answer["address"])[0]
+    host = addresses.dashboard_host([listening], scheduler_host)
+    port = answer["services"].get("dashboard")
     ends = None
-    if found["address"].startswith("tls://") and (own := certificates.found_in(where.tls)):
+    if answer["address"].startswith("tls://") and (own := certificates.find(home.tls)):
         with contextlib.suppress(ClusterError):
             end = certificates.expiry(own.cert)
             ends = f"{end:%Y-%m-%d}" if end else None
     return dataclasses.replace(
         known,
         state="broken" if missing > 0 else "running",
-        why=f"{missing} workers are missing" if missing > 0 else "",
-        scheduler_file=where.file,
-        address=found["address"],
+        why=f"{pluralize(missing, 'worker')} missing" if missing > 0 else "",
+        scheduler_file=home.scheduler_file,
+        address=answer["address"],
         workers=len(workers),
         threads=sum(worker["nthreads"] for worker in workers),
         memory=sum(int(worker["metrics"].get("memory", 0)) for worker in workers),

@@ -1,4 +1,4 @@
-"""Find or start a Dask cluster: by address, file or Dask's configuration, or on this machine."""
+"""Connect to a Dask cluster by address, file or configuration, or start one on this machine."""
 
 import contextlib
 import dataclasses
@@ -13,23 +13,24 @@ from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import deferred_interrupts
 from mgraph.distributed.clusters import local, worker_shares
-from mgraph.distributed.clusters.client import joined
+from mgraph.distributed.clusters.client import open_client
 from mgraph.distributed.monitoring.dashboard import link_of
 from mgraph.distributed.protocol import addresses, configuration, run_context
-from mgraph.distributed.protocol.broadcast import on_workers, print_nothing
+from mgraph.distributed.protocol.broadcast import on_workers, silence_task_prints
+from mgraph.distributed.protocol.dask_internals import thread_and_memory_limits
 from mgraph.distributed.protocol.failures import explained
 from mgraph.errors import ClusterError, DeviceError, UsageError
 from mgraph.installation import install_command
 
 CONNECT_SECONDS = 10
-SURVEY_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
-MOST_WORKERS = 1024  # on one machine
-_NOT_ALL_HAVE_ONE = "backend gpu was asked for, and not every worker of the cluster has a GPU"
+SURVEY_SECONDS = 60  # a GPU's worker may have to initialize CUDA and CuPy
+MAX_WORKERS = 1024  # on one machine
+_NOT_ALL_HAVE_A_GPU = "backend gpu was requested, but not every worker of the cluster has a GPU"
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What one worker offers: threads, free bytes of host and device memory, GPUs, versions."""
+    """What one worker offers: threads, free bytes of host and device memory, GPUs, its version."""
 
     threads: int
     host_bytes: int
@@ -40,10 +41,24 @@ class Survey:
 
 @dataclass(frozen=True)
 class Cluster:
-    """A connected Dask cluster.
+    """A connected Dask cluster, which ``mgraph.connect`` and ``ClusterSpec.open`` return.
 
-    client: the ``distributed.Client``. kind: how it was found, for people. backend: cpu or gpu.
-    workers: a ``Survey`` of each worker, by address.
+    Attributes
+    ----------
+    client : distributed.Client
+        The client of the cluster's scheduler.
+    kind : str
+        How the cluster was found, for people: its address, or the machine's cores or GPUs.
+    backend : {"cpu", "gpu"}
+        Where operations on this cluster compute.
+    workers : dict of str to Survey
+        The threads, free memory, number of GPUs and mgraph version of each worker, by address.
+
+    Examples
+    --------
+    >>> with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+    ...     print(cluster.kind, cluster.backend, len(cluster.workers), cluster.threads)
+    cores of this machine cpu 1 1
     """
 
     client: Any
@@ -53,32 +68,33 @@ class Cluster:
 
     @property
     def threads(self) -> int:
-        """Tasks that run at once."""
+        """The number of tasks that run at once, over all workers."""
         return sum(worker.threads for worker in self.workers.values())
 
     @property
     def dashboard(self) -> str | None:
-        """The dashboard's address, or None where it does not run."""
+        """The address of Dask's dashboard, or None if the scheduler has none."""
         return link_of(self.client)
 
     def __str__(self) -> str:
-        """The line that is printed on connecting."""
+        """Return the line that is printed after connecting."""
         workers, threads = pluralize(len(self.workers), "worker"), pluralize(self.threads, "thread")
         line = f"{self.kind}: {workers}, {threads}, {self.backend}"
         return f"{line}; dashboard {self.dashboard}" if self.dashboard else line
 
 
 def survey(dask_worker: Any) -> Survey:
-    """Runs on each worker: see ``Survey``."""
+    """Runs on each worker: return what it offers."""
     gpus = backends.gpu_count()
     device_bytes = 0
     if gpus:
         from mgraph.cuda.memory import free_bytes
 
         device_bytes = free_bytes()
+    threads, limit = thread_and_memory_limits(dask_worker)
     return Survey(
-        threads=dask_worker.state.nthreads,
-        host_bytes=available_memory(dask_worker.memory_manager.memory_limit),
+        threads=threads,
+        host_bytes=available_memory(limit),
         device_bytes=device_bytes,
         gpus=gpus,
         version=mgraph.__version__,
@@ -86,11 +102,11 @@ def survey(dask_worker: Any) -> Survey:
 
 
 def configured_scheduler() -> str | None:
-    """The scheduler that Dask's own configuration names (``DASK_SCHEDULER_ADDRESS``)."""
+    """Return the scheduler of Dask's configuration (``DASK_SCHEDULER_ADDRESS``), or None."""
     import dask
 
-    found = dask.config.get("scheduler-address", None)
-    return None if found is None else str(found)
+    address = dask.config.get("scheduler-address", None)
+    return None if address is None else str(address)
 
 
 @contextlib.contextmanager
@@ -104,62 +120,103 @@ def connect(
     dashboard: str | None = None,
     announce: TextIO | None = None,
 ) -> Iterator[Cluster]:
-    """A cluster for the length of a ``with`` block; one that was started here ends with it.
+    """Connect to a Dask cluster, or start one on this machine, for the length of a ``with`` block.
 
-    scheduler: an address (``tcp://host:8786``). scheduler_file: the JSON file that a scheduler
-    wrote. Without either, the scheduler of Dask's configuration; without that, this machine: one
-    worker a GPU, or one a core, or ``workers``. backend: auto, cpu or gpu. threaded: on cores, one
-    worker (or ``workers``) with all of them as threads, which share what it holds, as a graph.
-    dashboard: where a scheduler started here shows its pages, HOST:PORT; by default Dask's
-    configuration ``mgraph.dashboard`` says. announce: a stream that is told which cluster it is,
-    and that others reach it who should not.
-    Raises UsageError, ClusterError where no scheduler answers, DeviceError for gpu without one.
+    Without ``scheduler`` and ``scheduler_file``, the scheduler of Dask's configuration is used
+    (``DASK_SCHEDULER_ADDRESS``); without one there, a cluster is started on this machine, which
+    ends with the block.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        Address of a running scheduler, as in ``"tcp://host:8786"``.
+    scheduler_file : path, optional
+        The JSON file that a running scheduler wrote.
+    workers : int, optional
+        Number of workers to start on this machine; by default one per GPU, or one per core.
+    backend : {"auto", "cpu", "gpu"}
+        Where operations compute; "auto" is "gpu" if every worker has a GPU.
+    threaded : bool, default False
+        Start one worker (or ``workers``) with all cores as its threads, which share what the worker
+        holds, such as a graph. Only for workers on cores.
+    dashboard : str, optional
+        HOST:PORT at which a scheduler that is started here serves its pages; by default the setting
+        ``mgraph.dashboard``, 127.0.0.1:8787.
+    announce : text stream, optional
+        Receives one line about the cluster, and warnings, for example of a scheduler without
+        encryption that other machines can reach.
+
+    Yields
+    ------
+    Cluster
+        The cluster, with a connected ``distributed.Client``.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is invalid.
+    ClusterError
+        If no scheduler answers, no workers start, or the workers have another version of mgraph.
+    DeviceError
+        If ``backend="gpu"`` and a worker has no GPU.
+
+    Notes
+    -----
+    Starting workers on two cores takes about three seconds. A program that starts them must do so
+    under ``if __name__ == "__main__":``, since each worker runs the program's file again.
+
+    Examples
+    --------
+    >>> with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as cluster:
+    ...     cluster.client.submit(sum, [1, 2, 3]).result()
+    6
     """
-    _check_one(scheduler, scheduler_file)
-    if workers is not None and not 1 <= workers <= MOST_WORKERS:
-        raise UsageError(f"workers must lie in [1, {MOST_WORKERS:,}], and is {workers:,}")
-    configuration.check()
-    dashboard = addresses.check_dashboard(dashboard or configuration.given("dashboard"))
+    _check_single(scheduler, scheduler_file)
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
+        raise UsageError(f"workers must lie in [1, {MAX_WORKERS:,}] (got {workers:,})")
+    configuration.check_settings()
+    dashboard = addresses.check_dashboard(dashboard or configuration.get_setting("dashboard"))
     if backend not in backends.BACKENDS:
         backends.resolve(backend)
     address = scheduler or (None if scheduler_file else configured_scheduler())
     if (address or scheduler_file) and workers is not None:
         raise UsageError(
-            "workers says how many to start on this machine; a running cluster has its own"
+            "workers is the number of workers to start on this machine, and a running cluster has "
+            "its own; leave it out"
         )
     with contextlib.ExitStack() as stack:
         if address or scheduler_file:
             client = stack.enter_context(
-                joined(address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True)
+                open_client(address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True)
             )
             kind = f"cluster at {client.scheduler.address}"
-            _warn(announce, addresses.warning_of_scheduler(client.scheduler.address))
+            _warn(announce, addresses.scheduler_warning(client.scheduler.address))
         else:
             backend = backends.resolve(backend)
-            _warn(announce, addresses.warning_of_dashboard(dashboard))
+            _warn(announce, addresses.dashboard_warning(dashboard))
             if backend == "cpu" and announce is not None:
                 count = workers or (1 if threaded else available_cores())
                 for warning in worker_shares.warnings(count):
                     _warn(announce, warning)
             with deferred_interrupts():
                 if backend == "gpu":
-                    client, kind = local.start_gpus(stack, workers, dashboard)
+                    client, kind = local.start_gpu_workers(stack, workers, dashboard)
                 else:
-                    client, kind = local.start_cores(stack, workers, dashboard, threaded)
-        found = _survey_all(client)
-        with_gpu = all(worker.gpus for worker in found.values())
-        if backend == "gpu" and not with_gpu:
-            raise DeviceError(_NOT_ALL_HAVE_ONE)
+                    client, kind = local.start_cpu_workers(stack, workers, dashboard, threaded)
+        surveys = _survey_workers(client)
+        all_have_gpus = all(worker.gpus for worker in surveys.values())
+        if backend == "gpu" and not all_have_gpus:
+            raise DeviceError(_NOT_ALL_HAVE_A_GPU)
         if backend == "auto":
-            backend = "gpu" if with_gpu else "cpu"
+            backend = "gpu" if all_have_gpus else "cpu"
         from mgraph.distributed.monitoring import monitor
-        from mgraph.distributed.monitoring.counters import WorkerFigures
+        from mgraph.distributed.monitoring.counters import WorkerMetrics
 
-        client.register_plugin(WorkerFigures())
-        if run_context.current_run():  # whose tasks' output comes with the workers' names
-            print_nothing(client)
-        _warn(announce, monitor.add_to(client))
-        cluster = Cluster(client, kind, backend, found)
+        client.register_plugin(WorkerMetrics())
+        if run_context.current_run():  # its tasks' output reaches the log with the workers' names
+            silence_task_prints(client)
+        _warn(announce, monitor.register(client))
+        cluster = Cluster(client, kind, backend, surveys)
         if announce is not None:
             print(cluster, file=announce, flush=True)
         yield cluster
@@ -167,10 +224,23 @@ def connect(
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """Which cluster to use, or how to start one on this machine; the options are ``connect``'s.
+    """Which cluster to use, or how to start one on this machine.
 
-    A description: an operation that is given one opens it when all else is checked, and adds what
-    only the operation knows, as whether workers share a graph.
+    A description: an operation that is given one as its ``cluster`` opens the cluster after all
+    other checks, with the ``backend`` and ``threaded`` that the operation needs, and closes it
+    at the end. Use ``mgraph.connect`` for several operations on one cluster.
+
+    Parameters
+    ----------
+    scheduler, scheduler_file, workers, dashboard, announce : optional
+        As for ``mgraph.connect``.
+
+    Examples
+    --------
+    >>> mgraph.ClusterSpec("tcp://host:8786").is_local
+    False
+    >>> mgraph.ClusterSpec(workers=2).workers
+    2
     """
 
     scheduler: str | None = None
@@ -187,7 +257,7 @@ class ClusterSpec:
     def open(
         self, *, backend: str = "auto", threaded: bool = False
     ) -> contextlib.AbstractContextManager[Cluster]:
-        """A context that gives the cluster."""
+        """Return a context that opens the cluster; the parameters are those of ``connect``."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return connect(**options, backend=backend, threaded=threaded)
 
@@ -200,11 +270,11 @@ ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Cluster]
 def open_cluster(
     cluster: ClusterLike, *, backend: str = "auto", threaded: bool = False
 ) -> Iterator[Cluster]:
-    """A context that gives the cluster of an operation, whose ``backend`` is where it works.
+    """Open the cluster of an operation, whose ``backend`` says where the operation computes.
 
-    This is where CPU or GPU is decided. backend: auto is a GPU where every worker has one, and
-    ``cpu`` uses no GPU of theirs. threaded: as for ``connect``, where a cluster is started.
-    Raises UsageError for an unknown backend, DeviceError for gpu where a worker has none.
+    CPU or GPU is decided here. backend: "auto" is "gpu" if every worker has a GPU, and "cpu" uses
+    none of their GPUs. threaded: as for ``connect``, if a cluster is started. Raises UsageError for
+    an unknown backend, DeviceError for "gpu" if a worker has none.
     """
     if cluster is None:
         cluster = ClusterSpec()
@@ -216,43 +286,43 @@ def open_cluster(
         if backend not in backends.BACKENDS:
             backends.resolve(backend)
         if backend == "gpu" and opened.backend == "cpu":
-            raise DeviceError(_NOT_ALL_HAVE_ONE)
+            raise DeviceError(_NOT_ALL_HAVE_A_GPU)
         yield opened if backend == "auto" else dataclasses.replace(opened, backend=backend)
 
 
 @contextlib.contextmanager
-def client_of(
+def connect_client(
     scheduler: str | None = None,
     scheduler_file: str | os.PathLike[str] | None = None,
     announce: TextIO | None = None,
     *,
     workers_needed: bool = False,
 ) -> Iterator[Any]:
-    """A ``distributed.Client`` of a scheduler that runs, whose workers are not asked anything.
+    """Connect a ``distributed.Client`` to a running scheduler, without a survey of its workers.
 
-    scheduler, scheduler_file: as for ``connect``; without either, that of Dask's configuration.
-    announce: a stream that is told where the scheduler is reached by others in plain.
-    workers_needed: wait for one. Raises UsageError where none is named, ClusterError where none
-    answers, or its workers have another mgraph.
+    scheduler, scheduler_file: as for ``connect``; without either, the scheduler of Dask's
+    configuration. announce: receives a warning of an unencrypted scheduler. workers_needed: wait
+    for a worker. Raises UsageError if no scheduler is named, ClusterError if none answers, or if
+    its workers have another version of mgraph.
     """
-    _check_one(scheduler, scheduler_file)
+    _check_single(scheduler, scheduler_file)
     address = scheduler or (None if scheduler_file else configured_scheduler())
     if not (address or scheduler_file):
         raise UsageError(
-            "no cluster is named; give --scheduler ADDRESS or --scheduler-file FILE, or start one "
-            "with mgraph cluster start"
+            "no cluster is named; give `scheduler=ADDRESS` or `scheduler_file=FILE`, or start a "
+            "cluster with mgraph cluster start"
         )
-    with joined(
+    with open_client(
         address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
     ) as client:
-        print_nothing(client)
-        _warn(announce, addresses.warning_of_scheduler(client.scheduler.address))
+        silence_task_prints(client)
+        _warn(announce, addresses.scheduler_warning(client.scheduler.address))
         if workers_needed:
             _check_workers(client)
         yield client
 
 
-def _check_one(scheduler: str | None, scheduler_file: Any) -> None:
+def _check_single(scheduler: str | None, scheduler_file: Any) -> None:
     if scheduler and scheduler_file:
         raise UsageError("give a scheduler's address or a scheduler file, not both")
 
@@ -262,22 +332,22 @@ def _warn(announce: TextIO | None, warning: str | None) -> None:
         print(warning, file=announce, flush=True)
 
 
-def _survey_all(client: Any) -> dict[str, Survey]:
+def _survey_workers(client: Any) -> dict[str, Survey]:
     try:
-        found: dict[str, Survey] = client.run(survey, callback_timeout=SURVEY_SECONDS)
+        surveys: dict[str, Survey] = client.run(survey, callback_timeout=SURVEY_SECONDS)
     except TimeoutError as error:
         raise ClusterError(
-            f"not every worker answered within {SURVEY_SECONDS} s; mgraph doctor with the same "
-            "--scheduler or --scheduler-file tells which did not"
+            f"not every worker answered within {SURVEY_SECONDS} s; run mgraph doctor with the same "
+            "scheduler to see which did not"
         ) from error
     except (ImportError, AttributeError) as error:
         raise _cannot_load(error) from error
     except Exception as error:
-        raise explained(error, "looking at the workers") from error
-    if not found:
+        raise explained(error, "the survey of the workers") from error
+    if not surveys:
         raise ClusterError("the cluster has lost its workers; see their logs, and start them again")
-    _check_versions({worker.version for worker in found.values()})
-    return found
+    _check_versions({worker.version for worker in surveys.values()})
+    return surveys
 
 
 def _version() -> str:
@@ -286,7 +356,7 @@ def _version() -> str:
 
 
 def _check_workers(client: Any) -> None:
-    """Raise ClusterError where a worker that answers has no mgraph, or another."""
+    """Raise ClusterError if a worker that answers has no mgraph, or another version."""
     answers = list(on_workers(client, _version).values())
     for answer in answers:
         if isinstance(answer, Exception):

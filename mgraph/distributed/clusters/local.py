@@ -1,7 +1,7 @@
 """Start a cluster on this machine, of its cores or its GPUs, for the length of a command.
 
-Workers come from a fork server that has imported what they need (``preload``): importing costs a
-core a second, so it happens once, while this process imports the scheduler.
+Workers are forked from a server that has imported what they need (``preload``): importing takes a
+core about a second, so it happens once, while this process imports the scheduler.
 """
 
 import contextlib
@@ -16,18 +16,20 @@ from mgraph.core.host import available_cores
 from mgraph.distributed.clusters import main_module, worker_shares
 from mgraph.distributed.monitoring.dashboard import LazyDashboard
 from mgraph.distributed.protocol import settings
+from mgraph.distributed.protocol.dask_internals import keep_forkserver_preload
 from mgraph.distributed.protocol.failures import cause_of
 from mgraph.distributed.protocol.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError
 from mgraph.installation import install_command
 
-START_SECONDS = 60  # a GPU's worker may begin with CUDA and CuPy
+START_SECONDS = 60  # a GPU's worker may have to initialize CUDA and CuPy
 
 
 def warm_up(quiet: bool = True) -> None:
-    """Start the fork server that local workers come from, in the background; cheap, repeatable.
+    """Start the fork server of the local workers in the background; cheap, and may be repeated.
 
-    It compiles what they share; it says so on standard error unless it is to be quiet.
+    The server compiles the kernels that workers share; it prints a notice on standard error unless
+    it is ``quiet``.
     """
     import multiprocessing
     from multiprocessing import forkserver, resource_tracker
@@ -35,7 +37,7 @@ def warm_up(quiet: bool = True) -> None:
     multiprocessing.get_context("forkserver").set_forkserver_preload(
         ["mgraph.distributed.clusters.preload"]
     )
-    resource_tracker.ensure_running()  # here, since it unblocks interrupts
+    resource_tracker.ensure_running()  # not below, since it unblocks interrupts
     with interrupts_blocked():
         if not quiet:
             os.environ[compilation.NOTIFY_IN_FORK_SERVER] = "1"
@@ -45,37 +47,39 @@ def warm_up(quiet: bool = True) -> None:
             os.environ.pop(compilation.NOTIFY_IN_FORK_SERVER, None)
 
 
-def start_gpus(stack: contextlib.ExitStack, workers: int | None, dashboard: str) -> tuple[Any, str]:
-    """A client of a new cluster with one worker per GPU, and what it is called."""
+def start_gpu_workers(
+    stack: contextlib.ExitStack, workers: int | None, dashboard: str
+) -> tuple[Any, str]:
+    """Start a cluster with one worker per GPU; returns its client, and its name for people."""
     try:
         from dask_cuda import LocalCUDACluster
     except ImportError as error:
         raise ClusterError(
-            f"a GPU is here but dask-cuda is not usable ({error}); {install_command('gpu')}, or "
-            "use backend cpu"
+            f"this machine has a GPU, but dask-cuda cannot be imported ({error}); "
+            f"{install_command('gpu')}, or use backend cpu"
         ) from error
     count = workers or backends.gpu_count()
     threads = max(1, available_cores() // count)
     name = "GPUs of this machine"
     shares = {"n_workers": count, "threads_per_worker": threads}
-    shares["memory_limit"] = worker_shares.memory_of_each(count)
+    shares["memory_limit"] = worker_shares.memory_per_worker(count)
     started = _start(stack, LocalCUDACluster, name, dashboard, **shares)
     started[0].run(ignore_interrupts)
     return started
 
 
-def start_cores(
+def start_cpu_workers(
     stack: contextlib.ExitStack, workers: int | None, dashboard: str, threaded: bool
 ) -> tuple[Any, str]:
-    """A client of a new cluster, of a worker per core or one with all, and what it is called."""
+    """Start a cluster with one worker per core, or one worker with all of them (``threaded``).
+
+    Returns the cluster's client, and its name for people.
+    """
     warm_up()
     import dask
-    import distributed.utils
     from distributed import LocalCluster
 
-    # Dask would import pandas and others here, to have its own fork server preload them.
-    if hasattr(distributed.utils, "_forkserver_preload_set"):
-        distributed.utils._forkserver_preload_set = True
+    keep_forkserver_preload()
     cores = available_cores()
     count = workers or (1 if threaded else cores)
     stack.enter_context(
@@ -88,27 +92,26 @@ def start_cores(
         dashboard,
         n_workers=count,
         threads_per_worker=-(-cores // count) if threaded else 1,
-        memory_limit=worker_shares.memory_of_each(count),
-        env=dict(os.environ),  # the fork server has that of its own start
+        memory_limit=worker_shares.memory_per_worker(count),
+        env=dict(os.environ),  # the fork server's own is that of the moment when it started
     )
 
 
 def _start(
-    stack: contextlib.ExitStack, kind: Any, name: str, dashboard: str, **options: Any
+    stack: contextlib.ExitStack, cluster_class: Any, name: str, dashboard: str, **options: Any
 ) -> tuple[Any, str]:
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
     from distributed import Client
 
-    certain = main_module.why_workers_fail(certain=True)
-    if certain:
-        raise ClusterError(certain)
-    stack.enter_context(main_module.readable_again())
-    stack.enter_context(settings.in_force())
+    if reason := main_module.unguarded_start(certain=True):
+        raise ClusterError(reason)
+    stack.enter_context(main_module.hiding_unreadable_file())
+    stack.enter_context(settings.applied())
     with warnings.catch_warnings():
-        # A taken port moves the dashboard; the address that we print says where to.
+        # If its port is taken, the dashboard gets another one, which is printed with its address.
         warnings.filterwarnings("ignore", message="Port .* is already in use")
         try:
-            cluster = kind(
+            cluster = cluster_class(
                 host="127.0.0.1",
                 dashboard_address=dashboard,
                 scheduler_kwargs={"dashboard": False},
@@ -116,22 +119,22 @@ def _start(
                 **options,
             )
         except Exception as error:
-            raise ClusterError(_not_started(error)) from error
+            raise ClusterError(_start_failure(error)) from error
         stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
     client = stack.enter_context(Client(cluster))
     try:
         client.wait_for_workers(options["n_workers"], timeout=START_SECONDS)
     except TimeoutError as error:
-        raise ClusterError(_not_started(error)) from error
+        raise ClusterError(_start_failure(error)) from error
     return client, name
 
 
-def _not_started(error: Exception) -> str:
-    """Why no cluster could be started on this machine, as far as it can be told."""
+def _start_failure(error: Exception) -> str:
+    """Return the sentence for a cluster that could not be started, with the likely reason."""
     while error.__cause__ is not None and isinstance(error.__cause__, Exception):
         error = error.__cause__
-    return main_module.why_workers_fail(certain=False) or (
-        f"no workers could be started on this machine ({cause_of(error)}); what they wrote stands "
-        "above, and mgraph doctor examines the machine"
+    return main_module.unguarded_start(certain=False) or (
+        f"no workers could be started on this machine ({cause_of(error)}); see their output above, "
+        "and run mgraph doctor to examine the machine"
     )

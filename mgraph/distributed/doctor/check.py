@@ -1,4 +1,4 @@
-"""One line of ``mgraph doctor``, and how all workers are asked for what it tells."""
+"""One line of ``mgraph doctor``, and the calls to all workers that the lines are based on."""
 
 import asyncio
 import contextlib
@@ -11,25 +11,29 @@ OK, WARN, FAIL = "ok", "warn", "FAIL"
 
 
 class Check(NamedTuple):
-    """One line. state: ok, warn or FAIL. todo: what to do about it."""
+    """One line. state: ok, warn or FAIL. remedy: what to do about it."""
 
     name: str
     state: str
-    told: str
-    todo: str = ""
+    message: str
+    remedy: str = ""
 
     def __str__(self) -> str:
-        """The line for people."""
-        line = f"{self.state:4s}  {self.name:12s} {self.told}"
-        return f"{line}; {self.todo}" if self.todo else line
+        """Return the line for people."""
+        line = f"{self.state:4s}  {self.name:12s} {self.message}"
+        return f"{line}; {self.remedy}" if self.remedy else line
+
+    def to_json(self) -> dict[str, str]:
+        """Return the fields by the names that ``mgraph doctor --json`` has for them."""
+        return {"name": self.name, "state": self.state, "told": self.message, "todo": self.remedy}
 
 
-async def everyone(
+async def call_workers(
     client: Any, workers: list[str], seconds: float, function: Any, *arguments: Any
 ) -> dict[str, Any]:
-    """Each worker's answer to a function of ``worker_probe``, or the error."""
+    """Call a function of ``worker_probe`` on each worker; returns results or errors by address."""
 
-    async def one(address: str) -> Any:
+    async def call(address: str) -> Any:
         try:
             answer = client.run(
                 function, *arguments, workers=[address], on_error="return", asynchronous=True
@@ -38,14 +42,14 @@ async def everyone(
         except Exception as error:
             return error
 
-    with by_value():
-        answers = await asyncio.gather(*map(one, workers))
+    with pickled_by_value():
+        answers = await asyncio.gather(*map(call, workers))
     return dict(zip(workers, answers, strict=True))
 
 
 @contextlib.contextmanager
-def by_value() -> Iterator[None]:
-    """Functions of ``worker_probe`` are sent as they are, for whoever does not have the module."""
+def pickled_by_value() -> Iterator[None]:
+    """Pickle functions of ``worker_probe`` with their code, for processes without the module."""
     import cloudpickle  # type: ignore[import-untyped]
 
     cloudpickle.register_pickle_by_value(worker_probe)

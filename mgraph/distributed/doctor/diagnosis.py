@@ -1,6 +1,6 @@
 """``mgraph doctor``: what may be wrong with this machine and with a cluster, and what to do.
 
-Nothing is started, and no worker is waited for that does not answer.
+The checks start no processes, and wait a limited time for each worker.
 """
 
 import asyncio
@@ -17,19 +17,26 @@ from mgraph.core.formatting import pluralize
 from mgraph.distributed.clusters import certificates, client, connect
 from mgraph.distributed.clusters.worker_shares import WORKER_BYTES
 from mgraph.distributed.doctor import worker_probe
-from mgraph.distributed.doctor.check import FAIL, OK, WARN, Check, by_value, everyone
-from mgraph.distributed.doctor.folder_probe import Probe
-from mgraph.distributed.protocol import addresses, configuration
+from mgraph.distributed.doctor.check import (
+    FAIL,
+    OK,
+    WARN,
+    Check,
+    call_workers,
+    pickled_by_value,
+)
+from mgraph.distributed.doctor.folder_probe import FolderProbe
+from mgraph.distributed.protocol import addresses, configuration, dask_internals
 from mgraph.errors import ClusterError, MgraphError
 from mgraph.installation import install_command
 
-ANSWER_SECONDS = 5.0  # to be asked for versions takes a worker milliseconds
-EXAMINE_SECONDS = 15.0
-KERNEL_SECONDS = 90.0  # CUDA begins, and a kernel is compiled
+ANSWER_SECONDS = 5.0  # for versions, which take a worker milliseconds
+PROBE_SECONDS = 15.0
+KERNEL_SECONDS = 90.0  # to initialize CUDA and compile a kernel
 CLOCK_SECONDS = 2.0
 LOW_MEMORY, LOW_DISK, NO_DISK = 1 << 30, 2 << 30, 100 << 20
 _INSTALL = "install the same versions everywhere, best from one environment or container"
-_NAMED = 3  # workers that a line names
+_MAX_NAMES = 3  # of workers in a line
 
 
 def checks(
@@ -38,166 +45,166 @@ def checks(
     scheduler_file: str | os.PathLike[str] | None = None,
     out: str | os.PathLike[str] | None = None,
 ) -> Iterator[Check]:
-    """Every check, as it is made: of this machine, then of the cluster if one is named.
+    """Yield every check as it is made: of this machine, then of the cluster if one is named.
 
-    out: a folder that the workers are to write to. Raises UsageError for what is no address.
+    out: a folder for the workers to write to. Raises UsageError for an invalid address.
     """
-    here = worker_probe.examined()
-    yield from this_machine(here)
-    where = scheduler or (None if scheduler_file else connect.configured_scheduler())
-    if where or scheduler_file:
+    here = worker_probe.probe_here()
+    yield from check_machine(here)
+    address = scheduler or (None if scheduler_file else connect.configured_scheduler())
+    if address or scheduler_file:
         try:
-            with connect.client_of(where, scheduler_file) as client:
-                yield from of_cluster(client, here, None if out is None else os.fspath(out))
-                yield from _certificate(where, scheduler_file)
+            with connect.connect_client(address, scheduler_file) as client:
+                yield from check_cluster(client, here, None if out is None else os.fspath(out))
+                yield from _check_certificate(address, scheduler_file)
         except ClusterError as error:
             yield Check("scheduler", FAIL, str(error))
     else:
-        yield Check("scheduler", OK, "none was named, so that only this machine was looked at")
+        yield Check("scheduler", OK, "none is named, so only this machine was checked")
         if out is not None:
-            with Probe(os.fspath(out)) as probe:
-                yield _here(probe)
+            with FolderProbe(os.fspath(out)) as probe:
+                yield _check_folder(probe)
 
 
-def this_machine(here: dict[str, Any]) -> Iterator[Check]:
-    """What commands need that run here."""
+def check_machine(here: dict[str, Any]) -> Iterator[Check]:
+    """Yield what commands need that run on this machine. here: its probe."""
     packages = here["packages"]
     yield Check("python", OK, f"{here['python']}, {sys.executable}")
     for name in ("mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
-        found = packages[name]
-        state = OK if found and found[:1].isdigit() else FAIL
-        todo = "" if state == OK else f"{install_command()} brings all it needs"
-        yield Check(name, state, found or "not installed", todo)
+        version = packages[name]
+        state = OK if version and version[:1].isdigit() else FAIL
+        remedy = "" if state == OK else f"{install_command()} installs what it needs"
+        yield Check(name, state, version or "not installed", remedy)
     yield Check("cores", OK, f"{here['cores']}, {here['cores_reason']}")
     low = max(LOW_MEMORY, here["cores"] * WORKER_BYTES)
     reason = {"here": here["memory_reason"]}
-    yield _low("memory", {"here": here["memory"]}, low, 0, "use fewer --workers", reason)
+    remedy = "use fewer --workers"
+    yield _check_free("memory", {"here": here["memory"]}, low, 0, remedy, reason)
     folder = tempfile.gettempdir()
     free = {"here": worker_probe.free_disk(folder)}
-    yield _low("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
-    wrong: dict[str, None] = {}
+    yield _check_free("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
+    problems: dict[str, None] = {}
     for name in configuration.SETTINGS:
         try:
-            configuration.given(name)
+            configuration.get_setting(name)
         except MgraphError as error:
-            wrong[str(error)] = None
-    yield from (Check("settings", FAIL, told) for told in wrong)
+            problems[str(error)] = None
+    yield from (Check("settings", FAIL, problem) for problem in problems)
     if not here["gpus"]:
         yield Check("gpu", OK, "no CUDA device and driver here: commands use the cores")
         return
-    names = ", ".join(sorted(set(here["gpus"])))
-    told = f"{len(here['gpus'])} ({names}), driver {_driver()}, cupy {packages['cupy'] or 'none'}"
-    if packages["cupy"] is None:
-        yield Check("gpu", WARN, told, f"{install_command('gpu')} (or gpu13) to use it")
+    names, cupy = ", ".join(sorted(set(here["gpus"]))), packages["cupy"]
+    text = f"{len(here['gpus'])} ({names}), driver {_driver_version()}, cupy {cupy or 'none'}"
+    if cupy is None:
+        yield Check("gpu", WARN, text, f"{install_command('gpu')} (or gpu13) to use it")
         return
-    yield Check("gpu", OK, told)
-    yield _kernels({"here": worker_probe.tried_kernel()}, 1)
+    yield Check("gpu", OK, text)
+    yield _check_kernels({"here": worker_probe.try_kernel_here()}, 1)
 
 
-def of_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[Check]:
-    """What the scheduler and every worker must have."""
+def check_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[Check]:
+    """Yield what the scheduler and every worker must have. here: this machine's probe."""
     address = client.scheduler.address
-    warning = addresses.warning_of_scheduler(address)
+    warning = addresses.scheduler_warning(address)
     yield Check("scheduler", OK, f"answers at {address}")
     if warning:
         yield Check("encryption", WARN, warning.removeprefix("warning: "))
     else:
-        secret = address.startswith(("tls://", "wss://"))
-        yield Check("encryption", OK, "TLS" if secret else "none, on this machine alone")
+        is_encrypted = address.startswith(("tls://", "wss://"))
+        yield Check("encryption", OK, "TLS" if is_encrypted else "none, on this machine alone")
     workers = list(client.scheduler_info(n_workers=-1)["workers"])
     if not workers:
         yield Check("workers", FAIL, "there are none", "start some with dask worker")
         return
-    versions = client.sync(_versions, client, workers)
-    yield _answered("workers", versions, ANSWER_SECONDS)
-    pythons = {"here": here["python"], **_of(versions, lambda found: found["host"]["python"])}
-    yield _same("python", {name: ".".join(text.split(".")[:3]) for name, text in pythons.items()})
-    # Code of another Python cannot be loaded, so that no more can be asked there.
-    same = _short(here["python"])
-    able = [one for one in workers if _short(pythons.get(one, "")) == same and one in versions]
+    versions = client.sync(_ask_versions, client, workers)
+    yield _check_answers("workers", versions, ANSWER_SECONDS)
+    pythons = {"here": here["python"],
+               **_each(versions, lambda answer: answer["host"]["python"])}  # fmt: skip
+    yield _check_equal(
+        "python", {name: ".".join(text.split(".")[:3]) for name, text in pythons.items()}
+    )
+    # Another Python cannot load the code of a probe, so such a worker is asked no more.
+    own = _minor(here["python"])
+    able = [one for one in workers if _minor(pythons.get(one, "")) == own and one in versions]
     with contextlib.ExitStack() as stack:
-        probe = stack.enter_context(Probe(out)) if out else None
-        asked: tuple[Any, ...] = ()
-        if probe and not probe.refused:
-            asked = (probe.folder, probe.name, probe.token)
+        probe = stack.enter_context(FolderProbe(out)) if out else None
+        arguments: tuple[Any, ...] = ()
+        if probe and not probe.error:
+            arguments = (probe.folder, probe.name, probe.token)
+        is_scheduler_able = _minor(pythons.get("scheduler", "")) == own
         began = time.time()
-        found = client.sync(
-            _examined, client, able, _short(pythons.get("scheduler", "")) == same, asked
-        )
+        found = client.sync(_probe_processes, client, able, is_scheduler_able, arguments)
         ended = time.time()
-        master = found.pop("scheduler", None)
+        on_scheduler = found.pop("scheduler", None)
         if any(isinstance(answer, BaseException) for answer in found.values()):
-            yield _answered("examination", found, EXAMINE_SECONDS)
-        answers = _of(found, lambda answer: answer)
-        yield from _packages(here, master, answers)
-        yield _clocks(answers, began, ended)
-        yield _low("memory", _of(found, lambda answer: answer["memory"]), LOW_MEMORY, 0,
-                   "use fewer workers a machine",
-                   _of(found, lambda answer: answer["memory_reason"]))  # fmt: skip
-        yield _low("disk", _of(found, lambda answer: answer["disk"]), LOW_DISK, NO_DISK,
-                   "free some space there, or give workers another --local-directory")  # fmt: skip
+            yield _check_answers("probe", found, PROBE_SECONDS)
+        answers = _each(found, lambda answer: answer)
+        yield from _check_packages(here, on_scheduler, answers)
+        yield _check_clocks(answers, began, ended)
+        memory = _each(found, lambda answer: answer["memory"])
+        reasons = _each(found, lambda answer: answer["memory_reason"])
+        remedy = "use fewer workers per machine"
+        yield _check_free("memory", memory, LOW_MEMORY, 0, remedy, reasons)
+        disk = _each(found, lambda answer: answer["disk"])
+        remedy = "free some space there, or start workers with another --local-directory"
+        yield _check_free("disk", disk, LOW_DISK, NO_DISK, remedy)
         if probe:
-            yield _here(probe)
-            if not probe.refused:
+            yield _check_folder(probe)
+            if not probe.error:
                 yield from probe.checks(client, answers)
-    seeing = _of(found, lambda answer: len(answer["gpus"]))
-    yield _gpus(seeing)
-    with_gpu = [name for name, count in seeing.items() if count]
+    gpus = _each(found, lambda answer: len(answer["gpus"]))
+    yield _check_gpus(gpus)
+    with_gpu = [name for name, count in gpus.items() if count]
     if with_gpu:
-        yield _kernels(client.sync(everyone, client, with_gpu, KERNEL_SECONDS,
-                                   worker_probe.try_kernel), len(with_gpu))  # fmt: skip
+        function = worker_probe.try_kernel
+        results = client.sync(call_workers, client, with_gpu, KERNEL_SECONDS, function)
+        yield _check_kernels(results, len(with_gpu))
     else:
-        yield Check("kernels", OK, "no worker sees a GPU, so that none was compiled")
+        yield Check("kernels", OK, "no worker sees a GPU, so none was compiled")
 
 
-async def _versions(client: Any, workers: list[str]) -> dict[str, Any]:
-    """What each process says of its versions, which loads no code there; or the error."""
+async def _ask_versions(client: Any, workers: list[str]) -> dict[str, Any]:
+    """Ask each process for its versions, which loads no code there; returns answers or errors."""
 
-    async def one(address: str) -> Any:
-        message = {"op": "versions", "packages": []}
+    async def ask(worker: str | None) -> Any:
         try:
-            answer = client.scheduler.broadcast(msg=message, workers=[address], on_error="return")
-            return (await asyncio.wait_for(answer, ANSWER_SECONDS))[address]
+            return await asyncio.wait_for(dask_internals.versions(client, worker), ANSWER_SECONDS)
         except Exception as error:
             return error
 
-    async def master() -> Any:
-        try:
-            return await asyncio.wait_for(client.scheduler.versions(packages=[]), ANSWER_SECONDS)
-        except Exception as error:
-            return error
-
-    answers = await asyncio.gather(master(), *map(one, workers))
+    answers = await asyncio.gather(*map(ask, [None, *workers]))
     return dict(zip(["scheduler", *workers], answers, strict=True))
 
 
-async def _examined(
-    client: Any, workers: list[str], scheduler: bool, asked: tuple[Any, ...]
+async def _probe_processes(
+    client: Any, workers: list[str], is_scheduler_able: bool, arguments: tuple[Any, ...]
 ) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    if scheduler:
-        with by_value(), contextlib.suppress(Exception):
-            answer = client.run_on_scheduler(worker_probe.examine, asynchronous=True)
-            found["scheduler"] = await asyncio.wait_for(answer, ANSWER_SECONDS)
-    return found | await everyone(client, workers, EXAMINE_SECONDS, worker_probe.examine, *asked)
+    """Probe workers, and the scheduler if it can load the code; returns answers or errors."""
+    answers: dict[str, Any] = {}
+    function = worker_probe.probe_process
+    if is_scheduler_able:
+        with pickled_by_value(), contextlib.suppress(Exception):
+            answer = client.run_on_scheduler(function, asynchronous=True)
+            answers["scheduler"] = await asyncio.wait_for(answer, ANSWER_SECONDS)
+    return answers | await call_workers(client, workers, PROBE_SECONDS, function, *arguments)
 
 
-def _of(found: Mapping[str, Any], what: Any) -> dict[str, Any]:
-    """A thing of each answer that came."""
-    came = {name: answer for name, answer in found.items() if isinstance(answer, dict)}
-    return {name: what(answer) for name, answer in came.items()}
+def _each(answers: Mapping[str, Any], function: Any) -> dict[str, Any]:
+    """Apply a function to each answer, without those that are errors."""
+    return {name: function(answer) for name, answer in answers.items() if isinstance(answer, dict)}
 
 
-def _named(workers: list[str]) -> str:
-    more = f" and {len(workers) - _NAMED} more" if len(workers) > _NAMED else ""
-    return ", ".join(workers[:_NAMED]) + more
+def _some_names(workers: list[str]) -> str:
+    more = f" and {len(workers) - _MAX_NAMES} more" if len(workers) > _MAX_NAMES else ""
+    return ", ".join(workers[:_MAX_NAMES]) + more
 
 
-def _short(version: str) -> str:
+def _minor(version: str) -> str:
+    """Return the first two numbers of a version."""
     return ".".join(version.split(".")[:2])
 
 
-def _answered(name: str, found: Mapping[str, Any], seconds: float) -> Check:
+def _check_answers(name: str, found: Mapping[str, Any], seconds: float) -> Check:
     workers = {one: answer for one, answer in found.items() if one != "scheduler"}
     silent = [one for one, answer in workers.items() if not isinstance(answer, dict)]
     if not silent:
@@ -205,152 +212,161 @@ def _answered(name: str, found: Mapping[str, Any], seconds: float) -> Check:
     error = workers[silent[0]]
     why = f"within {seconds:g} s" if isinstance(error, TimeoutError) else f"({error})"
     return Check(
-        name, FAIL, f"{len(silent)} of {len(workers)} do not answer {why}: {_named(silent)}",
-        "look at that machine; it hangs, is out of memory or cut off",
+        name, FAIL, f"{len(silent)} of {len(workers)} do not answer {why}: {_some_names(silent)}",
+        "look at that machine: it hangs, is out of memory or cannot be reached",
     )  # fmt: skip
 
 
-def _same(name: str, versions: Mapping[str, str | None], other: str = FAIL) -> Check:
-    """One version here, on the scheduler and on all workers."""
-    found = set(versions.values())
-    if len(found) == 1:
-        return Check(name, OK, f"{found.pop() or 'none'} everywhere")
-    told = []
-    for version in sorted(found, key=str):
-        where = [who for who, one in versions.items() if one == version]
-        workers = [who for who in where if who not in ("here", "scheduler")]
-        places = [{"here": "here", "scheduler": "on the scheduler"}[who] for who in where
-                  if who not in workers]  # fmt: skip
+def _check_equal(name: str, versions: Mapping[str, str | None], state: str = FAIL) -> Check:
+    """Check that this machine, the scheduler and all workers have one version.
+
+    state: of the check, if they differ.
+    """
+    distinct = set(versions.values())
+    if len(distinct) == 1:
+        return Check(name, OK, f"{distinct.pop() or 'none'} everywhere")
+    texts = []
+    for version in sorted(distinct, key=str):
+        holders = [holder for holder, other in versions.items() if other == version]
+        workers = [holder for holder in holders if holder not in ("here", "scheduler")]
+        places = [{"here": "here", "scheduler": "on the scheduler"}[holder] for holder in holders
+                  if holder not in workers]  # fmt: skip
         if workers:
-            places.append(f"on {pluralize(len(workers), 'worker')} ({_named(workers)})")
-        told.append(f"{version or 'none'} {' and '.join(places)}")
-    return Check(name, other, ", ".join(told), _INSTALL)
+            places.append(f"on {pluralize(len(workers), 'worker')} ({_some_names(workers)})")
+        texts.append(f"{version or 'none'} {' and '.join(places)}")
+    return Check(name, state, ", ".join(texts), _INSTALL)
 
 
-def _packages(
-    here: dict[str, Any], master: dict[str, Any] | None, answers: Mapping[str, Any]
+def _check_packages(
+    here: dict[str, Any], scheduler: dict[str, Any] | None, answers: Mapping[str, Any]
 ) -> Iterator[Check]:
     for name in worker_probe.PACKAGES:
         versions = {"here": here["packages"][name]}
         versions |= {one: answer["packages"][name] for one, answer in answers.items()}
-        on_scheduler = master["packages"][name] if master else None
-        if name == "cupy":  # where there is a GPU
+        on_scheduler = scheduler["packages"][name] if scheduler else None
+        if name == "cupy":  # only workers with a GPU need it
             versions = {one: answer["packages"][name] for one, answer in answers.items()
                         if answer["gpus"]}  # fmt: skip
             if not versions:
                 continue
-        elif on_scheduler or (name in ("dask", "distributed") and master):
+        elif on_scheduler or (name in ("dask", "distributed") and scheduler):
             versions["scheduler"] = on_scheduler
         missing = [one for one, version in versions.items() if version is None]
-        serious = missing or name in ("mgraph", "dask", "distributed")
-        yield _same(name, versions, FAIL if serious else WARN)
-    if master and master["packages"]["mgraph"] is None:
+        is_required = missing or name in ("mgraph", "dask", "distributed")
+        yield _check_equal(name, versions, FAIL if is_required else WARN)
+    if scheduler and scheduler["packages"]["mgraph"] is None:
         yield Check("page", WARN, "the scheduler has no mgraph, so there is no page /mgraph",
                     "install mgraph there, too")  # fmt: skip
 
 
-def _clocks(answers: Mapping[str, Any], began: float, ended: float) -> Check:
-    """How much clocks differ at least: a worker's answer fell between our two readings."""
+def _check_clocks(answers: Mapping[str, Any], began: float, ended: float) -> Check:
+    """Check by how much clocks differ at least: a probe ran between two readings of this clock."""
     apart = {
         one: max(0.0, answer["ended"] - ended, began - answer["began"])
         for one, answer in answers.items()
     }
-    far = [one for one, seconds in apart.items() if seconds > CLOCK_SECONDS]
-    if far:
-        told = f"{max(apart.values()):.0f} s apart: {_named(far)}"
-        return Check("clocks", WARN, told, "run NTP there: certificates and logs need the time")
-    return Check("clocks", OK, f"within {CLOCK_SECONDS:g} s, as far as can be told")
+    distant = [one for one, seconds in apart.items() if seconds > CLOCK_SECONDS]
+    if distant:
+        text = f"{max(apart.values()):.0f} s apart: {_some_names(distant)}"
+        return Check("clocks", WARN, text, "run NTP there: certificates and logs need the time")
+    return Check("clocks", OK, f"within {CLOCK_SECONDS:g} s, as far as can be measured")
 
 
-def _low(
+def _check_free(
     name: str,
     free: Mapping[str, int | None],
     low: int,
     none: int,
-    todo: str,
+    remedy: str,
     reasons: Mapping[str, str] | None = None,
 ) -> Check:
-    """The least that is free anywhere. reasons: why it is as much, by place."""
+    """Check the minimum of the free bytes, by process: WARN below ``low``, FAIL below ``none``.
+
+    reasons: why there are that many, by process.
+    """
     known = {one: count for one, count in free.items() if count is not None}
     if not known:
         return Check(name, WARN, "not known")
-    least, most = min(known.values()), max(known.values())
-    told = f"{least / 2**30:.1f} GiB free"
+    minimum, maximum = min(known.values()), max(known.values())
+    text = f"{minimum / 2**30:.1f} GiB free"
     if "here" not in known:
-        told = f"{least / 2**30:.1f} to {most / 2**30:.1f} GiB free on each worker"
+        text = f"{minimum / 2**30:.1f} to {maximum / 2**30:.1f} GiB free on each worker"
     if reason := (reasons or {}).get(min(known, key=lambda one: known[one])):
-        told += f" {reason}" if "here" in known else f", the least {reason}"
+        text += f" {reason}" if "here" in known else f", the minimum {reason}"
     short = [one for one, count in known.items() if count < low]
     if not short:
-        return Check(name, OK, told)
-    told += "" if "here" in known else f", the least on {_named(short)}"
-    return Check(name, FAIL if least < none else WARN, told, todo)
+        return Check(name, OK, text)
+    text += "" if "here" in known else f", the minimum on {_some_names(short)}"
+    return Check(name, FAIL if minimum < none else WARN, text, remedy)
 
 
-def _gpus(seeing: Mapping[str, int]) -> Check:
-    with_gpu = [one for one, count in seeing.items() if count]
+def _check_gpus(gpus: Mapping[str, int]) -> Check:
+    """Check that all workers see a GPU, or none does. gpus: their number, by worker."""
+    with_gpu = [one for one, count in gpus.items() if count]
     if not with_gpu:
-        return Check("gpus", OK, "no worker sees one: work is done on cores")
-    if len(with_gpu) < len(seeing):
-        without = [one for one in seeing if one not in with_gpu]
+        return Check("gpus", OK, "no worker sees one: operations use the cores")
+    if len(with_gpu) < len(gpus):
+        without = [one for one in gpus if one not in with_gpu]
         return Check(
-            "gpus", WARN, f"{len(without)} of {len(seeing)} workers see none: {_named(without)}",
-            "all work is done on cores then; start those workers with dask cuda worker",
+            "gpus", WARN, f"{len(without)} of {len(gpus)} workers see none: {_some_names(without)}",
+            "operations then use the cores; start those workers with dask cuda worker",
         )  # fmt: skip
-    counts = sorted(set(seeing.values()))
+    counts = sorted(set(gpus.values()))
     each = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    return Check("gpus", OK, f"{len(seeing)} workers see {each} each")
+    return Check("gpus", OK, f"{len(gpus)} workers see {each} each")
 
 
-def _kernels(found: Mapping[str, Any], count: int) -> Check:
-    wrong = {
-        one: answer["error"] if isinstance(answer, dict) else f"no answer ({answer!r})"
-        for one, answer in found.items()
-        if not isinstance(answer, dict) or answer["error"]
+def _check_kernels(results: Mapping[str, Any], count: int) -> Check:
+    errors = {
+        one: result["error"] if isinstance(result, dict) else f"no answer ({result!r})"
+        for one, result in results.items()
+        if not isinstance(result, dict) or result["error"]
     }
-    if wrong:
+    if errors:
         return Check(
-            "kernels", FAIL, f"{next(iter(wrong.values()))}: {_named(list(wrong))}",
-            f"see that the driver and CuPy belong together: {install_command('gpu')} or gpu13",
+            "kernels", FAIL, f"{next(iter(errors.values()))}: {_some_names(list(errors))}",
+            "install a CuPy that fits the driver's CUDA version: "
+            f"{install_command('gpu')} or gpu13",
         )  # fmt: skip
-    free = min(answer["free"] for answer in found.values()) / 2**30
-    slowest = max(answer["seconds"] for answer in found.values())
-    told = f"one compiled and ran on {count} GPU{'s' * (count > 1)}, within {slowest:.1f} s"
-    return Check("kernels", OK, f"{told}; at least {free:.1f} GiB of GPU memory free")
+    free = min(result["free"] for result in results.values()) / 2**30
+    slowest = max(result["seconds"] for result in results.values())
+    text = f"one compiled and ran on {pluralize(count, 'GPU')}, within {slowest:.1f} s"
+    return Check("kernels", OK, f"{text}; at least {free:.1f} GiB of GPU memory free")
 
 
-def _here(probe: Probe) -> Check:
-    if probe.refused:
-        return Check("out", FAIL, f"{probe.folder} cannot be written from here: {probe.refused}",
-                     "choose a folder that exists or can be made, and is yours")  # fmt: skip
+def _check_folder(probe: FolderProbe) -> Check:
+    if probe.error:
+        return Check("out", FAIL, f"{probe.folder} cannot be written from here: {probe.error}",
+                     "choose a folder of your own that exists or can be created")  # fmt: skip
     free = "" if probe.free is None else f", {probe.free / 2**30:.1f} GiB free"
-    low = probe.free is not None and probe.free < LOW_DISK
-    return Check("out", WARN if low else OK, f"{probe.folder} can be written from here{free}")
+    is_low = probe.free is not None and probe.free < LOW_DISK
+    return Check("out", WARN if is_low else OK, f"{probe.folder} can be written from here{free}")
 
 
-def _certificate(where: str | None, scheduler_file: Any) -> Iterator[Check]:
-    """When the certificates end that this client uses."""
+def _check_certificate(scheduler: str | None, scheduler_file: Any) -> Iterator[Check]:
+    """Yield when the certificates expire that this client uses, if it uses any."""
     from distributed import Security
 
-    address, security, _ = client.located(where, scheduler_file)
+    address, security, _ = client.resolve_scheduler(scheduler, scheduler_file)
     if not address.startswith(("tls://", "wss://")):
         return
-    security = security or Security()  # of Dask's configuration
+    security = security or Security()  # that of Dask's configuration
     files = [security.tls_client_cert, security.tls_ca_file]
     ends = [certificates.expiry(file) for file in files if file and "\n" not in file]
     known = [end for end in ends if end is not None]
     if not known:
-        yield Check("certificate", OK, "its end is not known", "pip install cryptography tells it")
+        remedy = "pip install cryptography to see it"
+        yield Check("certificate", OK, "its end is not known", remedy)
         return
-    left = min(known) - datetime.datetime.now(datetime.UTC)
-    soon = left.days < certificates.SOON_DAYS
+    remaining = min(known) - datetime.datetime.now(datetime.UTC)
+    is_soon = remaining.days < certificates.SOON_DAYS
     yield Check(
-        "certificate", WARN if soon else OK, f"valid until {min(known):%Y-%m-%d}",
-        "mgraph cluster certificates DIR --host NAME --overwrite makes another" if soon else "",
+        "certificate", WARN if is_soon else OK, f"valid until {min(known):%Y-%m-%d}",
+        "mgraph cluster certificates DIR --host NAME --overwrite makes another" if is_soon else "",
     )  # fmt: skip
 
 
-def _driver() -> str:
+def _driver_version() -> str:
     with contextlib.suppress(OSError), open("/proc/driver/nvidia/version") as stream:
         words = stream.readline().split("Kernel Module")[-1].split()
         return next((word for word in words if word[:1].isdigit()), "unknown")

@@ -8,18 +8,19 @@ from typing import Any
 
 from mgraph.core.formatting import pluralize
 from mgraph.distributed.doctor import worker_probe
-from mgraph.distributed.doctor.check import FAIL, OK, Check, everyone
+from mgraph.distributed.doctor.check import FAIL, OK, Check, call_workers
 from mgraph.errors import StorageError
 from mgraph.io import store
 from mgraph.io.address import parse
 
 REMOVE_SECONDS = 5.0
-ADVICE = (
-    "--out must be one folder for all: a network's file system mounted there everywhere, or s3://"
+REMEDY = (
+    "--out must be one folder for all: on a network file system that is mounted there on every "
+    "machine, or in an s3:// store"
 )
 
 
-class Probe:
+class FolderProbe:
     """A small file of the client in a folder, for the length of a ``with`` block."""
 
     def __init__(self, folder: str) -> None:
@@ -28,38 +29,38 @@ class Probe:
         self.folder, self._is_local = self._address.text, self._address.is_local
         self.name = f".mgraph-doctor-{secrets.token_hex(6)}"
         self.token = secrets.token_hex(16)
-        self.refused = ""
+        self.error = ""
         self.free: int | None = None
-        self._made: list[str] = []
+        self._created: list[str] = []
 
-    def __enter__(self) -> "Probe":
-        """Write the file; ``refused`` tells why that did not work."""
+    def __enter__(self) -> "FolderProbe":
+        """Write the file; ``error`` says why that failed."""
         try:
             if self._is_local:
                 self._make_folder()
                 self.free = worker_probe.free_disk(self.folder)
-            self._do(worker_probe.write, self.name, self.token)
+            self._call(worker_probe.write, self.name, self.token)
         except Exception as error:
-            self.refused = str(error)
+            self.error = str(error)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the file, and the folder if it is ours."""
+        """Remove the file, and the folders that were created for it."""
         with store.cleaning_up(), contextlib.suppress(StorageError):
-            self._do(worker_probe.remove, self.name)
-        if self._is_local and not self.refused:
-            with contextlib.suppress(OSError):  # it may be written to, and not listed
+            self._call(worker_probe.remove, self.name)
+        if self._is_local and not self.error:
+            with contextlib.suppress(OSError):  # a folder may be writable and not readable
                 for name in os.listdir(self.folder):
                     if name.startswith(self.name):
                         worker_probe.remove(self.folder, name)
-        for folder in reversed(self._made):
+        for folder in reversed(self._created):
             try:
                 os.rmdir(folder)
             except OSError:
                 break
 
-    def _do(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What a function does with a file of the folder, here; a store has to answer in time."""
+    def _call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a function with the folder, in this process; an object store must answer in time."""
         if self._is_local:
             return function(self.folder, *arguments)
         return store.call(lambda: function(self.folder, *arguments), self._address)
@@ -71,39 +72,39 @@ class Probe:
             folder = os.path.dirname(folder)
         for folder in reversed(missing):
             os.mkdir(folder)
-            self._made.append(folder)
+            self._created.append(folder)
 
     def checks(self, client: Any, answers: Mapping[str, Any]) -> Iterator[Check]:
-        """What the workers' answers tell, and whether we see what they wrote."""
-        blind = {one: answer["out"]["sees"] for one, answer in answers.items()
-                 if answer["out"]["sees"]}  # fmt: skip
-        refused = {one: answer["out"]["refused"] for one, answer in answers.items()
-                   if "refused" in answer["out"]}  # fmt: skip
-        wrote = {one: answer["out"]["wrote"] for one, answer in answers.items()
-                 if "wrote" in answer["out"]}  # fmt: skip
-        unseen = {one: why for one, name in wrote.items() if (why := self._unseen(name))}
-        for one, name in wrote.items():
-            client.sync(everyone, client, [one], REMOVE_SECONDS, worker_probe.remove,
+        """Yield what the workers' answers show, and whether the client sees their files."""
+        exchanges = {worker: answer["out"] for worker, answer in answers.items()}
+        blind = {worker: out["unseen"] for worker, out in exchanges.items() if out["unseen"]}
+        refused = {worker: out["refused"] for worker, out in exchanges.items() if "refused" in out}
+        wrote = {worker: out["wrote"] for worker, out in exchanges.items() if "wrote" in out}
+        unseen = {worker: why for worker, name in wrote.items() if (why := self._unseen(name))}
+        for worker, name in wrote.items():
+            client.sync(call_workers, client, [worker], REMOVE_SECONDS, worker_probe.remove,
                         self.folder, name)  # fmt: skip
-        for told, which in (
+        for text, failures in (
             ("do not see what was written here", blind),
             ("cannot write there", refused),
             ("wrote what is not seen here", unseen),
         ):
-            if which:
-                first, why = next(iter(which.items()))
-                count = f"{len(which)} of {len(answers)} workers {told}"
-                yield Check("out", FAIL, f"{count}: {first}: {why}", ADVICE)
+            if failures:
+                first, why = next(iter(failures.items()))
+                count = f"{len(failures)} of {len(answers)} workers {text}"
+                yield Check("out", FAIL, f"{count}: {first}: {why}", REMEDY)
         if answers and not (blind or refused or unseen):
-            free = [answer["out"]["free"] for answer in answers.values()]
-            least = min((count for count in free if count is not None), default=None)
-            told = f"read and written by {pluralize(len(answers), 'worker')}"
-            yield Check(
-                "out", OK, told if least is None else f"{told}, {least / 2**30:.1f} GiB free"
-            )
+            free = [out["free"] for out in exchanges.values()]
+            minimum = min((count for count in free if count is not None), default=None)
+            text = f"read and written by {pluralize(len(answers), 'worker')}"
+            if minimum is not None:
+                text += f", {minimum / 2**30:.1f} GiB free"
+            yield Check("out", OK, text)
 
     def _unseen(self, name: str) -> str:
+        """Return why the client does not see a worker's file; empty if it does."""
         try:
-            return "" if self._do(worker_probe.read, name) == self.token else "it holds other text"
+            content = self._call(worker_probe.read, name)
         except Exception as error:
             return str(error)
+        return "" if content == self.token else "it has other content"

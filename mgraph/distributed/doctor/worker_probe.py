@@ -1,7 +1,7 @@
-"""What ``mgraph doctor`` runs in the processes of a cluster.
+"""The functions that ``mgraph doctor`` runs in the processes of a cluster.
 
-These functions are sent by value, since a worker may have another mgraph or none: they use the
-standard library, and what else they need inside a ``try``. They return what is plain, no classes.
+They are pickled with their code, since a worker may have another mgraph or none. So they import
+the standard library alone, and anything else inside a ``try``; and they return built-in types.
 """
 
 import asyncio
@@ -15,29 +15,30 @@ import time
 from typing import Any
 
 PACKAGES = ("mgraph", "dask", "distributed", "numpy", "numba", "pyarrow", "cupy")
-LOOK_SECONDS = 4.0  # a network's file system shows a new file after a while
+SEE_SECONDS = 4.0  # a network file system may show a new file late
 
 
-async def examine(
+async def probe_process(
     out: str | None = None,
     probe: str | None = None,
     token: str = "",
     dask_worker: Any = None,
     dask_scheduler: Any = None,
 ) -> dict[str, Any]:
-    """Everything about this process. probe: a file in ``out`` that the client wrote ``token`` to.
+    """Return the figures of this process.
 
-    A file system that hangs holds a thread up, and not the process.
+    probe: the name of a file in the folder ``out``, into which the client wrote ``token``. A file
+    system that hangs blocks a thread, not the process.
     """
-    return await asyncio.to_thread(examined, out, probe, token, dask_worker)
+    return await asyncio.to_thread(probe_here, out, probe, token, dask_worker)
 
 
-def examined(
+def probe_here(
     out: str | None = None, probe: str | None = None, token: str = "", worker: Any = None
 ) -> dict[str, Any]:
-    """``examine``, in the caller's thread."""
+    """Do the work of ``probe_process``, in the caller's thread."""
     began = time.time()
-    found = {
+    figures = {
         "python": ".".join(map(str, sys.version_info[:3])),
         "packages": {name: version_of(name) for name in PACKAGES},
         **cores(),
@@ -45,17 +46,17 @@ def examined(
         "gpus": gpus(),
     }
     if worker is not None:
-        found["disk"] = free_disk(worker.local_directory)
-        found["folder"] = worker.local_directory
+        figures["disk"] = free_disk(worker.local_directory)
+        figures["folder"] = worker.local_directory
     if out is not None and probe is not None:
-        found["out"] = exchanged(out, probe, token)
-    return found | {"began": began, "ended": time.time()}
+        figures["out"] = exchange_files(out, probe, token)
+    return figures | {"began": began, "ended": time.time()}
 
 
 def version_of(name: str) -> str | None:
-    """A package's version, None where it is not installed, or why it cannot be loaded."""
+    """Return a package's version, None if it is not installed, or why it cannot be imported."""
     names = ("cupy", "cupy-cuda12x", "cupy-cuda13x", "cupy-cuda11x") if name == "cupy" else (name,)
-    if name == "mgraph":  # perhaps not installed, but found all the same
+    if name == "mgraph":  # it may be on the path without being installed
         try:
             module = importlib.import_module(name)
             return str(getattr(module, "__version__", None) or f"another project's {module}")
@@ -72,7 +73,7 @@ def version_of(name: str) -> str | None:
 
 
 def gpus() -> list[str]:
-    """The names of the CUDA devices that this process sees; asks the driver, takes no memory."""
+    """Return the names of the visible CUDA devices, from the driver, without device memory."""
     try:
         driver = ctypes.CDLL("libcuda.so.1")
     except OSError:
@@ -89,28 +90,29 @@ def gpus() -> list[str]:
 
 
 def cores() -> dict[str, Any]:
-    """The cores that this process may use, and why so many."""
+    """Return the number of cores that this process may use, and the reason."""
     try:
-        found = importlib.import_module("mgraph.core.host").measure_cores()
-        return {"cores": int(found.amount), "cores_reason": str(found.reason)}
-    except Exception:  # there is no mgraph, or another
-        known = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
-        return {"cores": known, "cores_reason": ""}
+        measured = importlib.import_module("mgraph.core.host").measure_cores()
+        return {"cores": int(measured.amount), "cores_reason": str(measured.reason)}
+    except Exception:  # mgraph is not installed, or another version
+        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
+        return {"cores": allowed, "cores_reason": ""}
 
 
 def memory(worker: Any) -> dict[str, Any]:
-    """Bytes that a worker, or this process, may still take, and why so many; None: not known."""
+    """Return the bytes that a worker, or this process, may still use (None: unknown), and why."""
     limit = getattr(getattr(worker, "memory_manager", None), "memory_limit", None)
     try:
         host = importlib.import_module("mgraph.core.host")
-        found, left = host.measure_memory(), host.available_memory(limit)
-        reason = found.reason if left >= found.amount else "of the worker's own limit"
-        return {"memory": int(min(left, found.amount)), "memory_reason": str(reason)}
-    except Exception:  # there is no mgraph, or another
-        return {"memory": _free_of_machine(limit), "memory_reason": ""}
+        measured, available = host.measure_memory(), host.available_memory(limit)
+        is_own = available < measured.amount
+        reason = "of the worker's own limit" if is_own else measured.reason
+        return {"memory": int(min(available, measured.amount)), "memory_reason": str(reason)}
+    except Exception:  # mgraph is not installed, or another version
+        return {"memory": _free_memory(limit), "memory_reason": ""}
 
 
-def _free_of_machine(limit: int | None) -> int | None:
+def _free_memory(limit: int | None) -> int | None:
     try:
         psutil = importlib.import_module("psutil")
         free = int(psutil.virtual_memory().available)
@@ -122,7 +124,7 @@ def _free_of_machine(limit: int | None) -> int | None:
 
 
 def free_disk(folder: str) -> int | None:
-    """Bytes free in the file system of a folder, or of the nearest above it that exists."""
+    """Return the free bytes in the file system of a folder, or of its nearest existing parent."""
     while not os.path.exists(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     try:
@@ -131,65 +133,69 @@ def free_disk(folder: str) -> int | None:
         return None
 
 
-def exchanged(out: str, probe: str, token: str) -> dict[str, Any]:
-    """Read the client's file in ``out``, and write one of our own for the client to see."""
-    found: dict[str, Any] = {"free": None if "://" in out else free_disk(out)}
-    deadline = time.monotonic() + LOOK_SECONDS
+def exchange_files(out: str, probe: str, token: str) -> dict[str, Any]:
+    """Read the client's file in ``out``, and write a file for the client to read.
+
+    unseen: why the client's file was not read, or empty. wrote: the file's name. refused: why it
+    was not written.
+    """
+    result: dict[str, Any] = {"free": None if "://" in out else free_disk(out)}
+    deadline = time.monotonic() + SEE_SECONDS
     while True:
         try:
             content = read(out, probe)
-            found["sees"] = "" if content == token else "it holds something else"
+            result["unseen"] = "" if content == token else "it has other content"
         except Exception as error:
-            found["sees"] = f"{type(error).__name__}: {error}"
-        if not found["sees"] or time.monotonic() > deadline:
+            result["unseen"] = f"{type(error).__name__}: {error}"
+        if not result["unseen"] or time.monotonic() > deadline:
             break
         time.sleep(0.2)
-    mine = f"{probe}-{os.urandom(6).hex()}"
+    own_name = f"{probe}-{os.urandom(6).hex()}"
     try:
-        if not found["sees"]:
-            write(out, mine, token)
-            found["wrote"] = mine
+        if not result["unseen"]:
+            write(out, own_name, token)
+            result["wrote"] = own_name
     except Exception as error:
-        found["refused"] = f"{type(error).__name__}: {error}"
-    return found
+        result["refused"] = f"{type(error).__name__}: {error}"
+    return result
 
 
-def opened(folder: str) -> tuple[Any, str]:
-    """The file system of an address in a store, and the path in it: as mgraph opens it, if here."""
+def open_store(folder: str) -> tuple[Any, str]:
+    """Open an address's file system, as mgraph does if it is installed; also returns the path."""
     try:
         address = importlib.import_module("mgraph.io.address").parse(folder)
         return importlib.import_module("mgraph.io.store").open_store(address), address.path
     except ImportError:
-        found: tuple[Any, str] = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
-        return found
+        opened: tuple[Any, str] = importlib.import_module("pyarrow.fs").FileSystem.from_uri(folder)
+        return opened
 
 
 def read(folder: str, name: str) -> str:
-    """A small file of a folder, or of a URI that PyArrow knows."""
+    """Return the text of a small file in a folder, or in a store that PyArrow can open."""
     if "://" not in folder:
         with open(os.path.join(folder, name)) as stream:
             return stream.read(1000)
-    store, path = opened(folder)
+    store, path = open_store(folder)
     with store.open_input_stream(f"{path}/{name}") as stream:
         return str(stream.read(1000).decode())
 
 
 def write(folder: str, name: str, content: str) -> None:
-    """A new small file in a folder."""
+    """Write a new small file into a folder."""
     if "://" not in folder:
         with open(os.path.join(folder, name), "x") as stream:
             stream.write(content)
         return
-    store, path = opened(folder)
+    store, path = open_store(folder)
     with store.open_output_stream(f"{path}/{name}") as stream:
         stream.write(content.encode())
 
 
 def remove(folder: str, name: str) -> str:
-    """Remove a file; returns why that did not work, or nothing."""
+    """Remove a file; returns why that failed, or an empty text."""
     try:
         if "://" in folder:
-            store, path = opened(folder)
+            store, path = open_store(folder)
             store.delete_file(f"{path}/{name}")
         else:
             os.unlink(os.path.join(folder, name))
@@ -202,19 +208,19 @@ def remove(folder: str, name: str) -> str:
 
 async def try_kernel() -> dict[str, Any]:
     """Compile and run one of mgraph's kernels on this process's GPU."""
-    return await asyncio.to_thread(tried_kernel)
+    return await asyncio.to_thread(try_kernel_here)
 
 
-def tried_kernel() -> dict[str, Any]:
-    """``try_kernel``, in the caller's thread."""
+def try_kernel_here() -> dict[str, Any]:
+    """Do the work of ``try_kernel``, in the caller's thread."""
     began = time.time()
     try:
         mgraph = importlib.import_module("mgraph")
         model = mgraph.CopyModel(1000, 4)
-        same = model.edges(backend="gpu").checksum == model.edges(backend="cpu").checksum
+        is_equal = model.edges(backend="gpu").checksum == model.edges(backend="cpu").checksum
         free = importlib.import_module("mgraph.cuda.memory").free_bytes()
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"}
-    if not same:
-        return {"error": "its edges are not those of a CPU"}
+    if not is_equal:
+        return {"error": "its edges differ from those of the CPU"}
     return {"error": "", "seconds": time.time() - began, "free": int(free)}

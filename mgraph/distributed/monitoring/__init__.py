@@ -1,1 +1,1 @@
-"""What a cluster shows while it works: counters, the page, metrics; upkeep of Dask's records."""
+"""What a cluster shows while it works: counters, page, metrics; upkeep of Dask's records."""

@@ -1,9 +1,9 @@
-"""How much each worker has done: metrics that it sends to the scheduler with its heartbeats.
+"""What each worker has done: metrics that it sends to the scheduler with its heartbeats.
 
 ``mgraph_edges``, ``mgraph_bytes`` and ``mgraph_queries`` are columns of the dashboard's workers
-page. ``mgraph_set_point`` and ``mgraph_parallelism`` are there while self-tuning searches run,
-``mgraph_gpu`` where there is a GPU. All of it is ``mgraph.core.gauges``'s, and NVML's. And
-``mgraph_under_way`` tells, for progress lines, how far each task has come that runs.
+page. ``mgraph_set_point`` and ``mgraph_parallelism`` exist while self-tuning searches run,
+``mgraph_gpu`` on a worker with a GPU. The figures come from ``mgraph.core.gauges`` and from NVML.
+``mgraph_under_way`` has the edges that each running task has counted, for progress lines.
 """
 
 import contextlib
@@ -16,135 +16,133 @@ from distributed import WorkerPlugin
 
 from mgraph import compilation
 from mgraph.core import gauges
-from mgraph.distributed.monitoring.pruning import prune_keys
-from mgraph.distributed.protocol.broadcast import in_time
+from mgraph.distributed.monitoring.pruning import MAX_KEYS
+from mgraph.distributed.protocol import dask_internals
+from mgraph.distributed.protocol.broadcast import run_coroutine
 
 METRIC, UNDER_WAY, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
-ASK_SECONDS = 1.0  # for how far all have come
+ANSWER_SECONDS = 1.0  # for the scheduler's answer to a progress line
 PRUNE_SECONDS = 60.0
+_PRUNING = "mgraph-pruning"
 _lock = threading.Lock()
-_reported: dict[str, float] = {}  # of this process's counters, by whichever worker
-_living: list[Any] = []  # this process's workers; the first tells the levels
-_under_way: dict[tuple[str, int], int] = {}  # edges that tasks of this process have counted so far
-_thread = threading.local()  # its task's key
+_reported: dict[str, float] = {}  # of this process's counters, by any of its workers
+_workers: list[Any] = []  # this process's workers; the first one reports the levels
+_partial_counts: dict[tuple[str, int], int] = {}  # edges so far, by the key of a running task
+_thread = threading.local()  # its attribute ``key`` is the key of the thread's task
 
 
-class WorkerFigures(WorkerPlugin):
-    """Adds the metrics; reaches workers that join or restart later, too."""
+class WorkerMetrics(WorkerPlugin):
+    """Adds the metrics to each worker; Dask also sets it up on workers that join or restart."""
 
     name = "mgraph-figures"
     idempotent = True
 
     def setup(self, worker: Any) -> None:
-        """Start at zero."""
-        from tornado.ioloop import PeriodicCallback
-
+        """Add the metrics; counters start at zero."""
         with _lock:
-            if not _living:
-                _reported.update(gauges.read())  # what was done before is nobody's
-            _living.append(worker)
+            if not _workers:
+                _reported.update(gauges.read())  # what was counted before belongs to no worker
+            _workers.append(worker)
         for name in gauges.COUNTERS:
             setattr(worker, f"mgraph_{name}", 0)
-            worker.metrics[f"mgraph_{name}"] = _counter(name)
+            worker.metrics[f"mgraph_{name}"] = _counter_metric(name)
         for name in gauges.LEVELS:
-            worker.metrics[f"mgraph_{name}"] = _level(name)
-        worker.metrics[UNDER_WAY] = _tasks_under_way
-        worker.metrics[COMPILING] = _compiling
-        compilation.set_notifier(None)  # the client's progress line tells it
-        gpu = gpu_reader()
-        if gpu is not None:
-            worker.metrics["mgraph_gpu"] = lambda worker: gpu()
-        pruning = PeriodicCallback(lambda: prune(worker), PRUNE_SECONDS * 1000)
-        worker.periodic_callbacks["mgraph-pruning"] = pruning
-        pruning.start()
+            worker.metrics[f"mgraph_{name}"] = _level_metric(name)
+        worker.metrics[UNDER_WAY] = _partial_counts_metric
+        worker.metrics[COMPILING] = _compiling_metric
+        compilation.set_notifier(None)  # the client's progress line shows it
+        read_gpu = gpu_reader()
+        if read_gpu is not None:
+            worker.metrics["mgraph_gpu"] = lambda worker: read_gpu()
+        dask_internals.start_periodic_callback(
+            worker, _PRUNING, lambda: prune(worker), PRUNE_SECONDS
+        )
 
     def teardown(self, worker: Any) -> None:
-        """Stop looking after the worker's memory; another worker tells the levels."""
+        """Stop pruning; another worker of the process reports the levels from now on."""
         with _lock, contextlib.suppress(ValueError):
-            _living.remove(worker)
-        pruning = worker.periodic_callbacks.pop("mgraph-pruning", None)
-        if pruning is not None:
-            pruning.stop()
+            _workers.remove(worker)
+        dask_internals.stop_periodic_callback(worker, _PRUNING)
 
 
-def _counter(name: str) -> Callable[[Any], float]:
-    """The metric of a counter.
+def _counter_metric(name: str) -> Callable[[Any], float]:
+    """Return the metric of a counter.
 
-    Where a process has several workers, each count is told once, by the worker that reports next.
+    In a process with several workers, each count is reported once, by the next worker to report.
     """
 
-    def counted(worker: Any) -> float:
+    def report(worker: Any) -> float:
         attribute = f"mgraph_{name}"
         with _lock:
-            now = gauges.read()[name]
-            total: float = getattr(worker, attribute) + now - _reported[name]
-            _reported[name] = now
+            count = gauges.read()[name]
+            total: float = getattr(worker, attribute) + count - _reported[name]
+            _reported[name] = count
             setattr(worker, attribute, total)
         return total
 
-    return counted
+    return report
 
 
-def _level(name: str) -> Callable[[Any], float | None]:
-    """The metric of a level: None while it is not set, and of all but a process's first worker."""
+def _level_metric(name: str) -> Callable[[Any], float | None]:
+    """Return the metric of a level: None while it is not set, and for all but the first worker."""
 
-    def told(worker: Any) -> float | None:
+    def report(worker: Any) -> float | None:
         with _lock:
-            first = bool(_living) and _living[0] is worker
-        return gauges.read().get(name) if first else None
+            is_first = bool(_workers) and _workers[0] is worker
+        return gauges.read().get(name) if is_first else None
 
-    return told
+    return report
 
 
-def _compiling(worker: Any) -> bool:
-    """The metric: whether a compiler runs in this process now."""
+def _compiling_metric(worker: Any) -> bool:
+    """Report whether a compiler is running in this process."""
     return compilation.COMPILING.is_running
 
 
-def _tasks_under_way(worker: Any) -> list[tuple[str, int, int]]:
-    """The metric: operation, part and edges so far, of each task that has counted any."""
+def _partial_counts_metric(worker: Any) -> list[tuple[str, int, int]]:
+    """Report (operation, part, edges so far) of each running task that has counted any."""
     with _lock:
-        if not _living or _living[0] is not worker:
+        if not _workers or _workers[0] is not worker:
             return []
-        return [(*key, edges) for key, edges in _under_way.items() if edges]
+        return [(*key, edges) for key, edges in _partial_counts.items() if edges]
 
 
 def gpu_reader() -> Callable[[], dict[str, Any]] | None:
-    """What tells of this process's first GPU: uuid, name, use (%), memory, limit (bytes), watts.
+    """Return a function that reads this process's first GPU, or None without a GPU or NVML.
 
-    None where there is no GPU, or nvidia-ml-py is not installed. What a GPU does not tell is left
-    out. A call takes a millisecond or so.
+    Its result has uuid, name, use (%), memory, limit (bytes) and watts, without those that the GPU
+    does not report. A call takes about a millisecond.
     """
     try:
         import pynvml
-        from distributed.diagnostics import nvml
 
-        if not nvml.device_get_count():
+        uuid = dask_internals.gpu_uuid(
+            os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
+        )
+        if uuid is None:
             return None
-        first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0] or "0"
-        uuid = nvml.get_device_index_and_uuid(first).uuid
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         name = pynvml.nvmlDeviceGetName(handle)
-    except Exception:  # NVML's many ways to say that it cannot be used here
+    except Exception:  # NVML has many errors for a machine on which it cannot be used
         return None
-    whose = {"uuid": _text(uuid), "name": _text(name)}
-    questions: dict[str, Callable[[], float]] = {
+    device = {"uuid": _text(uuid), "name": _text(name)}
+    queries: dict[str, Callable[[], float]] = {
         "use": lambda: pynvml.nvmlDeviceGetUtilizationRates(handle).gpu,
         "memory": lambda: pynvml.nvmlDeviceGetMemoryInfo(handle).used,
         "limit": lambda: pynvml.nvmlDeviceGetMemoryInfo(handle).total,
         "watts": lambda: pynvml.nvmlDeviceGetPowerUsage(handle) / 1000,
     }
 
-    def tell() -> dict[str, Any]:
-        told: dict[str, Any] = dict(whose)
-        for what, ask in questions.items():
+    def read() -> dict[str, Any]:
+        figures: dict[str, Any] = dict(device)
+        for figure, query in queries.items():
             try:
-                told[what] = ask()
-            except pynvml.NVMLError:  # a part of a GPU tells no power, for example
+                figures[figure] = query()
+            except pynvml.NVMLError:  # a MIG instance reports no power, for example
                 continue
-        return told
+        return figures
 
-    return tell
+    return read
 
 
 def _text(value: str | bytes) -> str:
@@ -152,63 +150,42 @@ def _text(value: str | bytes) -> str:
 
 
 def prune(worker: Any) -> None:
-    """Forget what Dask would keep in a worker that stays."""
-    fold_digests(worker)
-    prune_keys()
-
-
-def fold_digests(worker: Any) -> None:
-    """Add up a worker's times over all spans: Dask keeps a sum and a maximum of each, for ever.
-
-    Nothing reads the maxima.
-    """
-    totals = worker.digests_total
-    for key in filter(_is_of_a_span, list(totals)):
-        totals[key[:1] + key[2:]] += totals.pop(key)
-    for key in filter(_is_of_a_span, list(worker.digests_max)):
-        del worker.digests_max[key]
-
-
-def _is_of_a_span(key: Any) -> bool:
-    """Whether it is (execute, span, prefix, activity, unit)."""
-    return isinstance(key, tuple) and len(key) == 5 and key[0] == "execute"
+    """Remove what Dask would keep for ever in a worker that stays up."""
+    dask_internals.merge_digests_of_spans(worker)
+    dask_internals.forget_key_names(MAX_KEYS)
 
 
 @contextlib.contextmanager
 def counting(key: tuple[str, int]) -> Iterator[None]:
-    """Around a task: what its thread counts is its own as well. key: the operation, the part."""
+    """Add what this thread counts to the task's own count, too. key: the operation, the part."""
     with _lock:
-        _under_way[key] = 0
+        _partial_counts[key] = 0
     _thread.key = key
     try:
         yield
     finally:
         del _thread.key
         with _lock:
-            _under_way.pop(key, None)
+            _partial_counts.pop(key, None)
 
 
 def count_edges(edges: int) -> None:
-    """Called in a task: add to this worker's column, and to what its part has done."""
+    """Called in a task: add to the worker's counter and to the count of the task's part."""
     gauges.add("edges", edges)
     key = getattr(_thread, "key", None)
     with _lock:
-        if key in _under_way:
-            _under_way[key] += edges
+        if key in _partial_counts:
+            _partial_counts[key] += edges
 
 
 def under_way(client: Any, operation: str, finished: Container[int]) -> tuple[int, bool]:
-    """What running tasks of an operation have counted, but for parts that are known to be finished.
+    """Return the edges that an operation's unfinished parts have counted, and if a worker compiles.
 
-    And whether a worker compiles. As the scheduler was told it with the last heartbeats: half a
-    second old, or so. Raises TimeoutError, OSError where the scheduler does not answer.
+    The figures are those of the last heartbeats, about half a second old. Raises TimeoutError or
+    OSError if the scheduler does not answer.
     """
-    identity = in_time(client, client.scheduler.identity, seconds=ASK_SECONDS)
-    tasks = (
-        task
-        for worker in identity["workers"].values()
-        for task in worker["metrics"].get(UNDER_WAY, ())
-    )
-    edges = sum(edges for of, part, edges in tasks if of == operation and part not in finished)
+    identity = run_coroutine(client, dask_internals.identity, client, seconds=ANSWER_SECONDS)
     metrics = [worker["metrics"] for worker in identity["workers"].values()]
-    return edges, any(told.get(COMPILING) for told in metrics)
+    counts = (count for worker in metrics for count in worker.get(UNDER_WAY, ()))
+    edges = sum(edges for name, part, edges in counts if name == operation and part not in finished)
+    return edges, any(worker.get(COMPILING) for worker in metrics)

@@ -1,24 +1,22 @@
-"""Dask's dashboard: its address, and how it is mounted when somebody first looks at it.
+"""The address of Dask's dashboard, and a dashboard that is mounted when someone first opens it.
 
-Importing it (Bokeh) takes half a second of a core, a fifth of what a graph of 10^8 edges takes.
+Importing it (Bokeh) takes half a second of a core, a fifth of the time for a graph of 10^8 edges.
 """
 
-from collections.abc import Callable
 from typing import Any
 
+from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.protocol.addresses import dashboard_host, host_and_port
-from mgraph.distributed.protocol.broadcast import in_time
+from mgraph.distributed.protocol.broadcast import on_scheduler
 
-ASK_SECONDS = 3.0
+ANSWER_SECONDS = 3.0
 
 
 def link_of(client: Any) -> str | None:
-    """The address of the dashboard of a client's scheduler, where it listens; None without one.
+    """Return the address at which the dashboard of a client's scheduler listens, or None.
 
-    Dask would take the scheduler's host, which may be another, and cuts an IPv6 address.
+    Dask's own link has the scheduler's host, which may be another one, and cuts an IPv6 address.
     """
-    from distributed.utils import format_dashboard_link
-
     try:
         port = client.scheduler_info(n_workers=0)["services"].get("dashboard")
         address = client.scheduler.address
@@ -28,42 +26,25 @@ def link_of(client: Any) -> str | None:
         return None
     host = "localhost" if address.startswith("inproc") else host_and_port(address)[0]
     try:
-        found = in_time(client, client._run_on_scheduler, _listening(), seconds=ASK_SECONDS)
-    except Exception:  # a scheduler that is busy, or of another version
-        found = []
-    return str(format_dashboard_link(dashboard_host(found, host), port))
-
-
-def _listening() -> Callable[..., list[str]]:
-    """A function for a scheduler: the addresses at which its web server listens.
-
-    It is made here so that it travels by value, to a scheduler without mgraph, too.
-    """
-
-    def hosts(dask_scheduler: Any) -> list[str]:
-        sockets = getattr(dask_scheduler.http_server, "_sockets", {})
-        return [str(one.getsockname()[0]) for one in sockets.values()]
-
-    return hosts
+        function = dask_internals.listening_hosts_on_scheduler()
+        hosts = on_scheduler(client, function, seconds=ANSWER_SECONDS)
+    except Exception:  # the scheduler is busy, or of another version
+        hosts = []
+    return dask_internals.dashboard_link(dashboard_host(hosts, host), port)
 
 
 class LazyDashboard:
-    """Takes the requests that a scheduler's web server has no page for, and then mounts the pages.
+    """Mounts Dask's dashboard on the first request that the scheduler has no other page for.
 
-    It stands in the server's list of applications, each of which is asked for a page in turn
-    (``distributed.http.routing.RoutingApplication``).
+    It stands in the web server's list of applications, each of which is asked for a page in turn.
     """
 
     def __init__(self, scheduler: Any) -> None:
         """Add itself to the scheduler's web server."""
         self._scheduler = scheduler
-        scheduler.http_application.add_application(self)
+        dask_internals.add_application(scheduler, self)
 
     def find_handler(self, request: Any, **kwargs: Any) -> Any:
-        """Mount the dashboard in this object's place and let it answer."""
-        from distributed.dashboard.scheduler import connect
-
-        application = self._scheduler.http_application
-        application.applications.remove(self)
-        connect(application, self._scheduler.http_server, self._scheduler)
+        """Mount the dashboard in this object's place and let it answer the request."""
+        application = dask_internals.replace_with_dashboard(self._scheduler, self)
         return application.find_handler(request, **kwargs)

@@ -1,7 +1,7 @@
-"""What runs on a cluster and what ran: operations (many tasks of one name) and submitted runs.
+"""The operations (many tasks of one name) and submitted runs that a scheduler knows of.
 
-The scheduler is told of them by messages, and sees their tasks. Those that run are all kept; of
-those that ended the last ``KEPT``, and counts of all.
+Clients and drivers report them with events, and the scheduler sees their tasks. Running ones are
+all kept; of those that ended the last ``MAX_ENDED``, and the number of each state.
 """
 
 import re
@@ -14,31 +14,38 @@ from typing import Any, Generic, TypeVar
 from mgraph.core.formatting import escape
 from mgraph.distributed.protocol.run_context import RUN_KEY
 
-KEPT = 200
-SETTLE_SECONDS = 60.0  # without a task before something is taken for ended
-ENDS = ("finished", "failed", "cancelled", "lost")
-TEXT = 200  # characters of a name that are kept
-ERROR_TEXT = 500
-GONE = "its client is gone"
-VANISHED = "its tasks are gone, and nobody said what became of it"
+MAX_ENDED = 200
+STALE_SECONDS = 60.0  # without a task, before an operation or a run counts as ended
+END_STATES = ("finished", "failed", "cancelled", "lost")
+TEXT_LENGTH = 200  # of a name
+ERROR_LENGTH = 500
+CLIENT_GONE = "its client has disconnected"
+TASKS_GONE = "its tasks are gone, and no end was reported"
 
 
 def rounded(value: float) -> float:
-    """Four digits, which is what a page shows."""
+    """Round to four significant digits, as many as the page shows."""
     return float(f"{value:.4g}")
 
 
-def _whole(value: Any) -> int:
+def _count(value: Any) -> int:
+    """Return a count of an event, or 0 for anything else."""
     return value if isinstance(value, int) and 0 <= value < 1 << 62 else 0
 
 
-def _text(value: Any, most: int = TEXT) -> str | None:
-    return None if value is None else escape(str(value)[:most])[:most]
+def _text(value: Any, length: int = TEXT_LENGTH) -> str | None:
+    """Return a text of an event, escaped and cut; None for None."""
+    return None if value is None else escape(str(value)[:length])[:length]
 
 
 @dataclass
 class Operation:
-    """Many tasks of one name. done: the parts that are; times are the clock's, in seconds."""
+    """Many tasks of one name; times are in seconds since 1970.
+
+    parts, size: the totals; unit: the unit of the size. announced: whether an event said that it
+    began. has_failed_task: whether one of its tasks failed. done: the parts that are finished, of
+    which only the number is kept after the end (done_parts). last_seen: when it last had tasks.
+    """
 
     name: str
     verb: str
@@ -48,17 +55,17 @@ class Operation:
     unit: str = "parts"
     run: str | None = None
     client: str | None = None
-    told: bool = False  # whether a message said that it began
-    failed: bool = False  # whether a task of it failed
+    announced: bool = False
+    has_failed_task: bool = False
     state: str = "running"
     error: str | None = None
     ended: float | None = None
     done: set[Any] = field(default_factory=set)
     done_parts: int = 0
-    seen: float = 0.0  # when it had tasks last
+    last_seen: float = 0.0
 
     def row(self, now: float) -> dict[str, Any]:
-        """For the page. share: of the parts that are done; rate: units a second; left: seconds."""
+        """Return the page's row. share: of the parts; rate: units per second; left: seconds."""
         done = len(self.done) or self.done_parts
         seconds = max((self.ended or now) - self.began, 1e-3)
         share = min(done / self.parts, 1.0) if self.parts else None
@@ -85,7 +92,7 @@ class Operation:
 
 @dataclass
 class Run:
-    """A submitted workflow, by its messages."""
+    """A submitted workflow, as its events report it."""
 
     name: str
     began: float
@@ -94,10 +101,10 @@ class Run:
     state: str = "running"
     error: str | None = None
     ended: float | None = None
-    seen: float = 0.0
+    last_seen: float = 0.0
 
     def row(self, now: float) -> dict[str, Any]:
-        """For the page."""
+        """Return the page's row."""
         return {
             "run": self.name,
             "script": self.script,
@@ -112,119 +119,122 @@ class Run:
 Job = TypeVar("Job", Operation, Run)
 
 
-class Ended(OrderedDict[str, Job], Generic[Job]):
-    """The last ``KEPT`` that ended, by name, the latest last."""
+class EndedJobs(OrderedDict[str, Job], Generic[Job]):
+    """The last ``MAX_ENDED`` jobs that ended, by name, in the order of their ends."""
 
     def keep(self, job: Job) -> None:
-        """Add one; the oldest goes where there are too many."""
+        """Add a job, and drop the oldest one if there are too many."""
         self[job.name] = job
         self.move_to_end(job.name)
-        while len(self) > KEPT:
+        while len(self) > MAX_ENDED:
             self.popitem(last=False)
 
 
 class Jobs:
-    """All operations and runs that a scheduler heard of."""
+    """All operations and runs that a scheduler knows of."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
-        """Nothing yet."""
+        """Start without any."""
         self._clock = clock
         self.operations: dict[str, Operation] = {}
         self.runs: dict[str, Run] = {}
-        self.ended: Ended[Operation] = Ended()
-        self.ended_runs: Ended[Run] = Ended()
-        self.counts: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
-        self.run_counts: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
-        self._parts_before = 0
+        self.ended: EndedJobs[Operation] = EndedJobs()
+        self.ended_runs: EndedJobs[Run] = EndedJobs()
+        self.counts: Counter[str] = Counter(dict.fromkeys(END_STATES, 0))
+        self.run_counts: Counter[str] = Counter(dict.fromkeys(END_STATES, 0))
+        self._ended_parts = 0
 
     @property
     def parts_done(self) -> int:
-        """Parts that were finished since the scheduler began; never falls."""
+        """The parts that were finished since the scheduler started; never decreases."""
         running = sum(len(operation.done) for operation in self.operations.values())
-        return self._parts_before + running
+        return self._ended_parts + running
 
-    def hear(self, message: Any) -> None:
-        """Take a message; what is not one of ours is left alone."""
-        if not isinstance(message, dict):
+    def receive(self, event: Any) -> None:
+        """Take an event; one that is not mgraph's is ignored."""
+        if not isinstance(event, dict):
             return
-        state = message.get("state")
-        if state != "running" and state not in ENDS:
+        state = event.get("state")
+        if state != "running" and state not in END_STATES:
             return
-        if isinstance(message.get("operation"), str):
-            self._hear_operation(message, message["operation"], state)
-        elif isinstance(message.get("run"), str):
-            self._hear_run(message, message["run"][:TEXT], state)
+        if isinstance(event.get("operation"), str):
+            self._receive_operation(event, event["operation"], state)
+        elif isinstance(event.get("run"), str):
+            self._receive_run(event, event["run"][:TEXT_LENGTH], state)
 
     def replay(self, events: Iterable[tuple[float, Any]], clients: Container[str]) -> None:
-        """Take the messages of the time before, each with its time; clients: those still there."""
+        """Take events from before the monitor started, each with its time.
+
+        clients: those that are still connected.
+        """
         clock = self._clock
-        for when, message in events:
-            self._clock = lambda when=when: when  # type: ignore[misc]
-            self.hear(message)
+        for moment, event in events:
+            self._clock = lambda moment=moment: moment  # type: ignore[misc]
+            self.receive(event)
         self._clock = clock
         for client in {operation.client for operation in self.operations.values()}:
             if client is not None and client not in clients:
-                self.client_gone(client)
+                self.remove_client(client)
 
-    def _hear_operation(self, message: dict[str, Any], name: str, state: str) -> None:
+    def _receive_operation(self, event: dict[str, Any], name: str, state: str) -> None:
         if state == "running":
-            if name in self.ended:  # heard late, or its client came back
+            if name in self.ended:  # the event is late, or its client has reconnected
                 return
             operation = self.operations.get(name) or self._begin(name)
-            operation.told = True
-            operation.verb = _text(message.get("verb")) or operation.verb
-            operation.parts = _whole(message.get("parts"))
-            operation.size = _whole(message.get("size"))
-            operation.unit = _text(message.get("unit")) or "parts"
-            operation.run = _text(message.get("run"))
-            operation.client = _text(message.get("client"))
+            operation.announced = True
+            operation.verb = _text(event.get("verb")) or operation.verb
+            operation.parts = _count(event.get("parts"))
+            operation.size = _count(event.get("size"))
+            operation.unit = _text(event.get("unit")) or "parts"
+            operation.run = _text(event.get("run"))
+            operation.client = _text(event.get("client"))
         elif name in self.operations:
-            self._end(self.operations[name], state, _text(message.get("error"), ERROR_TEXT))
+            self._end(self.operations[name], state, _text(event.get("error"), ERROR_LENGTH))
         elif name in self.ended and self.ended[name].state == "lost":
-            operation = self.ended[name]  # it was not: its client says so
+            operation = self.ended[name]  # it was not lost: its client reports the end
             self.counts["lost"] -= 1
             self.counts[state] += 1
-            operation.state, operation.error = state, _text(message.get("error"), ERROR_TEXT)
+            operation.state, operation.error = state, _text(event.get("error"), ERROR_LENGTH)
 
-    def _hear_run(self, message: dict[str, Any], name: str, state: str) -> None:
+    def _receive_run(self, event: dict[str, Any], name: str, state: str) -> None:
         now = self._clock()
         run = self.runs.get(name) or self.ended_runs.pop(name, None) or Run(name, now)
-        run.script = _text(message.get("script")) or run.script
-        run.attempt = _whole(message.get("attempt")) or run.attempt
+        run.script = _text(event.get("script")) or run.script
+        run.attempt = _count(event.get("attempt")) or run.attempt
         if run.state != "running":
             self.run_counts[run.state] -= 1
-        run.state, run.error = state, _text(message.get("error"), ERROR_TEXT)
+        run.state, run.error = state, _text(event.get("error"), ERROR_LENGTH)
         if state == "running":
-            run.ended, run.seen = None, now
+            run.ended, run.last_seen = None, now
             self.runs[name] = run
         else:
             self._end_run(run, state)
 
-    def part(self, name: Any, part: Any, failed: bool) -> None:
-        """A task is done, or failed. Called for each, so it takes no time."""
+    def record_part(self, name: Any, part: Any, failed: bool) -> None:
+        """Record that a task has finished or failed. Called for each task, so it must be fast."""
         operation = self.operations.get(name)
         if operation is None:
             if not isinstance(name, str) or not name.startswith("mgraph-") or name in self.ended:
                 return
             operation = self._begin(name)
         if failed:
-            operation.failed = True
+            operation.has_failed_task = True
         else:
             operation.done.add(part)
 
     def _begin(self, name: str) -> Operation:
-        now, name = self._clock(), name[:TEXT]
-        found = re.fullmatch(r"mgraph-(.+?)(-\d+)?", name)
-        operation = Operation(name, found[1] if found else name, now, seen=now)
+        now, name = self._clock(), name[:TEXT_LENGTH]
+        match = re.fullmatch(r"mgraph-(.+?)(-\d+)?", name)
+        operation = Operation(name, match[1] if match else name, now, last_seen=now)
         self.operations[name] = operation
         return operation
 
     def _end(self, operation: Operation, state: str, error: str | None = None) -> None:
         operation.state, operation.error, operation.ended = state, error, self._clock()
         operation.done_parts = len(operation.done)
-        if state == "finished" and operation.told:  # the last tasks' end may be on its way
+        if state == "finished" and operation.announced:  # the last tasks may not be recorded yet
             operation.done_parts = operation.parts
-        self._parts_before += operation.done_parts
+        self._ended_parts += operation.done_parts
         operation.done = set()
         self.operations.pop(operation.name, None)
         self.ended.keep(operation)
@@ -236,36 +246,41 @@ class Jobs:
         self.ended_runs.keep(run)
         self.run_counts[state] += 1
 
-    def client_gone(self, client: str) -> None:
-        """What a client has begun and not ended is lost."""
-        for operation in [its for its in self.operations.values() if its.client == client]:
-            self._end(operation, "lost", GONE)
+    def remove_client(self, client: str) -> None:
+        """Record as lost the operations that a disconnected client had begun and not ended."""
+        for operation in list(self.operations.values()):
+            if operation.client == client:
+                self._end(operation, "lost", CLIENT_GONE)
 
-    def settle(self, scheduler: Any) -> None:
-        """Called now and then: end what has no tasks any more and whose end nobody told."""
+    def end_stale(self, scheduler: Any) -> None:
+        """End the jobs that have no tasks any more and whose end was not reported.
+
+        Called with each sample.
+        """
         now = self._clock()
         for operation in list(self.operations.values()):
             group = scheduler.task_groups.get(operation.name)
             if group is not None:
-                operation.seen = now
-                if not operation.told:
+                operation.last_seen = now
+                if not operation.announced:
                     operation.parts = max(operation.parts, sum(group.states.values()))
-            over = group is None or group.done
-            if (over and not operation.told) or now - operation.seen > SETTLE_SECONDS:
-                if operation.failed:
+            is_over = group is None or group.done
+            is_stale = now - operation.last_seen > STALE_SECONDS
+            if (is_over and not operation.announced) or is_stale:
+                if operation.has_failed_task:
                     self._end(operation, "failed")
                 elif len(operation.done) >= operation.parts:
                     self._end(operation, "finished")
                 else:
-                    self._end(operation, "lost", VANISHED)
+                    self._end(operation, "lost", TASKS_GONE)
         for run in list(self.runs.values()):
             if f"{RUN_KEY}{run.name}" in scheduler.tasks:
-                run.seen = now
-            elif now - run.seen > SETTLE_SECONDS:
-                self._end_run(run, "lost", VANISHED)
+                run.last_seen = now
+            elif now - run.last_seen > STALE_SECONDS:
+                self._end_run(run, "lost", TASKS_GONE)
 
     def rows(self, now: float) -> dict[str, list[dict[str, Any]]]:
-        """Runs and operations for the page: what runs, then what ended, the latest first."""
+        """Return the page's rows: running jobs, then ended ones, the latest first."""
         runs = [*reversed(self.runs.values()), *reversed(self.ended_runs.values())]
         operations = [*reversed(self.operations.values()), *reversed(self.ended.values())]
         return {

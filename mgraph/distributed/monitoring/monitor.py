@@ -1,8 +1,8 @@
 """The page ``/mgraph`` on the scheduler's own web server, its figures, and Prometheus metrics.
 
-A plugin of the scheduler: ``mgraph.connect`` registers it, and ``dask scheduler --preload
-mgraph.distributed.scheduler_preload`` brings it along. ``/mgraph`` is one file without anything
-from elsewhere; it asks ``/mgraph/data`` each second. Both only tell; nothing can be changed there.
+The monitor is a plugin of the scheduler: ``mgraph.connect`` registers it, and ``dask scheduler
+--preload mgraph.distributed.scheduler_preload`` loads it at the start. ``/mgraph`` is one file that
+loads nothing else; it requests ``/mgraph/data`` every second. Both are read-only.
 """
 
 import importlib.resources
@@ -10,20 +10,21 @@ import json
 import time
 from typing import Any
 
+import psutil
 from distributed import SchedulerPlugin
-from tornado.ioloop import PeriodicCallback
 from tornado.web import HTTPError, RequestHandler
 
 import mgraph
 from mgraph.distributed.monitoring import metrics, pruning
-from mgraph.distributed.monitoring.jobs import ERROR_TEXT, Jobs, rounded
-from mgraph.distributed.monitoring.workers import History, Workers, gpus
+from mgraph.distributed.monitoring.jobs import ERROR_LENGTH, Jobs, rounded
+from mgraph.distributed.monitoring.workers import History, Workers, gpu_rows
+from mgraph.distributed.protocol import dask_internals
 
 NAME = "mgraph-monitor"
 TOPIC = "mgraph"
-PRUNE_EVERY = 10.0  # seconds
-MOST_SAMPLES = 100_000  # 30 MB
-ROWS = 256  # of workers, and of GPUs, in one answer
+PRUNE_SECONDS = 10.0  # between two times
+MAX_SAMPLES = 100_000  # 30 MB
+MAX_ROWS = 256  # of workers, and of GPUs, in one answer
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -31,76 +32,74 @@ POLICY = (
 
 
 class Monitor(SchedulerPlugin):
-    """Keeps what the page shows. It begins when a scheduler takes it on."""
+    """Keeps what the page shows, from the moment when a scheduler starts the plugin."""
 
     name = NAME
     idempotent = True
 
     async def start(self, scheduler: Any) -> None:
-        """Begin: catch up with what the scheduler knows, add the pages and the metrics."""
+        """Read the scheduler's events and tasks so far, and add the pages and the metrics."""
         from mgraph.distributed.protocol import configuration
 
         self.scheduler = scheduler
         self.began = time.time()
-        self.interval = float(configuration.given("monitor.interval"))
+        self.interval = float(configuration.get_setting("monitor.interval"))
         self.jobs, self.workers = Jobs(), Workers()
-        kept = configuration.given("monitor.history") / self.interval
-        self.history = History(min(round(kept), MOST_SAMPLES))
+        samples = configuration.get_setting("monitor.history") / self.interval
+        self.history = History(min(round(samples), MAX_SAMPLES))
         self._pruned = self.began
         self.jobs.replay(scheduler.get_events(TOPIC), scheduler.clients)
         for key, task in scheduler.tasks.items():
             if task.state == "memory" and type(key) is tuple:
-                self._count(key, failed=False)
-        pruning.guard(scheduler)
-        _add_pages(scheduler)
-        metrics.serve(self)
-        sampling = PeriodicCallback(self.sample, self.interval * 1000)
-        scheduler.periodic_callbacks[NAME] = sampling  # the scheduler stops it when it closes
-        sampling.start()
+                self._record_part(key, failed=False)
+        dask_internals.ignore_forgotten_spans(scheduler)
+        options = {"scheduler": scheduler}
+        pages = [("mgraph/?", PageHandler, options), ("mgraph/data", DataHandler, options)]
+        dask_internals.add_pages(scheduler, NAME, pages)
+        metrics.start_serving(self)
+        dask_internals.start_periodic_callback(scheduler, NAME, self.sample, self.interval)
 
     async def close(self) -> None:
-        """Let go of the scheduler."""
-        sampling = self.scheduler.periodic_callbacks.pop(NAME, None)
-        if sampling is not None:
-            sampling.stop()
-        metrics.leave(self)
+        """Stop sampling, and serving metrics."""
+        dask_internals.stop_periodic_callback(self.scheduler, NAME)
+        metrics.stop_serving(self)
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """The scheduler's hook, called several times for each task."""
+        """The scheduler calls this several times for each task."""
         if start == "processing" and type(key) is tuple and finish in ("memory", "erred"):
-            self._count(key, failed=finish == "erred")
+            self._record_part(key, failed=finish == "erred")
 
-    def _count(self, key: Any, *, failed: bool) -> None:
+    def _record_part(self, key: Any, *, failed: bool) -> None:
         if type(key) is tuple and len(key) == 2:
-            self.jobs.part(key[0], key[1], failed)
+            self.jobs.record_part(key[0], key[1], failed)
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """The scheduler's hook: clients tell of operations and runs under the topic ``mgraph``."""
+        """The scheduler calls this with the events that clients log, of operations and runs."""
         if topic == TOPIC:
-            self.jobs.hear(msg)
+            self.jobs.receive(msg)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """The scheduler's hook."""
-        self.jobs.client_gone(client)
+        """The scheduler calls this when a client has disconnected."""
+        self.jobs.remove_client(client)
 
     def remove_worker(self, scheduler: Any, worker: str, **kwargs: Any) -> None:
-        """The scheduler's hook."""
-        self.workers.gone(worker)
+        """The scheduler calls this when a worker is gone."""
+        self.workers.remove(worker)
 
     def sample(self) -> None:
-        """Take in what has come; called each ``interval`` seconds."""
+        """Take a sample; called every ``interval`` seconds."""
         now = time.time()
-        self.workers.look(self.scheduler)
-        self.history.take(self.scheduler, self.workers, now)
-        self.jobs.settle(self.scheduler)
-        if now - self._pruned > PRUNE_EVERY:
+        self.workers.update(self.scheduler)
+        self.history.sample(self.scheduler, self.workers, now)
+        self.jobs.end_stale(self.scheduler)
+        if now - self._pruned > PRUNE_SECONDS:
             self._pruned = now
             pruning.prune(self.scheduler)
 
     def data(self, known: int) -> dict[str, Any]:
-        """What the page shows. known: so many samples of the history it has already."""
+        """Return what the page shows. known: the number of samples that the page has already."""
         now = time.time()
-        self.workers.look(self.scheduler)
+        self.workers.update(self.scheduler)
         scheduler = self.scheduler
         return {
             "version": mgraph.__version__,
@@ -108,10 +107,10 @@ class Monitor(SchedulerPlugin):
             "began": round(self.began, 3),
             "time": round(now, 3),
             "interval": self.interval,
-            "window": self.interval * self.history.most,
+            "window": self.interval * self.history.capacity,
             "tasks": len(scheduler.tasks),
             "clients": len(scheduler.clients.keys() - {"fire-and-forget"}),
-            "memory": scheduler.monitor.recent().get("memory"),
+            "memory": psutil.Process().memory_info().rss,
             "samples": self.history.count,
             "history": self.history.since(known, now),
             "totals": {name: self.workers.total(name) for name in ("edges", "bytes", "queries")}
@@ -120,41 +119,41 @@ class Monitor(SchedulerPlugin):
                 name: rounded(self.workers.rate(name, now))
                 for name in ("edges", "bytes", "queries")
             },
-            "workers": self.workers.rows(scheduler, now)[:ROWS],
+            "workers": self.workers.rows(scheduler, now)[:MAX_ROWS],
             "worker_count": len(scheduler.workers),
             "threads": scheduler.total_nthreads,
-            "gpus": gpus(scheduler)[:ROWS],
+            "gpus": gpu_rows(scheduler)[:MAX_ROWS],
             **self.jobs.rows(now),
         }
 
 
-def add_to(client: Any) -> str | None:
-    """Add the monitor to a client's scheduler, where it is not yet; a sentence if that fails."""
+def register(client: Any) -> str | None:
+    """Add the monitor to a client's scheduler if it has none; returns a warning if that fails."""
     try:
         client.register_plugin(Monitor())
-    except (ImportError, AttributeError) as error:  # as its pickled name is looked up there
+    except (ImportError, AttributeError) as error:  # the scheduler looks up the plugin's class
         return (
             "warning: this scheduler shows no /mgraph page, since it cannot load mgraph "
             f"{mgraph.__version__} ({_one_line(error)}); install that version for it, too"
         )
-    except Exception as error:  # work goes on without it, whatever it is
+    except Exception as error:  # operations work without the page
         return f"warning: this scheduler shows no /mgraph page ({_one_line(error)})"
     return None
 
 
 def _one_line(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:ERROR_TEXT]
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"[:ERROR_LENGTH]
 
 
 class _Page(RequestHandler):
-    """What both answers have in common."""
+    """What both handlers have in common."""
 
     def initialize(self, scheduler: Any) -> None:
-        """Tornado's hook."""
+        """Tornado calls this with the handler's options."""
         self.scheduler = scheduler
 
     def set_default_headers(self) -> None:
-        """Tornado's hook: nothing is kept, and nothing comes from elsewhere."""
+        """Tornado calls this: browsers store nothing, and load nothing from elsewhere."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", POLICY)
         self.set_header("X-Content-Type-Options", "nosniff")
@@ -164,7 +163,7 @@ class PageHandler(_Page):
     """``/mgraph``."""
 
     def get(self) -> None:
-        """The page."""
+        """Send the page."""
         self.write(_page())
 
 
@@ -172,7 +171,7 @@ class DataHandler(_Page):
     """``/mgraph/data``: JSON. ``?since=N`` leaves out the first N samples of the history."""
 
     def get(self) -> None:
-        """The figures."""
+        """Send the figures."""
         since = self.get_query_argument("since", "0")
         known = int(since) if since.isdecimal() and len(since) < 16 else 0
         self.set_header("Content-Type", "application/json; charset=utf-8")
@@ -184,21 +183,3 @@ class DataHandler(_Page):
 
 def _page() -> str:
     return (importlib.resources.files(__package__) / "monitor.html").read_text(encoding="utf-8")
-
-
-def _add_pages(scheduler: Any) -> None:
-    """Add them where the scheduler's own pages are, whatever its prefix.
-
-    They come before all others, so a dashboard that is not mounted yet stays so.
-    """
-    application, prefix = scheduler.http_application, "/"
-    if application.settings.get(NAME):
-        return
-    application.settings[NAME] = True
-    for rule in application.wildcard_router.rules:
-        pattern = getattr(getattr(rule.matcher, "regex", None), "pattern", "")
-        if pattern.endswith("/metrics$"):
-            prefix = pattern.removesuffix("metrics$")
-    told = {"scheduler": scheduler}
-    pages = [(f"{prefix}mgraph/?", PageHandler, told), (f"{prefix}mgraph/data", DataHandler, told)]
-    application.add_handlers(".*$", pages)

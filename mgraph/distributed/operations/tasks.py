@@ -18,7 +18,7 @@ from mgraph.core import cancellation
 from mgraph.core.memory import limit_memory
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.protocol import run_context
-from mgraph.distributed.protocol.broadcast import on_workers
+from mgraph.distributed.protocol.broadcast import gather_results, on_workers
 from mgraph.distributed.protocol.failures import SCHEDULER_LOST, explaining
 from mgraph.distributed.protocol.progress import Progress
 from mgraph.errors import ConnectionLostError
@@ -225,14 +225,12 @@ def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
     if not finished:
         return {}
     try:
-        gathered = client.sync(
-            client._gather, list(finished.values()), callback_timeout=GATHER_SECONDS
-        )
+        results = gather_results(client, list(finished.values()), GATHER_SECONDS)
     except TimeoutError:
         return {}
     except (FutureCancelledError, OSError) as error:
         raise ConnectionLostError(SCHEDULER_LOST) from error
-    return dict(zip(finished, gathered, strict=True))
+    return dict(zip(finished, results, strict=True))
 
 
 def _raise_or_retry(future: Any, verb: str) -> None:

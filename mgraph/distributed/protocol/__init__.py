@@ -1,1 +1,1 @@
-"""What every part of ``mgraph.distributed`` shares: addresses, settings, errors, progress."""
+"""What all packages of ``mgraph.distributed`` share: addresses, settings, errors, progress."""

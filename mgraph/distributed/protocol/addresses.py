@@ -1,4 +1,4 @@
-"""Addresses: of schedulers, given or in a scheduler's file, and of dashboards."""
+"""Addresses of schedulers, given as text or in a scheduler file, and of dashboards."""
 
 import ipaddress
 import os
@@ -12,88 +12,92 @@ from typing import Any
 from mgraph.errors import ClusterError, UsageError
 from mgraph.io import untrusted
 
-EXAMPLE = "tcp://host:8786"
+SCHEDULER_EXAMPLE = "tcp://host:8786"
 DASHBOARD_EXAMPLE = "127.0.0.1:8787"
-_PRIVATE = ("tls", "wss", "inproc")
+_PRIVATE_SCHEMES = ("tls", "wss", "inproc")
 _SCHEMES = ("tcp", "tls", "ws", "wss", "ucx", "ucxx", "inproc")
-_FILE_SECONDS = 1.0
-_MOST_BYTES = 1 << 24  # a file tells of its scheduler's workers, too
+_FILE_SECONDS = 1.0  # for a scheduler that is writing its file
+_FILE_BYTES = 1 << 24  # of a scheduler file, which also describes the workers
 
 
-def check(address: str) -> str:
-    """An address as Dask takes it, with its scheme. Raises UsageError for anything else."""
+def normalize_address(address: str) -> str:
+    """Return a scheduler's address with its scheme, as Dask takes it. Raises UsageError."""
     scheme, separator, rest = address.partition("://")
     if not separator:
         scheme, rest = "tcp", address
     elif scheme not in _SCHEMES:
         raise UsageError(
-            f"a scheduler's address begins with {', '.join(_SCHEMES[:-1])}, as {EXAMPLE}, and is "
-            f"{address!r}"
+            f"a scheduler's address must begin with one of {', '.join(_SCHEMES[:-1])}, as in "
+            f"{SCHEDULER_EXAMPLE} (got {address!r})"
         )
     if scheme == "inproc" and re.fullmatch(r"[^/]+/\d+/\w+", rest):
         return address
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:@\[\]]+):(\d{1,5})/?", rest)
-    if found is None or not 0 < int(found[2]) < 1 << 16 or not _may_be_host(found[1]):
-        raise UsageError(f"a scheduler's address is HOST:PORT, as {EXAMPLE}, not {address!r}")
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.%\w]+\]|[^\s/:@\[\]]+):(\d{1,5})/?", rest)
+    if match is None or not 0 < int(match[2]) < 1 << 16 or not _is_valid_host(match[1]):
+        raise UsageError(
+            f"a scheduler's address must be HOST:PORT, as in {SCHEDULER_EXAMPLE} (got {address!r})"
+        )
     return f"{scheme}://{rest.rstrip('/')}"
 
 
-def in_file(file: str | os.PathLike[str]) -> str:
-    """The address in a scheduler's file.
+def read_scheduler_file(file: str | os.PathLike[str]) -> str:
+    """Return the address in a scheduler file.
 
-    Raises ClusterError for a file that is missing or holds none, UsageError for what is no file.
+    Raises ClusterError for a file that is missing or has no address, UsageError for a folder.
     """
-    where = os.fspath(file)
-    if not os.path.exists(where):
+    path = os.fspath(file)
+    if not os.path.exists(path):
         raise ClusterError(
-            f"there is no scheduler file {where}; dask scheduler --scheduler-file {where} writes it"
+            f"scheduler file not found: {path}; start a cluster with mgraph cluster start, or a "
+            f"scheduler with dask scheduler --scheduler-file {path}"
         )
-    if not os.path.isfile(where):
-        raise UsageError(f"{where} is no file; a scheduler file is the JSON that a scheduler wrote")
+    if not os.path.isfile(path):
+        raise UsageError(f"{path} is not a file; give the JSON file that a scheduler wrote")
     deadline = time.monotonic() + _FILE_SECONDS
     while True:
-        wrong = "it is empty"
+        problem = "it is empty"
         try:
-            with open(where, encoding="utf-8") as stream:
-                text = stream.read(_MOST_BYTES)
+            with open(path, encoding="utf-8") as stream:
+                text = stream.read(_FILE_BYTES)
             content: Any = untrusted.parse_json(text) if text.strip() else None
             if isinstance(content, dict) and isinstance(content.get("address"), str):
-                return check(content["address"])
+                return normalize_address(content["address"])
             if text.strip():
-                wrong = "it has no address"
+                problem = "it has no address"
         except UsageError as error:
-            raise ClusterError(f"the scheduler file {where} is not usable: {error}") from None
+            raise ClusterError(f"the scheduler file {path} is not usable: {error}") from None
         except ValueError:
-            wrong = "it is no JSON"
+            problem = "it is not JSON"
         except OSError as error:
             raise ClusterError(
-                f"the scheduler file {where} cannot be read: {error.strerror or error}"
+                f"the scheduler file {path} cannot be read: {error.strerror or error}"
             ) from error
-        if time.monotonic() > deadline:  # a scheduler writes it in place
+        if time.monotonic() > deadline:  # a scheduler does not write its file atomically
             raise ClusterError(
-                f"{where} is no scheduler file: {wrong}; dask scheduler --scheduler-file {where} "
-                "writes one"
+                f"{path} is not a scheduler file: {problem}; dask scheduler --scheduler-file "
+                f"{path} writes one"
             )
         time.sleep(0.05)
 
 
 def check_dashboard(dashboard: str) -> str:
-    """HOST:PORT as it came. Raises UsageError for anything else."""
-    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s/]*):(\d{1,5})", dashboard)
-    if found is None or int(found[2]) >= 1 << 16 or not _may_be_host(found[1]):
+    """Return HOST:PORT unchanged. Raises UsageError for anything else."""
+    match = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^\s/]*):(\d{1,5})", dashboard)
+    if match is None or int(match[2]) >= 1 << 16 or not _is_valid_host(match[1]):
         raise UsageError(
-            f"a dashboard's address is HOST:PORT, as {DASHBOARD_EXAMPLE}, not {dashboard!r}"
+            f"a dashboard's address must be HOST:PORT, as in {DASHBOARD_EXAMPLE} "
+            f"(got {dashboard!r})"
         )
     if dashboard.startswith("["):
         raise UsageError(
-            f"Dask has no dashboard at an IPv6 address such as {dashboard}; give one of IPv4, as "
-            f"{DASHBOARD_EXAMPLE}, or a host's name"
+            f"Dask has no dashboard at an IPv6 address such as {dashboard}; give an IPv4 address, "
+            f"as in {DASHBOARD_EXAMPLE}, or a host name"
         )
     return dashboard
 
 
-def _may_be_host(host: str) -> bool:
-    """Whether a name's labels are of the length that the domain name system takes."""
+def _is_valid_host(host: str) -> bool:
+    """Return whether a name's labels have a length that the domain name system takes."""
     try:
         host.strip("[]").encode("idna")  # as the socket module does
     except UnicodeError:
@@ -102,43 +106,48 @@ def _may_be_host(host: str) -> bool:
 
 
 def host_and_port(address: str) -> tuple[str, int]:
-    """The two parts of ``scheme://host:port`` or ``host:port``; an empty host is every one."""
+    """Split ``scheme://host:port`` or ``host:port``; an empty host means every interface."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     return host.strip("[]"), int(port)
 
 
 def dashboard_host(listening: Sequence[str], scheduler: str) -> str:
-    """The host of a dashboard's link, an IPv6 address in brackets.
+    """Return the host for a dashboard's link, an IPv6 address in brackets.
 
-    listening: the addresses at which it listens, as far as is known. scheduler: the host at which
-    the scheduler is reached, which answers where the dashboard listens on every interface.
+    listening: the addresses at which the dashboard listens, as far as they are known. scheduler:
+    the host at which the scheduler is reached; the dashboard answers there as well if it listens on
+    every interface.
     """
     host = scheduler
     if listening and scheduler not in listening and not {"", "::"}.intersection(listening):
         host = listening[0]
         if host == "0.0.0.0":  # every interface, by IPv4
-            is_six = ":" in scheduler
-            host = "127.0.0.1" if is_six and is_loopback(scheduler) else scheduler
+            is_ipv6 = ":" in scheduler
+            host = "127.0.0.1" if is_ipv6 and is_loopback(scheduler) else scheduler
     return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host's name or address leads to this machine alone; "" is every interface."""
+    """Return whether a host's name or address reaches this machine alone.
+
+    The empty host stands for every interface.
+    """
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         pass
     try:
-        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host or "0.0.0.0", None)}
+        entries = socket.getaddrinfo(host or "0.0.0.0", None)
     except OSError:
         return False
-    return all(ipaddress.ip_address(one.partition("%")[0]).is_loopback for one in found)
+    addresses = {str(entry[4][0]).partition("%")[0] for entry in entries}
+    return all(ipaddress.ip_address(address).is_loopback for address in addresses)
 
 
-def warning_of_scheduler(address: str) -> str | None:
-    """What there is to know of a scheduler that speaks in plain and is not on this machine."""
+def scheduler_warning(address: str) -> str | None:
+    """Return a warning for a scheduler on the network whose traffic is not encrypted, or None."""
     scheme = address.partition("://")[0]
-    if scheme in _PRIVATE or is_loopback(host_and_port(address)[0]):
+    if scheme in _PRIVATE_SCHEMES or is_loopback(host_and_port(address)[0]):
         return None
     return (
         f"warning: {address} is not encrypted, and anyone who reaches it can run code on the "
@@ -146,8 +155,8 @@ def warning_of_scheduler(address: str) -> str | None:
     )
 
 
-def warning_of_dashboard(dashboard: str) -> str | None:
-    """What there is to know of a dashboard that other machines reach."""
+def dashboard_warning(dashboard: str) -> str | None:
+    """Return a warning for a dashboard that other machines can reach, or None."""
     if is_loopback(host_and_port(dashboard)[0]):
         return None
     return (
@@ -157,13 +166,13 @@ def warning_of_dashboard(dashboard: str) -> str | None:
 
 
 def speaks_tls(address: str, seconds: float = 2.0) -> bool:
-    """Whether what listens at an address answers a TLS client's first words."""
+    """Return whether the server at an address answers a TLS handshake."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     try:
         with (
-            socket.create_connection(host_and_port(address), timeout=seconds) as plain,
-            context.wrap_socket(plain),
+            socket.create_connection(host_and_port(address), timeout=seconds) as connection,
+            context.wrap_socket(connection),
         ):
             return True
     except ssl.SSLError as error:

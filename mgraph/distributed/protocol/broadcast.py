@@ -1,4 +1,4 @@
-"""Ask every worker, or the scheduler, something small, and wait for none that is stuck."""
+"""Small calls to every worker, or to the scheduler, that do not wait for a process that hangs."""
 
 import asyncio
 import contextlib
@@ -17,39 +17,67 @@ def on_workers(
     workers: Iterable[str] | None = None,
     seconds: float = ANSWER_SECONDS,
 ) -> dict[str, Any]:
-    """``function(*arguments)`` on each worker, which may take ``dask_worker``; answers by address.
+    """Call ``function(*arguments)`` on each worker; returns the results by address.
 
-    An answer may be an exception. A worker that does not answer in time, or is gone, is left out.
+    The function may take ``dask_worker``. A result may be an exception that the function raised. A
+    worker that does not answer in time, or is gone, is left out.
     """
     if workers is None:
         workers = client.scheduler_info(n_workers=-1)["workers"]
 
-    async def ask(address: str) -> Any:
-        asked = client._run(function, *arguments, workers=[address], on_error="return")
-        return (await asyncio.wait_for(asked, seconds))[address]
+    async def call(address: str) -> Any:
+        answers = client.run(
+            function, *arguments, workers=[address], on_error="return", asynchronous=True
+        )
+        return (await asyncio.wait_for(answers, seconds))[address]
 
-    async def ask_all(addresses: list[str]) -> list[Any]:
-        return await asyncio.gather(*map(ask, addresses), return_exceptions=True)
+    async def call_all(addresses: list[str]) -> list[Any]:
+        return await asyncio.gather(*map(call, addresses), return_exceptions=True)
 
     addresses = list(workers)
-    answers = client.sync(ask_all, addresses)
-    told = zip(addresses, answers, strict=True)
-    return {address: answer for address, answer in told if not _is_silence(answer)}
+    results = zip(addresses, client.sync(call_all, addresses), strict=True)
+    return {address: result for address, result in results if not _is_missing(result)}
 
 
-def print_nothing(client: Any) -> None:
-    """Have a client not print what tasks, anybody's, give to ``distributed.print`` and ``warn``."""
-    for topic in ("print", "warn"):
-        with contextlib.suppress(ValueError):  # it does not do so
-            client.unsubscribe_topic(topic)
-
-
-def _is_silence(answer: Any) -> bool:
-    if isinstance(answer, MgraphError):
+def _is_missing(result: Any) -> bool:
+    """Return whether an exception comes from Dask, which had no answer of a worker."""
+    if isinstance(result, MgraphError):
         return False
-    return isinstance(answer, (TimeoutError, OSError, KeyError, asyncio.CancelledError))
+    return isinstance(result, (TimeoutError, OSError, KeyError, asyncio.CancelledError))
 
 
-def in_time(client: Any, coroutine: Callable[..., Any], *arguments: Any, seconds: float) -> Any:
-    """What a client's coroutine function returns. Raises TimeoutError after ``seconds``."""
-    return client.sync(coroutine, *arguments, callback_timeout=seconds)
+def on_scheduler(
+    client: Any, function: Callable[..., Any], *arguments: Any, seconds: float = ANSWER_SECONDS
+) -> Any:
+    """Call ``function(*arguments)`` on the scheduler, which may take ``dask_scheduler``.
+
+    Raises TimeoutError after ``seconds``.
+    """
+    return client.run_on_scheduler(function, *arguments, callback_timeout=seconds)
+
+
+def run_coroutine(
+    client: Any, function: Callable[..., Any], *arguments: Any, seconds: float
+) -> Any:
+    """Run a coroutine function in a client's event loop. Raises TimeoutError after ``seconds``."""
+    return client.sync(function, *arguments, callback_timeout=seconds)
+
+
+def gather_results(client: Any, futures: list[Any], seconds: float) -> list[Any]:
+    """Return the results of finished futures. Raises TimeoutError after ``seconds``."""
+
+    async def gather() -> Any:
+        return await client.gather(futures, asynchronous=True)
+
+    results: list[Any] = run_coroutine(client, gather, seconds=seconds)
+    return results
+
+
+def silence_task_prints(client: Any) -> None:
+    """Keep a client from printing what tasks give to ``distributed.print`` and ``warn``.
+
+    Otherwise every client prints the lines of every client's tasks.
+    """
+    for topic in ("print", "warn"):
+        with contextlib.suppress(ValueError):  # the client has no handler of the topic
+            client.unsubscribe_topic(topic)

@@ -1,9 +1,9 @@
-"""mgraph's settings, which are a part of Dask's configuration: ``mgraph.yaml`` has the defaults.
+"""mgraph's settings, which are a part of Dask's configuration; ``mgraph.yaml`` has the defaults.
 
-Others are given as for Dask itself: under ``mgraph:`` in a YAML file of ``/etc/dask`` or
-``~/.config/dask``, or the one that ``DASK_CONFIG`` names; in an environment variable as
-``DASK_MGRAPH__CANCEL_GRACE``; or by ``dask.config.set``. What stands later in this list wins, and a
-setting that is empty counts as not given. Importing this module does not import Dask.
+Other values are given as for Dask itself: under ``mgraph:`` in a YAML file in ``/etc/dask`` or
+``~/.config/dask``, or in the file that ``DASK_CONFIG`` names; in an environment variable such as
+``DASK_MGRAPH__CANCEL_GRACE``; or by ``dask.config.set``. A later source in this list overrides an
+earlier one, and an empty setting counts as not set. Importing this module does not import Dask.
 """
 
 import difflib
@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mgraph.distributed.protocol.dask_internals import INHERITED_CONFIGURATION
 from mgraph.errors import UsageError
 
 DEFAULT, SET = "default", "dask.config.set"
-# Of Dask's own settings those that decide where mgraph runs and who may connect.
-OF_DASK = (
+# Those of Dask's own settings that decide where mgraph runs and who may connect.
+DASK_SETTINGS = (
     "scheduler-address",
     "temporary-directory",
     "distributed.comm.require-encryption",
@@ -35,29 +36,29 @@ OF_DASK = (
 
 
 class Setting(NamedTuple):
-    """What a setting must be, in words, and what makes it of a value, or raises ValueError."""
+    """What a setting must be, in words, and the function that checks a value (ValueError)."""
 
-    what: str
-    read: Callable[[Any], Any]
+    description: str
+    parse: Callable[[Any], Any]
 
 
 class Row(NamedTuple):
-    """A setting's full name, its value, and where that comes from."""
+    """A setting's full name, its value, and the source of the value."""
 
     name: str
     value: Any
     source: str
 
 
-def _address(value: Any) -> str:
+def _parse_address(value: Any) -> str:
     from mgraph.distributed.protocol.addresses import check_dashboard
 
     if not isinstance(value, str):
         raise ValueError
-    return check_dashboard(value)  # whose UsageError is a ValueError, too
+    return check_dashboard(value)  # its UsageError is a ValueError, too
 
 
-def _folder(value: Any) -> Path:
+def _parse_folder(value: Any) -> Path:
     if not isinstance(value, str) or "://" in value or not value.isprintable():
         raise ValueError
     path = Path(os.path.expandvars(os.path.expanduser(value)))
@@ -66,23 +67,23 @@ def _folder(value: Any) -> Path:
     return path
 
 
-def _seconds(least: float, most: int) -> Setting:
-    def read(value: Any) -> int | float:
+def _seconds(minimum: float, maximum: int) -> Setting:
+    def parse(value: Any) -> int | float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise ValueError
-        if not math.isfinite(value) or not least <= value <= most:
+        if not math.isfinite(value) or not minimum <= value <= maximum:
             raise ValueError
         return value
 
-    return Setting(f"a number of seconds from {least} to {most:,}", read)
+    return Setting(f"a number of seconds from {minimum} to {maximum:,}", parse)
 
 
-_FOLDER = Setting("a folder on this machine whose path begins with / or ~", _folder)
+_FOLDER = Setting("a folder on this machine whose path begins with / or ~", _parse_folder)
 SETTINGS = {
     "runs": _FOLDER,
     "cluster": _FOLDER,
     "cancel-grace": _seconds(0, 3600),
-    "dashboard": Setting("an address HOST:PORT, as 127.0.0.1:8787", _address),
+    "dashboard": Setting("an address HOST:PORT, as 127.0.0.1:8787", _parse_address),
     "store-timeout": _seconds(1, 24 * 3600),
     "monitor.interval": _seconds(0.1, 3600),
     "monitor.history": _seconds(1, 7 * 24 * 3600),
@@ -91,121 +92,122 @@ SETTINGS = {
 
 @functools.cache
 def defaults() -> dict[str, Any]:
-    """What ``mgraph.yaml`` says, as nested as it stands there."""
+    """Return the settings of ``mgraph.yaml``, nested as they are there."""
     import yaml
 
     content = yaml.safe_load(Path(__file__).with_name("mgraph.yaml").read_text("utf-8"))
-    found: dict[str, Any] = content["mgraph"]
-    return found
+    settings: dict[str, Any] = content["mgraph"]
+    return settings
 
 
 def has_files() -> bool:
-    """Whether there may be files of Dask's configuration; told without importing Dask."""
+    """Return whether Dask's configuration may have files, without importing Dask."""
     folders = [os.getenv("DASK_ROOT_CONFIG", "/etc/dask"), os.path.expanduser("~/.config/dask")]
     folders += [os.path.join(prefix, "etc", "dask") for prefix in (sys.prefix, *site.PREFIXES)]
     return "DASK_CONFIG" in os.environ or any(map(os.path.exists, folders))
 
 
 def check_files() -> None:
-    """Raise UsageError where Dask cannot read its configuration; quick where there is none."""
+    """Raise UsageError if Dask cannot read its configuration; fast if there are no files."""
     if has_files():
         _dask_config()
 
 
-def given(key: str) -> Any:
-    """The value of ``mgraph.<key>``: a ``Path`` of folders, a number of seconds, an address.
+def get_setting(key: str) -> Any:
+    """Return the value of ``mgraph.<key>``: a ``Path``, a number of seconds or an address.
 
-    Raises UsageError where it is not what it must be, where ``mgraph`` holds a setting that there
-    is not, and where Dask cannot read a file of its configuration.
+    Raises UsageError if the value is not what the setting must be, if the configuration has an
+    unknown setting under ``mgraph``, or if Dask cannot read one of its configuration files.
     """
-    found = _settings()
+    values = _settings()
     if key not in SETTINGS:
-        raise _unknown(f"mgraph.{key}", "as was asked for")
-    value, setting = found.get(key), SETTINGS[key]
+        raise _unknown_setting(f"mgraph.{key}")
+    value, setting = values.get(key), SETTINGS[key]
     if value is None:
         value = dict(_leaves(defaults()))[key]
     try:
-        return setting.read(value)
+        return setting.parse(value)
     except ValueError:
         raise UsageError(
-            f"mgraph.{key} must be {setting.what}, and is {_short(value)} (from "
+            f"mgraph.{key} must be {setting.description} (got {_short_repr(value)} from "
             f"{source_of(f'mgraph.{key}')}); change or remove it there"
         ) from None
 
 
-def check() -> None:
-    """Raise UsageError where any setting of mgraph's is not what it must be."""
+def check_settings() -> None:
+    """Raise UsageError if any of mgraph's settings is not what it must be."""
     for key in SETTINGS:
-        given(key)
+        get_setting(key)
 
 
 def runs_folder() -> Path:
-    """``given("runs")``, without importing Dask where nothing but the default can hold."""
+    """Return ``get_setting("runs")``, without importing Dask if it can only be the default."""
     if has_files() or any(name.startswith(("DASK_MGRAPH", "DASK_INTERNAL")) for name in os.environ):
-        found: Path = given("runs")
-        return found
-    return _folder(defaults()["runs"])
+        folder: Path = get_setting("runs")
+        return folder
+    return _parse_folder(defaults()["runs"])
 
 
 def rows() -> list[Row]:
-    """All settings of mgraph, and those of Dask that matter to it."""
-    return [row(name) for name in (*(f"mgraph.{key}" for key in SETTINGS), *OF_DASK)]
+    """Return all settings of mgraph, and those of Dask that mgraph depends on."""
+    return [row(name) for name in (*(f"mgraph.{key}" for key in SETTINGS), *DASK_SETTINGS)]
 
 
 def row(name: str) -> Row:
-    """One of them; ``mgraph.`` may be left out. Keys that are given as text are not shown."""
+    """Return one setting; ``mgraph.`` may be left out. A key that is given as text is hidden."""
     config = _dask_config()
     key = name.removeprefix("mgraph.")
     if key in SETTINGS:
-        value = given(key)
-        shown = str(value) if isinstance(value, Path) else value
-        return Row(f"mgraph.{key}", shown, source_of(f"mgraph.{key}"))
-    if name not in OF_DASK:
-        raise _unknown(name, "as was asked for")
+        value = get_setting(key)
+        text = str(value) if isinstance(value, Path) else value
+        return Row(f"mgraph.{key}", text, source_of(f"mgraph.{key}"))
+    if name not in DASK_SETTINGS:
+        raise _unknown_setting(name)
     value = config.get(name, None)
     if isinstance(value, str) and ("-----BEGIN" in value or "\n" in value):
-        value = "(given as text, not shown)"  # Dask takes a certificate or key itself, too
+        value = "(given as text, not shown)"  # Dask also takes the text of a certificate or key
     return Row(name, value, DEFAULT if value is None else source_of(name))
 
 
 def source_of(name: str) -> str:
-    """Where the value of a setting of Dask's configuration comes from, in words."""
+    """Return where the value of a setting of Dask's configuration comes from, in words."""
     config = _dask_config()
-    now = config.get(name, None)
-    found = (None, DEFAULT)
+    current = config.get(name, None)
+    last = (None, DEFAULT)
     if name.startswith("mgraph."):
-        found = config.get(name, None, config={"mgraph": defaults()}), DEFAULT
+        last = config.get(name, None, config={"mgraph": defaults()}), DEFAULT
     for value, source in _sources(name):
         if value is not None:
-            found = value, source
-    return found[1] if now is None or found[0] == now else SET
+            last = value, source
+    return last[1] if current is None or last[0] == current else SET
 
 
 def _sources(name: str) -> Iterator[tuple[Any, str]]:
-    """What each file and environment variable says of a setting, the weakest first."""
+    """Yield the value in each file and environment variable, in ascending order of precedence."""
     config = _dask_config()
     for path, content in config.collect_yaml(config.paths, return_paths=True):
         yield config.get(name, None, config=content), f"file {path}"
-    inherited = "DASK_INTERNAL_INHERIT_CONFIG"
     names = [variable for variable in os.environ if variable.startswith("DASK_")]
-    for variable in sorted(names, key=lambda variable: variable != inherited):
+    for variable in sorted(names, key=lambda variable: variable != INHERITED_CONFIGURATION):
         content = config.collect_env({variable: os.environ[variable]})
         yield config.get(name, None, config=content), f"environment variable {variable}"
 
 
 def _dask_config() -> Any:
-    """``dask.config``, with mgraph's defaults in it from the first time on."""
+    """Return ``dask.config``, after mgraph's defaults are merged into it."""
     try:
         import dask.config
     except ValueError as error:  # raised on import, for a damaged file
-        told = " ".join(str(error).replace(", original error message", "").split())
+        message = " ".join(str(error).replace(", original error message", "").split())
         raise UsageError(
-            f"Dask's configuration cannot be read: {_cut(told, 300)}; mend or remove that file"
+            f"Dask's configuration cannot be read: {_truncate(message, 300)}; fix or remove that "
+            "file"
         ) from None
     except (TypeError, AttributeError) as error:
         raise UsageError(
-            "Dask's configuration cannot be read: a name in one of its files is not text, or an "
-            f"environment variable DASK_… belongs under one that is no group ({_cut(str(error))})"
+            "Dask's configuration cannot be read: a name in one of its files is not text, or one "
+            "of two environment variables DASK_… sets a value where the other needs a group of "
+            f"settings ({_truncate(str(error))})"
         ) from None
     _merge_defaults()
     return dask.config
@@ -215,70 +217,71 @@ def _dask_config() -> Any:
 def _merge_defaults() -> None:
     import dask.config
 
-    held = dask.config.config.get("mgraph")
-    # Merging would put the defaults in the place of what is no mapping, and so hide the mistake.
-    scalars = {name for name, value in _leaves({"mgraph": held}) if value is not None}
+    content = dask.config.config.get("mgraph")
+    # Merging would replace a value that should be a mapping by the defaults, and hide the mistake.
+    scalars = {name for name, value in _leaves({"mgraph": content}) if value is not None}
     if not scalars & {"mgraph", "mgraph.monitor"}:
         dask.config.update_defaults({"mgraph": defaults()})
 
 
 def _settings() -> dict[str, Any]:
-    """What Dask's configuration holds under ``mgraph``, by key. Raises UsageError."""
+    """Return what Dask's configuration has under ``mgraph``, by key. Raises UsageError."""
     config = _dask_config().config
     for name in config:
         if isinstance(name, str) and re.match("mgraph[-_]", name):
-            raise _unknown(name.replace("_", "-"), f"from {source_of(name)}")
-    held = config.get("mgraph")
-    if held is not None and not isinstance(held, Mapping):
-        raise _no_mapping("mgraph", held)
-    found = dict(_leaves(held or {}))
-    for key, value in found.items():
+            raise _unknown_setting(name.replace("_", "-"), f"from {source_of(name)}")
+    content = config.get("mgraph")
+    if content is not None and not isinstance(content, Mapping):
+        raise _not_a_mapping("mgraph", content)
+    values = dict(_leaves(content or {}))
+    for key, value in values.items():
         if key not in SETTINGS and any(name.startswith(f"{key}.") for name in SETTINGS):
             if value is not None:
-                raise _no_mapping(f"mgraph.{key}", value)
+                raise _not_a_mapping(f"mgraph.{key}", value)
         elif key not in SETTINGS:
-            raise _unknown(f"mgraph.{key}", f"from {source_of(f'mgraph.{key}')}")
-    return found
+            raise _unknown_setting(f"mgraph.{key}", f"from {source_of(f'mgraph.{key}')}")
+    return values
 
 
-def _leaves(held: Mapping[Any, Any], before: str = "") -> Iterator[tuple[str, Any]]:
-    """Key and value of all that is no mapping, with dots between levels and hyphens in names."""
-    for name, value in held.items():
-        key = before + str(name).replace("_", "-")
+def _leaves(content: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield key and value of all but mappings, with dots between levels and hyphens in names."""
+    for name, value in content.items():
+        key = prefix + str(name).replace("_", "-")
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{key}.")
         else:
             yield key, value
 
 
-def _no_mapping(name: str, value: Any) -> UsageError:
+def _not_a_mapping(name: str, value: Any) -> UsageError:
     names = [key for key in SETTINGS if f"mgraph.{key}".startswith(f"{name}.")]
     return UsageError(
-        f"{name} in Dask's configuration must hold settings by name, as "
-        f"{names[0].rpartition('.')[2]}, and is {_short(value)} (from {source_of(name)}); change "
+        f"{name} in Dask's configuration must be a mapping of settings, such as "
+        f"{names[0].rpartition('.')[2]} (got {_short_repr(value)} from {source_of(name)}); change "
         "or remove it there"
     )
 
 
-def _unknown(name: str, how: str) -> UsageError:
-    known = [*(f"mgraph.{key}" for key in SETTINGS), *OF_DASK]
-    if name.startswith("mgraph-"):  # a mistake that Dask would pass over
-        hint = "in a variable's name two underscores stand for a dot, as DASK_MGRAPH__RUNS"
-    elif near := _near(name, known) or _near(f"mgraph.{name}", known):
-        hint = f"{near[0]} is what comes closest"
+def _unknown_setting(name: str, source: str = "") -> UsageError:
+    known = [*(f"mgraph.{key}" for key in SETTINGS), *DASK_SETTINGS]
+    if name.startswith("mgraph-"):  # Dask ignores such a variable
+        hint = "in an environment variable two underscores stand for a dot, as in DASK_MGRAPH__RUNS"
+    elif match := _closest(name, known) or _closest(f"mgraph.{name}", known):
+        hint = f"did you mean {match[0]}?"
     else:
-        hint = "mgraph config lists those there are"
-    return UsageError(f"there is no setting {_cut(name)} ({how}); {hint}")
+        hint = "mgraph config lists the settings"
+    origin = f" ({source})" if source else ""
+    return UsageError(f"there is no setting {_truncate(name)}{origin}; {hint}")
 
 
-def _near(name: str, known: list[str]) -> list[str]:
+def _closest(name: str, known: list[str]) -> list[str]:
     return difflib.get_close_matches(name, known, 1, 0.75)
 
 
-def _short(value: Any) -> str:
-    return _cut(repr(value))
+def _short_repr(value: Any) -> str:
+    return _truncate(repr(value))
 
 
-def _cut(text: str, most: int = 200) -> str:
+def _truncate(text: str, letters: int = 200) -> str:
     text = "".join(letter if letter.isprintable() else " " for letter in text)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return text if len(text) <= letters else f"{text[:letters]}…"

@@ -1,6 +1,6 @@
-"""What ctrl-C does to the processes of a cluster that was started here.
+"""How ctrl-C reaches the processes of a cluster that this process started.
 
-A terminal sends it to all of them. The client ends them, so workers ignore it.
+A terminal sends the signal to all of them. Workers ignore it, and the client ends them.
 """
 
 import contextlib
@@ -9,13 +9,16 @@ from collections.abc import Iterator
 
 
 def ignore_interrupts() -> None:
-    """For workers of this machine: ctrl-C reaches every process, and the client ends them."""
+    """Ignore ctrl-C in a worker of this machine: the client ends the worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextlib.contextmanager
 def interrupts_blocked() -> Iterator[None]:
-    """Start a process that ctrl-C does not end, while it still imports: it inherits the mask."""
+    """Block ctrl-C in a process that is started in the block: the process inherits the mask.
+
+    So the signal does not end it before it has imported what ignores the signal.
+    """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

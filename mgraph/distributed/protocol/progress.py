@@ -1,4 +1,4 @@
-"""The terminal's progress line: size, rate, time left; without a terminal, a line now and then."""
+"""The progress line of an operation: size, rate, time left. Without a terminal, one every 10 s."""
 
 import contextlib
 import sys
@@ -14,7 +14,7 @@ LINE_SECONDS = 10.0
 
 
 def quantity(value: float) -> str:
-    """A number with three digits and an SI prefix: 1.23 G."""
+    """Format a number with three digits and an SI prefix: 1.23 G."""
     for factor, prefix in (
         (1e18, "E"),
         (1e15, "P"),
@@ -29,17 +29,17 @@ def quantity(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Hours, minutes and seconds: 1:02:03, or 0:07."""
+    """Format hours, minutes and seconds: 1:02:03, or 0:07."""
     minutes, second = divmod(round(seconds), 60)
     hours, minute = divmod(minutes, 60)
     return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 class Progress:
-    """A context in which ``add`` moves one line along: ``verb 37 % …``.
+    """A context that draws a progress line, ``verb 37% …``, which ``add`` moves forward.
 
-    size, parts: the totals, of which the size is in ``unit``. stream: where it is drawn; None, or
-    one that was closed since, draws nothing.
+    size, parts: the totals; ``unit`` is the unit of the size. stream: where the line is drawn;
+    nothing is drawn to None or to a closed stream.
     """
 
     def __init__(
@@ -49,67 +49,68 @@ class Progress:
         parts: int,
         stream: TextIO | None = sys.stderr,
         unit: str = "edges",
-        under_way: Callable[[], int] = lambda: 0,
+        partial_size: Callable[[], int] = lambda: 0,
         note: Callable[[], str] = lambda: "",
     ) -> None:
         """Nothing is drawn before the context is entered.
 
-        under_way: asked each time the line is drawn, what is done of parts that are not finished.
-        note: asked after that, what stands at the line's end.
+        partial_size: called before each drawing, the size that is done of unfinished parts. note:
+        called after that, the text at the end of the line.
         """
         self._verb, self._size, self._parts = verb, size, parts
         self._stream, self._unit = None if stream is None or stream.closed else stream, unit
         self._done_size = self._done_parts = 0
-        self._under_way, self._note, self._shown = under_way, note, 0
+        self._partial_size, self._note, self._shown_size = partial_size, note, 0
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._draw, daemon=True, name="mgraph-progress")
 
     def __enter__(self) -> "Progress":
         """Start drawing."""
-        self._begun = time.monotonic()
+        self._began = time.monotonic()
         if self._stream is not None:
             self._thread.start()
         return self
 
     def __exit__(self, *_: Any) -> None:
-        """Draw the last state and end the line."""
+        """Stop drawing, and clear a terminal's line."""
         self._stopped.set()
         if self._stream is not None:
             self._thread.join()
 
     def add(self, size: int) -> None:
-        """One more part is finished, with this many edges or arcs."""
+        """Count one more finished part, of this size."""
         self._done_size += size
         self._done_parts += 1
 
     def line(self) -> str:
-        """The line as it stands now."""
+        """Return the line as it is now."""
         parts = f"{self._done_parts}/{pluralize(self._parts, 'part')}"
-        part_done = 0
-        with contextlib.suppress(Exception):  # what is lost with the cluster is told elsewhere
-            part_done = self._under_way()
+        partial_size = 0
+        with contextlib.suppress(Exception):  # the operation itself reports a lost cluster
+            partial_size = self._partial_size()
         note = self._note()
         if not self._size:
             return f"{self._verb} {parts}{note}"
-        seconds = max(time.monotonic() - self._begun, 1e-9)
-        done = max(self._shown, min(self._done_size + part_done, self._size))
-        self._shown = done  # what is told late, or is lost with a worker, does not move it back
+        seconds = max(time.monotonic() - self._began, 1e-9)
+        # A late report, or a worker that is lost, does not move the line back.
+        done = max(self._shown_size, min(self._done_size + partial_size, self._size))
+        self._shown_size = done
         rate = done / seconds
         share = done / self._size
-        left = f"{duration((self._size - done) / rate)} left" if rate else "starting"
+        remaining = f"{duration((self._size - done) / rate)} left" if rate else "starting"
         return (
             f"{self._verb} {share:4.0%}  {quantity(done)} of "
             f"{quantity(self._size)} {self._unit}, {parts}, "
-            f"{quantity(rate)} {self._unit}/s, {left}{note}"
+            f"{quantity(rate)} {self._unit}/s, {remaining}{note}"
         )
 
     def _draw(self) -> None:
         stream = self._stream
         assert stream is not None
-        terminal = stream.isatty()
-        while not self._stopped.wait(REFRESH_SECONDS if terminal else LINE_SECONDS):
-            stream.write(f"\r\x1b[K{self.line()}" if terminal else f"{self.line()}\n")
+        is_terminal = stream.isatty()
+        while not self._stopped.wait(REFRESH_SECONDS if is_terminal else LINE_SECONDS):
+            stream.write(f"\r\x1b[K{self.line()}" if is_terminal else f"{self.line()}\n")
             stream.flush()
-        if terminal:
+        if is_terminal:
             stream.write("\r\x1b[K")
             stream.flush()

@@ -1,7 +1,7 @@
-"""What an operation knows of the submitted workflow that it is part of, if of any.
+"""The submitted workflow that an operation is part of, if it is part of one.
 
-A workflow whose driver dies is started again from its beginning. What it then asks for that an
-earlier attempt had begun is gone on with instead of begun anew, so that nothing is made twice.
+A workflow whose driver dies is started again from its beginning. An operation that an earlier
+attempt had begun is then resumed instead of begun again, so that nothing is computed twice.
 """
 
 import contextlib
@@ -19,106 +19,109 @@ from mgraph.io.run_folder import RunFolder
 FOLDER, ATTEMPT = "MGRAPH_RUN_FOLDER", "MGRAPH_RUN_ATTEMPT"  # in the workflow's environment
 BEGUN = "begun.json"
 RUN_ANNOTATION = "mgraph_run"  # of each task of a run
-RUN_KEY = "mgraph-run-"  # what the keys of drivers' tasks begin with, before the run's ID
+RUN_KEY = "mgraph-run-"  # the key of a driver's task is this, followed by the run's ID
 
 
 @functools.cache
-def _folder() -> RunFolder | None:
+def _run_folder() -> RunFolder | None:
     path = os.environ.get(FOLDER)
     return RunFolder(Path(path).parent, Path(path).name) if path else None
 
 
 def current_run() -> str | None:
-    """The ID of the submitted workflow that this process is, or None."""
-    folder = _folder()
+    """Return the ID of the submitted workflow that this process runs, or None."""
+    folder = _run_folder()
     return folder.id if folder else None
 
 
 def _attempt() -> int:
-    """Which attempt of its run this process is."""
+    """Return the number of the attempt that this process runs."""
     return int(os.environ.get(ATTEMPT, "1"))
 
 
 def annotation() -> dict[str, str]:
-    """What the tasks of this process's run are annotated with: which run it is; else nothing."""
+    """Return the annotation that marks a task as one of this process's run; empty without a run."""
     run = current_run()
     return {RUN_ANNOTATION: run} if run else {}
 
 
-def tell(event: str, **more: Any) -> None:
-    """Append to the events of this process's run, if it is one; what cannot be told is not."""
-    folder = _folder()
+def tell(event: str, **details: Any) -> None:
+    """Append an event to this process's run, if it has one; an event that cannot be is dropped."""
+    folder = _run_folder()
     if folder is not None:
         with contextlib.suppress(MgraphError):
-            folder.tell(event, **more)
+            folder.tell(event, **details)
 
 
 class WriteIntent:
-    """What an operation is about to write, and how it is to take what stands there.
+    """What an operation is about to write, and whether it resumes or overwrites existing output.
 
-    resume, overwrite: as asked for, but for what an earlier attempt of this run had begun: the same
-    is resumed, and where it was another (made of a file that has been written anew, say) it is
-    replaced. A workflow that writes two things into one folder, one after another, begins each
-    anew: what it asks for is not what was begun there last.
+    ``resume`` and ``overwrite`` are those of the request, unless an earlier attempt of this run had
+    begun to write into the same folder: the same request is then resumed, and another one (for
+    example of an input file that was written again) overwrites. A workflow that writes two results
+    into one folder, one after the other, writes each from the beginning: the request is not the one
+    that was begun there last.
     """
 
     def __init__(
-        self, out: Folder | None, asked: dict[str, Any], resume: bool, overwrite: bool
+        self, out: Folder | None, request: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
-        """out: the folder of results, or None; asked: all that they depend on, as
-        ``canonical.digest`` takes it. Raises UsageError for what it does not.
+        """out: the folder of results, or None. request: all that the results depend on.
+
+        Raises UsageError for a value in the request that ``canonical.digest`` does not take.
         """
         self.resume, self.overwrite = resume, overwrite
         self._out: Folder | None = out
-        self._folder = _folder() if out is not None else None
+        self._folder = _run_folder() if out is not None else None
         if self._folder is None:
             return
         try:
-            self._place, self._what = str(out), canonical.digest(asked)
+            self._location, self._digest = str(out), canonical.digest(request)
         except TypeError as error:
             raise UsageError(
-                f"a workflow that is started again goes on with what it had begun, and a value of "
-                f"type {error}; give numbers, text, lists or arrays"
+                "a submitted workflow that is started again must recognize what it had begun, and "
+                f"a value of type {error}; give numbers, text, lists or arrays"
             ) from None
-        before = begun_in(self._folder).get(self._place)
-        if _attempt() > 1 and before is not None:
-            if before == self._what:
+        begun = begun_in(self._folder).get(self._location)
+        if _attempt() > 1 and begun is not None:
+            if begun == self._digest:
                 self.resume, self.overwrite = True, False
             elif not resume:
                 self.overwrite = True
 
     def check_unowned(self) -> None:
-        """Raise UsageError where another operation writes the folder of results."""
+        """Raise UsageError if another operation is writing to the folder of results."""
         if self._out is not None:
-            ownership.check_unowned(self._out, self._run())
+            ownership.check_unowned(self._out, self._owner())
 
     def owning(self, operation: str) -> contextlib.AbstractContextManager[None]:
         """Own the folder of results, if there is one, for the length of a block.
 
-        Raises UsageError where another operation writes it, but for an earlier attempt of this run.
+        Raises UsageError if another operation is writing to it, other than an earlier attempt of
+        this run.
         """
         if self._out is None:
             return contextlib.nullcontext()
-        return ownership.owning(self._out, operation, self._run())
+        return ownership.owning(self._out, operation, self._owner())
 
-    def _run(self) -> tuple[str, int] | None:
-        """The run's ID, and which of its attempts this is."""
+    def _owner(self) -> tuple[str, int] | None:
+        """Return the run's ID and the number of this attempt."""
         return (self._folder.id, _attempt()) if self._folder else None
 
     def record(self) -> None:
-        """Remember it: all is checked, and from here on the folder of results changes."""
+        """Record the request in the run's folder, before the folder of results changes."""
         if self._folder is None:
             return
         with self._folder.locked():
             begun = begun_in(self._folder)
-            if begun.get(self._place) != self._what:
-                self._folder.write(BEGUN, begun | {self._place: self._what})
+            if begun.get(self._location) != self._digest:
+                self._folder.write(BEGUN, begun | {self._location: self._digest})
 
 
 def begun_in(folder: RunFolder) -> dict[str, str]:
-    """What was begun last in each folder of results: the hash of what it depends on."""
+    """Return the digest of the last request that was begun in each folder of results."""
     with contextlib.suppress(OSError, ValueError):
-        found = untrusted.parse_json((folder.path / BEGUN).read_text())
-        if isinstance(found, dict):
-            return found
+        content = untrusted.parse_json((folder.path / BEGUN).read_text())
+        if isinstance(content, dict):
+            return content
     return {}

@@ -1,4 +1,4 @@
-"""How long a cluster works on an operation, without the time in which its workers compile."""
+"""The time that a cluster works on an operation, without the time in which its workers compile."""
 
 import contextlib
 import time
@@ -10,34 +10,35 @@ from mgraph.distributed.protocol.broadcast import on_workers
 
 
 class WorkTime:
-    """seconds: of the work. compiling: how long the slowest worker's compiler ran beside it."""
+    """seconds: of work. compiling: seconds that the slowest worker's compiler took meanwhile."""
 
     seconds = compiling = 0.0
 
 
 def compile_times() -> tuple[float, float]:
-    """Runs on a worker: its seconds of compiling, and of making code ready in any way."""
+    """Runs on a worker: its seconds of compiling, and of preparing code in any way."""
     return compilation.COMPILING.seconds, compilation.PREPARING.seconds
 
 
 @contextlib.contextmanager
 def work_time(client: Any) -> Iterator[WorkTime]:
-    """Measure the block: what is given has its figures once the block is over.
+    """Measure a block; the yielded object has its figures after the block.
 
-    Workers compile side by side, each what it needs, so the longest of their times is left out.
+    Workers compile at the same time, each what it needs, so the maximum of their times is
+    subtracted.
     """
-    found, before, began = WorkTime(), _asked(client), time.perf_counter()
-    yield found
+    result, before, began = WorkTime(), _ask_compile_times(client), time.perf_counter()
+    yield result
     total = time.perf_counter() - began
-    spent = [
+    differences = [
         [now - then for now, then in zip(after, before.get(address, (0.0, 0.0)), strict=True)]
-        for address, after in _asked(client).items()
+        for address, after in _ask_compile_times(client).items()
     ]
-    found.compiling = max((compiling for compiling, _ in spent), default=0.0)
-    prepared = max((preparing for _, preparing in spent), default=0.0)
-    found.seconds = max(total - prepared, 1e-6)
+    result.compiling = max((compiling for compiling, _ in differences), default=0.0)
+    preparing = max((preparing for _, preparing in differences), default=0.0)
+    result.seconds = max(total - preparing, 1e-6)
 
 
-def _asked(client: Any) -> dict[str, tuple[float, float]]:
+def _ask_compile_times(client: Any) -> dict[str, tuple[float, float]]:
     answers = on_workers(client, compile_times)
-    return {address: told for address, told in answers.items() if isinstance(told, tuple)}
+    return {address: times for address, times in answers.items() if isinstance(times, tuple)}

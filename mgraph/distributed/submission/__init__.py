@@ -1,1 +1,1 @@
-"""Workflows that a cluster runs by itself: submitted, watched, cancelled, resumed."""
+"""Workflows that run on a cluster without the client: submit, watch, cancel, resume."""

@@ -1,8 +1,8 @@
-"""What was shipped with a script, where its tasks can import it: on every worker of the run.
+"""The files that were shipped with a script, on every worker, where its tasks can import them.
 
-Each worker has the files in a folder of its own, which is first on Python's path while the attempt
-lasts that brought it; so does the scheduler, which loads tasks, too. A process has one table of
-modules, so of two runs at once that bring different code under one name the second is refused.
+Each worker has the files in a folder of its own, which is first on Python's path during the attempt
+of the run that shipped them; so has the scheduler, which also unpickles tasks. A process has one
+table of modules: if two concurrent runs ship different code under one name, the second is refused.
 """
 
 import asyncio
@@ -12,162 +12,152 @@ from typing import Any
 
 from distributed import WorkerPlugin
 
-from mgraph.distributed.protocol.broadcast import in_time
+from mgraph.distributed.protocol.broadcast import on_scheduler, run_coroutine
+from mgraph.distributed.protocol.dask_internals import states_of_plugins_on_scheduler
 
-INSTALL_SECONDS, REMOVE_SECONDS = 30.0, 5.0  # for all workers; the run waits so long for its end
+INSTALL_SECONDS, REMOVE_SECONDS = 30.0, 5.0  # for all workers; the run waits that long
 PREFIX = "mgraph-files-"
 
 
 class Companions(WorkerPlugin):
-    """Writes a run's files; reaches workers that join or restart later, too."""
+    """Writes a run's files; Dask also sets it up on workers that join or restart later."""
 
     idempotent = True
 
     def __init__(self, name: str, files: dict[str, bytes]) -> None:
-        """files: by name, which may have a folder before it."""
+        """files: their content by name, which may begin with a folder."""
         self.name = name
         self.files = files
 
     async def setup(self, worker: Any) -> None:
-        """Dask's hook."""
-        await asyncio.to_thread(_installer(), worker.local_directory, self.name, self.files)
+        """Dask calls this on each worker."""
+        await asyncio.to_thread(_make_installer(), worker.local_directory, self.name, self.files)
 
     async def teardown(self, worker: Any) -> None:
-        """Dask's hook."""
-        await asyncio.to_thread(_remover(), worker.local_directory, self.name)
+        """Dask calls this when the plugin is removed."""
+        await asyncio.to_thread(_make_remover(), worker.local_directory, self.name)
 
 
-def _name(run_id: str, attempt: int) -> str:
+def _plugin_name(run_id: str, attempt: int) -> str:
     return f"{PREFIX}{run_id}-{attempt}"
 
 
 def install(client: Any, run_id: str, attempt: int, files: dict[str, bytes]) -> None:
-    """Bring the files to all workers and the scheduler. Raises what a worker raised, or Dask."""
-    from distributed.core import clean_exception
-    from distributed.protocol.pickle import dumps
+    """Write the files on all workers and the scheduler. Raises what a worker, or Dask, raises."""
+    plugin = Companions(_plugin_name(run_id, attempt), files)
 
-    plugin = Companions(_name(run_id, attempt), files)
+    async def register() -> None:
+        function = _for_scheduler(_make_installer())
+        await client.run_on_scheduler(function, plugin.name, files, asynchronous=True)
+        await client.register_plugin(plugin)
 
-    async def register() -> Any:
-        await client._run_on_scheduler(_on_scheduler(_installer()), plugin.name, files)
-        return await client.scheduler.register_worker_plugin(
-            plugin=dumps(plugin), name=plugin.name, idempotent=True
-        )
-
-    for answer in in_time(client, register, seconds=INSTALL_SECONDS).values():
-        if answer["status"] == "error":
-            raise clean_exception(**answer)[1]
+    run_coroutine(client, register, seconds=INSTALL_SECONDS)
 
 
 def remove(client: Any, run_id: str, attempt: int) -> None:
-    """Take the files away; what cannot be reached is left."""
-    _remove(client, [_name(run_id, attempt)])
+    """Remove the files from all processes that can be reached."""
+    _remove(client, [_plugin_name(run_id, attempt)])
 
 
-def remove_others(client: Any, run_id: str, attempt: int, key: str) -> None:
-    """Take away what runs have left whose drivers were killed, and earlier attempts of this run.
+def remove_abandoned(client: Any, run_id: str, attempt: int, key: str) -> None:
+    """Remove the files of runs whose drivers were killed, and of earlier attempts of this run.
 
-    key: what the keys of drivers' tasks begin with, before the run's ID.
+    key: the beginning of the keys of drivers' tasks, before the run's ID.
     """
     with contextlib.suppress(Exception):
-        ask = client._run_on_scheduler, _forsaken(), PREFIX, key, _name(run_id, attempt)
-        _remove(client, in_time(client, *ask, seconds=REMOVE_SECONDS))
+        states = on_scheduler(
+            client, states_of_plugins_on_scheduler(), PREFIX, key, seconds=REMOVE_SECONDS
+        )
+        current, run = _plugin_name(run_id, attempt), f"{PREFIX}{run_id}"
+        end_states = (None, "memory", "erred", "released")  # of a driver's task
+        abandoned = [
+            name
+            for name, state in states.items()
+            if name.rpartition("-")[0] == run or state in end_states
+        ]
+        _remove(client, [name for name in abandoned if name != current])
 
 
 def _remove(client: Any, names: list[str]) -> None:
     async def unregister(name: str) -> None:
-        await client._run_on_scheduler(_on_scheduler(_remover()), name)
-        await client.scheduler.unregister_worker_plugin(name=name)
+        function = _for_scheduler(_make_remover())
+        await client.run_on_scheduler(function, name, asynchronous=True)
+        await client.unregister_worker_plugin(name)
 
     for name in names:
         with contextlib.suppress(Exception):
-            in_time(client, unregister, name, seconds=REMOVE_SECONDS)
+            run_coroutine(client, unregister, name, seconds=REMOVE_SECONDS)
 
 
-# These functions are made here so that they travel by value: a scheduler may have no mgraph.
+# These functions return functions that are pickled by value: a scheduler may have no mgraph.
 
 
-def _on_scheduler(function: Callable[..., None]) -> Callable[..., None]:
-    def called(*arguments: Any, dask_scheduler: Any) -> None:
+def _for_scheduler(function: Callable[..., None]) -> Callable[..., None]:
+    def call(*arguments: Any, dask_scheduler: Any) -> None:
         function(dask_scheduler.local_directory, *arguments)
 
-    return called
+    return call
 
 
-def _forsaken() -> Callable[..., list[str]]:
-    def forsaken(prefix: str, key: str, mine: str, dask_scheduler: Any) -> list[str]:
-        """The plugins of attempts that are over, other than ``mine``."""
-        found, run = [], mine.rpartition("-")[0]
-        for name in dask_scheduler.worker_plugins:
-            of_run = name.rpartition("-")[0]
-            driver = dask_scheduler.tasks.get(f"{key}{of_run.removeprefix(prefix)}")
-            runs = driver is not None and driver.state not in ("memory", "erred", "released")
-            if name.startswith(prefix) and name != mine and (of_run == run or not runs):
-                found.append(name)
-        return found
-
-    return forsaken
-
-
-def _installer() -> Callable[[str, str, dict[str, bytes]], None]:
+def _make_installer() -> Callable[[str, str, dict[str, bytes]], None]:
     def install(folder: str, name: str, files: dict[str, bytes]) -> None:
         import contextlib
         import importlib
         import os
         import sys
 
-        def contents(folder: str, top: str) -> dict[str, bytes]:
-            """The file of this name in a folder, or those below it, by name."""
-            whole, found = os.path.join(folder, top), {}
-            paths = [os.path.join(at, one) for at, _, ones in os.walk(whole) for one in ones]
-            for path in paths or [whole]:
+        def read(folder: str, top: str) -> dict[str, bytes]:
+            """Read the file of this name in a folder, or all files below a folder of this name."""
+            root, contents = os.path.join(folder, top), {}
+            paths = [os.path.join(at, file) for at, _, names in os.walk(root) for file in names]
+            for path in paths or [root]:
                 if "__pycache__" not in path:
                     with contextlib.suppress(OSError), open(path, "rb") as stream:
                         name = os.path.relpath(path, folder).replace(os.sep, "/")
-                        found[name] = stream.read()
-            return found
+                        contents[name] = stream.read()
+            return contents
 
-        marked, place = f"{os.sep}mgraph-files-", os.path.join(folder, name)
-        others = [one for one in sys.path if marked in one and one != place]
+        marker, target = f"{os.sep}mgraph-files-", os.path.join(folder, name)
+        others = [path for path in sys.path if marker in path and path != target]
         tops = {file.partition("/")[0] for file in files}
         for other, top in ((other, top) for other in others for top in tops):
-            theirs = contents(other, top)
+            theirs = read(other, top)
             ours = {file: files[file] for file in files if file.partition("/")[0] == top}
             if theirs and theirs != ours:
                 run = os.path.basename(other)[len("mgraph-files-") :].rpartition("-")[0]
                 raise RuntimeError(
-                    f"run {run}, which has not ended, has brought another {top}; rename it, or "
-                    "submit this run when that one has ended"
+                    f"run {run}, which has not ended, has shipped a different {top}; rename it, or "
+                    "submit this run after the end of that one"
                 )
         for file, content in files.items():
-            path = os.path.join(place, *file.split("/"))
+            path = os.path.join(target, *file.split("/"))
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "wb") as stream:
                 stream.write(content)
-        sys.path[:] = [place, *(one for one in sys.path if one != place)]
-        # What an earlier run brought under the same names would be found before the files.
+        sys.path[:] = [target, *(path for path in sys.path if path != target)]
+        # Modules of the same names that an ended run has shipped would hide the files.
         names = {top.partition(".")[0] for top in tops}
         for module, code in list(sys.modules.items()):
             origin = getattr(code, "__file__", None) or ""
-            ended = marked in origin and not any(origin.startswith(one + os.sep) for one in others)
-            if ended and module.partition(".")[0] in names:
+            is_active = any(origin.startswith(path + os.sep) for path in others)
+            if marker in origin and not is_active and module.partition(".")[0] in names:
                 sys.modules.pop(module, None)
         importlib.invalidate_caches()
 
     return install
 
 
-def _remover() -> Callable[[str, str], None]:
+def _make_remover() -> Callable[[str, str], None]:
     def remove(folder: str, name: str) -> None:
         import os
         import shutil
         import sys
 
-        place = os.path.join(folder, name)
-        sys.path[:] = [one for one in sys.path if one != place]
+        target = os.path.join(folder, name)
+        sys.path[:] = [path for path in sys.path if path != target]
         for module, code in list(sys.modules.items()):
-            if (getattr(code, "__file__", None) or "").startswith(place + os.sep):
+            if (getattr(code, "__file__", None) or "").startswith(target + os.sep):
                 sys.modules.pop(module, None)
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(target, ignore_errors=True)
 
     return remove

@@ -1,11 +1,12 @@
-"""The task of a submitted workflow: it starts the workflow's process, watches it, and keeps books.
+"""The task of a submitted workflow: it starts the workflow's process, watches it, and records it.
 
 The task secedes from its worker's threads (``worker_client``), so that it takes none from the
-workflow's own tasks. The process is a client of the same scheduler. When the worker dies, its
+workflow's own tasks. The process is a client of the same scheduler. When the worker dies, the
 process dies with it, and the scheduler gives the task to another worker: the next attempt.
 
-Who may write how a run ended: the driver of its newest attempt, while the scheduler still counts on
-it. One behind a cut link, whose run goes on elsewhere, ends its process and says nothing.
+Only the driver of the newest attempt may write how a run ended, and only while the scheduler wants
+its task. A driver that was cut off from the network, while its run continues on another machine,
+ends its process and records nothing.
 """
 
 import contextlib
@@ -21,30 +22,31 @@ from pathlib import Path
 from typing import IO, Any
 
 import mgraph
-from mgraph.core.formatting import format_local_time
+from mgraph.core.formatting import escape, format_local_time
 from mgraph.distributed.operations.tasks import TOPIC, running
-from mgraph.distributed.protocol import broadcast, run_context
+from mgraph.distributed.protocol import broadcast, dask_internals, run_context
 from mgraph.distributed.submission import run_script
-from mgraph.distributed.submission.run_script import BEHIND, DRIVER
+from mgraph.distributed.submission.run_script import DRIVER, SCRIPT_ERROR, UNSHIPPED
 from mgraph.errors import ConnectionLostError, MgraphError, StorageError
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord, now
 
 POLL_SECONDS = 0.2
-ALIVE_SECONDS = 2.0
+ALIVE_SECONDS = 2.0  # between two heartbeats
 RECALL_SECONDS = 30.0  # for a scheduler that is busy
-STOP_SECONDS = 5.0  # for tasks that nobody wants any more
-MOST_ATTEMPTS = 20
+DRAIN_SECONDS = 5.0  # for cancelled tasks to end
+MAX_ATTEMPTS = 20
 CONNECTION_LOST = ConnectionLostError.exit_status
+METADATA = "mgraph-runs"  # the group of the scheduler's metadata that has an entry for each run
 
 
 @dataclass(frozen=True)
-class Order:
-    """What a submitted workflow is, as it travels to its driver.
+class RunRequest:
+    """A submitted workflow, as it is sent to its driver.
 
-    runs: the folder of runs. files: the script and its companions by name. grace: seconds for the
-    script to end by itself when it is cancelled. environment: variables for the script. behind:
-    what lies beside the script and was not shipped, as ``shipping.hint`` takes it.
+    runs: the folder of runs. files: the script and its companions by name. grace: seconds for a
+    cancelled script to end by itself. environment: variables for the script. unshipped: the modules
+    beside the script, as ``payload.missing_module_hint`` takes them.
     """
 
     runs: str
@@ -52,129 +54,126 @@ class Order:
     files: dict[str, bytes]
     grace: float
     environment: dict[str, str]
-    behind: dict[str, Any] = field(default_factory=dict)
+    unshipped: dict[str, Any] = field(default_factory=dict)
 
     @property
     def folder(self) -> RunFolder:
-        """The run's folder, on the machine that asks."""
+        """The run's folder on the machine of the caller."""
         return RunFolder(self.runs, self.record.id)
 
 
 def run_key(run_id: str) -> str:
-    """The key of a driver's task."""
+    """Return the key of a driver's task."""
     return f"{run_context.RUN_KEY}{run_id}"
 
 
-def drive(order: Order) -> str:
+def drive(request: RunRequest) -> str:
     """The task: run the workflow to its end; returns the run's state."""
     from distributed import worker_client
 
     with worker_client() as client:
-        folder, memory = order.folder, _Memory(client, order.record.id)
-        earlier, begun = memory.recall()
-        if not folder.exists:  # it was submitted, or begun, on a machine whose disk is not ours
-            folder.create(order.record, order.files)
+        folder, metadata = request.folder, _RunMetadata(client, request.record.id)
+        earlier, begun = metadata.read()
+        if not folder.exists:  # the run was submitted, or begun, on a machine with another disk
+            folder.create(request.record, request.files)
         if folder.record().attempt < earlier:  # so was the last attempt
             folder.write(run_context.BEGUN, begun)
-        if order.behind:
+        if request.unshipped:
             with contextlib.suppress(StorageError):
-                folder.write(BEHIND, order.behind)
+                folder.write(UNSHIPPED, request.unshipped)
         again = True
         while again:
             record = folder.begin_attempt(earlier, host=socket.gethostname(), pid=os.getpid())
-            if record is None:  # it had ended, and only its result was lost
+            if record is None:  # the run had ended, and only this task's result was lost
                 break
-            attempt = _Attempt(order, folder, record, client, memory)
+            attempt = _Attempt(request, folder, record, client, metadata)
             try:
                 status = attempt.run()
-            except (MgraphError, OSError) as error:  # its folder cannot be written: a full disk
+            except (MgraphError, OSError) as error:  # for example, the folder's disk is full
                 with contextlib.suppress(StorageError):
                     attempt.end("failed", error=str(error))
                 raise
-            again = attempt.ended(status)
+            again = attempt.conclude(status)
         record = folder.record()
-        if record.over:  # else it goes on elsewhere
-            memory.forget()
+        if record.over:  # otherwise the run continues on another machine
+            metadata.remove()
         return record.state
 
 
-class _Memory:
-    """What a scheduler keeps of a run, for a driver on another machine to go on with."""
+class _RunMetadata:
+    """What the scheduler stores of a run, for a driver on another machine to continue from.
+
+    It is the number of attempts, and the requests that they had begun.
+    """
 
     def __init__(self, client: Any, run_id: str) -> None:
         self._client, self._id = client, run_id
-        self._kept: tuple[int, dict[str, str]] = 0, {}
+        self._written: tuple[int, dict[str, str]] = 0, {}
 
-    def recall(self) -> tuple[int, dict[str, str]]:
-        """The attempts that there were, and what they had begun."""
+    def read(self) -> tuple[int, dict[str, str]]:
+        """Return the number of attempts, and the requests that they had begun."""
         deadline = time.monotonic() + RECALL_SECONDS
         while True:
             try:
-                found = self._ask(None)
+                entry = self._call(None)
             except Exception:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(POLL_SECONDS)
             else:
-                return (found["attempt"], found["begun"]) if found else (0, {})
+                return (entry["attempt"], entry["begun"]) if entry else (0, {})
 
-    def keep(self, attempt: int, begun: dict[str, str]) -> None:
-        """Have it kept, if it has changed; a scheduler out of reach is told the next time."""
-        if self._kept != (attempt, begun):
+    def write(self, attempt: int, begun: dict[str, str]) -> None:
+        """Replace the entry if it has changed; tried again next time if there is no answer."""
+        if self._written != (attempt, begun):
             with contextlib.suppress(Exception):
-                self._ask({"attempt": attempt, "begun": begun})
-                self._kept = attempt, begun
+                self._call({"attempt": attempt, "begun": begun})
+                self._written = attempt, begun
 
-    def forget(self) -> None:
-        """The run has ended."""
+    def remove(self) -> None:
+        """Remove the entry: the run has ended."""
         with contextlib.suppress(Exception):
-            self._ask({})
+            self._call({})
 
-    def _ask(self, told: Any) -> Any:
-        return broadcast.in_time(
-            self._client, self._client._run_on_scheduler, _of_runs, self._id, told,
-            seconds=broadcast.ANSWER_SECONDS,
-        )  # fmt: skip
-
-
-def _of_runs(run_id: str, told: Any, dask_scheduler: Any) -> Any:
-    """Runs on the scheduler: look up a run, or write (``told``) or remove (empty) what it knows."""
-    known = dask_scheduler.task_metadata.setdefault("mgraph-runs", {})
-    if told:
-        known[run_id] = told
-    elif told is not None:
-        known.pop(run_id, None)
-    return known.get(run_id)
+    def _call(self, value: Any) -> Any:
+        function = dask_internals.metadata_on_scheduler()
+        return broadcast.on_scheduler(self._client, function, METADATA, self._id, value)
 
 
 class _Attempt:
-    """One start of a workflow's process."""
+    """One execution of a workflow's process."""
 
     def __init__(
-        self, order: Order, folder: RunFolder, record: RunRecord, client: Any, memory: _Memory
+        self,
+        request: RunRequest,
+        folder: RunFolder,
+        record: RunRecord,
+        client: Any,
+        metadata: _RunMetadata,
     ) -> None:
         from distributed import get_worker
 
-        self.order, self.folder, self.record, self.client = order, folder, record, client
-        self.memory = memory
+        self.request, self.folder, self.record, self.client = request, folder, record, client
+        self.metadata = metadata
         self.worker = get_worker()
         self.key = run_key(record.id)
 
     def run(self) -> int | None:
-        """Run the process to its end; returns its exit status, None where it was ended."""
+        """Run the process to its end; returns its exit status, or None if it was killed here."""
         if self.folder.cancelling:
             return None
-        self.tell("running", None)
+        self.publish("running", None)
         from mgraph.distributed.submission.task_output import Receiver
 
+        is_repeated = self.record.attempt > 1
         with (
             open(self.folder.path / run_folder.OUTPUT, "a+b", buffering=0) as output,
             self._companions(output),
             Receiver(
-                self.client, self.record.id, output, self._is_current, self.record.attempt > 1
-            ) as received,
+                self.client, self.record.id, output, self._is_current, is_repeated
+            ) as receiver,
         ):
-            if self.record.attempt > 1:
+            if is_repeated:
                 moment = format_local_time(now())
                 line = (
                     f"--- attempt {self.record.attempt}, {moment}: begun again, and resumed ---\n"
@@ -182,45 +181,47 @@ class _Attempt:
                 output.write(line.encode())
             process = self._start(output)
             try:
-                return self._watch(process, received)
+                return self._watch(process, receiver)
             finally:
                 _kill(process)
 
     @contextlib.contextmanager
     def _companions(self, output: IO[bytes]) -> Iterator[None]:
-        """What was shipped with the script is where its tasks can import it, in this block."""
+        """Have what was shipped with the script on all workers, for the length of a block."""
         from mgraph.distributed.submission import companions
 
-        mine = self.record.id, self.record.attempt
-        companions.remove_others(self.client, *mine, run_context.RUN_KEY)
+        attempt = self.record.id, self.record.attempt
+        companions.remove_abandoned(self.client, *attempt, run_context.RUN_KEY)
         script = self.record.script
-        files = {name: code for name, code in self.order.files.items() if name != script}
+        files = {name: content for name, content in self.request.files.items() if name != script}
         if not files:
             yield
             return
         try:
-            companions.install(self.client, *mine, files)
-        except Exception as error:  # of a worker that hangs, or whose disk is full
-            told = f"{type(error).__name__}: {' '.join(str(error).split())}"
-            line = f"mgraph: not every worker has what was shipped with the script ({told})\n"
+            companions.install(self.client, *attempt, files)
+        except Exception as error:  # for example, of a worker that hangs, or whose disk is full
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            line = f"mgraph: not every worker has what was shipped with the script ({reason})\n"
             output.write(line.encode(errors="replace"))
         try:
             yield
         finally:
-            companions.remove(self.client, *mine)
+            companions.remove(self.client, *attempt)
 
     def _start(self, output: IO[bytes]) -> subprocess.Popen[bytes]:
         record = self.record
         script = self.folder.path / run_folder.FILES / record.script
-        work = Path(record.cwd)
-        if not (work.is_dir() and os.access(work, os.W_OK | os.X_OK)):
-            work = self.folder.path / "work"
-            work.mkdir(exist_ok=True)
-        # -P: what lies in the folder that it runs in shadows no module.
+        cwd = Path(record.cwd)
+        if not (cwd.is_dir() and os.access(cwd, os.W_OK | os.X_OK)):
+            cwd = self.folder.path / "work"
+            cwd.mkdir(exist_ok=True)
+        with contextlib.suppress(OSError):  # an earlier attempt's
+            os.unlink(self.folder.path / SCRIPT_ERROR)
+        # -P: a file in the working folder must not hide a module.
         command = [sys.executable, "-P", "-m", run_script.__name__, str(script), *record.arguments]
         return subprocess.Popen(
             command,
-            cwd=work,
+            cwd=cwd,
             env=os.environ | self._environment(),
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -231,11 +232,11 @@ class _Attempt:
     def _environment(self) -> dict[str, str]:
         from mgraph.distributed.protocol.settings import environment
 
-        packages = str(Path(mgraph.__file__).parents[1])  # for an mgraph that is only on the path
+        packages = str(Path(mgraph.__file__).parents[1])  # mgraph may be on the path, not installed
         path = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), packages]))
         return (
             environment()
-            | self.order.environment
+            | self.request.environment
             | {
                 "DASK_SCHEDULER_ADDRESS": self.worker.scheduler.address,
                 run_context.FOLDER: str(self.folder),
@@ -243,119 +244,127 @@ class _Attempt:
                 DRIVER: str(os.getpid()),
                 "PYTHONPATH": path,
                 "PYTHONUNBUFFERED": "1",
-                **_tls(self.worker.security),
+                **_tls_variables(self.worker.security),
             }
         )
 
-    def _watch(self, process: subprocess.Popen[bytes], received: Any) -> int | None:
-        """The process's exit status; None where it was ended since it is wanted no more."""
-        told = interrupted = 0.0
+    def _watch(self, process: subprocess.Popen[bytes], receiver: Any) -> int | None:
+        """Wait for the process's exit status; None if the process must be killed."""
+        last_heartbeat = interrupted = 0.0
         while (status := process.poll()) is None:
-            self.memory.keep(self.record.attempt, run_context.begun_in(self.folder))
-            if time.monotonic() - told > ALIVE_SECONDS:
-                told = time.monotonic()
+            self.metadata.write(self.record.attempt, run_context.begun_in(self.folder))
+            if time.monotonic() - last_heartbeat > ALIVE_SECONDS:
+                last_heartbeat = time.monotonic()
                 try:
                     if not self._is_current():
                         return None
                     self.folder.touch(run_folder.ALIVE)
-                except StorageError as error:  # of a store that hesitates, say
-                    if isinstance(error.__cause__, FileNotFoundError):  # it was removed
+                except StorageError as error:  # the file system may recover
+                    if isinstance(error.__cause__, FileNotFoundError):  # the folder was removed
                         return None
-            if not self._wanted():
+            if not self._is_wanted():
                 return None
-            received.write()
+            receiver.write()
             if not interrupted and self.folder.cancelling:
                 interrupted = time.monotonic()
                 process.send_signal(signal.SIGINT)
-            if interrupted and time.monotonic() - interrupted > self.order.grace:
+            if interrupted and time.monotonic() - interrupted > self.request.grace:
                 return None
             time.sleep(POLL_SECONDS)
         return status
 
     def _is_current(self) -> bool:
-        """Whether the run, as its folder tells, is this attempt's still."""
+        """Return whether the run, by the record in its folder, is still at this attempt."""
         record = self.folder.record()
         return record.attempt == self.record.attempt and not record.over
 
-    def _wanted(self) -> bool:
-        """Whether the scheduler, as far as this worker knows, counts on this task."""
-        task = self.worker.state.tasks.get(self.key)
-        return task is not None and task.state != "cancelled"
+    def _is_wanted(self) -> bool:
+        """Return whether the scheduler wants this task, as far as this worker knows."""
+        return dask_internals.is_wanted(self.worker, self.key)
 
-    def ended(self, status: int | None) -> bool:
-        """Write how the run ended, if that is ours to say; returns whether to begin again."""
+    def conclude(self, status: int | None) -> bool:
+        """Write how the run ended, if this driver may; returns whether to begin another attempt."""
         if not self._is_current():
             return False
         if self.folder.cancelling:
-            left = self._left_running()
-            error = f"{left} tasks still run: they end at their next step" if left else None
-            self.end("cancelled", status=status, error=error)
+            count = self._count_running_tasks()
+            error = f"{count} tasks are still running: they end at their next step"
+            self.end("cancelled", status=status, error=error if count else None)
             return False
-        if not self._wanted():
+        if not self._is_wanted():
             return False
         if status == 0:
             self.end("finished", status=0)
             return False
-        if not self._scheduler_answers():  # then it is not this machine's to say what became of it
-            return self.folder.cancelling and self.ended(status)
-        if status == CONNECTION_LOST and self.record.attempt < MOST_ATTEMPTS:
-            self.tell("interrupted", "the workflow lost its connection and is begun again")
+        if not self._wait_for_scheduler():  # then another machine decides what became of the run
+            return self.folder.cancelling and self.conclude(status)
+        if status == CONNECTION_LOST and self.record.attempt < MAX_ATTEMPTS:
+            self.publish("interrupted", "the workflow lost its connection and is begun again")
             return True
-        error = f"the script ended with status {status}"
+        error = f"the script ended with status {status}{self._script_error()}"
         if status is not None and status < 0:
             error = f"the script was ended by signal {signal.Signals(-status).name}"
         self.end("failed", status=status, error=error)
         return False
 
-    def _left_running(self) -> int:
-        """How many of the workflow's tasks run on, a few seconds after its process has ended."""
-        operations = {
+    def _script_error(self) -> str:
+        """Return the sentence with which the script failed, after a colon; empty without one."""
+        try:
+            text = (self.folder.path / SCRIPT_ERROR).read_text("utf-8", "replace").strip()
+        except OSError:
+            return ""
+        return f": {escape(text)}" if text else ""
+
+    def _count_running_tasks(self) -> int:
+        """Count the workflow's tasks that still run some seconds after its process has ended."""
+        states = {
             event.get("operation"): event.get("state")
             for event in self.folder.events()
             if event.get("event") == "operation"
         }
-        begun = [name for name, state in operations.items() if state == "running"]
-        deadline = time.monotonic() + STOP_SECONDS
+        unfinished = [name for name, state in states.items() if state == "running"]
+        deadline = time.monotonic() + DRAIN_SECONDS
         while True:
-            left = sum(sum(running(self.client, name).values()) for name in begun)
-            if not left or time.monotonic() > deadline:
-                return left
+            count = sum(sum(running(self.client, name).values()) for name in unfinished)
+            if not count or time.monotonic() > deadline:
+                return count
             time.sleep(POLL_SECONDS)
 
-    def _scheduler_answers(self) -> bool:
-        """Wait until it answers; False where the worker gives up first, or somebody cancels."""
+    def _wait_for_scheduler(self) -> bool:
+        """Wait until the scheduler answers; False if the worker gives up first, or on a cancel."""
         while (
-            self._wanted()
+            self._is_wanted()
             and self.worker.status.name in ("running", "paused")
             and not self.folder.cancelling
         ):
             with contextlib.suppress(Exception):
-                broadcast.in_time(
-                    self.client, self.client.scheduler.identity, seconds=broadcast.ANSWER_SECONDS
+                broadcast.run_coroutine(
+                    self.client,
+                    dask_internals.identity,
+                    self.client,
+                    seconds=broadcast.ANSWER_SECONDS,
                 )
-                return self._wanted()
+                return self._is_wanted()
             time.sleep(POLL_SECONDS)
         return False
 
-    def end(self, state: str, **how: Any) -> None:
-        """Write how the run ended, unless another attempt has it by now."""
-        for name, value in {"status": None, "error": None}.items():
-            how.setdefault(name, value)
-        changed = self.folder.update(self.record.attempt, state=state, ended=now(), **how)
-        if changed is not None:
-            self.tell(state, how["error"])
+    def end(self, state: str, status: int | None = None, error: str | None = None) -> None:
+        """Write how the run ended, unless another attempt has begun by now."""
+        changes = {"state": state, "ended": now(), "status": status, "error": error}
+        if self.folder.update(self.record.attempt, **changes) is not None:
+            self.publish(state, error)
 
-    def tell(self, state: str, error: str | None) -> None:
-        """Tell the run's folder and whoever watches the scheduler."""
+    def publish(self, state: str, error: str | None) -> None:
+        """Append an event to the run's folder, and log it on the scheduler for the monitor."""
         event = {"state": state, "attempt": self.record.attempt, "error": error}
         with contextlib.suppress(StorageError):
             self.folder.tell("run", **event, host=self.record.host)
-        told = {"run": self.record.id, "script": self.record.script} | event
-        self.worker.log_event(TOPIC, told)
+        run = {"run": self.record.id, "script": self.record.script}
+        self.worker.log_event(TOPIC, run | event)
 
 
-def _tls(security: Any) -> dict[str, str]:
-    """What makes a client of this worker's scheduler, with the certificate that the worker has."""
+def _tls_variables(security: Any) -> dict[str, str]:
+    """Return the environment variables for a client that uses this worker's certificate."""
     if not security.tls_ca_file:
         return {}
     files = {
@@ -367,7 +376,7 @@ def _tls(security: Any) -> dict[str, str]:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End the process and what it has started, if anything of that is left."""
+    """Kill the process and all processes of its group."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -3,10 +3,10 @@
 ``submitted``: written by the client that submits, before the scheduler has the driver's task.
 ``running``: by the driver, when an attempt begins.
 ``finished``, ``failed``, ``cancelled``: by the driver of the newest attempt, while its scheduler
-counts on it; or by a client, where no driver has begun, or the driver's task has failed.
-``lost``: judged; ``mgraph cancel`` of a lost run writes it down.
+wants its task; or by a client, if no driver has begun, or the driver's task has failed.
+``lost``: judged; ``mgraph cancel`` of a lost run writes the state into the record.
 
-A record may say that a run goes on when nothing works on it any more: a driver that was killed
+A record may say that a run is running when nothing works on it any more: a driver that was killed
 writes nothing. ``judge`` decides that from the record and from ``Evidence``; its callers only
 gather the evidence.
 """
@@ -16,16 +16,16 @@ from dataclasses import dataclass
 WAITING = ("waiting", "queued", "no-worker")  # a task's states in Dask before a worker has it
 UNFINISHED = (*WAITING, "processing")
 ARRIVAL_SECONDS = 3.0  # for a driver's task to reach the scheduler
-SILENCE_SECONDS = 20.0  # without a sign of life, where no scheduler can be asked
+SILENCE_SECONDS = 20.0  # without a heartbeat of the driver, if no scheduler can be asked
 
 
 @dataclass(frozen=True)
 class SchedulerView:
-    """What a scheduler that answered says.
+    """The answer of a scheduler about a run.
 
     is_the_runs: whether it is the one that the run was submitted to, not another at its address.
-    is_at_the_runs_address: whether it answers there. task: the state of the driver's task, or None
-    where it has no such task.
+    is_at_the_runs_address: whether it answers at that address. task: the state of the driver's
+    task, or None if the scheduler has no such task.
     """
 
     is_the_runs: bool
@@ -37,9 +37,9 @@ class SchedulerView:
 class Evidence:
     """What is known of a run beside its record.
 
-    scheduler: None where none can be asked. submitted_age: seconds since it was submitted.
-    heartbeat_age: seconds since its driver's last sign of life; None where it gave none.
-    is_local: whether its folder is on this machine, so that heartbeats tell. is_refused: whether
+    scheduler: None if none can be asked. submitted_age: seconds since the run was submitted.
+    heartbeat_age: seconds since its driver's last heartbeat; None without any. is_local: whether
+    its folder is on this machine, so that a missing heartbeat means something. is_refused: whether
     nothing listens at its scheduler's address.
     """
 
@@ -51,14 +51,14 @@ class Evidence:
 
 
 def judge(state: str, evidence: Evidence) -> str:
-    """The state that a run is in, of which its record says ``state``: the same, or ``lost``."""
+    """Return the state of a run whose record has ``state``: the same, or ``lost``."""
     if state not in ("submitted", "running"):
         return state
-    return state if _is_in_work(state, evidence) else "lost"
+    return state if _has_driver(state, evidence) else "lost"
 
 
-def _is_in_work(state: str, evidence: Evidence) -> bool:
-    """Whether a driver has the run, or will."""
+def _has_driver(state: str, evidence: Evidence) -> bool:
+    """Return whether a driver works on the run, or will."""
     scheduler = evidence.scheduler
     if scheduler is not None and scheduler.is_the_runs:
         return scheduler.task in UNFINISHED or evidence.submitted_age < ARRIVAL_SECONDS

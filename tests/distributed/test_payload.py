@@ -9,7 +9,7 @@ import pytest
 import mgraph
 from mgraph import UsageError
 from mgraph.distributed.submission import payload
-from mgraph.distributed.submission.payload import hint, left_behind, shipped
+from mgraph.distributed.submission.payload import collect_files, find_unshipped, missing_module_hint
 from mgraph.distributed.submission.runs import Runs
 
 
@@ -31,7 +31,9 @@ def beside(tmp_path, monkeypatch):
 
 
 def hinted(error, script="script.py", companions=()):
-    return hint(error, left_behind(script, shipped(script, companions)).to_json())
+    return missing_module_hint(
+        error, find_unshipped(script, collect_files(script, companions)).to_json()
+    )
 
 
 def error_of(text):
@@ -56,13 +58,13 @@ def test_a_folder_is_shipped_with_all_that_is_in_it(beside):
     (folder / "elsewhere" / "far.py").write_text("c = 3")
     (folder / "pack" / "link").symlink_to("../elsewhere")
     for given in ("pack", "pack/", "./pack", folder / "pack", "../work/pack"):
-        files = shipped("script.py", [given])
+        files = collect_files("script.py", [given])
         assert list(files) == ["script.py", "pack/code.py", "pack/empty.py", "pack/table.bin",
                                "pack/inner/deep.py", "pack/link/far.py"]  # fmt: skip
         assert files["pack/table.bin"] == b"\0\1"
     os.chdir(folder / "pack")
-    assert "pack/code.py" in shipped("../script.py", ["."])
-    assert "pack/code.py" in shipped("../script.py", ["inner/.."])
+    assert "pack/code.py" in collect_files("../script.py", ["."])
+    assert "pack/code.py" in collect_files("../script.py", ["inner/.."])
 
 
 def test_what_cannot_be_shipped_as_a_folder(beside, monkeypatch):
@@ -72,18 +74,18 @@ def test_what_cannot_be_shipped_as_a_folder(beside, monkeypatch):
     (folder / "odd" / "new\nline.py").write_text("x")
     os.mkfifo(folder / "pipe")
     for script, companions, words in [
-        ("pack", [], "is no file; ship a script"),
+        ("pack", [], "is not a file; ship a script"),
         ("script.py", ["nothing"], "is empty; ship a package"),
         ("script.py", ["odd"], "letters that cannot be printed"),
-        ("script.py", ["pipe"], "is no file"),
+        ("script.py", ["pipe"], "is not a file"),
         ("script.py", ["pack", "other/pack"], "two files are called pack"),
-        ("script.py", ["none"], "there is no file none"),
+        ("script.py", ["none"], "none does not exist"),
     ]:
         with pytest.raises(UsageError, match=words):
-            shipped(script, companions)
-    monkeypatch.setattr(payload, "MOST_FILES", 0)
+            collect_files(script, companions)
+    monkeypatch.setattr(payload, "MAX_FOLDER_FILES", 0)
     with pytest.raises(UsageError, match="the folder pack has more than"):
-        shipped("script.py", ["pack"])
+        collect_files("script.py", ["pack"])
 
 
 @pytest.mark.parametrize(
@@ -128,13 +130,13 @@ def test_a_hint_names_the_path_and_looks_at_what_led_to_an_error(beside):
 
 @pytest.mark.parametrize("behind", [None, [], {}, {"paths": 5, "needed": []}, {"paths": {}}])
 def test_a_record_of_what_was_left_that_is_none_gives_no_hint(behind):
-    assert hint(ModuleNotFoundError("No module named 'a'", name="a"), behind) is None
+    assert missing_module_hint(ModuleNotFoundError("No module named 'a'", name="a"), behind) is None
 
 
 @pytest.mark.parametrize("text", ["def f(:", "import " + ".".join("a" * 9), "\0", "x" * 10])
 def test_sources_that_are_no_python_are_passed_over(beside, text):
     beside(script="import helper", helper=text)
-    told = left_behind("script.py", shipped("script.py"))
+    told = find_unshipped("script.py", collect_files("script.py"))
     assert told.needed == ["helper"]
 
 
@@ -165,7 +167,7 @@ def test_tasks_import_a_package_that_was_shipped_and_its_next_version(beside, cl
     for version in ("old", "new"):
         beside(pack__in__part=f"word = {version!r}\ndef doubled(x):\n    return word * x\n")
         (folder / "pack" / "word.txt").write_text("!")
-        run, _ = runs.submit(shipped("script.py", ["pack", "helper.py"]))
+        run, _ = runs.submit(collect_files("script.py", ["pack", "helper.py"]))
         state, log = runs.wait(run).record.state, runs.output(run, 0).decode()
         assert (state, log) == ("finished", f"{version * 4} helper\n{version}!\n")
 
@@ -196,13 +198,13 @@ def test_what_the_log_says_works(beside, tmp_path, client, text, names):
     folder = beside(helper="def f():\n    return 1", pack__in__part="")
     beside(script=text.replace("WORK", repr(str(folder))))
     runs = Runs(tmp_path / "runs", client)
-    files = shipped("script.py")
-    run, _ = runs.submit(files, behind=left_behind("script.py", files))
+    files = collect_files("script.py")
+    run, _ = runs.submit(files, unshipped=find_unshipped("script.py", files))
     state, log = runs.wait(run).record.state, runs.output(run, 0).decode()
     assert state == "failed", log
     assert f"mgraph: {names[0]} lies beside the script" in log
     assert f"ship it: --with {names[0]}\n" in log
-    run, _ = runs.submit(shipped("script.py", names))
+    run, _ = runs.submit(collect_files("script.py", names))
     assert runs.wait(run).record.state == "finished", runs.output(run, 0).decode()
 
 

@@ -23,16 +23,16 @@ from tests.waiting import wait_until
 
 def test_a_client_needs_no_workers(cluster):
     address = cluster.client.scheduler.address
-    with connect.client_of(address) as client:
+    with connect.connect_client(address) as client:
         assert client.run_on_scheduler(lambda: 7) == 7
-    with dask.config.set({"scheduler-address": address}), connect.client_of() as client:
+    with dask.config.set({"scheduler-address": address}), connect.connect_client() as client:
         assert client.scheduler.address == address
-    with pytest.raises(UsageError, match="not both"), connect.client_of(address, "file"):
+    with pytest.raises(UsageError, match="not both"), connect.connect_client(address, "file"):
         pass
 
 
 def test_a_client_of_nothing():
-    with pytest.raises(UsageError, match="no cluster is named"), connect.client_of():
+    with pytest.raises(UsageError, match="no cluster is named"), connect.connect_client():
         pass
 
 
@@ -42,7 +42,7 @@ def test_a_scheduler_without_workers(monkeypatch, needed):
 
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
-        coming = connect.client_of(empty.scheduler_address, workers_needed=needed)
+        coming = connect.connect_client(empty.scheduler_address, workers_needed=needed)
         if needed:
             with pytest.raises(ClusterError, match="has no workers"), coming:
                 pass
@@ -59,7 +59,7 @@ def test_a_scheduler_without_workers(monkeypatch, needed):
 )  # fmt: skip
 def test_what_is_no_address(address):
     with pytest.raises(UsageError, match="a scheduler's address"):
-        addresses.check(address)
+        addresses.normalize_address(address)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +78,8 @@ def test_what_is_no_address(address):
     ],
 )
 def test_what_is_an_address(address):
-    assert addresses.check(address) == address
-    assert addresses.check("a:1") == "tcp://a:1"
+    assert addresses.normalize_address(address) == address
+    assert addresses.normalize_address("a:1") == "tcp://a:1"
 
 
 @pytest.mark.parametrize("host", ["a..b", ".", "x" * 64, "a\x1bb"])
@@ -97,28 +97,28 @@ def test_what_is_a_dashboard(host):
     ("content", "words"),
     [
         (b"", "it is empty"),
-        (b"{", "it is no JSON"),
-        (b"\xff\xfe", "it is no JSON"),
-        (b"[" * 100_000, "it is no JSON"),
+        (b"{", "it is not JSON"),
+        (b"\xff\xfe", "it is not JSON"),
+        (b"[" * 100_000, "it is not JSON"),
         (b"[]", "it has no address"),
         (b'{"address": 7}', "it has no address"),
-        (b'{"address": "a..b:1"}', "is not usable: a scheduler's address is HOST:PORT"),
-        (b'{"address": "nowhere"}', "is not usable: a scheduler's address is HOST:PORT"),
+        (b'{"address": "a..b:1"}', "is not usable: a scheduler's address must be HOST:PORT"),
+        (b'{"address": "nowhere"}', "is not usable: a scheduler's address must be HOST:PORT"),
     ],
 )
 def test_what_is_no_scheduler_file(tmp_path, content, words):
     file = tmp_path / "scheduler.json"
     file.write_bytes(content)
-    with pytest.raises(ClusterError, match=words), connect.client_of(scheduler_file=file):
+    with pytest.raises(ClusterError, match=words), connect.connect_client(scheduler_file=file):
         pass
 
 
 def test_a_scheduler_file_that_is_no_file(tmp_path):
-    with pytest.raises(UsageError, match="is no file"), mgraph.connect(scheduler_file=tmp_path):
+    with pytest.raises(UsageError, match="is not a file"), mgraph.connect(scheduler_file=tmp_path):
         pass
     with (
-        pytest.raises(ClusterError, match="there is no scheduler file"),
-        connect.client_of(scheduler_file=tmp_path / "none"),
+        pytest.raises(ClusterError, match="scheduler file not found"),
+        connect.connect_client(scheduler_file=tmp_path / "none"),
     ):
         pass
 
@@ -128,13 +128,13 @@ def test_a_scheduler_file_that_is_being_written(tmp_path, cluster):
     file.touch()
     content = json.dumps({"address": cluster.client.scheduler.address})
     threading.Timer(0.3, file.write_text, [content]).start()
-    with connect.client_of(scheduler_file=file) as client:
+    with connect.connect_client(scheduler_file=file) as client:
         assert client.scheduler.address == cluster.client.scheduler.address
 
 
 def test_a_worker_is_no_scheduler(cluster):
     (address, *_) = cluster.client.scheduler_info()["workers"]
-    with pytest.raises(ClusterError, match="a worker answers"), connect.client_of(address):
+    with pytest.raises(ClusterError, match="a worker answers"), connect.connect_client(address):
         pass
 
 
@@ -162,13 +162,13 @@ def test_what_is_no_scheduler(monkeypatch, says):
     with (
         listener(says) as address,
         pytest.raises(ClusterError, match="no Dask scheduler"),
-        connect.client_of(address),
+        connect.connect_client(address),
     ):
         pass
 
 
 def test_the_warning_of_plain_words(monkeypatch, cluster):
-    warning = addresses.warning_of_scheduler
+    warning = addresses.scheduler_warning
     for address in ("tcp://127.0.0.1:1", "tls://10.0.0.1:1", "inproc://x", "tcp://localhost:1",
                     "tcp://[::1]:1"):  # fmt: skip
         assert warning(address) is None
@@ -176,7 +176,7 @@ def test_the_warning_of_plain_words(monkeypatch, cluster):
         assert "anyone who reaches it can run code" in warning(address)
     said = io.StringIO()
     monkeypatch.setattr(addresses, "is_loopback", lambda host: False)
-    with connect.client_of(cluster.client.scheduler.address, announce=said):
+    with connect.connect_client(cluster.client.scheduler.address, announce=said):
         pass
     with mgraph.connect(scheduler=cluster.client.scheduler.address, announce=said):
         pass
@@ -186,8 +186,8 @@ def test_the_warning_of_plain_words(monkeypatch, cluster):
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.1"])
 def test_the_warning_of_a_dashboard(host):
-    assert "has no password" in addresses.warning_of_dashboard(f"{host}:8787")
-    assert addresses.warning_of_dashboard("127.0.0.1:8787") is None
+    assert "has no password" in addresses.dashboard_warning(f"{host}:8787")
+    assert addresses.dashboard_warning("127.0.0.1:8787") is None
 
 
 def test_the_user_s_own_settings_count():
@@ -198,7 +198,7 @@ def test_the_user_s_own_settings_count():
 
 
 def test_a_process_takes_the_environment(tmp_path):
-    tls = settings.encrypted("/ca", "/cert", "/key")
+    tls = settings.tls_settings("/ca", "/cert", "/key")
     wanted = settings.SETTINGS | tls
     code = (
         "import dask, distributed, json, sys;"
@@ -232,7 +232,7 @@ def levels():
 
 def test_loggers_are_quiet_while_anyone_wants_it():
     before = levels()
-    first, second = client.quiet(), client.quiet()
+    first, second = client.quiet_logs(), client.quiet_logs()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
@@ -245,7 +245,7 @@ def test_loggers_are_as_before_when_clients_have_left(cluster):
     before = levels()
 
     def ask():
-        with connect.client_of(cluster.client.scheduler.address):
+        with connect.connect_client(cluster.client.scheduler.address):
             assert levels()[1:3] == [logging.CRITICAL] * 2  # a lost scheduler prints no traceback
 
     threads = [threading.Thread(target=ask) for _ in range(4)]
@@ -273,7 +273,7 @@ def test_a_scheduler_that_hangs(monkeypatch, tmp_path):
         monkeypatch.setattr(connect, "CONNECT_SECONDS", 2)
         with (
             pytest.raises(ClusterError, match="no Dask scheduler answers"),
-            connect.client_of(scheduler_file=file),
+            connect.connect_client(scheduler_file=file),
         ):
             pass
     finally:
