@@ -13,7 +13,7 @@ from mgraph._version import __version__ as __version__
 
 _installation.warn_of_other_project()
 
-_load, __dir__, _names = _lazy_names.attach(__name__, __file__)
+_load, _names = _lazy_names.attach(__name__, __file__)
 __all__ = [name for name in _names if name != "experiments"]
 
 # Names of 0.1.0, and what takes their place.
@@ -38,3 +38,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"mgraph.{name} is {_RENAMED[name]} since mgraph 0.2.0")
     importlib.import_module("mgraph.distributed")  # light; has settings used where none is read
     return _load(name)
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return __all__

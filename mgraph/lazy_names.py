@@ -23,10 +23,8 @@ def names_of(package_file: str) -> dict[str, tuple[str, str]]:
     }
 
 
-def attach(
-    package: str, package_file: str
-) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a package."""
+def attach(package: str, package_file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """The ``__getattr__`` and the ``__all__`` of a package."""
     names = names_of(package_file)
 
     def load(name: str) -> Any:
@@ -37,4 +35,4 @@ def attach(
             return importlib.import_module(f"mgraph.{attribute}")
         return getattr(importlib.import_module(module), attribute)
 
-    return load, lambda: list(names), list(names)
+    return load, sorted(names)

@@ -32,5 +32,6 @@ def check_choice(parameter: str, value: Any, choices: Iterable[str]) -> None:
     if not isinstance(value, str) or value not in choices:
         raise UsageError(
             f"{parameter} must be one of {', '.join(choices)} (got {value!r}"
-            f"{did_you_mean(value, choices)})."
+            f"{did_you_mean(value, choices)}).",
+            parameter=parameter,
         )

@@ -5,4 +5,9 @@ As in ``mgraph`` itself, names load when they are first used; ``__init__.pyi`` l
 
 from mgraph import lazy_names as _lazy_names
 
-__getattr__, __dir__, __all__ = _lazy_names.attach(__name__, __file__)
+__getattr__, __all__ = _lazy_names.attach(__name__, __file__)
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return __all__
