@@ -24,7 +24,7 @@ from mgraph.core.networkx_graph import RENUMBERED, parse_integer
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
-from mgraph.io.address import given, local_path, missing, parse
+from mgraph.io.address import local_path, location_text, missing_error, parse
 from mgraph.io.dataset import EdgeDataset, is_parquet, standing
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
@@ -90,7 +90,7 @@ def identify(location: str) -> Identity:
     if format_of(location)[0] is None:
         return identify_dataset(EdgeDataset(location))
     if not os.path.exists(local_path(location, _ON_DISK)):
-        raise missing(parse(location))
+        raise missing_error(parse(location))
     folder, name = folder_and_name(location)
     return Identity(_digest(location, [folder.stamp(name)]), 0)
 
@@ -123,7 +123,7 @@ def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
         if found.n > MAX_N:
             raise ValueError(f"a graph has at most 2^40 vertices, and it says {found.n:,}")
     except FileNotFoundError:
-        raise missing(parse(text)) from None
+        raise missing_error(parse(text)) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{text} is cut short or damaged: {error}") from error
     except (ValueError, OverflowError) as error:
@@ -146,7 +146,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
     """A ``Summary`` of a file or dataset; a dataset's parts are read one by one, and not kept."""
     from mgraph.core.summary_cpu import Summarizer
 
-    text = given(location)
+    text = location_text(location)
     with room(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
@@ -195,7 +195,7 @@ def read_graph(
     damaged. Warns (MgraphWarning) of columns of Parquet files that are not read, such as weights
     under another name, and of names of nodes that are easily taken for vertices.
     """
-    text = given(location)
+    text = location_text(location)
     graph = read_quietly(text, symmetrise, drop_loops, merge, backend, warn=True)
     names = graph.labels or ()
     if names and all(parse_integer(name, textual=True) is not None for name in names):
@@ -284,7 +284,7 @@ def write_graph(
     what a dataset's manifest tells of a spanning forest. A file appears whole or not at all.
     Raises UsageError where something is there already, or the format cannot hold the graph.
     """
-    text = given(location)
+    text = location_text(location)
     check_target(text, overwrite, compression)
     kind, opener = format_of(text)
     if kind is None:

@@ -25,7 +25,7 @@ from typing import Any
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import untrusted
 from mgraph.io.record_fields import check_version, unknown_fields
-from mgraph.io.whole_file import write_whole
+from mgraph.io.whole_file import write_atomically
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
@@ -280,7 +280,7 @@ class RunFolder:
     def write(self, name: str, content: Any) -> None:
         """Replace a file with what JSON makes of ``content``, whole."""
         with self._explaining():
-            write_whole(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
+            write_atomically(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
 
     def _write(self, record: RunRecord) -> None:
         try:

@@ -19,7 +19,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io import dimacs, formats
-from mgraph.io.address import given
+from mgraph.io.address import location_text
 from mgraph.io.listing import Listing, narrow
 
 _MARK = re.compile(rb"^[ \t]*(?:SECTION[ \t]+(\S[^\n#]*)|(END)|EOF)[ \t]*(?:#.*)?$", re.I | re.M)
@@ -171,7 +171,7 @@ def read_steinlib(location: str | os.PathLike[str], *, backend: str = "auto") ->
     backend: where the graph is built: cpu, gpu, or auto: a GPU where there is one with room.
     Raises DatasetError for a file that is damaged, or holds one of the related problems.
     """
-    text = given(location)
+    text = location_text(location)
     backends.resolve(backend)
     kind, _ = formats.format_of(text)
     steinlib = formats.FORMATS[".stp"]

@@ -86,7 +86,7 @@ def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(run_folder, "write_whole", full)
+    monkeypatch.setattr(run_folder, "write_atomically", full)
     with pytest.raises(StorageError, match="No space left"):
         folder.write("begun.json", {})
     assert folder.update(state="finished", status=0, ended=run_folder.now()).over

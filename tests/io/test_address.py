@@ -260,7 +260,7 @@ def test_a_file_s_address_is_one_everywhere(tmp_path):
 
 
 def test_messages_have_no_control_characters():
-    assert "\n" not in str(address.missing(parse("/W/g")))
+    assert "\n" not in str(address.missing_error(parse("/W/g")))
 
 
 ARGUMENTS = [

@@ -15,7 +15,7 @@ from mgraph.distributed.clusters.background_processes import Background
 from mgraph.distributed.protocol import addresses, configuration
 from mgraph.errors import ClusterError
 from mgraph.io import untrusted
-from mgraph.io.whole_file import write_whole
+from mgraph.io.whole_file import write_atomically
 
 _TAIL_LINES = 8
 _MOST = 1 << 31  # of processes, workers, threads
@@ -88,7 +88,7 @@ class Place:
 
     def write(self, record: Record) -> None:
         """Record it, whole or not at all."""
-        write_whole(self._record, json.dumps(dataclasses.asdict(record), indent=1).encode())
+        write_atomically(self._record, json.dumps(dataclasses.asdict(record), indent=1).encode())
 
     def forget(self) -> None:
         """Remove what says that there is a cluster."""

@@ -30,7 +30,7 @@ from mgraph.distributed.operations.generate_plan import existing_parts, footers
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.io import manifest as manifests
-from mgraph.io.address import given
+from mgraph.io.address import location_text
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
@@ -141,7 +141,7 @@ def knapsack_many(
     check_compression(compression)
     check_options(method, backend, key, time_limit)
     is_one = isinstance(files, (str, os.PathLike))
-    names = [given(file) for file in ([files] if is_one else as_list("files", files))]
+    names = [location_text(file) for file in ([files] if is_one else as_list("files", files))]
     if not names:
         raise UsageError("there must be an instance at least")
     instances = [read_knapsack(name) for name in names]
