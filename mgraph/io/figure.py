@@ -14,7 +14,7 @@ def _matplotlib() -> Any:
     try:
         from matplotlib import figure
     except ImportError as error:
-        remedy = f"run {install_command('plot')}"
+        remedy = install_command("plot")
         raise UsageError(f"plots need matplotlib: {remedy}", remedy=remedy) from error
     return figure
 

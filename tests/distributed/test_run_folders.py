@@ -48,7 +48,7 @@ def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
     "name", ["../x", "", "a/b", "20260101-000000-zzzz", "20260101-000000-0000/"]
 )
 def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
-    with pytest.raises(UsageError, match="no run's name"):
+    with pytest.raises(UsageError, match="not a run's ID"):
         RunFolder(tmp_path, name)
 
 

@@ -127,12 +127,12 @@ REFUSED = {
     "s3://b/../c": "is empty, '.' or '..'",
     "s3://b/./c": "is empty, '.' or '..'",
     "s3://b/%2E%2E/c": "is empty, '.' or '..'",
-    "s3://b/what?x": "has the option 'x'",
+    "s3://b/what?x": "(got 'x')",
     "s3://b/k?allow_bucket_creation=perhaps": "must be true or false",
-    "C:\\g": "path of Windows",
-    "C:/g": "path of Windows",
-    "z:\\": "path of Windows",
-    "\\\\host\\share": "path of Windows",
+    "C:\\g": "Windows path",
+    "C:/g": "Windows path",
+    "z:\\": "Windows path",
+    "\\\\host\\share": "Windows path",
 }
 
 

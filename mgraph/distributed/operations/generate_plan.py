@@ -11,7 +11,7 @@ from mgraph.errors import DatasetError, UsageError
 from mgraph.generators.copy_model import CopyModel
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
-from mgraph.io.dataset import part_name, standing
+from mgraph.io.dataset import part_name, replaceable_parts
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import PartRecord
 
@@ -78,7 +78,7 @@ def existing_parts(
     """
     if resume and overwrite:
         raise UsageError("resume keeps what is there and overwrite replaces it: choose one")
-    parts, complete = standing(folder, kind, also)
+    parts, complete = replaceable_parts(folder, kind, also)
     if (parts or complete) and not (resume or overwrite):
         found = pluralize(len(parts), "part")
         state = "a dataset" if complete else f"{found} of an unfinished dataset"
