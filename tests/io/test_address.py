@@ -127,7 +127,7 @@ REFUSED = {
     "s3://b/../c": "is empty, '.' or '..'",
     "s3://b/./c": "is empty, '.' or '..'",
     "s3://b/%2E%2E/c": "is empty, '.' or '..'",
-    "s3://b/what?x": "(got 'x')",
+    "s3://b/what?x": "an option must be one of .* (got 'x'",
     "s3://b/k?allow_bucket_creation=perhaps": "must be true or false",
     "C:\\g": "Windows path",
     "C:/g": "Windows path",

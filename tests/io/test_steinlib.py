@@ -164,7 +164,7 @@ DAMAGED = {
     "Nodes twice": (WHOLE.replace("Edges 3", "Edges 3\nNodes 5"), "one line 'Nodes NUMBER'"),
     "Nodes for Edges": (WHOLE.replace("Edges 3", "Nodes 3"), "one line 'Nodes NUMBER'"),
     "Graph twice": (GRAPH + GRAPH + TERMINALS, "one line 'Nodes NUMBER'"),
-    "no number": (WHOLE.replace("Nodes 4", "Nodes"), "or be 'Nodes NUMBER' .got 'Nodes'"),
+    "no number": (WHOLE.replace("Nodes 4", "Nodes"), "or be 'Nodes NUMBER' .* .got 'Nodes'"),
     "negative": (WHOLE.replace("Nodes 4", "Nodes -4"), "got 'Nodes -4'"),
     "word": (WHOLE.replace("Edges 3", "Edges three"), "got 'Edges three'"),
     "unknown": (WHOLE.replace("Edges 3", "Edges 3\nx 1 2 3"), "begin with E or .* 'x 1 2 3'"),
