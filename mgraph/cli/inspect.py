@@ -43,13 +43,17 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
         lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
         lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
     not_read = []
-    if dataset.unread:
-        not_read.append(f"columns {', '.join(sorted(dataset.unread))}")
+    if dataset.unread_columns:
+        not_read.append(f"columns {', '.join(sorted(dataset.unread_columns))}")
     if dataset.has_manifest:
         lines["checksum"] = f"{manifest.checksum:016x}"
-    if dataset.others:
-        names = ", ".join(map(printable, dataset.others[:5])) + ", …" * (len(dataset.others) > 5)
-        count = pluralize(len(dataset.others), "other file or folder", "other files or folders")
+    if dataset.ignored_names:
+        names = ", ".join(map(printable, dataset.ignored_names[:5])) + ", …" * (
+            len(dataset.ignored_names) > 5
+        )
+        count = pluralize(
+            len(dataset.ignored_names), "other file or folder", "other files or folders"
+        )
         not_read.append(f"{count}: {names}")
     if not_read:
         lines["not read"] = "; ".join(not_read)

@@ -24,7 +24,7 @@ S3_OPTIONS: dict[str, type] = {  # of PyArrow's S3FileSystem
     "force_virtual_addressing": bool,
 }
 _SCHEME = re.compile(r"\s*([^/:]*)://")
-_SLASH_LOST = re.compile(r"(?i)(s3[an]?|file):")  # of s3:/bucket, which pathlib.Path makes of s3://
+_LOST_SLASH = re.compile(r"(?i)(s3[an]?|file):")  # s3:/bucket, to which pathlib.Path shortens s3://
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SLASH = re.compile("%2[Ff]")
@@ -54,7 +54,7 @@ class Address:
 
     @property
     def parent(self) -> "Address":
-        """The address of the folder that it is in; a bucket is its own."""
+        """The address of the folder that contains this one; a bucket is its own parent."""
         if self.is_local:
             return Address(os.path.dirname(self.path), os.path.dirname(self.path))
         head, question, query = self.text.partition("?")
@@ -64,12 +64,12 @@ class Address:
 
 
 def parse(location: Any) -> Address:
-    """The address that a text or a path object gives. Raises UsageError where it gives none."""
+    """Parse the address in a text or a path object, or raise UsageError."""
     try:
         text = os.fsdecode(os.fspath(location))
     except TypeError:
         raise UsageError(
-            f"An address must be a path or text, as 'graph' or 's3://bucket/graph' (got a "
+            f"An address must be a path or text, such as 'graph' or 's3://bucket/graph' (got a "
             f"{type(location).__name__})."
         ) from None
     _check_text(text)
@@ -77,7 +77,7 @@ def parse(location: Any) -> Address:
         raise UsageError("The address is empty; give a path or an s3:// address.")
     if scheme := _SCHEME.match(text):
         return _parse_uri(text.strip(), scheme[1].lower())
-    if lost := _SLASH_LOST.match(text):
+    if lost := _LOST_SLASH.match(text):
         name = lost[1].lower()
         rest = text[lost.end() :].lstrip("/")
         if name == "file" and text[lost.end() :].startswith("/"):
@@ -89,30 +89,30 @@ def parse(location: Any) -> Address:
         )
     if _WINDOWS.match(text):
         raise UsageError(
-            f"{text} is a path of Windows, and paths here have slashes; write ./{text} for a local "
-            "folder of that name."
+            f"{text} is a Windows path, and paths must have slashes here; write ./{text} for a "
+            "local folder of that name."
         )
     if text == "~" or text.startswith("~/"):
         text = os.path.expanduser(text)
     return _local(text)
 
 
-def given(location: Any) -> str:
-    """An address as it was given, for messages. Raises UsageError where it is none."""
+def location_text(location: Any) -> str:
+    """Return a checked address as the user wrote it, for messages; UsageError if it is wrong."""
     parse(location)
     return os.fsdecode(os.fspath(location))
 
 
-def local_path(file: Any, what: str = "be a file on this machine") -> str:
-    """The absolute path of an address on this machine; UsageError for another, saying ``what``."""
+def local_path(file: Any, rule: str = "be a file on this machine") -> str:
+    """Return the absolute path of an address on this machine, or raise UsageError with the rule."""
     address = parse(file)
     if not address.is_local:
-        raise UsageError(f"{address.text} must {what}.")
+        raise UsageError(f"{address.text} must {rule}.")
     return address.path
 
 
-def missing(address: Address, hint: str = "") -> DatasetError:
-    """The error for an address at which nothing is. hint: what to do, where nothing else is."""
+def missing_error(address: Address, hint: str = "") -> DatasetError:
+    """Return the error for an address at which nothing exists. hint: what the user may do."""
     if re.search(r"[*?\[{]", address.name):
         return DatasetError(
             f"{address.text} does not exist, and patterns are not expanded: give the folder, "
@@ -122,7 +122,7 @@ def missing(address: Address, hint: str = "") -> DatasetError:
 
 
 def _check_text(text: str) -> None:
-    """Raise UsageError for text that no file system and no store takes for a name."""
+    """Raise UsageError for text that no file system and no store accepts as a name."""
     if "\0" in text:
         raise UsageError(f"{_printable(text)} is not an address: it holds a NUL character.")
     try:
@@ -135,13 +135,13 @@ def _check_text(text: str) -> None:
 
 
 def _printable(text: str) -> str:
-    """The text in quotes, with an escape for each byte that is not UTF-8 and each NUL."""
-    told = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
-    return "'" + told.replace("\0", "\\0") + "'"
+    """Return the text in quotes, with an escape for each byte that is not UTF-8 and each NUL."""
+    escaped = text.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return "'" + escaped.replace("\0", "\\0") + "'"
 
 
 def _local(text: str) -> Address:
-    # What is above a link's target is not what is above the link.
+    # The parent of a link's target is not the parent of the link.
     above = re.match(r"(.*/)?\.\.(?=/|$)", text, re.DOTALL)
     try:
         path = os.path.abspath(text)
@@ -202,8 +202,7 @@ def _parse_s3(text: str, rest: str) -> Address:
     decoded = _decoded(key)
     if any(part in ("", ".", "..") for part in decoded.split("/")) and decoded:
         raise UsageError(
-            f"{text} is not an S3 address that can be read: a part of its key is empty, '.' or "
-            "'..'."
+            f"{text} is not a valid S3 address: a part of its key is empty, '.' or '..'."
         )
     options = _s3_options(text, query)
     if at:
@@ -218,20 +217,20 @@ def _parse_s3(text: str, rest: str) -> Address:
 def _s3_options(text: str, query: str) -> dict[str, Any]:
     options: dict[str, Any] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        kind = S3_OPTIONS.get(name)
-        if kind is None:
+        option_type = S3_OPTIONS.get(name)
+        if option_type is None:
             raise UsageError(
-                f"{text} has the option {name!r}, and must have one of {', '.join(S3_OPTIONS)}; a "
+                f"{text}: an option must be one of {', '.join(S3_OPTIONS)} (got {name!r}); a "
                 "question mark in a key is written %3F."
             )
-        if kind is bool and value.lower() not in _BOOLEANS:
+        if option_type is bool and value.lower() not in _BOOLEANS:
             raise UsageError(f"{name} must be true or false in {text} (got {value!r}).")
-        options[name] = _BOOLEANS[value.lower()] if kind is bool else value
+        options[name] = _BOOLEANS[value.lower()] if option_type is bool else value
     return options
 
 
 def _decoded(text: str) -> str:
-    """Percent-decoded text. Raises UsageError where it is not UTF-8 or holds a NUL."""
+    """Decode percent-encoded text; raise UsageError if it is not UTF-8 or holds a NUL."""
     decoded = unquote_to_bytes(text).decode(errors="surrogateescape")
     _check_text(decoded)
     return decoded

@@ -1,8 +1,8 @@
-"""Reading an edge-list dataset: parts on demand, and an Arrow view of the whole.
+"""Reading an edge-list dataset: parts on demand, and an Arrow view of all of it.
 
 A folder that mgraph wrote has a manifest. One that another program wrote (cuDF, DuckDB, Polars,
-Spark) has none: then the Parquet files in it, or a single file, are surveyed, and what their
-footers do not tell is read once.
+Spark) has none: then the manifest is made from the footers of the Parquet files in the folder, or
+of a single file, and ids whose range the footers do not contain are read once.
 """
 
 import errno
@@ -24,37 +24,37 @@ from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
 from mgraph.io.manifest import Manifest, PartRecord
 from mgraph.io.untrusted import printable
 
-PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of our own; no other file is ours to replace
+PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of mgraph; no other file may be replaced
 
 
 def part_name(index: int) -> str:
-    """``part-00000.parquet`` and on."""
+    """Return the file name of a part: ``part-00000.parquet`` is the first."""
     return f"part-{index:05d}.parquet"
 
 
-def packed(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Places of neighbours in groups of at most so much in all, each as full as it can be.
+def group_by_size(sizes: Sequence[int], capacity: int) -> list[list[int]]:
+    """Divide consecutive items into groups of total size at most ``capacity``, as full as possible.
 
-    One that is larger stands alone.
+    Returns the indices of each group. An item larger than ``capacity`` is a group of its own.
     """
     groups: list[list[int]] = []
-    held = 0
-    for place, size in enumerate(sizes):
-        if not groups or held + size > most:
+    total = 0
+    for index, size in enumerate(sizes):
+        if not groups or total + size > capacity:
             groups.append([])
-            held = 0
-        groups[-1].append(place)
-        held += size
+            total = 0
+        groups[-1].append(index)
+        total += size
     return groups
 
 
 class Part:
-    """One part of a dataset, or a piece of one; nothing is read before ``read`` or ``blocks``."""
+    """A part of a dataset, or a piece of one; its file is read by the methods that need it."""
 
     def __init__(
         self, folder: Folder, record: PartRecord, dtypes: list[Any], groups: slice = slice(None)
     ) -> None:
-        """Name the file; ``record`` is its line in the manifest. groups: of a piece, which rows."""
+        """Name the file. record: its record in the manifest. groups: the row groups of a piece."""
         self.folder, self.record, self.dtypes, self._groups = folder, record, dtypes, groups
 
     def __len__(self) -> int:
@@ -62,57 +62,61 @@ class Part:
         return self.record.rows
 
     def group_rows(self) -> list[int]:
-        """The rows of each of its row groups. Raises DatasetError where they are not its rows."""
+        """Return the rows of each row group; DatasetError if they do not add up to the record's."""
         from mgraph.io.parquet import group_rows
 
         rows = group_rows(self.folder, self.record.file)[self._groups]
         self._check_rows(sum(rows))
         return rows
 
-    def pieces(self, most: int) -> list["Part"]:
-        """Itself, or where it has more edges, parts of at most so many, or of one row group."""
-        if len(self) <= most:
+    def pieces(self, max_edges: int) -> list["Part"]:
+        """Divide a part of more than ``max_edges`` edges, into single row groups at the finest."""
+        if len(self) <= max_edges:
             return [self]
         rows = self.group_rows()
         return [
             Part(
                 self.folder,
-                replace(self.record, rows=sum(rows[place] for place in places)),
+                replace(self.record, rows=sum(rows[index] for index in indices)),
                 self.dtypes,
-                slice(places[0], places[-1] + 1),
+                slice(indices[0], indices[-1] + 1),
             )
-            for places in packed(rows, most)
+            for indices in group_by_size(rows, max_edges)
         ]
 
     def _check_rows(self, rows: int) -> None:
         if rows != self.record.rows:
-            held = f"{rows:,}" if rows < self.record.rows else "more"
+            actual = f"{rows:,}" if rows < self.record.rows else "more"
             raise DatasetError(
                 f"{self.folder}/{self.record.file} should hold {self.record.rows:,} edges, and "
-                f"holds {held}; it was replaced or damaged: mgraph verify tells more"
+                f"holds {actual}; it was replaced or damaged: mgraph verify checks all files"
             )
 
     def blocks(self, group: int | None = None) -> Iterator[EdgeList]:
-        """Its rows, or those of one row group, block by block, as NumPy arrays.
+        """Yield the rows, or those of one row group, block by block, as NumPy arrays.
 
-        Raises DatasetError where the file does not hold what its record says.
+        Raises DatasetError if the file contradicts its record.
         """
         from mgraph.io.parquet import read_blocks
 
-        where, rows = f"{self.folder}/{self.record.file}", 0
-        ids, *weight = self.dtypes[1:]
+        path, rows = f"{self.folder}/{self.record.file}", 0
+        id_dtype, *weight_dtypes = self.dtypes[1:]
         groups = self._groups
         if group is not None:
             first = (groups.start or 0) + group
             groups = slice(first, first + 1)
         for block in read_blocks(self.folder, self.record.file, groups=groups):
-            found = [] if block.weight is None else [block.weight.dtype]
-            if found != weight:
-                there, said = (str(kind[0]) if kind else "none" for kind in (found, weight))
-                raise DatasetError(f"{where} has weights of type {there}, its dataset of {said}")
-            ends = [end for end in (block.src, block.dst) if end.itemsize > ids.itemsize]
-            if any((end > np.iinfo(ids).max).any() for end in ends):
-                raise DatasetError(f"{where} holds ids that are not {ids}, as its dataset's")
+            block_dtypes = [] if block.weight is None else [block.weight.dtype]
+            if block_dtypes != weight_dtypes:
+                actual, expected = (
+                    str(dtypes[0]) if dtypes else "none" for dtypes in (block_dtypes, weight_dtypes)
+                )
+                raise DatasetError(
+                    f"{path} has weights of type {actual}, its dataset of type {expected}"
+                )
+            wide = [ids for ids in (block.src, block.dst) if ids.itemsize > id_dtype.itemsize]
+            if any((ids > np.iinfo(id_dtype).max).any() for ids in wide):
+                raise DatasetError(f"{path} holds ids that are not {id_dtype}, as its dataset's")
             rows += len(block)
             if rows > self.record.rows:
                 break
@@ -121,7 +125,7 @@ class Part:
             self._check_rows(rows)
 
     def read(self) -> EdgeList:
-        """All its edges as NumPy arrays, in the file's order."""
+        """Read all edges as NumPy arrays, in the file's order."""
         columns = list(zip(*self.blocks(), strict=True))
         if not columns:
             return EdgeList(*(np.empty(0, dtype) for dtype in self.dtypes))
@@ -133,55 +137,52 @@ class Part:
         )
 
 
-def survey(folder: Folder, files: list[str], unread: set[str]) -> Manifest:
-    """A manifest for Parquet files of others: arcs as they are listed, vertices up to the largest.
+def survey(folder: Folder, files: list[str], unread_columns: set[str]) -> Manifest:
+    """Make a manifest for another program's Parquet files: arcs, vertices up to the maximum id.
 
-    Reads footers, and the ids where those do not tell the largest. unread: to which the columns are
-    added that are not read.
+    Reads the footers, and the ids if a footer does not contain their range. unread_columns: the
+    columns that are not read are added to this set.
     """
     from mgraph.io.parquet import describe
 
-    found = folder.call_each(lambda name: describe(folder, name), files)
-    unread.update(*(part.others for part in found))
-    named = list(zip(files, found, strict=True))
-    kinds = {part.weight_dtype: name for name, part in reversed(named)}
-    if len(kinds) > 1:
-        types = ", ".join(f"{kind or 'none'} in {name}" for kind, name in list(kinds.items())[::-1])
-        raise DatasetError(f"{folder} must have weights of one type in all files, and has {types}")
+    descriptions = folder.call_each(lambda name: describe(folder, name), files)
+    unread_columns.update(*(part.unread_columns for part in descriptions))
+    named = list(zip(files, descriptions, strict=True))
+    dtypes = {part.weight_dtype: name for name, part in reversed(named)}
+    if len(dtypes) > 1:
+        pairs = list(dtypes.items())[::-1]
+        types = ", ".join(f"{dtype or 'none'} in {name}" for dtype, name in pairs)
+        raise DatasetError(f"{folder} must have weights of one type in all files (got {types})")
     for name, part in named:
-        if part.least < 0:
+        if part.min_id < 0:
             raise DatasetError(
-                f"{folder}/{name}: vertices are numbered from 0, and an id is negative: "
-                f"{part.least:,}"
+                f"{folder}/{name}: vertices must be numbered from 0 (got {part.min_id:,})"
             )
-        if part.largest >= MAX_N:
-            raise DatasetError(
-                f"{folder}/{name}: a graph has at most 2^40 vertices, and an id is {part.largest:,}"
-            )
-    n = max((part.largest for part in found), default=-1) + 1
+        if part.max_id >= MAX_N:
+            raise DatasetError(f"{folder}/{name}: ids must lie below 2^40 (got {part.max_id:,})")
+    n = max((part.max_id for part in descriptions), default=-1) + 1
     return Manifest(
         model={},
         n=n,
-        num_edges=sum(part.rows for part in found),
+        num_edges=sum(part.rows for part in descriptions),
         dtype="int32" if n < 1 << 31 else "int64",
-        compression=", ".join(sorted({part.compression for part in found})),
+        compression=", ".join(sorted({part.compression for part in descriptions})),
         parts=tuple(
-            PartRecord(name, part.rows, 0, n, 0, folder.size(name))
-            for name, part in zip(files, found, strict=True)
+            PartRecord(name, part.rows, 0, n, 0, folder.size(name)) for name, part in named
         ),
-        created_by=printable(", ".join(sorted({part.created_by for part in found}))),
-        weight_dtype=next(iter(kinds), None),
+        created_by=printable(", ".join(sorted({part.created_by for part in descriptions}))),
+        weight_dtype=next(iter(dtypes), None),
         directed=True,
     )
 
 
-def standing(
-    folder: Folder, kind: str = manifest.FORMAT, also: tuple[str, ...] = ()
+def replaceable_parts(
+    folder: Folder, format_name: str = manifest.FORMAT, related_files: tuple[str, ...] = ()
 ) -> tuple[list[str], bool]:
-    """The parts in a folder, and whether it has a manifest, where all may be replaced.
+    """List the parts in a folder, and return whether it has a manifest, if all may be replaced.
 
-    kind: what the manifest would say it holds; also: files that belong to it. Raises UsageError
-    where anything else stands there.
+    format_name: of a manifest that may be replaced. related_files: names that may be replaced, too.
+    Raises UsageError if the folder holds anything else.
     """
     names = [
         name
@@ -189,7 +190,7 @@ def standing(
         if not name.endswith(TEMPORARY_SUFFIX) and not ownership.is_owner_file(name)
     ]
     parts = [name for name in names if PART_NAME.fullmatch(name)]
-    others = [name for name in names if name not in (*parts, manifest.NAME, *also)]
+    others = [name for name in names if name not in (*parts, manifest.NAME, *related_files)]
     if others:
         raise UsageError(
             f"{folder} holds other files ({others[0]}{', …' * (len(others) > 1)}); give an empty "
@@ -197,61 +198,61 @@ def standing(
         )
     complete = manifest.NAME in names
     if complete:
-        manifest.check_replaceable(folder, kind)
+        manifest.check_replaceable(folder, format_name)
     return parts, complete
 
 
-def _described(folder: Folder, unread: set[str]) -> tuple[bool, Manifest, list[str]]:
-    """Whether the folder has a manifest, it or what its files tell, and names that are not read.
+def _describe_folder(folder: Folder, unread_columns: set[str]) -> tuple[bool, Manifest, list[str]]:
+    """Return whether a folder has a manifest, the manifest or a survey, and the ignored names.
 
-    unread: to which columns are added that are not read. Raises DatasetError where Parquet files in
-    the folder would be left out.
+    unread_columns: see ``survey``. Raises DatasetError if Parquet files in the folder would be
+    ignored.
     """
     entries = folder.entries()
     if entries is None:
         return True, manifest.read(folder), []
     if "" in entries:
         raise DatasetError(
-            f"{folder} holds objects whose names go on with a second /, which no file system has; "
-            "rename them"
+            f"{folder} holds objects whose names continue with a second /, which no file system "
+            "allows; rename them"
         )
-    seen = {name: is_folder for name, is_folder in entries.items() if name[0] not in "._"}
-    files = [name for name, is_folder in seen.items() if not is_folder and is_parquet(name)]
-    others = [name for name in seen if name not in files]
+    visible = {name: is_folder for name, is_folder in entries.items() if name[0] not in "._"}
+    files = [name for name, is_folder in visible.items() if not is_folder and is_parquet(name)]
+    others = [name for name in visible if name not in files]
     if manifest.NAME in entries:
-        found = manifest.read(folder)
-        if unlisted := sorted(set(files) - {part.file for part in found.parts}):
+        existing = manifest.read(folder)
+        if unlisted := sorted(set(files) - {part.file for part in existing.parts}):
             more = f" and {pluralize(len(unlisted) - 1, 'other')}" * (len(unlisted) > 1)
             raise DatasetError(
                 f"{folder} holds Parquet files that its {manifest.NAME} does not list: "
                 f"{unlisted[0]}{more}; move them out, or remove {manifest.NAME} to have all read"
             )
-        return True, found, others
+        return True, existing, others
     for name in others:
-        if seen[name]:
+        if visible[name]:
             _check_no_parquet_below(folder, name)
         elif _begins_as_parquet(folder, name):
             raise DatasetError(
-                f"{folder}/{name} is a Parquet file by its content and not by its name: let it end "
-                "in .parquet to have it read, or move it out"
+                f"{folder}/{name} is a Parquet file by its content but not by its name: rename it "
+                "to end in .parquet, or move it out"
             )
     _check_finished(folder, files)
     if not files:
         return True, manifest.read(folder), others
-    return False, survey(folder, files, unread), others
+    return False, survey(folder, files, unread_columns), others
 
 
 def is_parquet(name: str) -> bool:
-    """Whether a file's name says that it is a Parquet file."""
+    """Return whether a file's name is that of a Parquet file."""
     return name.lower().endswith((".parquet", ".parq", ".pq"))
 
 
 def _check_no_parquet_below(folder: Folder, name: str) -> None:
-    """Raise DatasetError where a folder in a dataset's holds Parquet files, but for a dataset."""
-    found = {} if name == "lost+found" else folder.entries(name) or {}
-    if manifest.NAME in found:
+    """Raise DatasetError if a subfolder holds Parquet files and is not a dataset of its own."""
+    entries = {} if name == "lost+found" else folder.entries(name) or {}
+    if manifest.NAME in entries:
         return
-    for path, is_folder in found.items():
+    for path, is_folder in entries.items():
         hidden = any(part[:1] in (".", "_") for part in path.split("/"))
         if not is_folder and not hidden and is_parquet(path):
             raise DatasetError(
@@ -262,7 +263,7 @@ def _check_no_parquet_below(folder: Folder, name: str) -> None:
 
 
 def _begins_as_parquet(folder: Folder, name: str) -> bool:
-    """Whether a file begins with the mark of Parquet; not of what is no regular file."""
+    """Return whether a regular file begins with the magic number of Parquet."""
     try:
         return folder.read(name, 4) == b"PAR1"
     except StorageError as error:
@@ -272,48 +273,49 @@ def _begins_as_parquet(folder: Folder, name: str) -> bool:
 
 
 def _check_finished(folder: Folder, files: list[str]) -> None:
-    """Raise DatasetError where files are parts of ours that no manifest vouches for."""
-    ours = [name for name in files if PART_NAME.fullmatch(name)]
-    if not ours:
+    """Raise DatasetError if there are parts that mgraph wrote and no manifest lists."""
+    parts = [name for name in files if PART_NAME.fullmatch(name)]
+    if not parts:
         return
     from mgraph.io.parquet import read_metadata
 
     try:
-        read_metadata(folder, ours[0])
+        read_metadata(folder, parts[0])
     except DatasetError:
         return
     writer = ownership.writer_of(folder)
     raise DatasetError(
-        f"{folder} holds {pluralize(len(ours), 'part')} of an unfinished dataset and no "
+        f"{folder} holds {pluralize(len(parts), 'part')} of an unfinished dataset and no "
         f"{manifest.NAME}; "
         + (writer or "finish it with the call that began it, and `resume=True`")
     )
 
 
 class EdgeDataset(Sequence[Part]):
-    """A dataset on disk: a sequence of parts, with its manifest; or a Parquet file of another.
+    """A dataset on disk: a sequence of parts with a manifest, or another program's Parquet file.
 
-    ``dataset[i].read()`` gives part i as arrays; ``to_arrow()`` a ``pyarrow.dataset.Dataset``.
-    location: the folder or the file. folder: where the files are. others: names in the folder that
-    are no Parquet files, and are not read. unread: columns of the files that are not read.
+    ``dataset[i].read()`` reads part i; ``to_arrow()`` returns a ``pyarrow.dataset.Dataset``.
+    location: the folder or the file. folder: where the files are. ignored_names: names in the
+    folder that are not read. unread_columns: columns of the files that are not read.
     """
 
     def __init__(self, location: str | os.PathLike[str]) -> None:
-        """Read the manifest alone, if there is one. Raises DatasetError where it is no dataset."""
+        """Read the manifest alone, if there is one; raise DatasetError if it is not a dataset."""
         self.folder = Folder(location)
         self.location = self.folder.location
-        self.others: list[str] = []
-        self.unread: set[str] = set()
+        self.ignored_names: list[str] = []
+        self.unread_columns: set[str] = set()
         if is_parquet(self.folder.address.name) and self.folder.is_file():
             self.folder, name = folder_and_name(location)
-            self.manifest = survey(self.folder, [name], self.unread)
+            self.manifest = survey(self.folder, [name], self.unread_columns)
             self.has_manifest = False
         else:
-            self.has_manifest, self.manifest, self.others = _described(self.folder, self.unread)
+            described = _describe_folder(self.folder, self.unread_columns)
+            self.has_manifest, self.manifest, self.ignored_names = described
 
     @property
     def n(self) -> int:
-        """Vertices."""
+        """The number of vertices."""
         return self.manifest.n
 
     @property
@@ -323,9 +325,9 @@ class EdgeDataset(Sequence[Part]):
 
     @property
     def dtypes(self) -> list[Any]:
-        """The columns' types: of src, dst and, with weights, weight."""
-        ids, weight = self.manifest.dtype, self.manifest.weight_dtype
-        return [np.dtype(name) for name in (ids, ids, weight) if name]
+        """The types of the columns src, dst and, if there are weights, weight."""
+        id_dtype, weight_dtype = self.manifest.dtype, self.manifest.weight_dtype
+        return [np.dtype(name) for name in (id_dtype, id_dtype, weight_dtype) if name]
 
     @property
     def files(self) -> list[str]:
@@ -337,33 +339,33 @@ class EdgeDataset(Sequence[Part]):
         return len(self.manifest.parts)
 
     def __getitem__(self, index: Any) -> Any:
-        """A part, or a list of parts for a slice."""
+        """Return a part, or a list of parts for a slice."""
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         return Part(self.folder, self.manifest.parts[index], self.dtypes)
 
     def __repr__(self) -> str:
-        """The folder or file, the numbers of vertices and edges, and that of parts."""
+        """Return the folder or file, and the numbers of vertices, edges and parts."""
         name = type(self).__name__
         size = f"n={self.n}, num_edges={self.num_edges}, parts={len(self)}"
         return f"{name}({str(self.folder)!r}, {size})"
 
     def warn_of_unread(self) -> None:
-        """Warn where files have columns that are passed over, as weights of another name are."""
-        if not self.unread:
+        """Warn if files have columns that are not read, such as weights of another name."""
+        if not self.unread_columns:
             return
-        names = sorted(self.unread)
+        names = sorted(self.unread_columns)
         columns = f"column{'s' * (len(names) > 1)} {', '.join(names)}"
-        told = f"{self.location}: {columns} not read"
+        message = f"{self.location}: {columns} not read"
         if self.manifest.weight_dtype is None:
-            told += (
-                "; weights are read from a column called weight: if this is what holds them, "
+            message += (
+                "; weights are read from a column called weight: if this column holds them, "
                 f"rename it (in PyArrow table.rename_columns({{{names[0]!r}: 'weight'}}))"
             )
-        warnings.warn(told, MgraphWarning, stacklevel=3)
+        warnings.warn(message, MgraphWarning, stacklevel=3)
 
     def to_arrow(self) -> Any:
-        """A lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""
+        """Return a lazy ``pyarrow.dataset.Dataset`` with columns ``src``, ``dst[, weight]``."""
         from pyarrow import dataset
 
         return dataset.dataset(self.files, filesystem=self.folder.filesystem, format="parquet")

@@ -2,7 +2,7 @@
 
 Lines ``c …`` are comments, one line ``p sp n m`` comes first, and ``a u v w`` is an arc of whole
 weight w; vertices are numbered from 1. Undirected networks list both arcs of an edge.
-Steiner instances of the PACE challenge 2018 have the same ending: see ``gr_files``.
+Steiner instances of the PACE challenge 2018 have the same suffix: see ``gr_files``.
 """
 
 import re
@@ -22,9 +22,9 @@ _COLUMNS = {"kind": pa.string(), "u": pa.int64(), "v": pa.int64(), "w": pa.int64
 
 
 def table_of(body: bytes, types: dict[str, Any] = _COLUMNS) -> Any:
-    """The lines of arcs as columns; what they hold tells their type where ``types`` does not.
+    """Parse the lines of arcs into columns, whose types are inferred unless ``types`` has them.
 
-    Raises ValueError for a line that is none.
+    Raises ValueError for a line that is not an arc's.
     """
     return csv.read_csv(
         pa.BufferReader(body),
@@ -39,19 +39,19 @@ def table_of(body: bytes, types: dict[str, Any] = _COLUMNS) -> Any:
 
 
 def _first_arc(content: bytes) -> int:
-    """Where the first line of an arc begins; the length where there is none."""
+    """Return the offset of the first arc's line, or the length if there is none."""
     if content.startswith(b"a"):
         return 0
     return content.find(b"\na") + 1 or len(content)
 
 
 def problem_line(content: bytes) -> re.Match[bytes] | None:
-    """The line ``p sp n m`` before the arcs, with n and m as its groups."""
+    """Match the line ``p sp n m`` before the arcs, with n and m as groups."""
     return _PROBLEM.search(content, 0, _first_arc(content))
 
 
 def read(stream: BinaryIO) -> Listing:
-    """The arcs of a file. Raises ValueError with a sentence for what is no such file."""
+    """Read the arcs of a file; raise ValueError if it is not such a file."""
     content = stream.read()
     problem = problem_line(content)
     if problem is None:
@@ -60,34 +60,37 @@ def read(stream: BinaryIO) -> Listing:
     body = content[_first_arc(content) :]
     try:
         table = table_of(body) if body else None
-    except pa.ArrowInvalid:  # perhaps only spaced in another way
+    except pa.ArrowInvalid:  # perhaps because of other white space
         lines = re.sub(rb"^c.*\n?", b"", body, flags=re.MULTILINE)
         table = table_of(re.sub(rb"[ \t\r]*\n", b"\n", re.sub(rb"[ \t]+", b" ", lines)))
     if table is not None and table.num_rows != m:  # a comment of three numbers reads as an arc
         table = table.filter(compute.invert(compute.starts_with(table["kind"], "c")))
-    found = 0 if table is None else table.num_rows
-    if found != m:
-        raise ValueError(f"its line p says {m:,} arcs, and {found:,} follow")
+    num_arcs = 0 if table is None else table.num_rows
+    if num_arcs != m:
+        raise ValueError(f"its line p says {m:,} arcs, and {num_arcs:,} follow")
     if table is None:
-        table = pa.table({name: pa.array([], kind) for name, kind in _COLUMNS.items()})
+        table = pa.table({name: pa.array([], dtype) for name, dtype in _COLUMNS.items()})
     if m and not compute.all(compute.equal(table["kind"], "a")).as_py():
-        raise ValueError("an arc's line must begin with 'a', and one does not")
+        raise ValueError("every arc's line must begin with 'a'")
     src, dst, weight = (table[name].to_numpy() for name in ("u", "v", "w"))
     if m and not (min(src.min(), dst.min()) >= 1 and max(src.max(), dst.max()) <= n):
-        raise ValueError(f"vertices must lie in [1, {n:,}], and one does not")
+        raise ValueError(f"vertices must lie in [1, {n:,}] (one does not)")
     return Listing(EdgeList(src - 1, dst - 1, narrow(weight)), n, True)
 
 
 def write(graph: Graph, stream: BinaryIO) -> None:
-    """Write every arc; without weights each counts 1. Raises UsageError for fractional weights."""
+    """Write every arc, with weight 1 in an unweighted graph; UsageError for fractional weights."""
     if graph.weights is not None and graph.weights.dtype.kind != "i":
-        raise UsageError(f"a DIMACS file holds whole weights, not {graph.weights.dtype}")
+        raise UsageError(
+            f"weights must be whole numbers in a DIMACS file (got {graph.weights.dtype})",
+            parameter="graph",
+        )
     stream.write(f"c written by mgraph\np sp {graph.n} {graph.num_arcs}\n".encode())
     write_lines(stream, "a", Graph.unchecked(graph.indptr, graph.indices, graph.weights).to_edges())
 
 
 def write_lines(stream: BinaryIO, kind: str, edges: EdgeList) -> None:
-    """Write a line for each edge, which begins with ``kind``; without weights each counts 1."""
+    """Write one line per edge, which begins with ``kind``; the weight is 1 if there is none."""
     weight = np.ones(len(edges), np.int32) if edges.weight is None else edges.weight
     ends = [np.add(ids, 1, dtype=np.int64) for ids in (edges.src, edges.dst)]
     kinds = pa.DictionaryArray.from_arrays(np.zeros(len(edges), np.int8), [kind])

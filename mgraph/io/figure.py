@@ -1,4 +1,4 @@
-"""Figures by matplotlib, which is imported when one is drawn."""
+"""Figures by matplotlib, which is imported when the first one is drawn."""
 
 import os
 from typing import Any
@@ -7,35 +7,36 @@ from mgraph.errors import UsageError
 from mgraph.installation import install_command
 from mgraph.io.folder import check_file, writing_file
 
-KINDS = (".png", ".svg", ".pdf")
+SUFFIXES = (".png", ".svg", ".pdf")
 
 
 def _matplotlib() -> Any:
     try:
         from matplotlib import figure
     except ImportError as error:
-        raise UsageError(f"plots need matplotlib: {install_command('plot')}") from error
+        remedy = install_command("plot")
+        raise UsageError(f"plots need matplotlib: {remedy}", remedy=remedy) from error
     return figure
 
 
 def new_figure(columns: int = 1, rows: int = 1, **options: Any) -> tuple[Any, Any]:
-    """A figure and its axes, an array if they are several; UsageError without matplotlib."""
+    """Return a figure and its axes, as an array if several; UsageError without matplotlib."""
     size = 7 * min(columns, 2), 4.5 * rows
     figure = _matplotlib().Figure(figsize=size, layout="constrained")
     return figure, figure.subplots(rows, columns, **options)
 
 
 def check_figure(file: str | os.PathLike[str]) -> None:
-    """Raise UsageError or StorageError where ``save_figure`` will fail, as far as can be told."""
+    """Raise UsageError or StorageError if ``save_figure`` would fail, as far as can be checked."""
     _matplotlib()
-    if os.path.splitext(file)[1].lower() not in KINDS:
-        raise UsageError(f"a plot's name ends in {', '.join(KINDS)}, and {file} does not")
+    if os.path.splitext(file)[1].lower() not in SUFFIXES:
+        raise UsageError(f"a plot's file name must end in {', '.join(SUFFIXES)} (got {file})")
     check_file(file, overwrite=True)
 
 
 def save_figure(figure: Any, file: str | os.PathLike[str]) -> None:
-    """Write a figure, and the folders above it. Raises UsageError, StorageError."""
+    """Write a figure, and create the folders above it; raises UsageError or StorageError."""
     check_figure(file)
-    kind = os.path.splitext(file)[1][1:].lower()
+    suffix = os.path.splitext(file)[1][1:].lower()
     with writing_file(file) as stream:
-        figure.savefig(stream, format=kind, dpi=150)
+        figure.savefig(stream, format=suffix, dpi=150)

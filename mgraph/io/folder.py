@@ -1,4 +1,4 @@
-"""A folder of files, local or in an object store, whose files appear whole or not at all."""
+"""A folder of files, local or in an object store, whose files are written atomically."""
 
 import contextlib
 import errno
@@ -23,28 +23,28 @@ R = TypeVar("R")
 def explain(
     error: OSError, location: str, verb: str = "write in", endpoint: str | None = None
 ) -> StorageError:
-    """One sentence for what the operating system or the store refused.
+    """Return the error, in one sentence, for an operation that failed at a location.
 
-    verb: what needs the permission. endpoint: of a store.
+    verb: what the operation needs permission for. endpoint: of a store.
     """
     if error.errno == errno.ENOSPC or "No space left" in str(error):
         return StorageError(
-            f"the disk under {location} is full; what is finished is kept: free some space, "
+            f"the disk under {location} is full, and finished files are kept: free some space, "
             "then repeat the same call with `resume=True`",
             remedy="free some space, then repeat the same call with `resume=True`",
         )
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         if verb == "read":
-            return StorageError(f"no permission to read {location}; ask its owner for it")
+            return StorageError(f"no permission to read {location}; ask its owner for permission")
         return StorageError(f"no permission to write in {location}; choose a folder of your own")
     if error.errno in (errno.ENOTDIR, errno.EEXIST):
-        return StorageError(f"{location} is not a folder, and something on its path is a file")
+        return StorageError(f"{location} is not a folder, or a file is on its path")
     at = f" at {endpoint}" if endpoint else ""
     return StorageError(f"{location} could not be read or written{at}: {error}")
 
 
 def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
-    """Raise UsageError or StorageError where a local file cannot or must not be written."""
+    """Raise UsageError or StorageError if a local file cannot or must not be written."""
     path = _target(file)
     if os.path.isdir(path):
         raise UsageError(f"{file} is a folder; give the name of a file to write")
@@ -55,32 +55,32 @@ def check_file(file: str | os.PathLike[str], overwrite: bool) -> None:
 
 
 def check_apart(result: str, source: str) -> None:
-    """Raise UsageError where a file of results would replace what it is made of, or a part of it.
+    """Raise UsageError if a file of results would replace the graph that it is computed from.
 
     Addresses of a store are compared by their text.
     """
-    found, made_of = (
+    result_path, source_path = (
         os.path.realpath(address.path) if address.is_local else address.text
         for address in map(parse, (result, source))
     )
-    if found == made_of or os.path.dirname(found) == made_of:
+    if source_path in (result_path, os.path.dirname(result_path)):
         raise UsageError(f"{result} is the graph, or in its folder; write to another place")
 
 
 def folder_and_name(file: str | os.PathLike[str]) -> tuple["Folder", str]:
-    """The folder that a file is in, and its name there."""
+    """Return the folder of a file, and the file's name in it."""
     address = parse(file)
     return Folder(address.parent.text), address.name
 
 
 def _target(file: str | os.PathLike[str]) -> str:
-    """The path of a local file to write: of a link, what it leads to, so that the link stays."""
+    """Return the path of a local file to write: for a link its target, so that the link stays."""
     return os.path.realpath(local_path(file))
 
 
 @contextlib.contextmanager
 def writing_file(file: str | os.PathLike[str]) -> Iterator[Any]:
-    """A stream to a local file that appears, its folder with it, when all is written."""
+    """Yield a stream to a local file that appears, with its folder, when the block has ended."""
     folder, name = folder_and_name(_target(file))
     folder.create()
     with folder.writing(name) as stream:
@@ -88,10 +88,10 @@ def writing_file(file: str | os.PathLike[str]) -> Iterator[Any]:
 
 
 class Guard(Protocol):
-    """What decides whether a file may appear in a folder; travels to workers with the folder."""
+    """The check before a file appears in a folder; it is sent to workers with the folder."""
 
     def check(self, folder: "Folder") -> None:
-        """Raise StorageError where it may not."""
+        """Raise StorageError if the file must not appear."""
 
 
 class Folder:
@@ -99,63 +99,63 @@ class Folder:
 
     For S3 the credentials, region and endpoint come from the usual AWS variables
     (``AWS_ACCESS_KEY_ID``, ``AWS_DEFAULT_REGION``, ``AWS_ENDPOINT_URL``) or the AWS configuration
-    file. Cheap to send to workers. guard: asked before a file that was written appears.
+    file. Cheap to send to workers. guard: called before a file that was written appears.
     """
 
     def __init__(self, location: str | os.PathLike[str], guard: Guard | None = None) -> None:
-        """Parse the address; nothing is touched. Raises UsageError."""
+        """Parse the address, without any access; raise UsageError if it is wrong."""
         self.address: Address = parse(location)
         self.guard = guard
         self._filesystem: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the address and the guard alone."""
+        """Pickle the address and the guard only."""
         return Folder, (self.location, self.guard)
 
     def __str__(self) -> str:
-        """The path or URI, for messages."""
+        """Return the path or URI, for messages."""
         return without_secrets(self.location)
 
     @property
     def location(self) -> str:
-        """The path or URI, which ``Folder`` takes again."""
+        """The path or URI, which ``Folder`` accepts."""
         return self.address.text
 
     @property
     def is_remote(self) -> bool:
-        """Whether it is in an object store."""
+        """Whether the folder is in an object store."""
         return not self.address.is_local
 
     def same_as(self, other: "Folder") -> bool:
-        """Whether both are one folder, by links, spellings or options of a store."""
-        return self._place() == other._place()
+        """Return whether both are one folder, despite links, spellings or options of a store."""
+        return self._canonical_path() == other._canonical_path()
 
-    def _place(self) -> tuple[bool, str]:
-        """Whether it is remote, and the one path that all names of this folder lead to."""
+    def _canonical_path(self) -> tuple[bool, str]:
+        """Return whether the folder is remote, and the path that is the same for all its names."""
         path = self.address.path
         return self.is_remote, path if self.is_remote else os.path.realpath(path)
 
     @contextlib.contextmanager
     def _explaining(self, name: str = "", verb: str = "write in") -> Iterator[None]:
-        """Turn an OSError of the block into a sentence, once."""
+        """Turn an OSError of the block into a StorageError."""
         try:
             yield
         except StorageError:
             raise
         except OSError as error:
             endpoint = store.endpoint_of(self.address) if self.is_remote else None
-            where = f"{self}/{name}" if name else self.location
-            raise explain(error, where, verb, endpoint) from error
+            location = f"{self}/{name}" if name else self.location
+            raise explain(error, location, verb, endpoint) from error
 
     def call(self, function: Callable[[], R], size: int = 0) -> R:
-        """What a function that reads or writes here returns; a store has to answer in time.
+        """Call a function that reads or writes here; a store must answer within the time limit.
 
-        size: bytes that it reads or writes.
+        size: the bytes that the function reads or writes.
         """
         return store.call(function, self.address, size) if self.is_remote else function()
 
     def call_each(self, function: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """``function(item)`` of each item, several at a time, in the order of the items."""
+        """Return ``function(item)`` for each item, called concurrently."""
         if self.is_remote:
             return store.call_each(function, items, self.address)
         with ThreadPoolExecutor(store.CONCURRENCY) as pool:
@@ -173,7 +173,7 @@ class Folder:
                     if isinstance(error, UsageError):
                         raise
                     raise UsageError(
-                        f"{self.location} is no address that can be opened: {error}"
+                        f"{self.location} is not an address that can be opened: {error}"
                     ) from None
             else:
                 from pyarrow import fs
@@ -182,16 +182,16 @@ class Folder:
         return self._filesystem
 
     def path(self, name: str) -> str:
-        """The path of a file of this folder in ``filesystem``.
+        """Return the path of a file of this folder in ``filesystem``.
 
-        Raises DatasetError for what is no name of a file, and may lead out of the folder.
+        Raises DatasetError for a name that may lead out of the folder.
         """
         if name in ("", ".", "..") or "/" in name or "\0" in name:
-            raise DatasetError(f"{name!r:.60} is no name of a file in {self}")
+            raise DatasetError(f"{name!r:.60} is not the name of a file in {self}")
         return str(PurePosixPath(self.address.path) / name)
 
     def is_file(self) -> bool:
-        """Whether a file is at the address, where a folder may be."""
+        """Return whether the address is that of a file instead of a folder."""
         from pyarrow import fs
 
         filesystem = self.filesystem
@@ -200,10 +200,10 @@ class Folder:
         return bool(info.type == fs.FileType.File)
 
     def entries(self, below: str | None = None) -> dict[str, bool] | None:
-        """What stands directly in the folder, by name: whether it is a folder itself.
+        """Return the names in the folder, each with whether it is a folder itself.
 
-        None where there is no folder. below: the name of a folder in it to list instead, with all
-        below that, by paths.
+        None if the folder does not exist. below: the name of a subfolder to list instead, with all
+        levels below it, by relative paths.
         """
         from pyarrow import fs
 
@@ -216,30 +216,30 @@ class Folder:
         def list_entries() -> dict[str, bool] | None:
             info = filesystem.get_file_info(root)
             if info.type == fs.FileType.File:
-                raise StorageError(f"{self} is a file, and should be a folder")
+                raise StorageError(f"{self} must be a folder, and is a file")
             if info.type == fs.FileType.NotFound:
                 return None
             selector = fs.FileSelector(root, recursive=below is not None)
-            found = filesystem.get_file_info(selector)
-            return {entry.path[start:]: entry.type == fs.FileType.Directory for entry in found}
+            infos = filesystem.get_file_info(selector)
+            return {entry.path[start:]: entry.type == fs.FileType.Directory for entry in infos}
 
         try:
             with self._explaining(verb="read"):
-                found = self.call(list_entries)
+                entries = self.call(list_entries)
         except UnicodeDecodeError as error:
             name = error.object[start:].decode(errors="backslashreplace")
             raise StorageError(
                 f"{self} holds a file whose name is not UTF-8, {name!r}: rename it, or move it out"
             ) from None
-        return None if found is None else dict(sorted(found.items()))
+        return None if entries is None else dict(sorted(entries.items()))
 
     def names(self) -> list[str] | None:
-        """The names of what stands directly in the folder, sorted; None where there is none."""
-        found = self.entries()
-        return None if found is None else list(found)
+        """Return the sorted names in the folder; None if the folder does not exist."""
+        entries = self.entries()
+        return None if entries is None else list(entries)
 
     def check_writable(self) -> None:
-        """Raise StorageError where ``create`` or a write will fail, as far as can be told now."""
+        """Raise StorageError if ``create`` or a write would fail, as far as can be checked."""
         if self.is_remote:
             _ = self.filesystem
             return
@@ -252,17 +252,17 @@ class Folder:
             raise explain(PermissionError(errno.EACCES, "not writable"), self.location)
 
     def create(self) -> None:
-        """Make the folder and those above it, and see that it can be written to."""
+        """Create the folder and its parents, and check that it is writable."""
         with self._explaining():
             if not self.is_remote:
                 os.makedirs(self.location, exist_ok=True)
-            # A bucket is not ours to make, and a folder in it needs no making.
+            # Buckets are not created here, and a folder in a bucket need not be created.
             probe = f".{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
             self.write(probe, b"")
             self.remove(probe)
 
     def read(self, name: str, size: int | None = None) -> bytes:
-        """A file's bytes, all or the first ``size``."""
+        """Read a file, all of it or the first ``size`` bytes."""
 
         def read_bytes() -> bytes:
             with self._open(name) as stream:
@@ -272,25 +272,25 @@ class Folder:
             return self.call(read_bytes)
 
     def open(self, name: str) -> Any:
-        """A PyArrow file for random access; its calls block, so make them by ``call``."""
+        """Open a PyArrow file for random access; its methods block, so call them by ``call``."""
         return self.call(lambda: self._open(name))
 
     def _open(self, name: str) -> Any:
-        """Raises OSError for what is there and no file: a pipe would be read for ever.
+        """Open a regular file, or a link to one; raise OSError otherwise.
 
-        A link counts as what it leads to.
+        Reading a pipe, for example, would never end.
         """
         path = self.path(name)
         if not self.is_remote and not stat.S_ISREG(os.stat(path).st_mode):
-            raise OSError(errno.EINVAL, "it is no regular file", path)
+            raise OSError(errno.EINVAL, "it is not a regular file", path)
         return self.filesystem.open_input_file(path)
 
     def size(self, name: str) -> int:
-        """A file's size in bytes."""
+        """Return a file's size in bytes."""
         return self.stamp(name)[0]
 
     def stamp(self, name: str) -> tuple[int, int]:
-        """A file's size in bytes, and when it was last written, in nanoseconds."""
+        """Return a file's size in bytes and its modification time in nanoseconds."""
         filesystem, path = self.filesystem, self.path(name)
         with self._explaining(name, "read"):
             info = self.call(lambda: filesystem.get_file_info(path))
@@ -298,10 +298,10 @@ class Folder:
 
     @contextlib.contextmanager
     def writing(self, name: str) -> Iterator[Any]:
-        """A stream to a temporary name that becomes ``name`` when the block ends well.
+        """Yield a stream to a temporary file that is renamed to ``name`` when the block succeeds.
 
-        Readers never see a part of a file; a block that raises leaves nothing behind. (A machine
-        that loses power may lose what its disk cache held: checksums tell.)
+        Readers never see an incomplete file, and a block that raises leaves nothing behind. (A
+        machine that loses power may lose the content of its disk cache; checksums detect that.)
         """
         temporary = f".{name}.{uuid.uuid4().hex}{TEMPORARY_SUFFIX}"
         filesystem, source, target = self.filesystem, self.path(temporary), self.path(name)
@@ -326,7 +326,7 @@ class Folder:
                 raise
 
     def exists(self, name: str) -> bool:
-        """Whether a file of this name is there."""
+        """Return whether a file of this name exists."""
         from pyarrow import fs
 
         filesystem, path = self.filesystem, self.path(name)
@@ -335,7 +335,7 @@ class Folder:
         return bool(info.type == fs.FileType.File)
 
     def put(self, name: str, content: bytes) -> None:
-        """Write a small object of a store, whose objects appear whole, in one request."""
+        """Write a small object of a store in one request, which is atomic."""
         filesystem, path = self.filesystem, self.path(name)
 
         def write_all() -> None:
@@ -346,12 +346,12 @@ class Folder:
             self.call(write_all)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a small file, whole."""
+        """Write a small file atomically."""
         with self.writing(name) as stream:
             self.call(lambda: stream.write(content), len(content))
 
     def remove(self, *names: str) -> None:
-        """Remove files, those that are there, several at a time: large ones take a while."""
+        """Remove the files that exist, concurrently, since large ones take a while."""
         filesystem = self.filesystem
 
         def remove_one(name: str) -> None:
@@ -363,6 +363,6 @@ class Folder:
             self.call_each(remove_one, names)
 
     def remove_temporaries(self) -> None:
-        """Remove what killed writers left."""
+        """Remove the temporary files of killed writers."""
         hidden = [name for name in self.names() or [] if name.startswith(".")]
         self.remove(*(name for name in hidden if name.endswith(TEMPORARY_SUFFIX)))

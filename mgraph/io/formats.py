@@ -1,4 +1,4 @@
-"""Reading and writing graphs, by the name of the file."""
+"""Reading and writing graphs: the file name decides the format."""
 
 import bz2
 import gzip
@@ -24,8 +24,8 @@ from mgraph.core.networkx_graph import RENUMBERED, parse_integer
 from mgraph.errors import DatasetError, MgraphWarning, StorageError, UsageError
 from mgraph.io import graph_dataset, ownership
 from mgraph.io import manifest as manifests
-from mgraph.io.address import given, local_path, missing, parse
-from mgraph.io.dataset import EdgeDataset, is_parquet, standing
+from mgraph.io.address import local_path, location_text, missing_error, parse
+from mgraph.io.dataset import EdgeDataset, is_parquet, replaceable_parts
 from mgraph.io.folder import Folder, check_file, folder_and_name, writing_file
 from mgraph.io.listing import Listing
 
@@ -33,7 +33,7 @@ from mgraph.io.listing import Listing
 class Format(NamedTuple):
     """A file format: its name, and the functions ``read(stream)`` and ``write(graph, stream)``.
 
-    terminals: whether ``write`` takes these, too.
+    terminals: whether ``write`` takes terminals, too.
     """
 
     name: str
@@ -52,33 +52,33 @@ FORMATS = {
     ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf", True),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
 }
-_ON_DISK = "be on this machine, as every graph file that is not Parquet"
+_LOCAL_RULE = "be on this machine, as every graph file that is not Parquet"
 COMPRESSIONS: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 def format_of(location: str) -> tuple[Format | None, Any]:
-    """The format of a file by its name, None for a dataset; and what opens it."""
+    """Return a file's format by its name, None for a dataset, and the function that opens it."""
     address = parse(location)
     suffixes = PurePath(address.name).suffixes
     opener = COMPRESSIONS.get(suffixes[-1]) if suffixes else None
     if opener:
         suffixes.pop()
-    found = FORMATS.get(suffixes[-1].lower()) if suffixes else None
+    file_format = FORMATS.get(suffixes[-1].lower()) if suffixes else None
     is_file = address.is_local and os.path.isfile(address.path)
-    if found is None and (opener or (is_file and not is_parquet(address.name))):
+    if file_format is None and (opener or (is_file and not is_parquet(address.name))):
         known = ", ".join(FORMATS)
         raise UsageError(
-            f"{location}: the end of a file's name tells its format, one of {known}, .parquet or a "
-            "folder of Parquet files; .gz, .bz2 and .xz may follow"
+            f"{location}: a graph file's name must end in one of {known} or .parquet, perhaps "
+            "followed by .gz, .bz2 or .xz; for a dataset give the folder of Parquet files"
         )
-    return found, opener or open
+    return file_format, opener or open
 
 
 class Identity(NamedTuple):
-    """What tells one graph from another before it is read.
+    """What identifies a graph before it is read.
 
-    name: the checksum of a dataset of ours; else the place, sizes and times of the files. edges:
-    how many there are, as a manifest says; 0 for a file.
+    name: the checksum of a dataset with a manifest; else a hash of the files' path, sizes and
+    modification times. edges: the number of edges in the manifest; 0 for a file.
     """
 
     name: str
@@ -86,17 +86,17 @@ class Identity(NamedTuple):
 
 
 def identify(location: str) -> Identity:
-    """The identity of a graph. Raises DatasetError where there is none."""
+    """Return the identity of a graph; raise DatasetError if there is no graph."""
     if format_of(location)[0] is None:
         return identify_dataset(EdgeDataset(location))
-    if not os.path.exists(local_path(location, _ON_DISK)):
-        raise missing(parse(location))
+    if not os.path.exists(local_path(location, _LOCAL_RULE)):
+        raise missing_error(parse(location))
     folder, name = folder_and_name(location)
     return Identity(_digest(location, [folder.stamp(name)]), 0)
 
 
 def identify_dataset(dataset: EdgeDataset) -> Identity:
-    """The identity of a graph whose dataset is open; warns of columns that are not read."""
+    """Return the identity of an open dataset; warn of columns that are not read."""
     dataset.warn_of_unread()
     if dataset.has_manifest:
         return Identity(f"{dataset.manifest.checksum:016x}", dataset.num_edges)
@@ -108,70 +108,72 @@ def _digest(location: str, stamps: Any) -> str:
     return hashlib.sha256(repr((location, stamps)).encode()).hexdigest()[:16]
 
 
-def room(location: str) -> AbstractContextManager[None]:
-    """For reading a graph: OutOfMemoryError where there is no room for it."""
+def reading_guard(location: str) -> AbstractContextManager[None]:
+    """Turn a MemoryError of a block that reads a graph into OutOfMemoryError with a remedy."""
     return memory_guard(f"the graph {location}", "use a machine with more memory")
 
 
-def read_file(text: str, kind: Format, read: Callable[[Any], Any]) -> Any:
-    """What ``read`` makes of a file. Raises DatasetError where it is damaged, cut short or none."""
+def read_file(text: str, file_format: Format, read: Callable[[Any], Any]) -> Any:
+    """Return ``read(stream)`` of a file; raise DatasetError if it is missing or damaged."""
     _, opener = format_of(text)
-    path = local_path(text, _ON_DISK)
+    path = local_path(text, _LOCAL_RULE)
     try:
         with opener(path, "rb") as stream:
-            found = read(stream)
-        if found.n > MAX_N:
-            raise ValueError(f"a graph has at most 2^40 vertices, and it says {found.n:,}")
+            content = read(stream)
+        if content.n > MAX_N:
+            raise ValueError(f"a graph has at most 2^40 vertices (got {content.n:,})")
     except FileNotFoundError:
-        raise missing(parse(text)) from None
+        raise missing_error(parse(text)) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
-        raise DatasetError(f"{text} is cut short or damaged: {error}") from error
+        raise DatasetError(f"{text} is truncated or damaged: {error}") from error
     except (ValueError, OverflowError) as error:
-        raise DatasetError(f"{text} cannot be read as a {kind.name} file: {error}") from error
+        raise DatasetError(
+            f"{text} cannot be read as a {file_format.name} file: {error}"
+        ) from error
     except OSError as error:
         raise StorageError(f"{text} could not be read: {error}") from error
-    return found
+    return content
 
 
-def _listing(text: str) -> Listing:
-    kind, _ = format_of(text)
-    assert kind is not None
-    listing: Listing = read_file(
-        text, kind, getattr(importlib.import_module(kind.module), kind.read)
-    )
+def _read_listing(text: str) -> Listing:
+    file_format, _ = format_of(text)
+    assert file_format is not None
+    read = getattr(importlib.import_module(file_format.module), file_format.read)
+    listing: Listing = read_file(text, file_format, read)
     return listing
 
 
 def summarize(location: str | os.PathLike[str]) -> Any:
-    """A ``Summary`` of a file or dataset; a dataset's parts are read one by one, and not kept."""
+    """Return the ``Summary`` of a file or dataset; a dataset's parts are read one by one."""
     from mgraph.core.summary_cpu import Summarizer
 
-    text = given(location)
-    with room(text):
+    text = location_text(location)
+    with reading_guard(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             dataset.warn_of_unread()
-            told = Summarizer(dataset.n, dataset.manifest.directed)
+            summarizer = Summarizer(dataset.n, dataset.manifest.directed)
             for part in dataset:
                 for block in part.blocks():
-                    told.add(block)
+                    summarizer.add(block)
         else:
-            edges, n, directed, _ = _listing(text)
-            told = Summarizer(n, directed)
-            told.add(edges)
-        return told.summary()
+            edges, n, directed, _ = _read_listing(text)
+            summarizer = Summarizer(n, directed)
+            summarizer.add(edges)
+        return summarizer.summary()
 
 
-def _backend_for(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
-    """The backend for a dataset's graph: of ``auto`` the GPU only where it has room."""
-    where = backends.resolve(backend)
-    if where == "cpu" or backend == "gpu":
-        return where
+def _choose_backend(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
+    """Return the backend of a dataset's graph: for ``auto`` a GPU only if its memory suffices."""
+    resolved = backends.resolve(backend)
+    if resolved == "cpu" or backend == "gpu":
+        return resolved
     from mgraph.core import csr_gpu
 
-    arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
+    num_arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
     widths = [dtype.itemsize for dtype in dataset.dtypes]
-    fits = csr_gpu.fits_in_memory(dataset.n, arcs, sum(widths[2:]), dataset.num_edges * sum(widths))
+    edge_bytes = dataset.num_edges * sum(widths)
+    fits = csr_gpu.fits_in_memory(dataset.n, num_arcs, sum(widths[2:]), edge_bytes)
     return "gpu" if fits else "cpu"
 
 
@@ -183,19 +185,63 @@ def read_graph(
     merge: bool = False,
     backend: str = "auto",
 ) -> Graph:
-    """A graph from a file or a dataset, on the CPU or the GPU.
+    """Read a graph from a file or a dataset.
 
-    location: a folder or ``s3://`` address of Parquet files with ``src``, ``dst[, weight]``, ours
-    or of another program, one such file, or a file in one of ``FORMATS`` by its name, perhaps
-    compressed. Files say whether a graph is directed: Parquet files of other programs and DIMACS
-    list arcs; what ``mgraph generate`` wrote is undirected. GraphML and GEXF files name their
-    nodes: the names are ``graph.labels``, unless they are 0 to n - 1, which are the vertices.
-    symmetrise: take each arc for both directions. drop_loops, merge: as ``from_edges``. backend:
-    cpu, gpu, or auto: a GPU where there is one with room. Raises DatasetError for a file that is
-    damaged. Warns (MgraphWarning) of columns of Parquet files that are not read, such as weights
-    under another name, and of names of nodes that are easily taken for vertices.
+    Parameters
+    ----------
+    location : str or path
+        A folder or ``s3://`` address of Parquet files with columns ``src``, ``dst`` and perhaps
+        ``weight``, written by mgraph or another program; one such file; or a file whose name ends
+        in .gr (DIMACS, PACE), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf or
+        .stp (SteinLib), perhaps followed by .gz, .bz2 or .xz.
+    symmetrise : bool, default False
+        Take each arc of a directed graph for both directions.
+    drop_loops : bool, default False
+        Leave self-loops out.
+    merge : bool, default False
+        Of parallel arcs keep the one of minimum weight.
+    backend : {"auto", "cpu", "gpu"}
+        Where the graph is built. ``auto``: on a GPU if there is one with enough free memory.
+
+    Returns
+    -------
+    Graph
+        Directed if the file says so: Parquet files of other programs and DIMACS files list arcs;
+        what ``generate`` wrote is undirected. GraphML and GEXF files name their nodes: the names
+        are ``labels``, unless they are 0 to n - 1, which are the vertices.
+
+    Raises
+    ------
+    DatasetError
+        If there is no graph, or a file is damaged.
+    StorageError
+        If a file cannot be read.
+    UsageError
+        If the address or the file's suffix is wrong.
+    OutOfMemoryError
+        If the memory does not suffice.
+
+    Warns
+    -----
+    MgraphWarning
+        If Parquet files have columns that are not read, such as weights under another name, or if
+        the names of nodes are integers that are easily taken for vertices.
+
+    Notes
+    -----
+    A dataset is read by one thread per core, straight into the memory of the backend.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "roads.gr")
+    ...     _ = file.write_text("\\n".join(["p sp 3 2", "a 1 2 7", "a 2 3 9"]))
+    ...     graph = mgraph.read_graph(file, backend="cpu")
+    >>> graph
+    Graph(n=3, num_arcs=2, directed, int32 weights, cpu)
     """
-    text = given(location)
+    text = location_text(location)
     graph = read_quietly(text, symmetrise, drop_loops, merge, backend, warn=True)
     names = graph.labels or ()
     if names and all(parse_integer(name, textual=True) is not None for name in names):
@@ -211,17 +257,17 @@ def read_quietly(
     backend: str = "auto",
     warn: bool = False,
 ) -> Graph:
-    """``read_graph`` for processes whose warnings the user does not see, or sees several times."""
+    """Read a graph without warnings: for processes whose warnings would be lost or repeated."""
     backends.resolve(backend)
-    with room(text):
+    with reading_guard(text):
         if format_of(text)[0] is None:
             dataset = EdgeDataset(text)
             if warn:
                 dataset.warn_of_unread()
-            backend = _backend_for(dataset, backend, symmetrise)
+            backend = _choose_backend(dataset, backend, symmetrise)
             edges, n, directed, labels = graph_dataset.read(dataset, backend)
         else:
-            edges, n, directed, labels = _listing(text)
+            edges, n, directed, labels = _read_listing(text)
         try:
             graph = from_edges(
                 edges,
@@ -232,24 +278,24 @@ def read_quietly(
                 backend=backend,
             )
             return graph if labels is None else graph.with_labels(labels)
-        except UsageError as error:  # of what the file holds
+        except UsageError as error:  # the file's content is wrong, not a parameter
             raise DatasetError(f"{text}: {error}") from error
 
 
 def check_target(location: str, overwrite: bool, compression: str = "lz4") -> None:
-    """Raise UsageError or StorageError where ``write_graph`` would, whatever the graph."""
-    kind, _ = format_of(location)
-    if kind is not None:
+    """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
+    file_format, _ = format_of(location)
+    if file_format is not None:
         check_file(location, overwrite)
         return
     from mgraph.io.parquet import check_compression
 
     folder = Folder(location)
-    ending = PurePath(folder.address.name).suffix
-    if ending[1:].isalpha() and not folder.is_remote:
+    suffix = PurePath(folder.address.name).suffix
+    if suffix[1:].isalpha() and not folder.is_remote:
         raise UsageError(
-            f"{location}: a graph file ends in one of {', '.join(FORMATS)}, perhaps compressed; a "
-            f"folder of Parquet files should be given without {ending}"
+            f"{location}: a graph file must end in one of {', '.join(FORMATS)}, perhaps "
+            f"compressed; a folder of Parquet files should be given without {suffix}"
         )
     check_compression(compression)
     folder.check_writable()
@@ -258,8 +304,8 @@ def check_target(location: str, overwrite: bool, compression: str = "lz4") -> No
 
 
 def _replaced_parts(folder: Folder, overwrite: bool) -> list[str]:
-    """The parts of a dataset that must go. Raises UsageError where they must not."""
-    parts, complete = standing(folder)
+    """Return the parts of a dataset to be replaced; raise UsageError if they must not be."""
+    parts, complete = replaceable_parts(folder)
     if (parts or complete) and not overwrite:
         remedy = "pass `overwrite=True` to replace it"
         raise UsageError(
@@ -277,31 +323,63 @@ def write_graph(
     terminals: Any = None,
     forest: dict[str, Any] | None = None,
 ) -> None:
-    """Write a graph to a file in one of ``FORMATS``, by its name, or else as a dataset.
+    """Write a graph to a file, whose name decides the format, or to a dataset.
 
-    compression: of a dataset: none, lz4 or zstd. terminals: vertices that GraphML, GEXF and
-    SteinLib files mark; of the others the first two then hold those with an edge alone. forest:
-    what a dataset's manifest tells of a spanning forest. A file appears whole or not at all.
-    Raises UsageError where something is there already, or the format cannot hold the graph.
+    Parameters
+    ----------
+    graph : Graph
+        On either backend.
+    location : str or path
+        A file with a suffix that ``read_graph`` lists, perhaps followed by .gz, .bz2 or .xz; or a
+        folder or ``s3://`` address for a dataset of Parquet files.
+    overwrite : bool, default False
+        Replace an existing file or dataset.
+    compression : {"lz4", "zstd", "none"}
+        Of a dataset.
+    terminals : array_like of int, optional
+        Vertices that GraphML, GEXF and SteinLib files mark. GraphML and GEXF files then hold only
+        these and the vertices that have an edge.
+    forest : dict, optional
+        The description of a spanning forest, for a dataset's manifest.
+
+    Raises
+    ------
+    UsageError
+        If the target exists and ``overwrite`` is False, or the format cannot represent the graph.
+    StorageError
+        If the target cannot be written.
+
+    Notes
+    -----
+    A file appears when it is complete, or not at all; of a dataset the manifest is written last.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2], [7, 9]), backend="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mgraph.write_graph(graph, pathlib.Path(folder, "roads"))
+    ...     mgraph.read_graph(pathlib.Path(folder, "roads"), backend="cpu")
+    Graph(n=3, num_arcs=2, directed, int64 weights, cpu)
     """
-    text = given(location)
+    text = location_text(location)
     check_target(text, overwrite, compression)
-    kind, opener = format_of(text)
-    if kind is None:
+    file_format, opener = format_of(text)
+    if file_format is None:
         folder = Folder(text)
         with ownership.owning(folder, "write_graph"):
             parts = _replaced_parts(folder, overwrite)
-            folder.remove(manifests.NAME)  # first: what is half removed must not look whole
+            folder.remove(manifests.NAME)  # first: a half-removed dataset must not look complete
             folder.remove(*parts)
-            made_by = f"mgraph {mgraph.__version__}"
+            created_by = f"mgraph {mgraph.__version__}"
             graph_dataset.write(
-                graph, folder, compression=compression, created_by=made_by, forest=forest
+                graph, folder, compression=compression, created_by=created_by, forest=forest
             )
         return
-    write = getattr(importlib.import_module(kind.module), kind.write)
+    write = getattr(importlib.import_module(file_format.module), file_format.write)
     compress = nullcontext if opener is open else partial(opener, mode="wb")
-    marked = {}
-    if kind.terminals and terminals is not None:
-        marked["terminals"] = checked_vertices("terminals", terminals, graph.n)
+    marks = {}
+    if file_format.terminals and terminals is not None:
+        marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
     with writing_file(text) as stream, compress(stream) as target:
-        write(graph.to_cpu(), target, **marked)
+        write(graph.to_cpu(), target, **marks)

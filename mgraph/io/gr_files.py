@@ -12,8 +12,8 @@ _PACE = re.compile(rb"^[ \t]*SECTION[ \t]+Graph", re.I | re.M)
 
 
 def read(stream: BinaryIO) -> Listing:
-    """The edges of a file of either kind. Raises ValueError with a sentence for what is none."""
+    """Read the edges of a file of either format; raise ValueError for anything else."""
     content = stream.read()
     is_steiner = dimacs.problem_line(content) is None and _PACE.search(content)
-    kind = steinlib if is_steiner else dimacs
-    return kind.read(io.BytesIO(content))
+    module = steinlib if is_steiner else dimacs
+    return module.read(io.BytesIO(content))

@@ -1,7 +1,7 @@
 """Graphs to and from edge-list datasets: Parquet files, read and copied to a GPU in parallel.
 
-Cost of reading: each file once, by as many threads as there are cores; memory: the edges, on the
-device where the graph will be.
+Cost of reading: each file once, by one thread per core. Memory: the edges, on the backend of the
+graph.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +20,12 @@ from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
-_LEAST_EDGES, _PART_EDGES = 1 << 20, 1 << 24
+_MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
 
 
 def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
-    """All edges of a dataset, as NumPy arrays, or CuPy arrays for backend ``gpu``."""
+    """Read all edges of a dataset as NumPy arrays, or as CuPy arrays for backend ``gpu``."""
     edges = read_parts(list(dataset), dataset.dtypes, dataset.location, backend)
     return Listing(edges, dataset.n, dataset.manifest.directed)
 
@@ -37,18 +37,18 @@ def read_parts(
     backend: str = "cpu",
     threads: int | None = None,
 ) -> EdgeList:
-    """The edges of some parts, one after another, in columns of these types; as ``read``.
+    """Read the edges of several parts into columns of these types; see ``read``.
 
-    location: for messages. threads: by default one a core.
+    location: for messages. threads: by default one per core.
     """
     threads = threads or available_cores()
-    # First: a record may say anything.
+    # Before any memory is allocated, since the records of parts may be wrong.
     group_rows = cancellation.map_in_threads(Part.group_rows, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
-    store: Callable[[list[Any], list[Any]], None] = _copy
+    copy_columns: Callable[[list[Any], list[Any]], None] = _copy_on_host
     if backends.resolve(backend) == "gpu":
-        from mgraph.cuda.transfer import copy_to_device as store
+        from mgraph.cuda.transfer import copy_to_device as copy_columns
         from mgraph.cuda.transfer import device_array
 
         with memory_guard(f"the {starts[-1]:,} edges of {location}", LARGER_GPU):
@@ -56,22 +56,22 @@ def read_parts(
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
 
-    def fill(job: tuple[Part, int, int]) -> None:
+    def read_group(job: tuple[Part, int, int]) -> None:
         part, group, row = job
         for block in part.blocks(group):
             stop = row + len(block)
-            store([array[row:stop] for array in arrays], list(block))
+            copy_columns([array[row:stop] for array in arrays], list(block))
             row = stop
 
     jobs = []
     for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
         firsts = np.cumsum([start, *rows]).tolist()
         jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
-    cancellation.map_in_threads(fill, jobs, threads)
+    cancellation.map_in_threads(read_group, jobs, threads)
     return EdgeList(*arrays)
 
 
-def _copy(targets: list[Any], columns: list[Any]) -> None:
+def _copy_on_host(targets: list[Any], columns: list[Any]) -> None:
     for target, values in zip(targets, columns, strict=True):
         np.copyto(target, values)
 
@@ -84,10 +84,10 @@ def write(
     created_by: str = "",
     forest: dict[str, Any] | None = None,
 ) -> None:
-    """Write a graph's edges into a folder without a dataset, with a manifest.
+    """Write a graph's edges and a manifest into a folder that holds no dataset.
 
-    An undirected graph's edges stand there once, as (u, v) with u >= v. created_by, forest: for the
-    manifest.
+    Each edge of an undirected graph is written once, as (u, v) with u >= v. created_by, forest: for
+    the manifest.
     """
     graph = graph.to_cpu()
     edges = graph.to_edges()
@@ -97,7 +97,7 @@ def write(
         model={},
         n=graph.n,
         num_edges=len(edges),
-        dtype=str(_ids(graph.n)),
+        dtype=str(_id_dtype(graph.n)),
         compression=compression,
         parts=tuple(records),
         created_by=created_by,
@@ -107,7 +107,7 @@ def write(
     ).write(folder)
 
 
-def _ids(n: int) -> np.dtype:
+def _id_dtype(n: int) -> np.dtype:
     return np.dtype(np.int32 if n < 1 << 31 else np.int64)
 
 
@@ -121,30 +121,31 @@ def write_parts(
     name: Callable[[int], str] = part_name,
     threads: int | None = None,
 ) -> list[PartRecord]:
-    """Write edges with ascending ``src`` as parts, several at a time.
+    """Write edges with ascending ``src`` as parts, several parts at a time.
 
-    edges: NumPy or CuPy arrays. part_edges: about so many each, by default 1 to 16 Mi, a part a
-    thread if that is enough. name: of a part. threads: by default one a core. Parts begin where a
-    vertex's edges do.
+    edges: NumPy or CuPy arrays. part_edges: the approximate edges per part, by default one part per
+    thread within 1 to 16 Mi edges. name: returns the file name of a part. threads: by default one
+    per core. All edges with the same ``src`` are in one part.
     """
     threads = threads or available_cores()
-    part_edges = part_edges or max(_LEAST_EDGES, min(_PART_EDGES, -(-len(edges) // threads)))
+    share = -(-len(edges) // threads)
+    part_edges = part_edges or max(_MIN_PART_EDGES, min(_MAX_PART_EDGES, share))
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
-    columns = {"src": _ids(n), "dst": _ids(n)}
+    columns = {"src": _id_dtype(n), "dst": _id_dtype(n)}
     if edges.weight is not None:
         columns["weight"] = edges.weight.dtype
     cuts = edges.src[part_edges::part_edges].tolist()
     bounds = sorted({0, *(cut + 1 for cut in cuts), n})
     if on_gpu(edges.src):
-        places = [int((edges.src < bound).sum()) for bound in bounds]
+        cut_rows = [int((edges.src < bound).sum()) for bound in bounds]
     else:
-        places = np.searchsorted(edges.src, bounds).tolist()
+        cut_rows = np.searchsorted(edges.src, bounds).tolist()
 
-    def write_one(index: int) -> PartRecord:
-        begin, end, total = places[index], places[index + 1], 0
+    def write_part(index: int) -> PartRecord:
+        begin, end, total = cut_rows[index], cut_rows[index + 1], 0
         with writing_part(folder, name(index), columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
                 cancellation.raise_if_cancelled()
@@ -157,4 +158,4 @@ def write_parts(
         rows = end - begin, bounds[index], bounds[index + 1]
         return PartRecord(name(index), *rows, total % (1 << 64), size)
 
-    return cancellation.map_in_threads(write_one, range(len(bounds) - 1), threads)
+    return cancellation.map_in_threads(write_part, range(len(bounds) - 1), threads)

@@ -1,4 +1,4 @@
-"""What a graph file lists, before it becomes a graph."""
+"""The content of a graph file, before it becomes a graph."""
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple
@@ -9,9 +9,9 @@ from mgraph.core.edges import EdgeList
 
 
 class Listing(NamedTuple):
-    """Edges of n vertices: arcs where ``directed``, else each edge once for both directions.
+    """The edges of n vertices: arcs if ``directed``, else each edge once for both directions.
 
-    labels: what the file calls the vertices, where it does not number them.
+    labels: the names of the vertices, if the file does not number them.
     """
 
     edges: EdgeList
@@ -21,7 +21,7 @@ class Listing(NamedTuple):
 
 
 def narrow(weights: Any) -> Any:
-    """Whole numbers as int32 where they fit, else int64; other numbers as they are."""
+    """Convert whole numbers to int32 if they fit, else to int64; return others as they are."""
     if weights.dtype.kind not in "iu" or not weights.size:
         return weights.astype(np.int32) if weights.dtype.kind in "iu" else weights
     bounds = np.iinfo(np.int32)

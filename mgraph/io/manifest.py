@@ -11,7 +11,7 @@ from typing import Any
 from mgraph.core.graph import MAX_N, WEIGHT_DTYPES
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import untrusted
-from mgraph.io.address import missing
+from mgraph.io.address import missing_error
 from mgraph.io.folder import Folder
 from mgraph.io.record_fields import check_version, unknown_fields
 
@@ -136,7 +136,7 @@ def read(folder: Folder) -> Manifest:
     """Read and check a folder's manifest; raise DatasetError if it is missing or damaged."""
     names = folder.names()
     if names is None:
-        raise missing(folder.address, "; mgraph generate makes a dataset")
+        raise missing_error(folder.address, "; mgraph generate makes a dataset")
     if NAME not in names:
         raise DatasetError(f"{folder} is not a dataset: it has no {NAME}")
     try:

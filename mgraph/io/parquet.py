@@ -1,8 +1,8 @@
 """Parts as Parquet files: how they are encoded, written in row groups, and read back.
 
 Encodings, measured (PyArrow 26, one core of an AMD EPYC, 16 M edges, d = 8, million edges/s written
-and read, bytes an edge; ``pytest tests/benchmarks -k encoding --benchmark-enable`` with
-MGRAPH_BENCH_EDGES=16000000 repeats the writing):
+and read, bytes per edge; ``pytest tests/benchmarks -k encoding --benchmark-enable`` with
+MGRAPH_BENCH_EDGES=16000000 repeats the writes):
 
 | compression | src | dst | int32 | int64, ids near 2^33 |
 |---|---|---|---|---|
@@ -11,7 +11,7 @@ MGRAPH_BENCH_EDGES=16000000 repeats the writing):
 | zstd level 1 | BYTE_STREAM_SPLIT | BYTE_STREAM_SPLIT | 97 / 186, 3.1 B | 54 / 152, 4.4 B |
 
 Splitting the bytes of a sorted column into streams leaves LZ4 almost nothing to store, at twice
-DELTA's speed; for int64 ids it stores the bytes that are in use. Columns are declared without
+DELTA's speed; of int64 ids it stores only the bytes in use. Columns are declared without
 nulls, which alone saves a fifth of the time. Statistics are kept for ``src`` only, where they let
 a reader skip row groups. Arrow, DuckDB 2.0 and Polars 2.1 read all three (tried), cuDF since 24.06
 by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM_SPLIT, so write
@@ -38,18 +38,18 @@ from mgraph.io.folder import Folder, explain
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 METADATA_KEY = b"mgraph"
-_BLOCK_ROWS = 1 << 20  # read at a time: memory that Arrow uses again, instead of asking for more
+_BLOCK_ROWS = 1 << 20  # read at a time, into memory that Arrow reuses
 
-# Narrow types that others write, and what they are read as.
+# Narrow types that other programs write, and the types as which they are read.
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
 
 
 class ForeignFileError(DatasetError):
-    """A Parquet file is whole, and another program wrote it."""
+    """A Parquet file is complete, but another program wrote it."""
 
 
 def check_compression(compression: str) -> None:
-    """Raise UsageError for a word that is no compression."""
+    """Raise UsageError for an unknown compression."""
     check_choice("compression", compression, COMPRESSIONS)
 
 
@@ -59,8 +59,8 @@ class PartWriter:
     def __init__(
         self, folder: Folder, sink: Any, columns: Mapping[str, Any], compression: str
     ) -> None:
-        """Open a file of the folder on ``sink``. columns: names and types; the first ascends."""
-        self._folder, self._sink, self._told = folder, sink, 0
+        """Start a file of the folder on ``sink``. columns: names and types; the first ascends."""
+        self._folder, self._sink, self._counted_bytes = folder, sink, 0
         check_compression(compression)
         self._schema = pa.schema(
             [
@@ -85,34 +85,34 @@ class PartWriter:
         )
 
     def write(self, arrays: Iterable[Any]) -> None:
-        """Append host arrays, a column each, as one row group; they may be overwritten later."""
+        """Append host arrays, one per column, as one row group; they may be reused afterwards."""
         arrays = list(arrays)
         rows = arrays[0].size
-        # Not pa.array, which imports pandas to see whether it was given a Series.
+        # Not pa.array, which imports pandas to check for a Series.
         columns = [
-            pa.Array.from_buffers(kind, rows, [None, pa.py_buffer(array)])
-            for kind, array in zip(self._schema.types, arrays, strict=True)
+            pa.Array.from_buffers(dtype, rows, [None, pa.py_buffer(array)])
+            for dtype, array in zip(self._schema.types, arrays, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
         self._folder.call(
             lambda: self._writer.write_table(table, row_group_size=max(1, rows)), table.nbytes
         )
-        self._tell()
+        self._count_bytes()
 
     def close(self, metadata: dict[str, Any]) -> None:
         """Write the footer, with a JSON object under the key ``mgraph``."""
         self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(metadata)})
         self._folder.call(self._writer.close)
-        self._tell()
+        self._count_bytes()
 
-    def _tell(self) -> None:
+    def _count_bytes(self) -> None:
         """Count the bytes that were written since the last call."""
         written = self._sink.tell()
-        gauges.add("bytes", written - self._told)
-        self._told = written
+        gauges.add("bytes", written - self._counted_bytes)
+        self._counted_bytes = written
 
     def abandon(self) -> None:
-        """Let go of a file that will be removed: PyArrow would complain of one left open."""
+        """Close a file that will be removed: PyArrow complains of one left open."""
         with store.cleaning_up(), contextlib.suppress(Exception):
             self._folder.call(self._writer.close)
 
@@ -121,7 +121,7 @@ class PartWriter:
 def writing_part(
     folder: Folder, name: str, columns: Mapping[str, Any], compression: str
 ) -> Iterator[PartWriter]:
-    """A ``PartWriter`` whose file appears when the block ends, after ``close``, or not at all."""
+    """Yield a ``PartWriter`` whose file appears when the block ends, after ``close``, or never."""
     with folder.writing(name) as sink:
         writer = PartWriter(folder, sink, columns, compression)
         try:
@@ -140,23 +140,23 @@ def _open(folder: Folder, name: str) -> pq.ParquetFile:
     except StorageError:
         raise
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and _is_of_storage(error):
+        if isinstance(error, OSError) and _is_storage_failure(error):
             raise explain(error, f"{folder}/{name}", "read") from error
-        raise DatasetError(f"{folder}/{name} is not a whole Parquet file: {error}") from error
+        raise DatasetError(f"{folder}/{name} is not a complete Parquet file: {error}") from error
 
 
-def _is_of_storage(error: OSError) -> bool:
-    """Whether a file could not be read, rather than understood: a disk, a store, too many files.
+def _is_storage_failure(error: OSError) -> bool:
+    """Return whether reading failed, rather than parsing: a disk, a store, too many open files.
 
-    Arrow has OSErrors for files that are cut off, too; those have no number of the system's.
+    Arrow raises OSError for truncated files, too, but without an error number.
     """
     if error.errno is None:
         return "AWS Error" in str(error)
-    return error.errno not in (errno.EINVAL, errno.EISDIR)  # no regular file
+    return error.errno not in (errno.EINVAL, errno.EISDIR)  # not a regular file
 
 
 def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
-    """The JSON object that ``PartWriter.close`` stored, with the file's ``rows`` added."""
+    """Return the JSON object that ``PartWriter.close`` stored, with the file's ``rows`` added."""
     with _open(folder, name) as file:
         stored = (file.metadata.metadata or {}).get(METADATA_KEY)
         rows = file.metadata.num_rows
@@ -167,22 +167,22 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
 
 
 class Description(NamedTuple):
-    """What a file holds: rows, the least and largest id (0 and -1 without rows), types, maker.
+    """The content of a file: rows, ids, types, and the program that wrote it.
 
-    others: the columns that are not read.
+    min_id, max_id: 0 and -1 without rows. unread_columns: the columns that are not read.
     """
 
     rows: int
-    least: int
-    largest: int
+    min_id: int
+    max_id: int
     weight_dtype: str | None
     compression: str
     created_by: str
-    others: tuple[str, ...]
+    unread_columns: tuple[str, ...]
 
 
 def describe(folder: Folder, name: str) -> Description:
-    """Describe a file by its footer; ids whose range it does not tell are read.
+    """Describe a file by its footer; ids are read if the footer does not contain their range.
 
     Raises DatasetError as ``read_blocks`` does.
     """
@@ -190,7 +190,7 @@ def describe(folder: Folder, name: str) -> Description:
         footer, names = file.metadata, file.schema_arrow.names
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
         columns = [group.column(i) for group in groups for i in range(group.num_columns)]
-        told = [
+        statistics = [
             column.statistics
             for column in columns
             if column.path_in_schema in ("src", "dst") and column.num_values
@@ -198,8 +198,9 @@ def describe(folder: Folder, name: str) -> Description:
         compression = columns[0].compression.lower() if columns else "none"
         created_by = (footer.created_by or "").split(" (")[0]
         weight = file.schema_arrow.field("weight").type if "weight" in names else None
-    if all(x and x.has_min_max and isinstance(x.min, int) for x in told) and "dst" in names:
-        ranges = [(x.min, x.max) for x in told]
+    has_ranges = all(x and x.has_min_max and isinstance(x.min, int) for x in statistics)
+    if has_ranges and "dst" in names:
+        ranges = [(x.min, x.max) for x in statistics]
     else:
         ranges = [
             (int(ids.min()), int(ids.max()))
@@ -207,40 +208,40 @@ def describe(folder: Folder, name: str) -> Description:
             for ids in block
             if ids.size
         ]
-    least = min((low for low, _ in ranges), default=0)
-    largest = max((high for _, high in ranges), default=-1)
+    min_id = min((low for low, _ in ranges), default=0)
+    max_id = max((high for _, high in ranges), default=-1)
     if weight is not None:
-        weight = str(_array(pa.array([], weight), "weight", f"{folder}/{name}").dtype)
-    others = tuple(x for x in names if x not in COLUMNS and not x.startswith("__"))  # pandas' index
-    return Description(footer.num_rows, least, largest, weight, compression, created_by, others)
+        weight = str(_to_numpy(pa.array([], weight), "weight", f"{folder}/{name}").dtype)
+    unread = tuple(x for x in names if x not in COLUMNS and not x.startswith("__"))  # pandas' index
+    return Description(footer.num_rows, min_id, max_id, weight, compression, created_by, unread)
 
 
-def _array(column: Any, name: str, where: str) -> Any:
-    """A column as a NumPy array: ids as int32 or int64, weights as they are."""
+def _to_numpy(column: Any, name: str, path: str) -> Any:
+    """Convert a column to a NumPy array: ids to int32 or int64, weights to a weight type."""
     if column.null_count:
-        raise DatasetError(f"{where}: column {name} must hold no nulls, and holds some")
+        raise DatasetError(f"{path}: column {name} must not contain nulls (it does)")
     if name == "weight" and pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        array = np.from_dlpack(column)  # unlike to_numpy, does not hand the interpreter round
+        array = np.from_dlpack(column)  # unlike to_numpy, does not release the GIL
     else:
         array = column.to_numpy(zero_copy_only=False)
     if name == "weight":
         array = array.astype(_WEIGHTS.get(array.dtype.str[1:], array.dtype), copy=False)
         if str(array.dtype) in WEIGHT_DTYPES:
             return array
-        raise DatasetError(f"{where}: weight must be a number of 32 or 64 bits, not {column.type}")
+        raise DatasetError(f"{path}: weight must be a number of 32 or 64 bits (got {column.type})")
     if array.dtype.kind not in "iu":
-        raise DatasetError(f"{where}: {name} must be integers, and is {column.type}")
+        raise DatasetError(f"{path}: {name} must be integers (got {column.type})")
     if array.dtype in (np.int32, np.int64):
         return array
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise DatasetError(f"{where}: {name} must lie below 2^63, and holds {array.max()}")
+        raise DatasetError(f"{path}: {name} must lie below 2^63 (got {array.max()})")
     return array.astype(np.int64)
 
 
 def group_rows(folder: Folder, name: str) -> list[int]:
-    """The rows of each row group of a file."""
+    """Return the number of rows of each row group of a file."""
     with _open(folder, name) as file:
         return [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
 
@@ -248,22 +249,21 @@ def group_rows(folder: Folder, name: str) -> list[int]:
 def read_blocks(
     folder: Folder, name: str, columns: Sequence[str] = COLUMNS, groups: slice = slice(None)
 ) -> Iterator[EdgeList]:
-    """A file's rows as NumPy arrays, a block of 2^20 at a time; of ``columns`` those there are.
+    """Yield a file's rows as NumPy arrays in blocks of 2^20; of ``columns`` those that exist.
 
-    groups: the row groups to read. Files of others read as well: columns in any order, ids of any
-    integer type, more columns. Raises DatasetError where the file is missing, damaged, or has no
-    src and dst.
+    groups: the row groups to read. Files of other programs may have columns in any order, ids of
+    any integer type, and more columns. Raises DatasetError if the file is missing or damaged, or
+    has no src and dst.
     """
-    where = f"{folder}/{name}"
+    path = f"{folder}/{name}"
     with _open(folder, name) as file:
-        there = file.schema_arrow.names
-        if not {"src", "dst"} <= set(there):
-            found = ", ".join(there)
-            raise DatasetError(f"{where} must have columns src, dst, and has {found}")
-        wanted = [column for column in columns if column in there]
-        chosen = range(file.num_row_groups)[groups]
-        sizes = [file.metadata.row_group(i).total_byte_size for i in chosen]
-        batches = file.iter_batches(_BLOCK_ROWS, chosen, wanted, use_threads=False)
+        existing = file.schema_arrow.names
+        if not {"src", "dst"} <= set(existing):
+            raise DatasetError(f"{path} must have columns src, dst (got {', '.join(existing)})")
+        selected = [column for column in columns if column in existing]
+        indices = range(file.num_row_groups)[groups]
+        sizes = [file.metadata.row_group(i).total_byte_size for i in indices]
+        batches = file.iter_batches(_BLOCK_ROWS, indices, selected, use_threads=False)
         while True:
             cancellation.raise_if_cancelled()
             try:
@@ -271,10 +271,10 @@ def read_blocks(
             except (MemoryError, StorageError):  # Arrow's MemoryError is an ArrowException, too
                 raise
             except (pa.ArrowException, OSError) as error:
-                if isinstance(error, OSError) and _is_of_storage(error):
-                    raise explain(error, where, "read") from error
-                raise DatasetError(f"{where} is damaged: {error}") from error
+                if isinstance(error, OSError) and _is_storage_failure(error):
+                    raise explain(error, path, "read") from error
+                raise DatasetError(f"{path} is damaged: {error}") from error
             if batch is None:
                 return
-            arrays = {column: _array(batch[column], column, where) for column in wanted}
+            arrays = {column: _to_numpy(batch[column], column, path) for column in selected}
             yield EdgeList(*(arrays.get(column) for column in COLUMNS))

@@ -1,9 +1,9 @@
-"""The folder of a submitted workflow: what it is, what became of it, and what it printed.
+"""The folder of a submitted workflow: its record, its events and its output.
 
-``run.json`` holds the record, replaced whole; ``events.jsonl`` a line an event, appended;
-``output.log`` what the workflow printed; ``files`` the script and what was shipped with it;
-``cancel`` is there once somebody asked to cancel. The folder outlives driver, workers and
-scheduler, and is its owner's alone to read.
+``run.json`` holds the record, replaced atomically; ``events.jsonl`` one line per event, appended;
+``output.log`` the output of the workflow; ``files`` the script and the files shipped with it;
+``cancel`` exists once cancellation was requested. The folder outlives driver, workers and
+scheduler, and only the user may read it.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from typing import Any
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import untrusted
 from mgraph.io.record_fields import check_version, unknown_fields
-from mgraph.io.whole_file import write_whole
+from mgraph.io.whole_file import write_atomically
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
@@ -33,20 +33,21 @@ RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
 VERSION = 1
 ENDED = ("finished", "failed", "cancelled", "lost")
 STATES = ("submitted", "running", *ENDED)
-_MADE_SECONDS = 60.0  # in which a folder has its record, which comes last
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_CREATION_SECONDS = 60.0  # after which a new folder has its record, which is written last
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
 class RunRecord:
-    """What is known of a run. Times are ISO 8601, UTC.
+    """The record of a run. Times are ISO 8601, UTC.
 
-    scheduler_id: what tells it from another at its address. state: submitted, running, finished
-    (the script's status was 0), failed, cancelled, or lost: its driver is gone and nobody starts it
-    again. attempt: how often its driver began. host, pid: the driver's. status: the script's exit
-    status. error: a sentence, or None. folder: what tells this folder from one of the same run on
-    another disk.
+    by: user and host. scheduler_id: identifies the scheduler among those at its address over time.
+    state: submitted, running, finished (the script's status was 0), failed, cancelled, or lost (the
+    driver is gone and is not started again). attempt: how often the driver has started. host, pid:
+    the driver's. status: the script's exit status. error: a sentence, or None. folder: a random
+    name, which distinguishes this folder from one of the same run on another disk. unknown: fields
+    of a newer mgraph.
     """
 
     id: str
@@ -71,12 +72,12 @@ class RunRecord:
 
     @property
     def over(self) -> bool:
-        """Whether it has ended, one way or another."""
+        """Whether the run has ended, in whatever state."""
         return self.state in ENDED
 
     @property
     def seconds(self) -> float:
-        """From its first start to its end, or to now."""
+        """The seconds from its first start to its end, or to now."""
         if self.began is None:
             return 0.0
         end = datetime.datetime.fromisoformat(self.ended or now())
@@ -141,12 +142,12 @@ def _is_time(text: str | None) -> bool:
 
 
 def now() -> str:
-    """The time as records tell it."""
+    """Return the time as records contain it."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
 
 
 def new_id() -> str:
-    """A run's name: when it was submitted, and what tells it from others of that second."""
+    """Return the ID of a new run: the time, and a random suffix."""
     return f"{datetime.datetime.now(datetime.UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
@@ -154,30 +155,30 @@ class RunFolder:
     """One run's folder, on a file system of this machine."""
 
     def __init__(self, runs: str | os.PathLike[str], run_id: str) -> None:
-        """Name it; nothing is touched. Raises UsageError for what is no run's name."""
+        """Name the folder, without any access; raise UsageError if ``run_id`` is not an ID."""
         if not _ID.fullmatch(run_id):
             raise UsageError(
-                f"{run_id!r} is no run's name, which looks like 20260131-235959-0a1b; mgraph list "
-                "shows them"
+                f"{run_id!r} is not a run's ID, such as 20260131-235959-0a1b; mgraph list shows "
+                "the IDs"
             )
         self.id = run_id
         self.path = Path(runs).expanduser() / run_id
 
     def __str__(self) -> str:
-        """Its path."""
+        """Return the path."""
         return str(self.path)
 
     def is_called(self, name: str) -> bool:
-        """Whether its ID begins so, or ends so after the last hyphen."""
+        """Return whether the ID begins with ``name``, or ends with it after the last hyphen."""
         return self.id.startswith(name) or self.id.rpartition("-")[2] == name
 
     @property
     def exists(self) -> bool:
-        """Whether a record is there."""
+        """Whether the record exists."""
         return os.path.exists(self.path / RECORD)
 
     def create(self, record: RunRecord, files: dict[str, bytes]) -> RunRecord:
-        """Make the folder with the script and its companions; the record comes last."""
+        """Create the folder with the script and its companions; the record is written last."""
         record = dataclasses.replace(record, folder=secrets.token_hex(4))
         with self._explaining():
             (self.path / FILES).mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -194,7 +195,7 @@ class RunFolder:
         return record
 
     def record(self) -> RunRecord:
-        """The record as it stands. Raises StorageError where there is none that can be read."""
+        """Read the record; raise StorageError if it is missing or damaged."""
         with self._explaining():
             text = (self.path / RECORD).read_bytes()
         try:
@@ -204,7 +205,7 @@ class RunFolder:
         return RunRecord.from_json(content, str(self.path / RECORD))
 
     def update(self, attempt: int | None = None, **changes: Any) -> RunRecord | None:
-        """Change the record, unless it has ended or is another attempt's by now: then None."""
+        """Change the record; return None if the run has ended or another attempt has begun."""
         with self.locked():
             record = self.record()
             if record.over or (attempt is not None and record.attempt != attempt):
@@ -214,9 +215,9 @@ class RunFolder:
             return record
 
     def begin_attempt(self, earlier: int = 0, **changes: Any) -> RunRecord | None:
-        """The record with one more attempt, the caller's; None where the run has ended.
+        """Record one more attempt, the caller's; return None if the run has ended.
 
-        earlier: attempts that there were, also where this folder is not.
+        earlier: the number of attempts so far, as counted outside this folder.
         """
         with self.locked():
             record = self.record()
@@ -235,15 +236,17 @@ class RunFolder:
             stream.write(line)
 
     def events(self) -> list[dict[str, Any]]:
-        """All events, in order; a line cut short is left out."""
+        """Return all events, in order, without incomplete lines."""
         with contextlib.suppress(FileNotFoundError):
             lines = (self.path / EVENTS).read_text("utf-8", "replace").splitlines()
-            return [event for line in lines if isinstance(event := _parsed(line), dict)]
+            return [event for line in lines if isinstance(event := _parse_line(line), dict)]
         return []
 
     def output(self, start: int = 0, most: int = 1 << 20) -> bytes:
-        """Up to ``most`` bytes of what was printed, from byte ``start`` on, or from so many before
-        the end where it is negative."""
+        """Return up to ``most`` bytes of the output from byte ``start`` on.
+
+        A negative ``start`` counts from the end.
+        """
         with contextlib.suppress(FileNotFoundError), open(self.path / OUTPUT, "rb") as stream:
             size = os.fstat(stream.fileno()).st_size
             stream.seek(start if start >= 0 else max(0, size + start))
@@ -252,51 +255,52 @@ class RunFolder:
 
     @property
     def output_size(self) -> int:
-        """The bytes of what was printed."""
+        """The size of the output in bytes."""
         try:
             return (self.path / OUTPUT).stat().st_size
         except OSError:
             return 0
 
     def touch(self, name: str) -> None:
-        """Make an empty file, or make it younger."""
+        """Create an empty file, or update its modification time."""
         with self._explaining():
             (self.path / name).touch(mode=0o600)
 
     @property
     def cancelling(self) -> bool:
-        """Whether somebody asked to cancel the run."""
+        """Whether cancellation was requested."""
         return os.path.exists(self.path / CANCEL)
 
     @property
     def last_alive(self) -> datetime.datetime | None:
-        """When the driver last said that it is alive."""
+        """The time of the driver's last heartbeat."""
         try:
-            at = (self.path / ALIVE).stat().st_mtime
+            modified = (self.path / ALIVE).stat().st_mtime
         except OSError:
             return None
-        return datetime.datetime.fromtimestamp(at, datetime.UTC)
+        return datetime.datetime.fromtimestamp(modified, datetime.UTC)
 
     def write(self, name: str, content: Any) -> None:
-        """Replace a file with what JSON makes of ``content``, whole."""
+        """Write a JSON file atomically."""
         with self._explaining():
-            write_whole(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
+            write_atomically(self.path / name, (json.dumps(content, indent=1) + "\n").encode())
 
     def _write(self, record: RunRecord) -> None:
         try:
             self.write(RECORD, record.to_json())
         except StorageError as error:
-            full = isinstance(error.__cause__, OSError) and error.__cause__.errno in _FULL
-            if not full or not self.exists:
+            cause = error.__cause__
+            is_full = isinstance(cause, OSError) and cause.errno in _DISK_FULL
+            if not is_full or not self.exists:
                 raise
-            # In its own place there is room for it still.
+            # The existing file can be overwritten without more space.
             with self._explaining(), open(self.path / RECORD, "r+b") as stream:
                 stream.write(json.dumps(record.to_json(), indent=1).encode())
                 stream.truncate()
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
-        """One process, and one thread, at a time changes the folder's JSON files."""
+        """Lock the folder's JSON files against changes by other processes and threads."""
         with self._explaining(), open(self.path / ".lock", "a") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)
             yield
@@ -311,24 +315,24 @@ class RunFolder:
             raise StorageError(f"the run's folder {self} cannot be used: {error}") from error
 
 
-def _parsed(line: str) -> Any:
+def _parse_line(line: str) -> Any:
     with contextlib.suppress(ValueError):
         return untrusted.parse_json(line)
     return None
 
 
 def records(runs: str | os.PathLike[str], run_id: str = "") -> list[RunRecord]:
-    """Of the runs in ``runs`` that are called so, oldest first; a spoilt one hides no other."""
-    found = []
+    """Return the records of matching runs, oldest first, without those that cannot be read."""
+    matching = []
     for folder in folders(runs):
         if folder.is_called(run_id):
             with contextlib.suppress(StorageError):
-                found.append(folder.record())
-    return found
+                matching.append(folder.record())
+    return matching
 
 
 def unreadable(runs: str | os.PathLike[str]) -> list[str]:
-    """What is wrong with each run in ``runs`` whose record cannot be read, a sentence each."""
+    """Return one sentence for each run in ``runs`` whose record cannot be read."""
     problems = []
     for folder in folders(runs):
         try:
@@ -339,9 +343,9 @@ def unreadable(runs: str | os.PathLike[str]) -> list[str]:
 
 
 def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
-    """The runs that have a folder in ``runs``, oldest first.
+    """Return the folders of the runs in ``runs``, oldest first.
 
-    Raises StorageError where ``runs`` is there and cannot be read.
+    Raises StorageError if ``runs`` exists and cannot be read.
     """
     path = Path(runs).expanduser()
     try:
@@ -354,15 +358,15 @@ def folders(runs: str | os.PathLike[str]) -> list[RunFolder]:
 
 
 def _is_run(path: Path) -> bool:
-    """Whether this is the folder of a run: not a file, and not one that is just being made."""
+    """Return whether this is the folder of a run: not a file, and not being created now."""
     try:
         (path / RECORD).stat()
     except FileNotFoundError:
         with contextlib.suppress(OSError):
-            return time.time() - path.stat().st_mtime > _MADE_SECONDS
+            return time.time() - path.stat().st_mtime > _CREATION_SECONDS
         return False
     except NotADirectoryError:
         return False
-    except OSError:  # it cannot be looked into
+    except OSError:  # it cannot be read
         return True
     return True

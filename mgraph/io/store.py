@@ -1,10 +1,10 @@
-"""Object stores: how one is opened, and calls into it that end in time.
+"""Object stores: opening one, and calls into it with a time limit.
 
-PyArrow's calls into a store block inside C++, where Python runs no signal handler. So each runs in
-a daemon thread, and its caller waits in Python: for ctrl-C, for the cancellation of a task, and for
-the limit of time (the setting ``mgraph.store-timeout``). A call that its caller has given up ends
-by itself, when the SDK has had its attempts. PyArrow would wait for that at the end of the process;
-``exit_without_waiting`` is for a command that must not.
+PyArrow's calls into a store block inside C++, where Python runs no signal handler. So each call
+runs in a daemon thread, and the caller waits in Python, where ctrl-C, the cancellation of a task
+and the time limit (the setting ``mgraph.store-timeout``) end the wait. An abandoned call ends by
+itself after the SDK's last retry. PyArrow would wait for it at the end of the process;
+``exit_without_waiting`` is for a command that must not wait.
 """
 
 import atexit
@@ -24,27 +24,27 @@ from mgraph.errors import StorageError, UsageError
 from mgraph.io import timeouts
 from mgraph.io.address import Address
 
-CONCURRENCY = 16  # requests to a store at once
-ATTEMPTS = 5  # of a request; one that is not answered takes about 3 seconds
-BYTES_PER_SECOND = 1 << 20  # what a store must take or give at least, beyond the limit of time
+CONCURRENCY = 16  # concurrent requests to a store
+ATTEMPTS = 5  # of a request; each takes about 3 seconds if it is not answered
+BYTES_PER_SECOND = 1 << 20  # the minimum throughput, by which the time limit is extended
 POLL_SECONDS = 0.1
-CLEAN_UP_SECONDS = 2.0  # for what is done after a failure or an interrupt
+CLEAN_UP_SECONDS = 2.0  # the time limit after a failure or an interrupt
 
 _abandoned: list[threading.Thread] = []
 
 
-class _Hurry(threading.local):
-    seconds: float | None = None
+class _CleanUp(threading.local):
+    seconds: float | None = None  # the time limit while cleaning up
 
 
-_hurry = _Hurry()
+_clean_up = _CleanUp()
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
 def open_store(address: Address) -> Any:
-    """PyArrow's file system for an S3 address. Blocks: use ``call``."""
+    """Return PyArrow's file system for an S3 address. This blocks: use ``call``."""
     from pyarrow import fs
 
     options = dict(address.options)
@@ -58,13 +58,13 @@ def open_store(address: Address) -> Any:
 
 
 def endpoint_of(address: Address) -> str:
-    """The endpoint that answers for an S3 address, for messages."""
-    given = address.options.get("endpoint_override") or configured_endpoint()
-    return given or f"Amazon S3, {address.options.get('region', 'the region of the bucket')}"
+    """Return the endpoint of an S3 address, for messages."""
+    endpoint = address.options.get("endpoint_override") or configured_endpoint()
+    return endpoint or f"Amazon S3, {address.options.get('region', 'the region of the bucket')}"
 
 
 def configured_endpoint() -> str | None:
-    """The S3 endpoint that the environment or the AWS configuration file names, if any."""
+    """Return the S3 endpoint that the environment or the AWS configuration file names, if any."""
     if os.environ.get("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "").lower() == "true":
         return None
     for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"):
@@ -75,7 +75,11 @@ def configured_endpoint() -> str | None:
     try:
         with open(file, encoding="utf-8") as stream:
             config.read_file(stream)
-    except (configparser.Error, OSError, UnicodeDecodeError):  # the SDK reads it, or says why not
+    except (
+        configparser.Error,
+        OSError,
+        UnicodeDecodeError,
+    ):  # the SDK reports it
         return None
     name = os.environ.get("AWS_PROFILE") or os.environ.get("AWS_DEFAULT_PROFILE") or "default"
     section = "default" if name == "default" else f"profile {name}"
@@ -85,25 +89,26 @@ def configured_endpoint() -> str | None:
     if (profile.get("ignore_configured_endpoint_urls") or "").lower() == "true":
         return None
     services = f"services {profile.get('services')}"
-    of_s3 = config[services].get("s3") if config.has_section(services) else None
-    nested = re.search(r"^\s*endpoint_url\s*=\s*(\S+)", of_s3 or "", re.MULTILINE)
-    found = nested[1] if nested else profile.get("endpoint_url")
-    return _checked_endpoint(found, file) if found else None
+    s3_options = config[services].get("s3") if config.has_section(services) else None
+    nested = re.search(r"^\s*endpoint_url\s*=\s*(\S+)", s3_options or "", re.MULTILINE)
+    endpoint = nested[1] if nested else profile.get("endpoint_url")
+    return _checked_endpoint(endpoint, file) if endpoint else None
 
 
 def _checked_endpoint(endpoint: str, source: str) -> str:
     scheme, separator, host = endpoint.rpartition("://")
     if not host.strip("/") or (separator and scheme not in ("http", "https")):
         raise UsageError(
-            f"An S3 endpoint must be a URL, as https://host:9000 (got {endpoint!r} from {source})."
+            f"An S3 endpoint must be a URL, such as https://host:9000 (got {endpoint!r} from "
+            f"{source})."
         )
     return endpoint
 
 
 def call(function: Callable[[], R], address: Address, size: int = 0) -> R:
-    """What a function that calls into a store returns. size: bytes that it sends or receives.
+    """Call a function that calls into a store. size: the bytes that it sends or receives.
 
-    Raises StorageError where the store has not answered within the limit of time.
+    Raises StorageError if the store has not answered within the time limit.
     """
     return call_each(lambda _: function(), [None], address, size)[0]
 
@@ -111,21 +116,21 @@ def call(function: Callable[[], R], address: Address, size: int = 0) -> R:
 def call_each(
     function: Callable[[T], R], items: Iterable[T], address: Address, size: int = 0
 ) -> list[R]:
-    """``function(item)`` for each item, several at a time; the results in the order of the items.
+    """Return ``function(item)`` for each item, called concurrently.
 
-    The limit of time is that of each call, so that there may be any number of items.
+    The time limit applies to each call, so that there may be any number of items.
     """
     items = list(items)
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+    unstarted: queue.SimpleQueue[int] = queue.SimpleQueue()
     for index in range(len(items)):
-        waiting.put(index)
+        unstarted.put(index)
     finished: queue.SimpleQueue[tuple[int, Any, BaseException | None]] = queue.SimpleQueue()
     is_over = threading.Event()
 
-    def work() -> None:
+    def run_calls() -> None:
         while not is_over.is_set():
             try:
-                index = waiting.get_nowait()
+                index = unstarted.get_nowait()
             except queue.Empty:
                 return
             try:
@@ -135,7 +140,7 @@ def call_each(
 
     count = min(len(items), CONCURRENCY)
     threads = [
-        threading.Thread(target=work, daemon=True, name="mgraph-store") for _ in range(count)
+        threading.Thread(target=run_calls, daemon=True, name="mgraph-store") for _ in range(count)
     ]
     for thread in threads:
         thread.start()
@@ -155,18 +160,18 @@ def call_each(
 
 @contextlib.contextmanager
 def cleaning_up(seconds: float | None = None) -> Iterator[None]:
-    """For cleaning up: calls of this thread have a few seconds, also when it is cancelled."""
-    before, _hurry.seconds = _hurry.seconds, seconds or CLEAN_UP_SECONDS
+    """Give this thread's calls a few seconds in the block, even if its work is cancelled."""
+    previous, _clean_up.seconds = _clean_up.seconds, seconds or CLEAN_UP_SECONDS
     try:
         with cancellation.cancelled_when(lambda: False):
             yield
     finally:
-        _hurry.seconds = before
+        _clean_up.seconds = previous
 
 
 def _next_result(finished: Any, address: Address, size: int) -> Any:
-    """What a call has given; waits for it, so that signal handlers run meanwhile."""
-    seconds = (_hurry.seconds or timeouts.store_seconds()) + size / BYTES_PER_SECOND
+    """Wait for the next result in Python, so that signal handlers run meanwhile."""
+    seconds = (_clean_up.seconds or timeouts.store_seconds()) + size / BYTES_PER_SECOND
     deadline = time.monotonic() + seconds
     while True:
         cancellation.raise_if_cancelled()
@@ -176,16 +181,18 @@ def _next_result(finished: Any, address: Address, size: int) -> Any:
             if time.monotonic() > deadline:
                 raise StorageError(
                     f"The store at {endpoint_of(address)} has not answered within {seconds:.3g} s "
-                    f"(for {address.text}): see that it is up and can be reached from here, or "
+                    f"(for {address.text}): check that it runs and can be reached from here, or "
                     "raise the setting mgraph.store-timeout."
                 ) from None
 
 
 def exit_without_waiting(status: int) -> None:
-    """Have the process end with a status, also while calls that were given up have not ended."""
+    """Let the process end with a status even while abandoned calls have not ended."""
     _abandoned[:] = [thread for thread in _abandoned if thread.is_alive()]
     if _abandoned:
-        atexit.register(_exit_now, status)  # runs before what was registered earlier, as PyArrow's
+        atexit.register(
+            _exit_now, status
+        )  # runs before handlers registered earlier, such as PyArrow's
 
 
 def _exit_now(status: int) -> None:

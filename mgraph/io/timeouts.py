@@ -1,4 +1,4 @@
-"""Limits of time that a setting changes; ``mgraph.distributed``, which reads it, puts it here."""
+"""Timeouts that a setting changes: ``mgraph.distributed``, which reads settings, assigns them."""
 
 from collections.abc import Callable
 

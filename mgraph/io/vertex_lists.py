@@ -1,4 +1,4 @@
-"""Text files with a list of vertices in each line: the terminals of queries, say."""
+"""Text files with one list of vertices per line, such as the terminals of queries."""
 
 import re
 from pathlib import Path
@@ -8,9 +8,9 @@ from mgraph.io.address import local_path
 
 
 def read_vertex_lists(file: str, what: str) -> list[list[int]]:
-    """The vertices of each line of a text file that has any, separated by white space or commas.
+    """Read the vertices of each line that has any, separated by white space or commas.
 
-    # begins a comment. Raises UsageError for a file that cannot be read as ``what``.
+    A # begins a comment. what: names the content in the UsageError for a file that cannot be read.
     """
     path = local_path(file)
     try:

@@ -1,14 +1,14 @@
-"""Small private files of this machine that appear whole or not at all."""
+"""Small private files of this machine, written atomically."""
 
 import contextlib
 import os
 import secrets
 
 
-def write_whole(path: str | os.PathLike[str], content: bytes, mode: int = 0o600) -> None:
-    """Write a file, or replace one, of which nobody sees a part; it has its mode from the start.
+def write_atomically(path: str | os.PathLike[str], content: bytes, mode: int = 0o600) -> None:
+    """Write or replace a file atomically; it has its mode from the start.
 
-    Raises OSError, and leaves nothing behind then.
+    Raises OSError, and leaves no temporary file behind.
     """
     folder, name = os.path.split(os.fspath(path))
     temporary = os.path.join(folder, f".{name}.{secrets.token_hex(4)}.tmp")

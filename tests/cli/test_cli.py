@@ -144,7 +144,7 @@ def test_the_whole_way(tmp_path):
     part.write_bytes(part.read_bytes()[:-20])
     damaged = run("verify", "OUT", *QUICK[:3], cwd=tmp_path)
     assert damaged.returncode == 1
-    assert "part-00001.parquet is not a whole Parquet file" in damaged.stderr
+    assert "part-00001.parquet is not a complete Parquet file" in damaged.stderr
     mended = run(*arguments, "--resume", cwd=tmp_path)
     assert "3 of them kept" in mended.stdout
     assert run("verify", "OUT", *QUICK[:3], cwd=tmp_path).returncode == 0

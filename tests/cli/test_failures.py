@@ -75,7 +75,7 @@ FAULTS = {
     "mute": lambda: Mute(),
     "a GPU's": lambda: cupy.CUDARuntimeError("cudaErrorIllegalAddress"),
     "a group": lambda: ExceptionGroup("several", [MemoryError("the first"), ValueError()]),
-    "mgraph's own": lambda: mgraph.DatasetError("part-00000.parquet is not a whole Parquet file"),
+    "mgraph's own": lambda: mgraph.DatasetError("part-00000.parquet is not a whole file"),
     "died": lambda: os._exit(1),
 }
 WORDS = {
@@ -90,7 +90,7 @@ WORDS = {
     "ZeroDivisionError": "ZeroDivisionError: division by zero; set MGRAPH_DEBUG=1",
     "KeyError": "KeyError: 'weight'",
     "died": "workers died repeatedly",
-    "mgraph's own": "mgraph: part-00000.parquet is not a whole Parquet file",
+    "mgraph's own": "mgraph: part-00000.parquet is not a whole file",
     "several lines": "ValueError: the first the second File 'x.py', line 3\ufffd[31m;",
 }
 VERBS = {

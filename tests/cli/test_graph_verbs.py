@@ -93,7 +93,7 @@ def test_many_sources(folder, capsys):
         (["sssp", "G", "--sources", "none.txt"], 2, "none.txt cannot be read"),
         (["sssp", "none", "--source", "1"], 1, "does not exist"),
         (["info", "none.gr"], 1, "does not exist"),
-        (["convert", "G", "x.doc.gz"], 2, "tells its format"),
+        (["convert", "G", "x.doc.gz"], 2, "a graph file's name must end in"),
         (["convert", "none", "x.gr"], 1, "does not exist"),
         (["convert", "none", "x.csv"], 2, "should be given without .csv"),  # before IN is read
         (["generate", "x", "-n", "9", "--weights", "3"], 2, "is not LOW:HIGH"),

@@ -118,7 +118,7 @@ def test_the_plot_is_an_image(dataset, cluster, tmp_path):
     found = mgraph.degrees(dataset, cluster=cluster, progress=None)
     found.plot(tmp_path / "d.png")
     assert (tmp_path / "d.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(UsageError, match="a plot's name ends in"):
+    with pytest.raises(UsageError, match="a plot's file name must end in"):
         found.plot(tmp_path / "d.words")
 
 

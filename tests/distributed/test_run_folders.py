@@ -48,7 +48,7 @@ def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
     "name", ["../x", "", "a/b", "20260101-000000-zzzz", "20260101-000000-0000/"]
 )
 def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
-    with pytest.raises(UsageError, match="no run's name"):
+    with pytest.raises(UsageError, match="not a run's ID"):
         RunFolder(tmp_path, name)
 
 
@@ -86,7 +86,7 @@ def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(run_folder, "write_whole", full)
+    monkeypatch.setattr(run_folder, "write_atomically", full)
     with pytest.raises(StorageError, match="No space left"):
         folder.write("begun.json", {})
     assert folder.update(state="finished", status=0, ended=run_folder.now()).over

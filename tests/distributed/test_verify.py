@@ -114,7 +114,7 @@ def test_a_truncated_and_a_missing_part_are_named(dataset, cluster):
     file.write_bytes(file.read_bytes()[:200])
     (dataset / "part-00003.parquet").unlink()
     first, second = faults(dataset, cluster)
-    assert "part-00001.parquet is not a whole Parquet file" in first
+    assert "part-00001.parquet is not a complete Parquet file" in first
     assert "part-00003.parquet is missing" in second
 
 

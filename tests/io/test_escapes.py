@@ -164,9 +164,9 @@ def test_folders_take_names_and_no_paths(tmp_path):
     folder = Folder(tmp_path)
     for name in ("../x", "/etc/passwd", "a/b", "..", ".", "", "a\0b"):
         for use in (folder.read, folder.open, folder.size, folder.remove):
-            with pytest.raises(DatasetError, match="no name of a file"):
+            with pytest.raises(DatasetError, match="not the name of a file"):
                 use(name)
-        with pytest.raises(DatasetError, match="no name of a file"):
+        with pytest.raises(DatasetError, match="not the name of a file"):
             folder.write(name, b"")
 
 
@@ -194,16 +194,16 @@ def test_a_pipe_or_a_device_is_not_read(damaged, capsys):
     part = out / "part-00000.parquet"
     part.unlink()
     os.mkfifo(part)
-    with pytest.raises(DatasetError, match="no regular file"):
+    with pytest.raises(DatasetError, match="not a regular file"):
         read_graph(out, backend="cpu")
     part.unlink()
     part.symlink_to("/dev/zero")
-    with pytest.raises(DatasetError, match="no regular file"):
+    with pytest.raises(DatasetError, match="not a regular file"):
         read_graph(out, backend="cpu")
     (out / manifests.NAME).unlink()
     (out / manifests.NAME).symlink_to("/dev/zero")
     assert main(["info", str(out)]) == 1
-    assert "no regular file" in capsys.readouterr().err
+    assert "not a regular file" in capsys.readouterr().err
 
 
 BOMB = "".join(f'<!ENTITY {b} "{f"&{a};" * 10}">' for a, b in zip("abcdefgh", "bcdefghi"))  # noqa: B905

@@ -35,5 +35,5 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_old_one(figure, tmp_path, monk
 
 
 def test_other_endings_are_refused(figure, tmp_path):
-    with pytest.raises(UsageError, match="name ends in"):
+    with pytest.raises(UsageError, match="name must end in"):
         save_figure(figure, tmp_path / "a.doc")

@@ -18,7 +18,7 @@ def edges():
 
 @pytest.mark.parametrize("part_edges", [None, 1, 100, 1_793, 10**6])
 def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch):
-    monkeypatch.setattr(graph_dataset, "_LEAST_EDGES", 200)
+    monkeypatch.setattr(graph_dataset, "_MIN_PART_EDGES", 200)
     monkeypatch.setattr(graph_dataset, "_BLOCK_EDGES", 70)
     monkeypatch.setattr(parquet, "_BLOCK_ROWS", 30)
     folder = Folder(tmp_path)

@@ -125,7 +125,7 @@ def test_signs_of_life_keep_it(place, monkeypatch):
     folder = Folder(place)
 
     def last():
-        ((_, age),) = ownership._others(folder, "", 0.0)
+        ((_, age),) = ownership._other_owners(folder, "", 0.0)
         return -age
 
     with owning(folder, "x"):
@@ -137,7 +137,7 @@ def test_signs_of_life_keep_it(place, monkeypatch):
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"token": 7}', b'{"token": "../x"}'])
 def test_a_spoilt_file_counts_as_one_elsewhere(place, content, monkeypatch):
-    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     name = leave(place, elsewhere())
     folder = Folder(place)
     folder.write(name, content)
@@ -163,7 +163,7 @@ def test_a_later_attempt_of_the_same_run_goes_on(place):
 
 
 def test_what_an_owner_s_tasks_write_appears_only_while_it_owns(place, monkeypatch):
-    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     folder = Folder(place)
     with owning(folder, "x"):
         task = pickle.loads(pickle.dumps(folder))
@@ -171,14 +171,14 @@ def test_what_an_owner_s_tasks_write_appears_only_while_it_owns(place, monkeypat
     with pytest.raises(StorageError, match="no longer written by this operation"):
         task.write("a", b"2")
     other = Folder(place)
-    with owning(other, "y"), pytest.raises(StorageError, match="another has taken the folder over"):
+    with owning(other, "y"), pytest.raises(StorageError, match="has taken the folder over"):
         task.write("a", b"2")
     assert Folder(place).read("a") == b"1"
     assert Folder(place).names() == ["a"]
 
 
 def test_an_owner_that_was_replaced_removes_nothing_of_the_next(place, monkeypatch):
-    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     first = Folder(place)
     with owning(first, "x"):
         for name in files_of_owners(place):
@@ -255,7 +255,7 @@ def test_one_that_is_refused_removes_nothing_of_the_owner(place):
 
 
 def test_a_link_to_nothing_is_one_sentence(tmp_path, monkeypatch):
-    monkeypatch.setattr(ownership, "MOST_VANISHED", 3)
+    monkeypatch.setattr(ownership, "MAX_VANISHED", 3)
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / ownership.NAME).symlink_to(tmp_path / "nothing")
     (tmp_path / "below").symlink_to(tmp_path / "nothing")
@@ -305,7 +305,7 @@ def test_readers_pass_over_an_owner(place):
     mgraph.write_graph(graph, place)
     leave(place, elsewhere())
     dataset = mgraph.open_dataset(place)
-    assert (dataset.num_edges, dataset.to_arrow().count_rows(), dataset.others) == (2, 2, [])
+    assert (dataset.num_edges, dataset.to_arrow().count_rows(), dataset.ignored_names) == (2, 2, [])
     Folder(place).remove("_manifest.json")
     with pytest.raises(DatasetError, match=r"1 part of an unfinished dataset .* on far"):
         mgraph.open_dataset(place)
@@ -345,7 +345,7 @@ def test_a_sign_of_life_does_not_bring_back_what_was_removed(place, monkeypatch)
         return late
 
     monkeypatch.setattr(ownership, "HEARTBEAT_SECONDS", 0.05)
-    monkeypatch.setattr(ownership, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     # Between seeing that its file is there and giving the sign.
     with owning(folder, "the first"):
         with monkeypatch.context() as patch:

@@ -50,5 +50,5 @@ def test_energy_plots(tmp_path):
     experiments.plot_power_against_set_point(measured, tmp_path / "b.svg", idle=75)
     assert (tmp_path / "a.png").read_bytes()[:4] == b"\x89PNG"
     assert "idle" in (tmp_path / "b.svg").read_text()
-    with pytest.raises(mgraph.UsageError, match="a plot's name ends in"):
+    with pytest.raises(mgraph.UsageError, match="a plot's file name must end in"):
         experiments.plot_power_against_set_point(measured, tmp_path / "b.xyz")

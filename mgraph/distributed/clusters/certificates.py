@@ -19,7 +19,7 @@ from typing import Any
 from mgraph.distributed.protocol import settings
 from mgraph.errors import ClusterError, StorageError, UsageError
 from mgraph.installation import install_command
-from mgraph.io.whole_file import write_whole
+from mgraph.io.whole_file import write_atomically
 
 DAYS = 365
 MAX_DAYS = 3650
@@ -105,7 +105,7 @@ def make(
     try:
         make_private_folder(made.folder)
         for name in FILES:
-            write_whole(os.path.join(made.folder, name), contents[name])
+            write_atomically(os.path.join(made.folder, name), contents[name])
     except OSError as error:
         raise StorageError(
             f"certificates cannot be written to {made.folder}: {error.strerror or error}"

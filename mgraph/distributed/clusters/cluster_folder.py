@@ -15,7 +15,7 @@ from mgraph.distributed.clusters.background_processes import BackgroundProcess
 from mgraph.distributed.protocol import addresses, configuration
 from mgraph.errors import ClusterError
 from mgraph.io import untrusted
-from mgraph.io.whole_file import write_whole
+from mgraph.io.whole_file import write_atomically
 
 _TAIL_LINES = 8
 _MAXIMUM = 1 << 31  # of process numbers, workers, threads, and seconds
@@ -93,7 +93,9 @@ class ClusterFolder:
 
     def write(self, record: ClusterRecord) -> None:
         """Replace the record atomically."""
-        write_whole(self._record_file, json.dumps(dataclasses.asdict(record), indent=1).encode())
+        write_atomically(
+            self._record_file, json.dumps(dataclasses.asdict(record), indent=1).encode()
+        )
 
     def clear(self) -> None:
         """Remove the scheduler file and the record."""

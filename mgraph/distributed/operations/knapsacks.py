@@ -33,7 +33,7 @@ from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import OutOfMemoryError, UsageError
-from mgraph.io.address import given
+from mgraph.io.address import location_text
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
@@ -145,7 +145,9 @@ class KnapsackOperation(BatchOperation):
         if options["method"] != "branch_and_bound" and self.backend == "auto":
             self.backend = "cpu"
         is_one = isinstance(files, (str, os.PathLike))
-        self.names = [given(file) for file in ([files] if is_one else as_list("files", files))]
+        self.names = [
+            location_text(file) for file in ([files] if is_one else as_list("files", files))
+        ]
         if not self.names:
             raise UsageError("there must be at least one instance")
         self.instances = [read_knapsack(name) for name in self.names]

@@ -12,7 +12,7 @@ from typing import Any
 from mgraph.core.formatting import pluralize
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import untrusted
-from mgraph.io.dataset import part_name, standing
+from mgraph.io.dataset import part_name, replaceable_parts
 from mgraph.io.folder import Folder
 
 Footer = dict[str, Any]
@@ -45,7 +45,7 @@ def existing_parts(
         raise UsageError(
             "`resume=True` keeps finished parts and `overwrite=True` replaces them: choose one"
         )
-    parts, is_complete = standing(folder, kind, tables)
+    parts, is_complete = replaceable_parts(folder, kind, tables)
     if (parts or is_complete) and not (resume or overwrite):
         unfinished = f"{pluralize(len(parts), 'part')} of an unfinished dataset"
         state = "a dataset" if is_complete else unfinished

@@ -14,7 +14,7 @@ from mgraph.distributed.operations.resume import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
-from mgraph.io.dataset import PART_NAME, EdgeDataset, Part, packed
+from mgraph.io.dataset import PART_NAME, EdgeDataset, Part, group_by_size
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify_dataset
 from mgraph.io.manifest import Manifest, PartRecord
@@ -240,7 +240,7 @@ def grouped(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
 
     A position whose size exceeds the limit is a group of its own.
     """
-    count = max(batches.min_count, len(packed(sizes, batches.max_edges)))
+    count = max(batches.min_count, len(group_by_size(sizes, batches.max_edges)))
     bounds = range(batches.max_edges)
-    enough = bisect_left(bounds, True, key=lambda bound: len(packed(sizes, bound)) <= count)
-    return packed(sizes, enough)
+    enough = bisect_left(bounds, True, key=lambda bound: len(group_by_size(sizes, bound)) <= count)
+    return group_by_size(sizes, enough)
