@@ -13,7 +13,7 @@ children while the root's keys come, and some threads let nodes go while others 
 Whoever wants the root takes a number, since many blocks at one word would be in each other's way.
 In that line, an insertion of a full batch and a deletion beside it need the root but once: what the
 insertion carries takes the place of the root's keys, in place of the last node's, which stays
-(``heap_line.cuh``). The deletion comes first in the order of both, then the insertion.
+(``ticket_lock.cuh``). The deletion comes first in the order of both, then the insertion.
 
 ``top_down`` insertions begin at the root, too: TD-INS/TD-DEL of the paper, whose linearisation
 point is the time at which an operation holds the root.
