@@ -51,9 +51,7 @@ _HOME = {
     "knapsack_many": "mgraph.distributed.operations.knapsacks",
     "minimum_spanning_forest": "mgraph.spanning_trees.minimum_spanning_forest",
     "open_dataset": "mgraph.distributed.operations.dataset",
-    "pisinger_instance": "mgraph.knapsacks.pisinger",
     "read_graph": "mgraph.io.formats",
-    "read_knapsack": "mgraph.knapsacks.instance",
     "read_steinlib": "mgraph.io.steinlib",
     "spanning_forest_dataset": "mgraph.distributed.operations.spanning_forest",
     "sssp": "mgraph.shortest_paths.sssp",
@@ -66,7 +64,6 @@ _HOME = {
     "verify": "mgraph.distributed.operations.verify",
     "write_clusters": "mgraph.spanning_trees.clusters",
     "write_graph": "mgraph.io.formats",
-    "write_knapsack": "mgraph.knapsacks.instance",
     "write_trace": "mgraph.shortest_paths.trace",
 }
 __all__ = list(_HOME)
@@ -115,11 +112,8 @@ if TYPE_CHECKING:
     from mgraph.io.sparse_matrix import to_sparse as to_sparse
     from mgraph.io.steinlib import read_steinlib as read_steinlib
     from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
-    from mgraph.knapsacks.instance import read_knapsack as read_knapsack
-    from mgraph.knapsacks.instance import write_knapsack as write_knapsack
     from mgraph.knapsacks.knapsack import Knapsack as Knapsack
     from mgraph.knapsacks.knapsack import knapsack as knapsack
-    from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
     from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
     from mgraph.shortest_paths.sssp import sssp as sssp
     from mgraph.shortest_paths.trace import write_trace as write_trace

@@ -22,6 +22,7 @@ _HOME = {
     "idle_watts": "mgraph.cuda.energy",
     "markdown_table": "mgraph.experiments.markdown",
     "parse_number": "mgraph.core.numbers",
+    "pisinger_instance": "mgraph.knapsacks.pisinger",
     "plot_curves": "mgraph.experiments.generator_plots",
     "plot_degree_distributions": "mgraph.experiments.generator_plots",
     "plot_distributions": "mgraph.experiments.trace_plots",
@@ -87,6 +88,7 @@ if TYPE_CHECKING:
     from mgraph.io.folder import check_file as check_file
     from mgraph.io.folder import writing_file as writing_file
     from mgraph.io.vertex_lists import read_vertex_lists as read_vertex_lists
+    from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
     from mgraph.steiner.sampling import sample as sample_terminals
 
 

@@ -137,7 +137,7 @@ class Heap:
 
         if not keys.size:
             return
-        self.make_room(self._size + keys.size)
+        self.reserve(self._size + keys.size)
         refused = cupy.zeros(1, np.uint32)
         self._launch(
             "batch_heap_push", keys.size, keys, 0 if values is None else values,
@@ -181,7 +181,7 @@ class Heap:
         self._size += inserted - int(record[:, 3].sum())
         return record
 
-    def make_room(self, items: int) -> None:
+    def reserve(self, items: int) -> None:
         """Let there be room for so many items in all."""
         nodes = items // self._node
         if nodes <= self._places:
@@ -221,7 +221,7 @@ class Heap:
         """Hold these items alone, which are in ascending order of their keys."""
         import cupy
 
-        self.make_room(keys.size)
+        self.reserve(keys.size)
         nodes, buffered = divmod(keys.size, self._node)
         places = cupy.asarray(places_of(nodes))
         for array, its in ((self._keys, keys), (self._values, values)):

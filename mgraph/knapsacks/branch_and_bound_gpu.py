@@ -21,15 +21,15 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
-from mgraph.knapsacks.dominance import undominated
-from mgraph.knapsacks.found import Found
+from mgraph.knapsacks.dominance import find_undominated
 from mgraph.knapsacks.problem import KnapsackProblem
+from mgraph.knapsacks.solution import Solution
 
 NODE, BLOCK_THREADS = 1024, 512
-FIRST_ROOM = 1 << 22  # nodes
-COLLECT_AT = 1 << 20  # nodes in the heap
-MOST_NODES = (1 << 32) - (1 << 20)
-TABLE = 1 << 24  # places, a power of two
+INITIAL_NODES = 1 << 22  # nodes
+COLLECT_THRESHOLD = 1 << 20  # nodes in the heap
+MAX_NODES = (1 << 32) - (1 << 20)
+TABLE_SIZE = 1 << 24  # places, a power of two
 LAUNCH_SECONDS = 0.25  # then it is asked whether the solution is still wanted
 STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("looked", "u8"),
                   ("best_parent", "u4"), ("best_step", "u4"), ("ended", "u4"),
@@ -68,10 +68,10 @@ class Search:
         import cupy
 
         self._problem, self._by_bound = problem, by_bound
-        self._word = np.dtype("u4" if int(problem.profit.sum()) < 1 << 32 else "u8")
+        self._word = np.dtype("u4" if int(problem.profits.sum()) < 1 << 32 else "u8")
         self._heap = batch_heap_gpu.Heap(self._word, np.dtype(np.uint32), NODE, True, BLOCK_THREADS)
-        self._nodes = cupy.empty((FIRST_ROOM, 4), np.int64)
-        self._table = cupy.zeros(TABLE, np.uint32)
+        self._nodes = cupy.empty((INITIAL_NODES, 4), np.int64)
+        self._table = cupy.zeros(TABLE_SIZE, np.uint32)
         self._items, self._levels = (cupy.asarray(array) for array in tables(problem))
         root, state = first_node(problem)
         self._nodes[0] = cupy.asarray(root)
@@ -86,14 +86,15 @@ class Search:
         blocks = self._blocks()
         beside = 2 * NODE * blocks
         most_pending = max(most_pending, int(self.state["pending"][0]) + beside)
-        self._heap.make_room(most_pending + beside + NODE)
+        self._heap.reserve(most_pending + beside + NODE)
         self._make_room(int(self.state["made"][0]) + 2 * beside)
         self.state["ended"] = GOING
         state = cupy.asarray(self.state.view(np.uint8))
         nanoseconds = min(int(max(seconds, 0) * 1e9), (1 << 63) - 1) if seconds < 1e9 else 1 << 63
         arguments = (
             *self._heap.memory, self._items, self._levels, np.int64(self._problem.capacity),
-            np.uint32(self._problem.size), self._nodes, self._table, np.uint32(TABLE - 1), state,
+            np.uint32(self._problem.size), self._nodes, self._table, np.uint32(TABLE_SIZE - 1),
+            state,
             np.uint64(most_pending), np.uint64(len(self._nodes) - beside), np.uint64(nanoseconds),
             np.int32(self._by_bound),
         )  # fmt: skip
@@ -126,7 +127,7 @@ class Search:
         if nodes <= len(self._nodes):
             return
         made = int(self.state["made"][0])
-        room = min(2 * nodes, MOST_NODES, free_bytes() // _NODE_BYTES)
+        room = min(2 * nodes, MAX_NODES, free_bytes() // _NODE_BYTES)
         if room < nodes:
             raise OutOfMemoryError(
                 f"branch and bound has come to {made:,} nodes, and this GPU has no room for "
@@ -146,7 +147,7 @@ class Search:
         profit, weight, bound, last = self._nodes[at].T
         alive = cupy.flatnonzero(bound > int(self.state["best"][0]))
         columns = (column[alive] for column in (last >> 33, weight, profit, at))
-        alive = alive[undominated(cupy, *columns)]
+        alive = alive[find_undominated(cupy, *columns)]
         alive = alive[cupy.argsort(keys[alive])]
         cancellation.raise_if_cancelled()
         self._heap.refill(keys[alive], at[alive].astype(np.uint32))
@@ -154,7 +155,7 @@ class Search:
         self.state["pending"] = alive.size
         return int(alive.size)
 
-    def found(self) -> Found:
+    def found(self) -> Solution:
         """The best so far."""
         import cupy
 
@@ -165,14 +166,14 @@ class Search:
         flips = cupy.zeros(int(state["best_step"]) // 2, np.uint8)
         path = (self._nodes, state["best_parent"], state["best_step"], flips)
         self._launch("branch_and_bound_path", 1, 1, 0, path)
-        chosen = self._problem.choice(cupy.asnumpy(flips).astype(bool))
-        return Found(best, chosen, max(best, bound), int(state["looked"]))
+        chosen = self._problem.choose_items(cupy.asnumpy(flips).astype(bool))
+        return Solution(best, chosen, max(best, bound), int(state["looked"]))
 
 
 def tables(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
     """The kernel's tables of items, int64, and of levels, int32, a row after another."""
     items = np.zeros((4, problem.size + 1), np.int64)
-    items[0, :-1], items[1, :-1] = problem.profit, problem.weight
+    items[0, :-1], items[1, :-1] = problem.profits, problem.weights
     items[2], items[3] = problem.profits_before, problem.weights_before
     levels = np.zeros((3, problem.size + 1), np.int32)
     levels[0], levels[1], levels[2, :-1] = problem.levels
@@ -192,15 +193,15 @@ def first_node(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
 
 def solve(
     problem: KnapsackProblem, deadline: float, *, by_bound: bool = True, collect: bool = True
-) -> Found:
+) -> Solution:
     """As ``branch_and_bound_cpu.solve``; OutOfMemoryError where the device has no room."""
     search = Search(problem, by_bound)
-    most_pending, ended = COLLECT_AT, GOING
+    most_pending, ended = COLLECT_THRESHOLD, GOING
     while ended != DONE and not (ended == STOPPED and time.monotonic() >= deadline):
         cancellation.raise_if_cancelled()
         seconds = min(deadline - time.monotonic(), LAUNCH_SECONDS)
         ended = search.run(seconds, most_pending)
         if ended == HEAP_FULL:
             left = search.collect() if collect else int(search.state["pending"][0])
-            most_pending = max(COLLECT_AT, 2 * left)
+            most_pending = max(COLLECT_THRESHOLD, 2 * left)
     return search.found()

@@ -112,7 +112,7 @@ def test_one_block_makes_the_heap_of_the_cpu(node, threads, from_below):
         rows = memory.keys.reshape(-1, node)
         np.testing.assert_array_equal(rows[0, :buffered], heap._keys[0, :buffered])
         for i in range(1, nodes + 1):
-            at = batch_heap_cpu.place(i)
+            at = batch_heap_cpu.bit_reversed_place(i)
             np.testing.assert_array_equal(rows[at], heap._keys[at])
 
 

@@ -11,7 +11,7 @@ from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 from mgraph.knapsacks.problem import KnapsackProblem
 from tests import emulator
-from tests.knapsacks.test_knapsack import by_capacity
+from tests.knapsacks.test_knapsack import bellman_profit
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
@@ -41,8 +41,8 @@ def on_the_host(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulator.numpy_as_cupy())
     monkeypatch.setattr(gpu, "Search", Search)
     monkeypatch.setattr(gpu, "free_bytes", lambda: 1 << 30)
-    monkeypatch.setattr(gpu, "TABLE", 4096)
-    monkeypatch.setattr(gpu, "FIRST_ROOM", 1)
+    monkeypatch.setattr(gpu, "TABLE_SIZE", 4096)
+    monkeypatch.setattr(gpu, "INITIAL_NODES", 1)
 
 
 def shape(monkeypatch, node, threads, blocks, seed):
@@ -75,20 +75,20 @@ def test_it_finds_the_best(collect, monkeypatch):
             continue
         node = int(rng.choice([2, 4]))
         shape(monkeypatch, node, int(rng.choice([2, node])), int(rng.choice([1, 2, 5])), seed)
-        monkeypatch.setattr(gpu, "COLLECT_AT", int(rng.choice([1, 5, 10])))
-        found = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
-        chosen = problem.certain.copy()
-        chosen[problem.item[found.chosen]] = True
+        monkeypatch.setattr(gpu, "COLLECT_THRESHOLD", int(rng.choice([1, 5, 10])))
+        solution = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
+        chosen = problem.fixed.copy()
+        chosen[problem.item_ids[solution.chosen]] = True
         profit, weight = instance.check_solution(chosen)
         assert weight <= instance.capacity
-        assert profit == problem.certain_profit + found.bound == by_capacity(instance)
+        assert profit == problem.fixed_profit + solution.bound == bellman_profit(instance)
     assert Search.collected > 20 if collect else Search.collected == 0
 
 
 def test_it_stops_in_time(monkeypatch):
     problem = KnapsackProblem(pisinger_instance("strongly_correlated", 60, 1000, 500))
     shape(monkeypatch, 4, 4, 3, 1)
-    monkeypatch.setattr(gpu, "FIRST_ROOM", 100_000)
+    monkeypatch.setattr(gpu, "INITIAL_NODES", 100_000)
     search = Search(problem, True)
     assert search.run(20e-6, 10_000) == gpu.STOPPED
     assert search.state["pending"][0] > 0

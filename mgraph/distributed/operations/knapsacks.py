@@ -33,7 +33,7 @@ from mgraph.io import manifest as manifests
 from mgraph.io.address import given
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
-from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
+from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.knapsack import check_options, knapsack
 
 FORMAT, VERSION = "mgraph knapsacks", 1
@@ -124,7 +124,7 @@ def knapsack_many(
 ) -> KnapsackRun:
     """Solve the instances in files, over a cluster, and write Parquet to the folder ``out``.
 
-    files: what ``mgraph.read_knapsack`` reads, one or several. out: a path or ``s3://`` address;
+    files: what ``KnapsackInstance.read`` reads, one or several. out: a path or ``s3://`` address;
     None writes nothing. cluster: as for ``mgraph.generate``. resume: keep what was solved.
     overwrite: replace what is there. See ``mgraph.knapsack`` for the rest; time_limit: seconds an
     instance.
@@ -144,7 +144,7 @@ def knapsack_many(
     names = [given(file) for file in ([files] if is_one else as_list("files", files))]
     if not names:
         raise UsageError("there must be an instance at least")
-    instances = [read_knapsack(name) for name in names]
+    instances = [KnapsackInstance.read(name) for name in names]
     folder = None if out is None else Folder(out)
     there: tuple[list[str], dict[str, dict[str, Any]]] = [], {}
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
