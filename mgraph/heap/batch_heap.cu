@@ -30,6 +30,32 @@ using value_t = MGRAPH_VALUE_T;
 using u64 = unsigned long long;
 constexpr unsigned K = MGRAPH_NODE, threads = MGRAPH_THREADS;
 using block = heap_block<word_t, value_t, K, threads>;
+using heap_arguments = heap_arrays<word_t, value_t>;
+
+// The items that a launch inserts or deletes, in batches of K.
+struct item_batches {
+  word_t* keys;
+  value_t* values;
+  u64 count;        // items
+  u64* next_batch;  // 0 at the launch
+};
+
+// Operations in any order: operation j inserts sizes[j] items, from item j * K on, or deletes if
+// sizes[j] is 0, and then writes the items from j * K on. history[j] is its outcome.
+struct operation_record {
+  u64 begin, end, done, count, deleted_before, sequence;  // begin, end: nanoseconds
+};
+struct operation_list {
+  const unsigned* sizes;
+  word_t* keys;
+  value_t* values;
+  u64 count;  // operations
+  operation_record* history;
+  u64* next_operation;  // 0 at the launch
+};
+
+// Shared memory: the task counter's words, then the block's scratch.
+constexpr unsigned counter_words = 2;
 
 // Numbers tasks 0, 1, 2, … among the blocks of a launch: each `next` returns one, the same to all
 // threads of the block.
@@ -60,74 +86,60 @@ __device__ void load_batch(block& heap, const word_t* keys, const value_t* value
   heap.sort(count);
 }
 
-// Inserts `count` items, K at a time; `is_full` becomes 1 if the heap has no place for some.
+// Inserts items, K at a time; `is_full` becomes 1 if the heap has no place for some.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_push(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                    unsigned capacity, unsigned places, const word_t* new_keys,
-                    const value_t* new_values, u64 count, int bottom_up, u64* next_batch,
-                    unsigned* is_full) {
+    batch_heap_push(__grid_constant__ const heap_arguments arguments,
+                    __grid_constant__ const item_batches items, int bottom_up, unsigned* is_full) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  task_counter batches(next_batch, shared);
-  for (u64 first; (first = batches.next() * K) < count;) {
-    const unsigned batch_size = unsigned(min(count - first, u64(K)));
-    load_batch(heap, new_keys, new_values, first, batch_size);
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter batches(items.next_batch, shared);
+  for (u64 first; (first = batches.next() * K) < items.count;) {
+    const unsigned batch_size = unsigned(min(items.count - first, u64(K)));
+    load_batch(heap, items.keys, items.values, first, batch_size);
     if (!heap.insert(batch_size, bottom_up).done && threadIdx.x == 0) *is_full = 1;
   }
 }
 
-// Deletes the `count` smallest items, which there must be, and puts them into arrays in order.
+// Deletes the `items.count` smallest items, which there must be, and writes them in order.
 // counts->removed must be 0 at the launch.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_pop(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                   unsigned capacity, unsigned places, word_t* out, value_t* out_values, u64 count,
-                   u64* next_batch) {
+    batch_heap_pop(__grid_constant__ const heap_arguments arguments,
+                   __grid_constant__ const item_batches items) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  task_counter batches(next_batch, shared);
-  while (batches.next() * K < count) {
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter batches(items.next_batch, shared);
+  while (batches.next() * K < items.count) {
     const heap_outcome deleted = heap.remove();
     const u64 first = deleted.deleted_before;
-    const unsigned kept = unsigned(min(u64(deleted.count), count - min(count, first)));
+    const unsigned kept = unsigned(min(u64(deleted.count), items.count - min(items.count, first)));
     for (unsigned i = threadIdx.x; i < kept; i += threads) {
-      out[first + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) out_values[first + i] = heap.carried.values[i];
+      items.keys[first + i] = heap.carried.keys[i];
+      if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
     }
     if (kept < deleted.count) heap.reinsert(kept, deleted.count);
   }
 }
 
-// Operations in any order, for tests of linearizability and for timing: operation j inserts
-// sizes[j] items, from item j * K on, or deletes if sizes[j] is 0. history[j] is its outcome; the
-// items that it deletes are written from item j * K on.
-struct operation_record {
-  u64 begin, end, done, count, deleted_before, sequence;  // begin, end: nanoseconds
-};
-
+// Runs operations in any order, for tests of linearizability and for timing.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_history(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                       unsigned capacity, unsigned places, const unsigned* sizes, u64 operations,
-                       word_t* operation_keys, value_t* operation_values, int bottom_up,
-                       u64* next_operation, operation_record* history) {
+    batch_heap_history(__grid_constant__ const heap_arguments arguments,
+                       __grid_constant__ const operation_list operations, int bottom_up) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  task_counter tasks(next_operation, shared);
-  for (u64 j; (j = tasks.next()) < operations;) {
-    const unsigned size = sizes[j];
-    if (size) load_batch(heap, operation_keys, operation_values, j * K, size);
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter tasks(operations.next_operation, shared);
+  for (u64 j; (j = tasks.next()) < operations.count;) {
+    const unsigned size = operations.sizes[j];
+    if (size) load_batch(heap, operations.keys, operations.values, j * K, size);
     const u64 begin = nanoseconds();
     const heap_outcome outcome = size ? heap.insert(size, bottom_up) : heap.remove();
     __syncthreads();
     if (threadIdx.x == 0) {
-      history[j] = {begin,         nanoseconds(),          outcome.done,
-                    outcome.count, outcome.deleted_before, outcome.sequence};
+      operations.history[j] = {begin,         nanoseconds(),          outcome.done,
+                               outcome.count, outcome.deleted_before, outcome.sequence};
     }
     for (unsigned i = threadIdx.x; i < outcome.count; i += threads) {
-      operation_keys[j * K + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) operation_values[j * K + i] = heap.carried.values[i];
+      operations.keys[j * K + i] = heap.carried.keys[i];
+      if constexpr (has_values<value_t>) operations.values[j * K + i] = heap.carried.values[i];
     }
   }
 }

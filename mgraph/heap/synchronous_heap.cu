@@ -31,16 +31,38 @@ struct level_operation {
   unsigned type, node, target;
 };
 
+// The heap's arrays, and the row of keys and the operation of each level. The rows have one level
+// more, for operations that are done. `present` and the levels' types are 0 at the launch.
+struct synchronous_heap_arrays {
+  word_t* keys;
+  unsigned* present;  // per node: whether it has keys
+  unsigned places;
+  word_t* rows;
+  level_operation* levels;
+  unsigned depth;  // levels
+  u64* arrived;    // of the grid barrier, 0 at the launch
+};
+
+// Operation j inserts the K sorted keys at keys + j * K if sizes[j] is not 0; otherwise it deletes
+// K keys, which there must be, and writes them there.
+struct operation_list {
+  const unsigned* sizes;
+  word_t* keys;
+  u64 count;
+};
+
+constexpr unsigned scratch_lists = 3;
+
 class synchronous_heap {
  public:
   struct scratch {
-    word_t keys[3][K];
+    word_t keys[scratch_lists][K];
   };
 
-  __device__ synchronous_heap(word_t* keys, unsigned* present, unsigned places, word_t* rows,
-                              level_operation* levels, scratch& s)
-      : keys(keys), present(present), places(places), rows(rows), levels(levels),
-        carried{s.keys[0], nullptr}, left{s.keys[1], nullptr}, right{s.keys[2], nullptr} {}
+  __device__ synchronous_heap(const synchronous_heap_arrays& arrays, scratch& s)
+      : keys(arrays.keys), present(arrays.present), places(arrays.places), rows(arrays.rows),
+        levels(arrays.levels), carried{s.keys[0], nullptr}, left{s.keys[1], nullptr},
+        right{s.keys[2], nullptr} {}
 
   // Begins to insert K sorted keys as the `nodes`-th node.
   __device__ void begin_insertion(unsigned nodes, const word_t* new_keys) {
@@ -92,7 +114,7 @@ class synchronous_heap {
 
  private:
   word_t* const keys;
-  unsigned* const present;  // per node: whether it has keys
+  unsigned* const present;
   const unsigned places;
   word_t* const rows;
   level_operation* const levels;
@@ -160,25 +182,23 @@ class synchronous_heap {
   }
 };
 
-// Operations one after another: operation j inserts the K sorted keys at operation_keys + j * K if
-// sizes[j] is not 0; otherwise it deletes K keys, which there must be, and writes them there. A
-// cycle advances even levels, then odd levels; before them a deletion begins, alone.
+// Runs operations one after another. A cycle advances even levels, then odd levels; before them a
+// deletion begins, alone.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    synchronous_heap_run(word_t* keys, unsigned* present, unsigned places, word_t* rows,
-                         level_operation* levels, const unsigned* sizes, u64 operations,
-                         word_t* operation_keys, unsigned depth, u64* arrived) {
+    synchronous_heap_run(__grid_constant__ const synchronous_heap_arrays arrays,
+                         __grid_constant__ const operation_list operations) {
   extern __shared__ __align__(16) u64 shared[];
-  synchronous_heap heap(keys, present, places, rows, levels,
-                        *reinterpret_cast<synchronous_heap::scratch*>(shared));
-  grid_barrier barrier{arrived, 0};
+  synchronous_heap heap(arrays, *reinterpret_cast<synchronous_heap::scratch*>(shared));
+  grid_barrier barrier{arrays.arrived, 0};
+  const unsigned depth = arrays.depth;
   const bool is_root_block = blockIdx.x == 0;
   unsigned nodes = 0;
-  for (u64 j = 0; j < operations + depth / 2; ++j) {
-    if (j < operations && sizes[j]) {
+  for (u64 j = 0; j < operations.count + depth / 2; ++j) {
+    if (j < operations.count && operations.sizes[j]) {
       ++nodes;
-      if (is_root_block) heap.begin_insertion(nodes, operation_keys + j * K);
-    } else if (j < operations) {
-      if (is_root_block) heap.begin_deletion(nodes, operation_keys + j * K);
+      if (is_root_block) heap.begin_insertion(nodes, operations.keys + j * K);
+    } else if (j < operations.count) {
+      if (is_root_block) heap.begin_deletion(nodes, operations.keys + j * K);
       --nodes;
       barrier.wait();
     }

@@ -37,9 +37,11 @@ using word_t = MGRAPH_KEY_T;
 constexpr unsigned K = MGRAPH_NODE, threads = MGRAPH_THREADS, per_thread = K / threads;
 constexpr unsigned nothing = 0xFFFFFFFFu, full_warp = 0xFFFFFFFFu;
 using block = heap_block<word_t, unsigned, K, threads>;
+using heap_arguments = heap_arrays<word_t, unsigned>;
 
 // A partial solution. step: twice the level, plus 1 if the last item was flipped.
-struct alignas(32) node {
+constexpr unsigned node_bytes = 32;
+struct alignas(node_bytes) node {
   i64 profit, weight, bound;
   unsigned parent, step;
 
@@ -49,6 +51,8 @@ struct alignas(32) node {
     return level() == other.level() && weight == other.weight && profit >= other.profit;
   }
 };
+
+static_assert(sizeof(node) == node_bytes);
 
 // A node as another block wrote it.
 __device__ node load(const node* from) {
@@ -68,13 +72,21 @@ struct search_state {
   unsigned takers, unused;  // takers: blocks that are about to delete nodes from the heap
 };
 
-// The items by density; per level the items that are decided, and the one that is decided next.
-struct problem {
-  const i64 *profit, *weight, *profits_before, *weights_before;
-  const int *begins, *ends, *turns;
+// The items by density, as problem.py has them; per level the items that are decided, begins to
+// ends - 1, and the one that it decides next.
+struct problem_tables {
+  const i64* profits;
+  const i64* weights;
+  const i64* profits_before;
+  const i64* weights_before;
+  const int* begins;
+  const int* ends;
+  const int* decided;
   i64 capacity;
   unsigned size;
+};
 
+struct problem : problem_tables {
   struct completion {
     i64 bound, profit;  // -1 if there is none
   };
@@ -97,34 +109,45 @@ struct problem {
     }
     const i64 value = partial_profit + profits_before[low] - profits_before[edge];
     if (low == limit) return {value, value};
-    return {value + (target - weights_before[low]) * profit[low] / weight[low], value};
+    return {value + (target - weights_before[low]) * profits[low] / weights[low], value};
   }
 
   // A child of a node, without its bound and parent.
   __device__ node child(const node& parent, unsigned flipped) const {
     const unsigned level = parent.level();
-    const int item = turns[level];
+    const int item = decided[level];
     const i64 sign = !flipped ? 0 : item < begins[level] ? -1 : 1;
-    return {parent.profit + sign * profit[item], parent.weight + sign * weight[item], 0, nothing,
+    return {parent.profit + sign * profits[item], parent.weight + sign * weights[item], 0, nothing,
             2 * (level + 1) + flipped};
   }
 };
 
-// Nodes by level and weight: each place holds the latest one's index.
-struct node_table {
-  const node* nodes;
-  unsigned* places;
-  unsigned mask;
+// All nodes that were made, and the table of nodes by level and weight: each of its places holds
+// the index of the latest one.
+struct node_arrays {
+  node* nodes;
+  unsigned* table;
+  unsigned mask;  // the table's size - 1
+};
 
+struct node_table : node_arrays {
   __device__ unsigned* place_of(const node& n) const {
     const u64 mixed = (u64(n.weight) + (u64(n.level()) << 40)) * 0x9E3779B97F4A7C15ULL;
-    return places + (unsigned(mixed >> 32) & mask);
+    return table + (unsigned(mixed >> 32) & mask);
   }
   // Whether the table has a node other than this one, whose index is `own`, that is as good.
   __device__ bool supersedes(const node& n, unsigned own) const {
     const unsigned other = load_acquire(place_of(n));
     return other != own && load(nodes + other).as_good_as(n);
   }
+};
+
+// When a launch ends, and the order in which it explores. The heap has room for max_pending nodes
+// and the array for max_made, besides 2 K for each block.
+struct launch_options {
+  u64 max_pending, max_made;
+  u64 nanoseconds;
+  int by_bound;
 };
 
 enum next_step : unsigned { stop, take, give };
@@ -137,10 +160,14 @@ struct round_state {
   next_step next;
 };
 
+// Shared memory: the round's state, the block's scratch, the saved nodes.
+constexpr unsigned round_words = 6;
+static_assert(sizeof(round_state) <= 8 * round_words);
+
 // By one thread: waits until the heap has nodes for this block, or the search has ended. A block
 // that has saved some nodes is to give them if the heap has less than a batch per block.
 __device__ next_step wait_for_batch(search_state& state, const heap_counts& heap, bool has_saved,
-                                    u64 max_pending, u64 max_made, u64 deadline) {
+                                    const launch_options& options, u64 deadline) {
   for (unsigned pause = 50;; pause = min(2 * pause, 500u)) {
     if (load_acquire(&state.ended) != running) return stop;
     const u64 pending = load_acquire(&state.pending);
@@ -149,9 +176,9 @@ __device__ next_step wait_for_batch(search_state& state, const heap_counts& heap
       reason = finished;
     } else if (nanoseconds() >= deadline) {
       reason = timed_out;
-    } else if (pending > max_pending) {
+    } else if (pending > options.max_pending) {
       reason = heap_full;
-    } else if (load_acquire(&state.made) > max_made) {
+    } else if (load_acquire(&state.made) > options.max_made) {
       reason = nodes_full;
     }
     if (reason != running) {
@@ -168,29 +195,26 @@ __device__ next_step wait_for_batch(search_state& state, const heap_counts& heap
   }
 }
 
-// Explores nodes, the best first, until none is left or another reason ends the launch. The heap
-// has room for `max_pending` nodes and the array for `max_made`, besides 2 K for each block.
+// Explores nodes, the best first, until none is left or another reason ends the launch.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    branch_and_bound_explore(word_t* keys, unsigned* values, heap_word* words, heap_counts* counts,
-                             unsigned capacity, unsigned places, const i64* items,
-                             const int* levels, i64 weight_limit, unsigned size, node* nodes,
-                             unsigned* table, unsigned mask, search_state* state, u64 max_pending,
-                             u64 max_made, u64 time_limit, int by_bound) {
+    branch_and_bound_explore(__grid_constant__ const heap_arguments arguments,
+                             __grid_constant__ const problem_tables tables,
+                             __grid_constant__ const node_arrays arrays, search_state* state,
+                             __grid_constant__ const launch_options options) {
   extern __shared__ __align__(16) u64 shared[];
   round_state& round = *reinterpret_cast<round_state*>(shared);
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 6));
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + round_words));
   word_t* const saved_keys =
-      reinterpret_cast<word_t*>(shared + 6 + (sizeof(block::scratch) + 7) / 8);
+      reinterpret_cast<word_t*>(shared + round_words + (sizeof(block::scratch) + 7) / 8);
   // Nodes that are saved until they fill a batch, which enters the heap without its root.
   const mgraph::items<word_t, unsigned> saved{saved_keys,
                                               reinterpret_cast<unsigned*>(saved_keys + K)};
-  const unsigned row = size + 1;
-  const problem instance{items,  items + row,  items + 2 * row,  items + 3 * row,
-                         levels, levels + row, levels + 2 * row, weight_limit, size};
-  const node_table known{nodes, table, mask};
+  const problem instance{tables};
+  const node_table known{arrays};
+  node* const nodes = arrays.nodes;
   const u64 begun = nanoseconds();
-  const u64 deadline = time_limit < ~0ULL - begun ? begun + time_limit : ~0ULL;
+  const u64 limit = options.nanoseconds;
+  const u64 deadline = limit < ~0ULL - begun ? begun + limit : ~0ULL;
 
   unsigned saved_count = 0;
   const auto insert = [&](unsigned count) {
@@ -200,7 +224,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   };
   for (;;) {
     if (threadIdx.x == 0) {
-      round.next = wait_for_batch(*state, *counts, saved_count, max_pending, max_made, deadline);
+      round.next = wait_for_batch(*state, *arguments.counts, saved_count, options, deadline);
       round.kept = round.explored = 0;
       round.finder = nothing;
       round.best = load_relaxed(&state->best);
@@ -266,7 +290,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     // Which children may lead to a better solution? They are numbered within the block.
     unsigned rank[2 * per_thread];
     for (unsigned i = 0; i < 2 * per_thread; ++i) {
-      const bool keep = child[i].bound > best && child[i].level() < size &&
+      const bool keep = child[i].bound > best && child[i].level() < tables.size &&
                         !known.supersedes(child[i], nothing);
       const unsigned votes = __ballot_sync(full_warp, keep);
       unsigned first = 0;
@@ -304,7 +328,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       for (unsigned i = 0; i < 2 * per_thread; ++i) {
         const unsigned position = saved_count + rank[i] - base;
         if (rank[i] == nothing || saved_count + rank[i] < base || position >= K) continue;
-        to.keys[position] = word_t(~u64(by_bound ? child[i].bound : profit[i]));
+        to.keys[position] = word_t(~u64(options.by_bound ? child[i].bound : profit[i]));
         to.values[position] = first + rank[i];
       }
       __syncthreads();

@@ -1,10 +1,10 @@
 // A heap of sorted nodes that many blocks work on at once: batch_heap_gpu.py explains the method,
 // and batch_heap.cu uses it. A kernel makes one of these in each of its blocks:
 //
-//   extern __shared__ __align__(16) unsigned long long shared[];
 //   using block = mgraph::heap_block<unsigned, mgraph::no_value, 1024, 512>;
-//   block heap({keys, values, words, counts, capacity, places},
-//              *reinterpret_cast<block::scratch*>(shared));
+//   using heap_arguments = block::memory::arrays;  // the type of a parameter of the kernel
+//   extern __shared__ __align__(16) unsigned long long shared[];
+//   block heap({arguments}, *reinterpret_cast<block::scratch*>(shared));
 //   heap.carried.keys[i] = …;   // by the block's threads, then a block barrier;
 //   heap.sort(count);           // the items that the block carries are in order,
 //   heap.insert(count, true);   // and then in the heap.
@@ -12,8 +12,8 @@
 //
 // Blocks wait for each other, so all blocks of a launch must be resident: launch it cooperatively.
 // Keys are unsigned words; mgraph.heap.key_order converts others. On the host, batch_heap_gpu.Heap
-// owns the memory, grows it, and passes it to kernels: `memory`. `shared_bytes` is the size of the
-// scratch; the include path is mgraph.cuda.source.INCLUDE.
+// owns the memory, grows it, and packs the kernel's argument: `memory`. `scratch_bytes` is the size
+// of the scratch; the include path is mgraph.cuda.source.INCLUDE.
 #pragma once
 
 #include <mgraph/heap_insertion.cuh>

@@ -70,19 +70,29 @@ __device__ inline unsigned child_towards(unsigned target, unsigned node) {
   return target >> (level(target) - level(node) - 1);
 }
 
-// The arrays of a heap. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node
-// 0 is the partial buffer: fewer than K items, none below the root's. After the last place come the
-// delivery row and one row per slot of the queue: spare_rows in all, with the buffer. All words are
-// node_empty at first.
-template <class key_t, class value_t, unsigned K> struct heap_memory {
-  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots;
-
+// The arrays of a heap, as the host passes them to a kernel. Nodes are numbered from 1, the root;
+// item i of node v is at v * K + i. Node 0 is the partial buffer: fewer than K items, none below
+// the root's. After the last place come the delivery row and one row per slot of the queue:
+// spare_rows in all, with the buffer. All words are node_empty at first.
+template <class key_t, class value_t> struct heap_arrays {
   key_t* keys;
   value_t* values;
   heap_word* words;
   heap_counts* counts;
   unsigned capacity;  // nodes
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
+};
+
+template <class key_t, class value_t, unsigned K>
+struct heap_memory : heap_arrays<key_t, value_t> {
+  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots;
+
+  using arrays = heap_arrays<key_t, value_t>;
+  using arrays::capacity;
+  using arrays::counts;
+  using arrays::keys;
+  using arrays::places;
+  using arrays::words;
 
   __device__ unsigned delivery_row() const { return places + 1; }
   __device__ unsigned offer_row(unsigned ticket) const {
