@@ -40,11 +40,8 @@ from mgraph.heap.batch_heap import BatchHeap as BatchHeap
 from mgraph.io.formats import read_graph as read_graph
 from mgraph.io.formats import write_graph as write_graph
 from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
-from mgraph.knapsacks.instance import read_knapsack as read_knapsack
-from mgraph.knapsacks.instance import write_knapsack as write_knapsack
 from mgraph.knapsacks.knapsack import Knapsack as Knapsack
 from mgraph.knapsacks.knapsack import knapsack as knapsack
-from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
 from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
 from mgraph.shortest_paths.sssp import sssp as sssp
 from mgraph.spanning_trees.minimum_spanning_forest import (

@@ -129,7 +129,7 @@ class Experiments:
         ways = {"core": ("cpu", False), "core, collecting": ("cpu", True)}
         if self.backend == "gpu":
             ways |= {"GPU": ("gpu", False), "GPU, collecting": ("gpu", True)}
-        small = mgraph.pisinger_instance("strongly_correlated", 50, 100, 500)
+        small = experiments.pisinger_instance("strongly_correlated", 50, 100, 500)
         for backend, collect in ways.values():
             self.pack(small, backend=backend, collect=collect)  # compiles
         rows = []
@@ -154,11 +154,11 @@ class Experiments:
         """The instances to solve."""
         if self.knapsacks:
             for file in self.knapsacks:
-                yield Path(file).name, mgraph.read_knapsack(file)
+                yield Path(file).name, mgraph.KnapsackInstance.read(file)
             return
         items = 1000 if self.backend == "gpu" else 300
         for kind in KINDS:
-            yield f"{kind} {items}", mgraph.pisinger_instance(kind, items, 10_000, 100)
+            yield f"{kind} {items}", experiments.pisinger_instance(kind, items, 10_000, 100)
 
     def figure_13(self) -> pd.DataFrame:
         """Time against thread blocks: insertion, and deletion."""

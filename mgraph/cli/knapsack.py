@@ -95,7 +95,7 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
 
 def _one(file: str, options: dict[str, Any]) -> int:
     refuse(("scheduler", "scheduler_file", "workers", "dashboard"), "is for many instances")
-    instance = mgraph.read_knapsack(file)
+    instance = mgraph.KnapsackInstance.read(file)
     watch = Stopwatch()
     found = mgraph.knapsack(
         instance.profits,

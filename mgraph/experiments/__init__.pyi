@@ -41,4 +41,5 @@ from mgraph.io.folder import check_file as check_file
 from mgraph.io.folder import writing_file as writing_file
 from mgraph.io.steinlib import read_steinlib as read_steinlib
 from mgraph.io.vertex_lists import read_vertex_lists as read_vertex_lists
+from mgraph.knapsacks.pisinger import pisinger_instance as pisinger_instance
 from mgraph.steiner.sampling import sample as sample_terminals

@@ -1,4 +1,4 @@
-"""How long heaps take: all keys in and out again, or pairs of an insertion and a deletion.
+"""Times of heaps: all keys pushed and then popped, or pairs of an insertion and a deletion.
 
 Source: section 5 of "Accelerating concurrent heap on GPUs", table 1 and figures 13 to 19.
 """
@@ -12,16 +12,16 @@ import numpy as np
 from mgraph.core import backend as backends
 from mgraph.core.choices import check_choice
 from mgraph.errors import DeviceError, UsageError
-from mgraph.heap.batch_heap import MOST_KEYS_A_NODE, BatchHeap, check_shape
+from mgraph.heap.batch_heap import MAX_NODE_KEYS, BatchHeap, check_dimensions
 
-ON_GPU = ("bottom_up", "top_down", "synchronous")
-HEAPS = (*ON_GPU, "batch", "sequential")
+GPU_HEAPS = ("bottom_up", "top_down", "synchronous")
+HEAPS = (*GPU_HEAPS, "batch", "sequential")
 ORDERS = ("random", "ascending", "descending")
-LARGEST = (1 << 31) - 2
+MAX_KEY = (1 << 31) - 2
 
 
 class HeapSeconds(NamedTuple):
-    """Seconds to put all keys in, and to take all out."""
+    """Seconds to push all keys, and to pop all."""
 
     push: float
     pop: float
@@ -33,39 +33,64 @@ def heap_seconds(
     *,
     order: str = "random",
     full: float = 1.0,
-    node: int = MOST_KEYS_A_NODE,
+    node: int = MAX_NODE_KEYS,
     block_threads: int = 512,
     blocks: int | None = None,
     repeats: int = 5,
 ) -> HeapSeconds:
-    """Put int32 keys into an empty heap, batch after batch, then take all out: medians.
+    """Time pushing int32 keys to an empty heap, batch after batch, and popping all of them.
 
-    heap: ``bottom_up`` or ``top_down``, the concurrent heap on a GPU by its insertion;
-    ``synchronous``, on a GPU, whose push is 0 and whose pop is both; ``batch``, its twin on a CPU;
-    ``sequential``, on one core, key by key, four children a node. keys: how many, a multiple of
-    ``node``. order: random, ascending, descending. full: the share of batches that are full; the
-    others have random sizes; for the concurrent heap. node, block_threads, blocks: see
-    ``BatchHeap``. What comes out is checked. Raises UsageError, and DeviceError where a GPU is
-    needed.
+    Parameters
+    ----------
+    heap : {"bottom_up", "top_down", "synchronous", "batch", "sequential"}
+        ``bottom_up`` or ``top_down``: the concurrent heap on a GPU, by its insertion.
+        ``synchronous``: on a GPU, whose ``push`` is 0 and whose ``pop`` is both. ``batch``: the
+        concurrent heap's twin on a CPU. ``sequential``: on one core, key by key, four children per
+        node.
+    keys : int
+        The number of keys, a multiple of ``node``.
+    order : {"random", "ascending", "descending"}, default "random"
+        The order in which they are pushed.
+    full : float, default 1.0
+        The fraction of batches that are full; the others have random sizes. For the concurrent
+        heap only.
+    node, block_threads, blocks : int
+        As for ``mgraph.BatchHeap``.
+    repeats : int, default 5
+        The number of runs.
+
+    Returns
+    -------
+    HeapSeconds
+        The medians. The keys that are popped are checked.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is not as above.
+    DeviceError
+        If the heap needs a GPU and there is none.
     """
     _check(heap, node, block_threads, blocks, repeats)
     check_choice("order", order, ORDERS)
     if keys < node or keys % node:
-        raise UsageError(f"keys must be a multiple of node, {node:,}, and are {keys:,}")
-    if not 0 <= full <= 1 or (full < 1 and heap not in ("bottom_up", "top_down")):
-        raise UsageError(f"full is a share, of the concurrent heap's batches, and is {full}")
-    given = np.random.default_rng(1).integers(0, LARGEST, keys, np.int32)
-    expected = np.sort(given)
+        raise UsageError(f"keys must be a multiple of node, {node:,} (got {keys:,})")
+    if not 0 <= full <= 1:
+        raise UsageError(f"full must be a fraction from 0 to 1 (got {full})")
+    if full < 1 and heap not in ("bottom_up", "top_down"):
+        raise UsageError(f"full must be 1 for heap {heap}, which takes full batches (got {full})")
+    pushed = np.random.default_rng(1).integers(0, MAX_KEY, keys, np.int32)
+    expected = np.sort(pushed)
     if order != "random":
-        given = expected[:: 1 if order == "ascending" else -1].copy()
-    if heap in ON_GPU:
+        pushed = expected[:: 1 if order == "ascending" else -1].copy()
+    if heap in GPU_HEAPS:
         from mgraph.experiments import heap_timing_gpu as gpu
 
-        how: dict[str, Any] = {"node": node, "block_threads": block_threads, "blocks": blocks}
-        sizes = _sizes(keys, node, full)
-        times = [gpu.fill_and_drain(heap, given, expected, sizes, **how) for _ in range(repeats)]
+        shape: dict[str, Any] = {"node": node, "block_threads": block_threads, "blocks": blocks}
+        sizes = _batch_sizes(keys, node, full)
+        times = [gpu.push_and_pop(heap, pushed, expected, sizes, **shape) for _ in range(repeats)]
     else:
-        times = [_fill_and_drain(heap, given, expected, node) for _ in range(repeats)]
+        times = [_push_and_pop(heap, pushed, expected, node) for _ in range(repeats)]
     return HeapSeconds(*(statistics.median(column) for column in zip(*times, strict=True)))
 
 
@@ -74,48 +99,68 @@ def heap_pair_seconds(
     nodes: int,
     pairs: int,
     *,
-    node: int = MOST_KEYS_A_NODE,
+    node: int = MAX_NODE_KEYS,
     block_threads: int = 512,
     blocks: int | None = None,
     repeats: int = 5,
 ) -> float:
-    """Insert a full batch and delete one, ``pairs`` times, from a heap of ``nodes``: the median.
+    """Time pairs of an insertion and a deletion of a full batch, in a heap that is not empty.
 
-    On a GPU all pairs go on at once. See ``heap_seconds`` for the rest.
+    Parameters
+    ----------
+    heap, node, block_threads, blocks, repeats
+        As for ``heap_seconds``. On a GPU all pairs run concurrently.
+    nodes : int
+        The number of nodes that are full before the pairs.
+    pairs : int
+        The number of pairs.
+
+    Returns
+    -------
+    float
+        The median of the seconds.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is not as above.
+    DeviceError
+        If the heap needs a GPU and there is none.
     """
     _check(heap, node, block_threads, blocks, repeats)
     if nodes < 1 or pairs < 1:
-        raise UsageError(f"nodes and pairs must be 1 at least, and are {nodes:,} and {pairs:,}")
+        raise UsageError(f"nodes and pairs must be at least 1 (got {nodes:,} and {pairs:,})")
     random = np.random.default_rng(1)
-    filling = random.integers(0, LARGEST, nodes * node, np.int32)
-    keys = random.integers(0, LARGEST, pairs * node, np.int32)
-    if heap in ON_GPU:
+    initial = random.integers(0, MAX_KEY, nodes * node, np.int32)
+    keys = random.integers(0, MAX_KEY, pairs * node, np.int32)
+    if heap in GPU_HEAPS:
         from mgraph.experiments import heap_timing_gpu as gpu
 
-        how: dict[str, Any] = {"node": node, "block_threads": block_threads, "blocks": blocks}
-        return statistics.median(gpu.pairs(heap, filling, keys, **how) for _ in range(repeats))
+        shape: dict[str, Any] = {"node": node, "block_threads": block_threads, "blocks": blocks}
+        times = [gpu.run_pairs(heap, initial, keys, **shape) for _ in range(repeats)]
+        return statistics.median(times)
     times = []
     for _ in range(repeats):
-        ours = _new(heap, node)
-        ours.push(filling)
+        timed_heap = _make_cpu_heap(heap, node)
+        timed_heap.push(initial)
         began = time.perf_counter()
         for batch in keys.reshape(-1, node):
-            ours.push(batch)
-            ours.pop(node)
+            timed_heap.push(batch)
+            timed_heap.pop(node)
         times.append(time.perf_counter() - began)
     return statistics.median(times)
 
 
 def _check(heap: str, node: int, block_threads: int, blocks: int | None, repeats: int) -> None:
     check_choice("heap", heap, HEAPS)
-    check_shape(node, block_threads, blocks)
+    check_dimensions(node, block_threads, blocks)
     if repeats < 1:
-        raise UsageError(f"repeats must be 1 at least, and are {repeats}")
-    if heap in ON_GPU and backends.resolve("auto") != "gpu":
-        raise DeviceError(f"heap {heap} is one of a GPU, and there is none")
+        raise UsageError(f"repeats must be at least 1 (got {repeats})")
+    if heap in GPU_HEAPS and backends.resolve("auto") != "gpu":
+        raise DeviceError(f"heap {heap} needs a GPU, and there is none")
 
 
-def _new(heap: str, node: int) -> Any:
+def _make_cpu_heap(heap: str, node: int) -> Any:
     if heap == "batch":
         return BatchHeap("int32", node=node, backend="cpu")
     from mgraph.heap.sequential_heap_cpu import SequentialHeap
@@ -123,22 +168,23 @@ def _new(heap: str, node: int) -> Any:
     return SequentialHeap()
 
 
-def _fill_and_drain(heap: str, given: Any, expected: Any, node: int) -> tuple[float, float]:
-    warm = _new(heap, node)  # compiles
-    warm.push(given[:node])
-    warm.pop(node)
-    ours = _new(heap, node)
+def _push_and_pop(heap: str, pushed: Any, expected: Any, node: int) -> tuple[float, float]:
+    """Seconds to push all keys and to pop all, after a run that compiles."""
+    warm_up = _make_cpu_heap(heap, node)
+    warm_up.push(pushed[:node])
+    warm_up.pop(node)
+    timed_heap = _make_cpu_heap(heap, node)
     began = time.perf_counter()
-    ours.push(given)
-    between = time.perf_counter()
-    found = ours.pop(given.size)
-    now = time.perf_counter()
-    assert (found == expected).all()
-    return between - began, now - between
+    timed_heap.push(pushed)
+    middle = time.perf_counter()
+    popped = timed_heap.pop(pushed.size)
+    ended = time.perf_counter()
+    assert (popped == expected).all()
+    return middle - began, ended - middle
 
 
-def _sizes(keys: int, node: int, full: float) -> np.ndarray:
-    """Batches of so many keys in all: a share of them full, the others of random sizes."""
+def _batch_sizes(keys: int, node: int, full: float) -> np.ndarray:
+    """Sizes of batches with ``keys`` keys in all: a fraction of them full, the others random."""
     if full == 1:
         return np.full(keys // node, node, np.uint32)
     random = np.random.default_rng(2)

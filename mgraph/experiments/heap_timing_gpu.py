@@ -1,4 +1,4 @@
-"""The GPU's side of ``heap_timing``: by the clock, after the device is done."""
+"""The GPU's side of ``heap_timing``: wall-clock times until the device has finished."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from mgraph.heap.batch_heap_gpu import Heap
 _WORD = np.dtype(np.uint32)
 
 
-def _timed(action: Callable[..., Any], *arguments: Any) -> float:
+def _measure_seconds(action: Callable[..., Any], *arguments: Any) -> float:
     import cupy
 
     cupy.cuda.Device().synchronize()
@@ -22,19 +22,19 @@ def _timed(action: Callable[..., Any], *arguments: Any) -> float:
     return time.perf_counter() - began
 
 
-def _heap(heap: str, node: int, block_threads: int, blocks: int | None) -> Heap:
+def _make_heap(heap: str, node: int, block_threads: int, blocks: int | None) -> Heap:
     return Heap(_WORD, None, node, heap == "bottom_up", block_threads, blocks)
 
 
-def _sorted_batches(keys: Any, node: int) -> Any:
+def _sort_batches(keys: Any, node: int) -> Any:
     import cupy
 
     return cupy.sort(keys.reshape(-1, node), axis=1)
 
 
-def fill_and_drain(
+def push_and_pop(
     heap: str,
-    given: np.ndarray,
+    pushed: np.ndarray,
     expected: np.ndarray,
     sizes: np.ndarray,
     *,
@@ -46,56 +46,58 @@ def fill_and_drain(
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
-    keys = cupy.asarray(given).view(_WORD)
+    keys = cupy.asarray(pushed).view(_WORD)
     if heap == "synchronous":
         operations = cupy.zeros(2 * sizes.size, _WORD)
         operations[: sizes.size] = 1
         words = cupy.zeros(2 * keys.size, _WORD)
-        words[: keys.size] = _sorted_batches(keys, node).ravel()
-        seconds = _timed(synchronous_heap_gpu.run, operations, words, node, block_threads)
-        found, times = words[keys.size :], (0.0, seconds)
+        words[: keys.size] = _sort_batches(keys, node).ravel()
+        seconds = _measure_seconds(synchronous_heap_gpu.run, operations, words, node, block_threads)
+        popped, times = words[keys.size :], (0.0, seconds)
     else:
-        ours = _heap(heap, node, block_threads, blocks)
-        ours.make_room(keys.size)
+        timed_heap = _make_heap(heap, node, block_threads, blocks)
+        timed_heap.reserve(keys.size)
         if (sizes == node).all():
-            pushed = _timed(ours.push, keys, None)
+            push_seconds = _measure_seconds(timed_heap.push, keys, None)
         else:
-            spread = cupy.zeros((sizes.size, node), _WORD)
-            ends = cupy.asarray(sizes)
-            spread[cupy.arange(node) < ends[:, None]] = keys
-            pushed = _timed(ours.operate, ends, spread)
-        out: list[Any] = []
-        popped = _timed(lambda: out.append(ours.pop(keys.size)[0]))
-        found, times = out[0], (pushed, popped)
-    assert bool((found == cupy.asarray(expected).view(_WORD)).all())
+            batches = cupy.zeros((sizes.size, node), _WORD)
+            device_sizes = cupy.asarray(sizes)
+            batches[cupy.arange(node) < device_sizes[:, None]] = keys
+            push_seconds = _measure_seconds(timed_heap.operate, device_sizes, batches)
+        results: list[Any] = []
+        pop_seconds = _measure_seconds(lambda: results.append(timed_heap.pop(keys.size)[0]))
+        popped, times = results[0], (push_seconds, pop_seconds)
+    assert bool((popped == cupy.asarray(expected).view(_WORD)).all())
     return times
 
 
-def pairs(
+def run_pairs(
     heap: str,
-    filling: np.ndarray,
+    initial: np.ndarray,
     keys: np.ndarray,
     *,
     node: int,
     block_threads: int,
     blocks: int | None,
 ) -> float:
-    """Seconds of as many insertions of a batch, each with a deletion, as ``keys`` has batches."""
+    """Seconds for one insertion and one deletion per batch of ``keys``."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
-    first = cupy.asarray(filling).view(_WORD)
+    initial_words = cupy.asarray(initial).view(_WORD)
     sizes = cupy.zeros(2 * (keys.size // node), _WORD)
     sizes[::2] = node
     words = cupy.zeros((sizes.size, node), _WORD)
-    words[::2] = _sorted_batches(cupy.asarray(keys).view(_WORD), node)
-    if heap == "synchronous":  # which begins empty: without the time to fill it
-        before = cupy.full(first.size // node, node, _WORD)
-        filled = _sorted_batches(first, node)
-        both = cupy.concatenate([before, sizes]), cupy.concatenate([filled, words]).ravel()
-        alone = _timed(synchronous_heap_gpu.run, before, filled.ravel(), node, block_threads)
-        return _timed(synchronous_heap_gpu.run, *both, node, block_threads) - alone
-    ours = _heap(heap, node, block_threads, blocks)
-    ours.push(first, None)
-    ours.make_room(first.size + keys.size)
-    return _timed(ours.operate, sizes, words)
+    words[::2] = _sort_batches(cupy.asarray(keys).view(_WORD), node)
+    if heap == "synchronous":  # it starts empty: the time to fill it is measured and subtracted
+        fill_sizes = cupy.full(initial_words.size // node, node, _WORD)
+        fill_words = _sort_batches(initial_words, node)
+        all_sizes = cupy.concatenate([fill_sizes, sizes])
+        all_words = cupy.concatenate([fill_words, words]).ravel()
+        run = synchronous_heap_gpu.run
+        fill_seconds = _measure_seconds(run, fill_sizes, fill_words.ravel(), node, block_threads)
+        return _measure_seconds(run, all_sizes, all_words, node, block_threads) - fill_seconds
+    timed_heap = _make_heap(heap, node, block_threads, blocks)
+    timed_heap.push(initial_words, None)
+    timed_heap.reserve(initial_words.size + keys.size)
+    return _measure_seconds(timed_heap.operate, sizes, words)

@@ -1,4 +1,4 @@
-"""A heap of sorted nodes, for batches of keys: ``batch_heap.py`` is the front door."""
+"""A priority queue for batches of keys: ``batch_heap.py`` is the front door."""
 
 from mgraph.heap.batch_heap import BatchHeap
 

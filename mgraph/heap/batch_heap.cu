@@ -1,9 +1,23 @@
-// The heap of sorted nodes, many blocks at once; batch_heap_gpu.py explains the method. The host
-// defines
+// A priority queue of many keys on many blocks: the generalized heap of Chen, Hua, Jin and Zhang,
+// "Accelerating concurrent heap on GPUs" (2019), sections 3 and 4.
+//
+// Reading order: batch_heap_cpu.py has the heap and its operations without concurrency;
+// batch_heap_gpu.py says how blocks work on it at once, where that departs from the paper, and why.
+// Then, each including the one before:
+//   sorted_items.cuh    a block sorts and merges lists in shared memory (sections 4.1, 4.2)
+//   ticket_lock.cuh     the queue for the root, in which insertions and deletions combine
+//   heap_memory.cuh     nodes and their locks (3.3.1), the order in which nodes are filled (4.3)
+//   heap_lists.cuh      a block's lists, and how items get into them and out again
+//   heap_insertion.cuh  top-down and bottom-up insertions
+//   heap.cuh            deletions; the class heap_block that a kernel uses
+// The heads of ticket_lock.cuh and heap_memory.cuh argue each hand-over between blocks. Cost: an
+// operation merges 2 K keys once per level (an insertion) or twice (a deletion).
+//
+// The host defines
 //   MGRAPH_KEY_T    unsigned or unsigned long long
 //   MGRAPH_VALUE_T  the same, or mgraph::no_value
-//   MGRAPH_NODE     keys a node, a power of two
-//   MGRAPH_THREADS  threads a block, a power of two, at most as many
+//   MGRAPH_NODE     keys per node, a power of two
+//   MGRAPH_THREADS  threads per block, a power of two, at most as many
 // All blocks of a launch must be resident, since they wait for each other.
 
 #include <mgraph/clock.cuh>
@@ -16,26 +30,53 @@ using value_t = MGRAPH_VALUE_T;
 using u64 = unsigned long long;
 constexpr unsigned K = MGRAPH_NODE, threads = MGRAPH_THREADS;
 using block = heap_block<word_t, value_t, K, threads>;
+using heap_arguments = heap_arrays<word_t, value_t>;
 
-// The next piece of work, the same for all threads of a block.
-class work {
+// The items that a launch inserts or deletes, in batches of K.
+struct item_batches {
+  word_t* keys;
+  value_t* values;
+  u64 count;        // items
+  u64* next_batch;  // 0 at the launch
+};
+
+// Operations in any order: operation j inserts sizes[j] items, from item j * K on, or deletes if
+// sizes[j] is 0, and then writes the items from j * K on. history[j] is its outcome.
+struct operation_record {
+  u64 begin, end, done, count, deleted_before, sequence;  // begin, end: nanoseconds
+};
+struct operation_list {
+  const unsigned* sizes;
+  word_t* keys;
+  value_t* values;
+  u64 count;  // operations
+  operation_record* history;
+  u64* next_operation;  // 0 at the launch
+};
+
+// Shared memory: the task counter's words, then the block's scratch.
+constexpr unsigned counter_words = 2;
+
+// Numbers tasks 0, 1, 2, … among the blocks of a launch: each `next` returns one, the same to all
+// threads of the block.
+class task_counter {
  public:
-  __device__ work(u64* taken, u64* told) : taken(taken), told(told) {}
+  __device__ task_counter(u64* counter, u64* broadcast) : counter(counter), broadcast(broadcast) {}
   __device__ u64 next() {
-    if (threadIdx.x == 0) told[turn % 2] = atomicAdd(taken, 1ULL);
+    if (threadIdx.x == 0) broadcast[draws % 2] = atomicAdd(counter, 1ULL);
     __syncthreads();
-    return told[turn++ % 2];
+    return broadcast[draws++ % 2];
   }
 
  private:
-  u64* const taken;
-  u64* const told;
-  unsigned turn = 0;
+  u64* const counter;
+  u64* const broadcast;
+  unsigned draws = 0;
 };
 
-// Items `first` to `first + count - 1` of an array, sorted, as those that a block carries.
-__device__ void carry(block& heap, const word_t* keys, const value_t* values, u64 first,
-                      unsigned count) {
+// The block carries items `first` to `first + count - 1` of an array, sorted.
+__device__ void load_batch(block& heap, const word_t* keys, const value_t* values, u64 first,
+                           unsigned count) {
   __syncthreads();
   for (unsigned i = threadIdx.x; i < count; i += threads) {
     heap.carried.keys[i] = keys[first + i];
@@ -45,71 +86,60 @@ __device__ void carry(block& heap, const word_t* keys, const value_t* values, u6
   heap.sort(count);
 }
 
-// Inserts `count` items, K at a time; `refused` becomes 1 where there is no room.
+// Inserts items, K at a time; `is_full` becomes 1 if the heap has no place for some.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_push(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                    unsigned capacity, unsigned places, const word_t* more,
-                    const value_t* more_values, u64 count, int from_below, u64* taken,
-                    unsigned* refused) {
+    batch_heap_push(__grid_constant__ const heap_arguments arguments,
+                    __grid_constant__ const item_batches items, int bottom_up, unsigned* is_full) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  work batches(taken, shared);
-  for (u64 first; (first = batches.next() * K) < count;) {
-    const unsigned some = unsigned(min(count - first, u64(K)));
-    carry(heap, more, more_values, first, some);
-    if (!heap.insert(some, from_below).done && threadIdx.x == 0) *refused = 1;
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter batches(items.next_batch, shared);
+  for (u64 first; (first = batches.next() * K) < items.count;) {
+    const unsigned batch_size = unsigned(min(items.count - first, u64(K)));
+    load_batch(heap, items.keys, items.values, first, batch_size);
+    if (!heap.insert(batch_size, bottom_up).done && threadIdx.x == 0) *is_full = 1;
   }
 }
 
-// Deletes the `count` smallest items, which there must be, and puts them into arrays in order. No
-// item has been deleted yet, as counts->removed says.
+// Deletes the `items.count` smallest items, which there must be, and writes them in order.
+// counts->removed must be 0 at the launch.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_pop(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                   unsigned capacity, unsigned places, word_t* out, value_t* out_values, u64 count,
-                   u64* taken) {
+    batch_heap_pop(__grid_constant__ const heap_arguments arguments,
+                   __grid_constant__ const item_batches items) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  work batches(taken, shared);
-  while (batches.next() * K < count) {
-    const heap_outcome found = heap.remove();
-    const unsigned wanted = unsigned(min(u64(found.count), count - min(count, found.first)));
-    for (unsigned i = threadIdx.x; i < wanted; i += threads) {
-      out[found.first + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) out_values[found.first + i] = heap.carried.values[i];
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter batches(items.next_batch, shared);
+  while (batches.next() * K < items.count) {
+    const heap_outcome deleted = heap.remove();
+    const u64 first = deleted.deleted_before;
+    const unsigned kept = unsigned(min(u64(deleted.count), items.count - min(items.count, first)));
+    for (unsigned i = threadIdx.x; i < kept; i += threads) {
+      items.keys[first + i] = heap.carried.keys[i];
+      if constexpr (has_values<value_t>) items.values[first + i] = heap.carried.values[i];
     }
-    if (wanted < found.count) heap.put_back(wanted, found.count);
+    if (kept < deleted.count) heap.reinsert(kept, deleted.count);
   }
 }
 
-// Operations in whatever order: operation j inserts sizes[j] items, from item j * K on, or deletes
-// some where that is 0. What came of it: record[j], and what was deleted from item j * K on.
-struct history {
-  u64 begin, end, done, count, first, ticket;  // begin, end: nanoseconds
-};
-
+// Runs operations in any order, for tests of linearizability and for timing.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
-    batch_heap_history(word_t* keys, value_t* values, heap_word* words, heap_counts* counts,
-                       unsigned capacity, unsigned places, const unsigned* sizes, u64 operations,
-                       word_t* its_keys, value_t* its_values, int from_below, u64* taken,
-                       history* record) {
+    batch_heap_history(__grid_constant__ const heap_arguments arguments,
+                       __grid_constant__ const operation_list operations, int bottom_up) {
   extern __shared__ __align__(16) u64 shared[];
-  block heap({keys, values, words, counts, capacity, places},
-             *reinterpret_cast<block::scratch*>(shared + 2));
-  work all(taken, shared);
-  for (u64 j; (j = all.next()) < operations;) {
-    const unsigned size = sizes[j];
-    if (size) carry(heap, its_keys, its_values, j * K, size);
+  block heap({arguments}, *reinterpret_cast<block::scratch*>(shared + counter_words));
+  task_counter tasks(operations.next_operation, shared);
+  for (u64 j; (j = tasks.next()) < operations.count;) {
+    const unsigned size = operations.sizes[j];
+    if (size) load_batch(heap, operations.keys, operations.values, j * K, size);
     const u64 begin = nanoseconds();
-    const heap_outcome found = size ? heap.insert(size, from_below) : heap.remove();
+    const heap_outcome outcome = size ? heap.insert(size, bottom_up) : heap.remove();
     __syncthreads();
     if (threadIdx.x == 0) {
-      record[j] = {begin, nanoseconds(), found.done, found.count, found.first, found.ticket};
+      operations.history[j] = {begin,         nanoseconds(),          outcome.done,
+                               outcome.count, outcome.deleted_before, outcome.sequence};
     }
-    for (unsigned i = threadIdx.x; i < found.count; i += threads) {
-      its_keys[j * K + i] = heap.carried.keys[i];
-      if constexpr (has_values<value_t>) its_values[j * K + i] = heap.carried.values[i];
+    for (unsigned i = threadIdx.x; i < outcome.count; i += threads) {
+      operations.keys[j * K + i] = heap.carried.keys[i];
+      if constexpr (has_values<value_t>) operations.values[j * K + i] = heap.carried.values[i];
     }
   }
 }

@@ -1,44 +1,44 @@
 """The heap of sorted nodes on a GPU: many blocks insert and delete at once.
 
 Source: Y. Chen, F. Hua, Y. Jin, E. Z. Zhang, "Accelerating concurrent heap on GPUs", 2019. The
-nodes, and what an insertion and a deletion do to them, stand in ``batch_heap_cpu``. A block works
-on an operation, all its threads on a merge. Each node has a word that says whether someone works on
-it; whoever holds a node takes those below it before he lets it go, so that nobody overtakes anybody
-on the way down, and nobody waits in a circle. A deletion begins at the root, where it also takes
-the last node away. Where that is still the target of an insertion under way, it marks it, and the
-insertion gives it what it carries (the paper's co-operation). All deletions pass the root, one
-after another, so the time that one holds it is what they cost: it takes the last node and the
-children while the root's keys come, and some threads let nodes go while others take the next.
+nodes, and what an insertion and a deletion do to them, are described in ``batch_heap_cpu``. A block
+works on an operation, all its threads on a merge. Each node has a word, its lock (section 3.3.1).
+The holder of a node acquires those below it before it releases the node, so that no operation
+overtakes another on the way down, and no circular wait arises. A deletion begins at the root, where
+it also takes the last node away. If that is still the target of an insertion under way, the
+deletion marks it, and the insertion gives it what it carries (the paper's co-operation). All
+deletions pass the root, one after another, so a deletion costs the time that it holds the root: it
+acquires the last node and the children while the root's keys are on their way, and some threads
+release nodes while others acquire the next.
 
-Whoever wants the root takes a number, since many blocks at one word would be in each other's way.
-In that line, an insertion of a full batch and a deletion beside it need the root but once: what the
-insertion carries takes the place of the root's keys, in place of the last node's, which stays
-(``heap_line.cuh``). The deletion comes first in the order of both, then the insertion.
+Blocks queue for the root, since many blocks polling one word would slow each other down. In the
+queue, an insertion of a full batch and a deletion beside it need the root only once: what the
+insertion carries replaces the root's keys, instead of the last node's, which stay
+(``ticket_lock.cuh``). The deletion is linearised first, then the insertion.
 
-``top_down`` insertions begin at the root, too: TD-INS/TD-DEL of the paper, whose linearisation
-point is the time at which an operation holds the root.
+``top_down`` insertions begin at the root as well: TD-INS/TD-DEL of the paper, whose linearisation
+point is a time at which an operation holds the root.
 
-``bottom_up`` insertions of full batches, where nobody waits for the root, begin at the lowest node
-on their way whose keys are all smaller than their own. This is not the paper's BU-INS, which lets
-keys rise from the leaf, and leaves them in a node that it lets go in between (INSHOLD), for a
-deletion to change (DELMOD). Histories of it, full batches alone, that are not linearisable are
-easily found, and it can leave a heap that is none: a deletion that passes moves rising keys up past
-a node whose order with its parent it has already seen to. A second insertion below compares itself
-with those keys, finds all in order, and is done; then the first one's keys move on, larger ones
-take their place, and the second one's stand below larger ones, for good. Nor may a full buffer's
-keys rise from a leaf, since those that completed insertions put there would be out of sight
-meanwhile. Here nothing rises: the search for where to begin reads, and the keys go down from there,
-from node to held node, as those of ``top_down`` do; what fills up the buffer goes down from the
-root. Such an insertion is linearised when it holds the node that it begins at: all above have
-smaller keys.
+``bottom_up`` insertions of full batches, if no block waits for the root, begin at the lowest node
+on their path whose keys are all smaller than their own. This is not the paper's BU-INS, which lets
+keys rise from the leaf and leaves them meanwhile in a node that it releases (INSHOLD), for a
+deletion to change (DELMOD). Histories of that, of full batches alone, that are not linearisable are
+easily found, and it can leave a heap that violates the heap property: a deletion that passes moves
+rising keys up past a node whose order with its parent it has already established. A second
+insertion below compares its keys with those, finds all in order, and is done; then the first one's
+keys move on, larger ones replace them, and the second one's stay below larger ones for good. Nor
+may the keys of a full buffer rise from a leaf, since keys of completed insertions would be out of
+sight meanwhile. Here nothing rises: the search for the node to begin at only reads, and the keys go
+down from there, from held node to held node, as those of ``top_down`` do; what a full buffer gives
+goes down from the root. Such an insertion is linearised when it holds the node that it begins at:
+all nodes above have smaller keys.
 
-An insertion takes the next place by adding to a count; a bottom-up one without holding anything.
-So it may be given a place that a deletion has not yet emptied, or a place below one; the count's
-upper half tells it that a deletion is at that point, and it waits for its end. Then it waits for
-its parent to be there, which lasts until a deletion asks for its own place.
+An insertion draws the next place by adding to a count; a bottom-up one without holding any node. So
+it may draw a place that a deletion has not yet vacated, or a place below one; the count's upper
+half tells it that a deletion is removing a node, and it waits until that has ended. Then it waits
+for its parent to be present, or for a deletion to mark its own place.
 
-Memory order: a node's word is taken by compare-and-exchange with acquire and release, and let go by
-a store with release after a block barrier; keys are read past the first-level cache.
+Memory order: ``ticket_lock.cuh`` and ``heap_memory.cuh`` argue each hand-over between blocks.
 Device bytes: the nodes', in places up to the next power of two, and 32 for each node's word.
 """
 
@@ -49,12 +49,13 @@ import numpy as np
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.heap.key_order import word_type
 
-_FIRST_PLACES = 15
 COUNT_WORDS = 36  # of heap_counts, 8 bytes each
 BUFFERED, REMOVED, TICKETS = 8, 9, 10  # which of them
 SPARE_ROWS = 10  # of heap_memory, a node each, beside its places
 _WORD_BYTES = 32
 _AVAILABLE = 1  # a node's word, where nobody works on it
+_INITIAL_PLACES = 15
+_STRUCTS = ("heap_arrays", "item_batches", "operation_list", "operation_record")
 _C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
 
 
@@ -73,15 +74,15 @@ def shared_bytes(word: Any, value_word: Any, node: int) -> int:
     return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 112 + 16
 
 
-def places_of(nodes: int) -> np.ndarray:
-    """Where the first nodes stand, int64: each level from 1 << level on, by reversed bits."""
-    found = [np.zeros(0, np.int64)]
+def bit_reversed_places(nodes: int) -> np.ndarray:
+    """The places of the first nodes, int64: each level from 1 << level on, by reversed bits."""
+    places = [np.zeros(0, np.int64)]
     for level in range(nodes.bit_length()):
         first = 1 << level
-        turn = np.arange(min(first, nodes + 1 - first))
-        bits = (turn[:, None] >> np.arange(level) & 1) << np.arange(level)[::-1]
-        found.append(first + bits.sum(axis=1))
-    return np.concatenate(found)
+        rank = np.arange(min(first, nodes + 1 - first))
+        bits = (rank[:, None] >> np.arange(level) & 1) << np.arange(level)[::-1]
+        places.append(first + bits.sum(axis=1))
+    return np.concatenate(places)
 
 
 KERNELS = Source(
@@ -96,7 +97,7 @@ KERNELS = Source(
 
 
 class Heap:
-    """The heap behind ``BatchHeap``, of unsigned words; values are words too, or None."""
+    """The heap behind ``BatchHeap``, of unsigned words; values are words as well, or None."""
 
     def __init__(
         self,
@@ -106,29 +107,40 @@ class Heap:
         bottom_up: bool,
         block_threads: int,
         blocks: int | None = None,
+        *,
+        places: int = _INITIAL_PLACES,
+        max_nodes: int | None = None,
     ) -> None:
-        """Make an empty heap on the current device."""
+        """Make an empty heap on the current device.
+
+        blocks: the maximum of a launch. places: for so many nodes there is memory at first, a power
+        of two less 1. max_nodes: kernels refuse to insert more nodes; None: as many as there are
+        places.
+        """
         import cupy
 
         self._word, self._value_word, self._node = word, value_word, node
-        self._bottom_up, self._blocks = bottom_up, blocks
+        self._bottom_up, self._blocks, self._max_nodes = bottom_up, blocks, max_nodes
         self._threads = min(block_threads, node)
         self._macros = defines(word, value_word, node, self._threads)
         self._shared = shared_bytes(word, value_word, node)
+        types = {"key_t": str(word)} | ({"value_t": str(value_word)} if value_word else {})
+        self._structs = {name: KERNELS.struct(name, types, **self._macros) for name in _STRUCTS}
         self._size = 0
-        self._places = _FIRST_PLACES
-        self._keys, self._values, self._words = self._arrays(_FIRST_PLACES)
+        self._places = places
+        self._keys, self._values, self._words = self._allocate(places)
         self._counts = cupy.zeros(COUNT_WORDS, np.uint64)
+        self._memory = self._pack_memory()
 
     @staticmethod
-    def array(given: Any) -> Any:
-        """A CuPy array of a NumPy or CuPy array."""
+    def array(array: Any) -> Any:
+        """Convert a NumPy or CuPy array to a CuPy array."""
         import cupy
 
-        return cupy.asarray(given)
+        return cupy.asarray(array)
 
     def size(self) -> int:
-        """How many keys there are."""
+        """The number of keys."""
         return self._size
 
     def push(self, keys: Any, values: Any) -> None:
@@ -137,13 +149,16 @@ class Heap:
 
         if not keys.size:
             return
-        self.make_room(self._size + keys.size)
-        refused = cupy.zeros(1, np.uint32)
+        self.reserve(self._size + keys.size)
+        is_full, next_batch = cupy.zeros(1, np.uint32), cupy.zeros(1, np.uint64)
+        batches = self._structs["item_batches"].pack(
+            {"keys": keys, "values": values, "count": keys.size, "next_batch": next_batch}
+        )
         self._launch(
-            "batch_heap_push", keys.size, keys, 0 if values is None else values,
-            np.uint64(keys.size), np.int32(self._bottom_up), cupy.zeros(1, np.uint64), refused,
+            "batch_heap_push", self._count_batches(keys.size), batches, np.int32(self._bottom_up),
+            is_full,
         )  # fmt: skip
-        assert not refused[0]
+        assert not is_full[0]
         self._size += keys.size
 
     def pop(self, count: int) -> tuple[Any, Any]:
@@ -154,80 +169,78 @@ class Heap:
         values = cupy.empty(count if self._value_word else 0, self._value_word or np.uint32)
         if count:
             self._counts[REMOVED] = 0
-            self._launch(
-                "batch_heap_pop", count, keys, values, np.uint64(count),
-                cupy.zeros(1, np.uint64),
-            )  # fmt: skip
+            next_batch = cupy.zeros(1, np.uint64)
+            batches = self._structs["item_batches"].pack(
+                {"keys": keys, "values": values, "count": count, "next_batch": next_batch}
+            )
+            self._launch("batch_heap_pop", self._count_batches(count), batches)
             self._size -= count
         return keys, values
 
     def operate(self, sizes: Any, keys: Any, values: Any = None) -> Any:
-        """Insert batches and delete some in whatever order the blocks come to it.
+        """Insert and delete batches, in the order in which blocks come to them.
 
-        sizes: uint32, shape (operations,): operation j inserts ``keys[j * node :]``, so many of
-        them, or deletes where it is 0, and then writes what it gets there. There must be room.
-        Returns what came of each, uint64, shape (operations, 6): its begin and end in nanoseconds,
-        whether it was done, how many keys it deleted, how many had been before, its ticket.
+        sizes: uint32, shape (operations,). Operation j inserts that many keys, from
+        ``keys[j * node]`` on; if its size is 0 it deletes up to ``node`` keys and writes them
+        there. There must be memory for all insertions (``reserve``). Returns the operations'
+        outcomes, uint64, one row per operation with the fields of ``operation_record``.
         """
         import cupy
 
-        record = cupy.zeros((sizes.size, 6), np.uint64)
-        self._launch(
-            "batch_heap_history", sizes.size * self._node, sizes, np.uint64(sizes.size), keys,
-            0 if values is None else values, np.int32(self._bottom_up), cupy.zeros(1, np.uint64),
-            record,
+        fields = self._structs["operation_record"].dtype.names or ()
+        history = cupy.zeros((sizes.size, len(fields)), np.uint64)
+        next_operation = cupy.zeros(1, np.uint64)
+        operations = self._structs["operation_list"].pack(
+            {"sizes": sizes, "keys": keys, "values": values, "count": sizes.size,
+             "history": history, "next_operation": next_operation}
         )  # fmt: skip
-        inserted = int(sizes[record[:, 2] > 0].sum())
-        self._size += inserted - int(record[:, 3].sum())
-        return record
+        self._launch("batch_heap_history", sizes.size, operations, np.int32(self._bottom_up))
+        done, count = (history[:, fields.index(name)] for name in ("done", "count"))
+        self._size += int(sizes[done > 0].sum()) - int(count.sum())
+        return history
 
-    def make_room(self, items: int) -> None:
-        """Let there be room for so many items in all."""
+    def reserve(self, items: int) -> None:
+        """Provide memory for so many items in all."""
         nodes = items // self._node
         if nodes <= self._places:
             return
         places = (1 << nodes.bit_length()) - 1
-        larger = self._arrays(places)
-        for before, now in zip((self._keys, self._values, self._words), larger, strict=True):
-            now[: before.size] = before
-        self._places = places  # all of it, or nothing where there is no room
-        self._keys, self._values, self._words = larger
+        grown = self._allocate(places)
+        for old, new in zip((self._keys, self._values, self._words), grown, strict=True):
+            new[: old.size] = old
+        self._places = places  # all of it, or nothing if memory runs out
+        self._keys, self._values, self._words = grown
+        self._memory = self._pack_memory()
 
     @property
-    def memory(self) -> tuple[Any, ...]:
-        """What a kernel makes a ``heap_memory`` of."""
-        places = np.uint32(self._places)
-        return self._keys, self._values, self._words, self._counts, places, places
-
-    @property
-    def room(self) -> int:
-        """How many items fit, and a node's more."""
-        return self._places * self._node
+    def memory(self) -> np.ndarray:
+        """The kernels' argument ``heap_arguments``; valid until the heap's memory grows."""
+        return self._memory
 
     def items(self) -> tuple[Any, Any]:
-        """All keys and values, in no order, whatever kernels have done to the heap."""
+        """All keys and values, in no particular order, whatever kernels have done to the heap."""
         import cupy
 
-        there = cupy.flatnonzero(self._words[:: _WORD_BYTES // 4])
+        present = cupy.flatnonzero(self._words[:: _WORD_BYTES // 4])
         buffered = int(self._counts[BUFFERED])
 
-        def all_of(array: Any) -> Any:
+        def gather(array: Any) -> Any:
             rows = array.reshape(-1, self._node)
-            return cupy.concatenate([rows[there].ravel(), rows[0, :buffered]])
+            return cupy.concatenate([rows[present].ravel(), rows[0, :buffered]])
 
-        return all_of(self._keys), all_of(self._values)
+        return gather(self._keys), gather(self._values)
 
     def refill(self, keys: Any, values: Any) -> None:
-        """Hold these items alone, which are in ascending order of their keys."""
+        """Replace all items by these, which are in ascending order of their keys."""
         import cupy
 
-        self.make_room(keys.size)
+        self.reserve(keys.size)
         nodes, buffered = divmod(keys.size, self._node)
-        places = cupy.asarray(places_of(nodes))
-        for array, its in ((self._keys, keys), (self._values, values)):
+        places = cupy.asarray(bit_reversed_places(nodes))
+        for array, source in ((self._keys, keys), (self._values, values)):
             rows = array.reshape(-1, self._node)
-            rows[places] = its[: keys.size - buffered].reshape(nodes, self._node)
-            rows[0, :buffered] = its[keys.size - buffered :]
+            rows[places] = source[: keys.size - buffered].reshape(nodes, self._node)
+            rows[0, :buffered] = source[keys.size - buffered :]
         self._words[:] = 0
         self._words[places * (_WORD_BYTES // 4)] = _AVAILABLE
         self._counts[:] = 0
@@ -238,27 +251,38 @@ class Heap:
         """The smallest key, shape (1,)."""
         nodes = int(self._counts[0]) & 0xFFFFFFFF
         row = 1 if nodes else 0
-        found: np.ndarray = self._keys[row * self._node : row * self._node + 1].get()
-        return found
+        key: np.ndarray = self._keys[row * self._node : row * self._node + 1].get()
+        return key
 
-    def _launch(self, name: str, items: int, *arguments: Any) -> None:
-        """Run a kernel with as many blocks as it has batches, and as fit at once."""
+    def _count_batches(self, items: int) -> int:
+        return -(-items // self._node)
+
+    def _launch(self, name: str, tasks: int, *arguments: Any) -> None:
+        """Run a kernel with one block per task, or as many as are resident at once."""
         kernel = KERNELS.kernel(name, **self._macros)
-        most = resident_blocks(
-            kernel, self._threads, self._shared, f"a heap of {self._node} keys a node",
+        resident = resident_blocks(
+            kernel, self._threads, self._shared, f"a heap of {self._node} keys per node",
             "make it with a smaller node, or with backend cpu",
         )  # fmt: skip
-        blocks = min(most, self._blocks or most, -(-items // self._node))
-        launch_resident(kernel, blocks, self._threads, (*self.memory, *arguments), self._shared)
+        blocks = min(resident, self._blocks or resident, tasks)
+        launch_resident(kernel, blocks, self._threads, (self._memory, *arguments), self._shared)
 
-    def _arrays(self, places: int) -> tuple[Any, Any, Any]:
-        """Keys, values and words of so many places."""
+    def _pack_memory(self) -> np.ndarray:
+        max_nodes = self._places if self._max_nodes is None else self._max_nodes
+        return self._structs["heap_arrays"].pack(
+            {"keys": self._keys, "values": self._values, "words": self._words,
+             "counts": self._counts, "capacity": min(max_nodes, self._places),
+             "places": self._places}
+        )  # fmt: skip
+
+    def _allocate(self, places: int) -> tuple[Any, Any, Any]:
+        """Arrays of keys, values and words for so many places."""
         import cupy
 
         rows = places + SPARE_ROWS
-        with_values = rows * self._node if self._value_word else 0
+        value_count = rows * self._node if self._value_word else 0
         return (
             cupy.empty(rows * self._node, self._word),
-            cupy.empty(with_values, self._value_word or np.uint32),
+            cupy.empty(value_count, self._value_word or np.uint32),
             cupy.zeros(rows * _WORD_BYTES // 4, np.uint32),
         )

@@ -1,8 +1,9 @@
-"""Keys as unsigned words in the same order, so that a heap has one kind of key and one direction.
+"""Keys as unsigned words in the same order: a heap then has one type of key and one direction.
 
-An integer's sign bit is turned over. A float's bits are in order but for negative ones, which are
-turned over as a whole; so -0.0 comes before 0.0. Where the largest come first, all are turned over.
-For NumPy and CuPy arrays; the inverse gives every bit back.
+The sign bit of an integer is flipped. The bits of a float are in order except for negative ones,
+which are complemented, while the sign bit of the others is flipped; so -0.0 comes before 0.0. If
+the largest key comes first, all words are complemented. For NumPy and CuPy arrays; the inverse
+restores every bit.
 """
 
 from typing import Any

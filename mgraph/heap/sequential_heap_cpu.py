@@ -1,7 +1,7 @@
-"""A heap of single keys on one core, a push or pop each: what the heap of batches is compared with.
+"""A heap of single keys on one core, a push or a pop per key: to compare the heap of batches with.
 
-It is that of ``core.heap_cpu``, of four children a node, compiled; Python's ``heapq`` takes about
-twenty times as long.
+It is that of ``core.heap_cpu``, with four children per node, compiled; Python's ``heapq`` takes
+about twenty times as long.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ def _pop_all(heap, size, out):
 
 
 class SequentialHeap:
-    """Keys of int32, 0 or more and below 2^31 - 1."""
+    """A heap of int32 keys from 0 to 2^31 - 2."""
 
     def __init__(self) -> None:
         """Make an empty heap."""
@@ -43,7 +43,7 @@ class SequentialHeap:
         self._size += keys.size
 
     def pop(self, count: int) -> np.ndarray:
-        """Delete the ``count`` smallest keys, one after another; there must be as many."""
+        """Delete the ``count`` smallest keys, which there must be, one after another."""
         out = np.empty(count, np.int32)
         _pop_all(self._heap, self._size, out)
         self._size -= count

@@ -2,12 +2,12 @@
 
 Source: X. He, D. Agarwal, S. K. Prasad, "Design and implementation of a parallel priority queue on
 many-core architectures", HiPC 2012. The nodes are those of ``batch_heap_cpu``. All operations are
-full batches and begin at the root; at any time there is one at most at a level. Even and odd levels
-take turns, and all blocks meet between them: so an operation that is at a level may change the
-next one, too. One begins at each turn of the even levels. A deletion takes the last node's keys
-from wherever they are on their way; meanwhile all others wait.
-Cost: two barriers of the device an insertion, three a deletion, and between them the longest merge
-of a level.
+full batches and begin at the root; a level has at most one operation at a time. Even and odd levels
+take turns, with a barrier of all blocks between them, so an operation at a level may change the
+next level as well. One operation begins at each turn of the even levels. A deletion takes the last
+node's keys from wherever an operation is carrying them, while all others wait.
+Cost: two barriers of the device per insertion, three per deletion, and between them the longest
+merge of a level.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from mgraph.cuda.source import Source, launch_resident
 from mgraph.heap import batch_heap_gpu
 
-DEPTH = 32  # levels at most
+DEPTH = 32  # the maximum number of levels
 BLOCKS = DEPTH // 2
 
 
@@ -36,23 +36,40 @@ KERNELS = Source(
 
 
 def run(sizes: Any, keys: Any, node: int, block_threads: int = 512) -> None:
-    """Do operations one after another, of a heap that is empty at first.
+    """Do operations one after another, on a heap that is empty at first.
 
-    sizes: CuPy array uint32, shape (operations,): not 0 for an insertion, 0 for a deletion, before
-    which there must be as many insertions. keys: uint32 or uint64, shape (operations * node,); an
-    insertion's, sorted, stand at its place, and a deletion's come there.
+    sizes: CuPy array of uint32, shape (operations,): not 0 for an insertion, 0 for a deletion,
+    before which there must be as many insertions. keys: uint32 or uint64, shape
+    (operations * node,): an insertion reads its sorted keys from its row, and a deletion writes
+    its keys there.
     """
     import cupy
 
     nodes = int(cupy.max(cupy.cumsum(cupy.where(sizes > 0, 1, -1))))
     places = (1 << nodes.bit_length()) - 1
-    kernel = KERNELS.kernel("synchronous_heap_run", **defines(keys.dtype, node, block_threads))
-    shared = 3 * node * keys.dtype.itemsize
-    kernel.max_dynamic_shared_size_bytes = shared
+    macros = defines(keys.dtype, node, block_threads)
+    level_words = KERNELS.struct("level_operation").dtype.itemsize // 4
+    memory = {
+        "keys": cupy.empty((places + 1) * node, keys.dtype),
+        "present": cupy.zeros(places + 1, np.uint32),
+        "places": places,
+        "rows": cupy.empty((DEPTH + 1) * node, keys.dtype),
+        "levels": cupy.zeros(level_words * (DEPTH + 1), np.uint32),
+        "depth": DEPTH,
+        "arrived": cupy.zeros(1, np.uint64),
+    }
+    operations = {"sizes": sizes, "keys": keys, "count": sizes.size}
     arguments = (
-        cupy.empty((places + 1) * node, keys.dtype), cupy.zeros(places + 1, np.uint32),
-        np.uint32(places), cupy.empty((DEPTH + 1) * node, keys.dtype),
-        cupy.zeros(3 * (DEPTH + 1), np.uint32), sizes,
-        np.uint64(sizes.size), keys, np.uint32(DEPTH), cupy.zeros(1, np.uint64),
-    )  # fmt: skip
+        KERNELS.struct("synchronous_heap_arrays", None, **macros).pack(memory),
+        KERNELS.struct("operation_list", None, **macros).pack(operations),
+    )
+    shared = 3 * node * keys.dtype.itemsize
+    _launch(macros, block_threads, arguments, shared)
+
+
+def _launch(
+    macros: dict[str, str], block_threads: int, arguments: tuple[Any, ...], shared: int
+) -> None:
+    kernel = KERNELS.kernel("synchronous_heap_run", **macros)
+    kernel.max_dynamic_shared_size_bytes = shared
     launch_resident(kernel, BLOCKS, block_threads, arguments, shared)

@@ -1,22 +1,22 @@
 """0/1 knapsack by branch and bound on one core, with a sequential heap: best nodes first.
 
 Source: the sequential version of section 5.7.2 of "Accelerating concurrent heap on GPUs". A node is
-a partial solution; ``problem`` tells how it is completed, and which items it has decided: level by
-level those beside the split solution, by turns one after it and one before. Its two children leave
-the next item as it is or flip it. A child whose bound is above the best solution is put into the
-heap, by its bound or by the profit of its completion; a completion may be the best solution.
+a partial solution; ``problem`` says how it is completed, and which items it has decided: level by
+level those beside the split solution, alternately one after it and one before. Its two children
+leave the next item as it is or flip it. A child whose bound is above the best solution is pushed to
+the heap, by its bound or by the profit of its completion; a completion may be the best solution.
 
-What the paper has not: of two nodes that decided the same items and weigh the same, the one of less
-profit leads to nothing better, nor does the second of two that are equal. A table remembers nodes
-by level and weight, as chess programs do with positions: one node a place, the latest. A child that
-the table's node is as good as is dropped, and so is a node that is taken from the heap. Without it
-nearly all of Pisinger's correlated instances go on for ever.
+Beyond the paper: of two nodes that decided the same items and weigh the same, the one of less
+profit leads to nothing better, nor does the second of two equal ones. A table remembers nodes by
+level and weight, as a chess program's transposition table does positions: one node per place, the
+latest. A child is dropped if the table's node is as good, and so is a node that is popped from the
+heap. Without the table nearly all of Pisinger's correlated instances take practically for ever.
 
-What the paper calls garbage collection: when the heap has grown to a size, nodes go whose bound is
-not above the best solution any more, and those that another one of their level in the heap
-dominates, which is no heavier and has no less profit.
-Cost of a child: a bisection, a look into the table, and a push; 32 bytes for each node that there
-ever was, and 12 in the heap, which is that of ``core.heap_cpu``, by what the keys lack to the most.
+The paper's garbage collection: when the heap has grown to a threshold, nodes are removed whose
+bound is no longer above the best solution, and those that another node of their level in the heap
+dominates: no heavier, and of no less profit.
+Cost per child: a bisection, a table look-up, and a push; 32 bytes for each node ever made, and 12
+in the heap, which is that of ``core.heap_cpu``, keyed by what a key lacks to the maximum.
 """
 
 import time
@@ -30,40 +30,40 @@ from mgraph.core.compiled import compiled
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
-from mgraph.knapsacks.dominance import undominated
-from mgraph.knapsacks.found import Found
-from mgraph.knapsacks.instance import MOST_SUM
+from mgraph.knapsacks.dominance import find_undominated
+from mgraph.knapsacks.instance import MAX_SUM
 from mgraph.knapsacks.problem import KnapsackProblem
+from mgraph.knapsacks.solution import Solution
 
-STEPS = 1 << 16  # nodes between two looks at the clock
-FIRST_ROOM = 1 << 16
-COLLECT_AT = 1 << 18  # nodes in the heap
-MOST_NODES = 1 << 28
-TABLE = 1 << 24  # places, a power of two
-DONE, STOPPED, FULL = 0, 1, 2
+NODES_PER_CHECK = 1 << 16  # of the clock, and of cancellation
+INITIAL_NODES = 1 << 16
+COLLECT_THRESHOLD = 1 << 18  # nodes in the heap
+MAX_NODES = 1 << 28
+TABLE_SIZE = 1 << 24  # a power of two
+FINISHED, INTERRUPTED, FULL = 0, 1, 2
 
-# step: twice the level, and 1 where the last item was flipped
+# step: twice the level, plus 1 if the last item was flipped
 NODE = np.dtype([("profit", "i8"), ("weight", "i8"), ("bound", "i8"), ("parent", "u4"),
                  ("step", "u4")])  # fmt: skip
-STATE = np.dtype([("made", "i8"), ("waiting", "i8"), ("looked", "i8"), ("best", "i8"),
+STATE = np.dtype([("made", "i8"), ("pending", "i8"), ("explored", "i8"), ("best", "i8"),
                   ("best_parent", "i8"), ("best_step", "i8")])  # fmt: skip
 
 
 class Items(NamedTuple):
     """The problem for compiled code."""
 
-    profit: np.ndarray
-    weight: np.ndarray
+    profits: np.ndarray
+    weights: np.ndarray
     profits_before: np.ndarray
     weights_before: np.ndarray
     capacity: int
     begins: np.ndarray
     ends: np.ndarray
-    turns: np.ndarray
+    decided: np.ndarray
 
 
 class Memory(NamedTuple):
-    """Every node that there was, the heap of those that wait, the table."""
+    """Every node that was made, the heap of the pending ones, and the table."""
 
     nodes: np.ndarray
     heap: tuple[np.ndarray, np.ndarray]
@@ -72,31 +72,31 @@ class Memory(NamedTuple):
 
 @compiled
 def complete(items, profit, weight, level):
-    """The scalar ``KnapsackProblem.complete``: bound and profit; -1 where there is none."""
+    """The scalar ``KnapsackProblem.complete``: bound and profit; -1 if there is no completion."""
     begin, end = items.begins[level], items.ends[level]
     fits = weight <= items.capacity
     edge = end if fits else begin
     target = items.weights_before[edge] + items.capacity - weight
     if target < 0:
         return int64(-1), int64(-1)
-    low, high = (end, items.profit.size) if fits else (0, begin)
-    most = high
+    low, high = (end, items.profits.size) if fits else (0, begin)
+    limit = high
     while low < high:
         middle = (low + high + 1) // 2
         if items.weights_before[middle] <= target:
             low = middle
         else:
             high = middle - 1
-    found = profit + items.profits_before[low] - items.profits_before[edge]
-    if low == most:
-        return found, found
-    left = target - items.weights_before[low]
-    return found + left * items.profit[low] // items.weight[low], found
+    value = profit + items.profits_before[low] - items.profits_before[edge]
+    if low == limit:
+        return value, value
+    rest = target - items.weights_before[low]
+    return value + rest * items.profits[low] // items.weights[low], value
 
 
 @compiled
 def place_of(level, weight, places):
-    """Where in the table a node of that level and weight is."""
+    """The place in the table of a node of that level and weight."""
     mixed = (uint64(weight) + (uint64(level) << uint64(40))) * uint64(0x9E3779B97F4A7C15)
     return int64(mixed >> uint64(32)) & (places - 1)
 
@@ -108,32 +108,32 @@ def as_good(node, level, weight, profit):
 
 
 @compiled
-def explore(items, memory, by_bound, steps, state):
-    """Look at ``steps`` nodes at most, and say why no more."""
-    nodes, heap, table, depth = memory.nodes, memory.heap, memory.table, items.turns.size
-    for _ in range(steps):
-        if state.waiting == 0:
-            return DONE
-        if state.made + 2 > nodes.size or state.waiting + 2 > capacity(heap):
+def explore(items, memory, by_bound, max_nodes, state):
+    """Explore at most ``max_nodes`` nodes; returns why it ended."""
+    nodes, heap, table, depth = memory.nodes, memory.heap, memory.table, items.decided.size
+    for _ in range(max_nodes):
+        if state.pending == 0:
+            return FINISHED
+        if state.made + 2 > nodes.size or state.pending + 2 > capacity(heap):
             return FULL
-        at = int64(pop(heap, state.waiting)[1])
-        state.waiting -= 1
-        node = nodes[at]
+        index = int64(pop(heap, state.pending)[1])
+        state.pending -= 1
+        node = nodes[index]
         level = node.step >> 1
-        there = table[place_of(level, node.weight, table.size)]
-        superseded = there != at and as_good(nodes[there], level, node.weight, node.profit)
+        other = table[place_of(level, node.weight, table.size)]
+        superseded = other != index and as_good(nodes[other], level, node.weight, node.profit)
         if superseded or node.bound <= state.best:
             continue
-        state.looked += 1
-        item = items.turns[level]
+        state.explored += 1
+        item = items.decided[level]
         sign = -1 if item < items.begins[level] else 1
         for flipped in range(2):
-            profit = node.profit + flipped * sign * items.profit[item]
-            weight = node.weight + flipped * sign * items.weight[item]
-            bound, found = complete(items, profit, weight, level + 1)
+            profit = node.profit + flipped * sign * items.profits[item]
+            weight = node.weight + flipped * sign * items.weights[item]
+            bound, completed = complete(items, profit, weight, level + 1)
             step = 2 * (level + 1) + flipped
-            if found > state.best:
-                state.best, state.best_parent, state.best_step = found, at, step
+            if completed > state.best:
+                state.best, state.best_parent, state.best_step = completed, index, step
             if bound <= state.best or level + 1 == depth:
                 continue
             place = place_of(level + 1, weight, table.size)
@@ -141,12 +141,12 @@ def explore(items, memory, by_bound, steps, state):
                 continue
             new = state.made
             nodes[new].profit, nodes[new].weight, nodes[new].bound = profit, weight, bound
-            nodes[new].parent, nodes[new].step = at, step
+            nodes[new].parent, nodes[new].step = index, step
             table[place] = new
-            push(heap, state.waiting, MOST_SUM - (bound if by_bound else found), new)
+            push(heap, state.pending, MAX_SUM - (bound if by_bound else completed), new)
             state.made += 1
-            state.waiting += 1
-    return STOPPED
+            state.pending += 1
+    return INTERRUPTED
 
 
 def solve(
@@ -155,95 +155,97 @@ def solve(
     *,
     by_bound: bool = True,
     collect: bool = True,
-    most_nodes: int = MOST_NODES,
-) -> Found:
-    """Find the best solution, or what is the best at the deadline, of ``time.monotonic``.
+    max_nodes: int = MAX_NODES,
+) -> Solution:
+    """Find the best solution, or the best one until the deadline, a time of ``time.monotonic``.
 
-    by_bound: whether the node of the largest bound comes first, or that of the most profit.
-    collect: whether dead nodes are taken out of the heap when it has grown. Raises OutOfMemoryError
-    where more than ``most_nodes`` nodes would be kept, or the machine has no more room.
+    by_bound: whether nodes are explored by descending bound, or by descending profit. collect:
+    whether useless nodes are removed from the heap when it has grown. Raises OutOfMemoryError if
+    more than ``max_nodes`` nodes would be kept, and before they take more memory than there is.
     """
     levels = problem.levels
-    items = Items(problem.profit, problem.weight, problem.profits_before, problem.weights_before,
-                  problem.capacity, levels.begins, levels.ends, levels.turns)  # fmt: skip
-    heap = heap_cpu.new(most_nodes, small=False)
-    push_first(heap)
-    memory = Memory(np.zeros(FIRST_ROOM, NODE), heap, np.zeros(TABLE, np.int32))
+    items = Items(problem.profits, problem.weights, problem.profits_before, problem.weights_before,
+                  problem.capacity, levels.begins, levels.ends, levels.decided)  # fmt: skip
+    heap = heap_cpu.new(max_nodes, small=False)
+    push_root(heap)
+    memory = Memory(np.zeros(INITIAL_NODES, NODE), heap, np.zeros(TABLE_SIZE, np.int32))
     root = memory.nodes[0]
     root["profit"] = problem.profits_before[problem.split]
     root["weight"] = problem.weights_before[problem.split]
     root["bound"], profit = complete(items, int(root["profit"]), int(root["weight"]), 0)
     states = np.zeros(1, STATE)
     state = states[0]
-    state["made"] = state["waiting"] = 1
+    state["made"] = state["pending"] = 1
     state["best"] = profit
-    collect_at = COLLECT_AT
-    while (ended := explore(items, memory, by_bound, STEPS, state)) != DONE:
+    threshold = COLLECT_THRESHOLD
+    while (ended := explore(items, memory, by_bound, NODES_PER_CHECK, state)) != FINISHED:
         cancellation.raise_if_cancelled()
-        if collect and state["waiting"] > collect_at:
+        if collect and state["pending"] > threshold:
             _collect(memory, state)
-            collect_at = max(COLLECT_AT, 2 * int(state["waiting"]))
+            threshold = max(COLLECT_THRESHOLD, 2 * int(state["pending"]))
         if time.monotonic() >= deadline:
             break
         if ended == FULL:
-            memory = _larger(memory, state, most_nodes)
+            memory = _grow(memory, state, max_nodes)
     best = int(state["best"])
-    left = memory.nodes["bound"][memory.heap[1][: state["waiting"]]]
-    bound = max(best, int(left.max(initial=best)))
-    return Found(best, problem.choice(_flips(memory, state)), bound, int(state["looked"]))
+    pending_bounds = memory.nodes["bound"][memory.heap[1][: state["pending"]]]
+    bound = max(best, int(pending_bounds.max(initial=best)))
+    chosen = problem.choose_items(_trace_flips(memory, state))
+    return Solution(best, chosen, bound, int(state["explored"]))
 
 
 @compiled
-def push_first(heap):
-    """The first node, into an empty heap."""
+def push_root(heap):
+    """Push node 0 to an empty heap."""
     push(heap, 0, int64(0), int64(0))
 
 
 @compiled
-def larger(heap):
-    """The heap, with twice the room."""
+def enlarge(heap):
+    """The heap with twice the capacity."""
     return grow(heap)
 
 
-def _larger(memory: Memory, state: np.void, most_nodes: int) -> Memory:
-    """Twice the room of what is full."""
+def _grow(memory: Memory, state: np.void, max_nodes: int) -> Memory:
+    """Double the array of nodes, the heap, or both, whichever is full."""
     made, nodes, heap = int(state["made"]), memory.nodes, memory.heap
-    more_nodes, more_heap = made + 2 > nodes.size, state["waiting"] + 2 > capacity(heap)
-    largest = min(2 * nodes.size, most_nodes)
-    wanted = more_nodes * largest * NODE.itemsize + more_heap * 2 * sum(x.nbytes for x in heap)
-    why = ""
-    if made + 2 > most_nodes:
-        why = f"may keep {most_nodes:,}"
-    elif wanted > free_memory():
-        why = "this machine has no more room"
-    if why:
+    grow_nodes, grow_heap = made + 2 > nodes.size, state["pending"] + 2 > capacity(heap)
+    new_size = min(2 * nodes.size, max_nodes)
+    needed = grow_nodes * new_size * NODE.itemsize + grow_heap * 2 * sum(x.nbytes for x in heap)
+    if made + 2 > max_nodes:
         raise OutOfMemoryError(
-            f"branch and bound has come to {made:,} nodes, and {why}; use method dynamic_program"
+            f"branch and bound may keep at most {max_nodes:,} nodes (got {made:,}); "
+            "use method dynamic_program"
         )
-    if more_nodes:
-        nodes = np.resize(nodes, largest)
-    if more_heap:
-        heap = larger(heap)
+    if needed > free_memory():
+        raise OutOfMemoryError(
+            f"branch and bound needs {needed / 2**30:.1f} GiB more after {made:,} nodes, and this "
+            "machine has less; use method dynamic_program"
+        )
+    if grow_nodes:
+        nodes = np.resize(nodes, new_size)
+    if grow_heap:
+        heap = enlarge(heap)
     return Memory(nodes, heap, memory.table)
 
 
 def _collect(memory: Memory, state: np.void) -> None:
-    """Take nodes out of the heap that lead to nothing better than what is there."""
-    waiting = int(state["waiting"])
-    keys, at = (array[:waiting].copy() for array in memory.heap)
-    nodes = memory.nodes[at]
-    alive = np.flatnonzero(nodes["bound"] > state["best"])
-    level, age = ((nodes["step"] >> 1).astype(np.int64), at.astype(np.int64))
-    # Of equal ones the newest, as the table has it: it would have the other one dropped.
-    columns = (column[alive] for column in (level, nodes["weight"], nodes["profit"], age))
-    alive = alive[undominated(np, *columns)]
-    alive = alive[np.argsort(keys[alive], kind="stable")]
-    memory.heap[0][:waiting] = memory.heap[0][-1]  # as its slots beyond are
-    memory.heap[0][: alive.size], memory.heap[1][: alive.size] = keys[alive], at[alive]
-    state["waiting"] = alive.size
+    """Remove nodes from the heap that lead to nothing better than the others there."""
+    pending = int(state["pending"])
+    keys, indices = (array[:pending].copy() for array in memory.heap)
+    nodes = memory.nodes[indices]
+    kept = np.flatnonzero(nodes["bound"] > state["best"])
+    level, age = ((nodes["step"] >> 1).astype(np.int64), indices.astype(np.int64))
+    # Of equal nodes the newest is kept, as in the table, which would have the other one dropped.
+    columns = (column[kept] for column in (level, nodes["weight"], nodes["profit"], age))
+    kept = kept[find_undominated(np, *columns)]
+    kept = kept[np.argsort(keys[kept], kind="stable")]
+    memory.heap[0][:pending] = memory.heap[0][-1]  # as its slots beyond are
+    memory.heap[0][: kept.size], memory.heap[1][: kept.size] = keys[kept], indices[kept]
+    state["pending"] = kept.size
 
 
-def _flips(memory: Memory, state: np.void) -> np.ndarray:
+def _trace_flips(memory: Memory, state: np.void) -> np.ndarray:
     """For each level of the best solution's node, whether it flipped its item."""
     step, parent = int(state["best_step"]), int(state["best_parent"])
     flips = np.zeros(step // 2, bool)

@@ -2,13 +2,13 @@
 
 Source: section 5.7.2 of "Accelerating concurrent heap on GPUs". The search is that of
 ``branch_and_bound_cpu``; here each block takes a batch of the best nodes from the concurrent heap,
-a thread a node or two, and puts their children into it. A node lies in device memory before the
-heap or the table tells of it. One counter says how many nodes are in the heap or under way; where
-it is 0, the search is over. A launch ends, too, where the heap has grown to a size, so that the
-host takes dead nodes out, or makes room, and launches again.
-Many blocks explore at once, so some nodes are looked at that the best first would have made
+one or two nodes per thread, and puts their children into it. A node is written to device memory
+before the heap or the table refers to it. One counter holds the number of nodes that are in the
+heap or carried by a block; the search ends when it is 0. A launch also ends when the heap has grown
+to a threshold, so that the host removes useless nodes or provides more memory, and launches again.
+Many blocks explore at once, so some nodes are explored that the best first would have made
 unnecessary: which, and how many, depends on the order of events. The profit does not.
-Device bytes: 32 a node that there ever was, and for those in the heap what ``batch_heap_gpu`` says.
+Device bytes: 32 for each node ever made, and for those in the heap what ``batch_heap_gpu`` says.
 """
 
 import time
@@ -21,20 +21,20 @@ from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
 from mgraph.heap import batch_heap_gpu
-from mgraph.knapsacks.dominance import undominated
-from mgraph.knapsacks.found import Found
+from mgraph.knapsacks.dominance import find_undominated
 from mgraph.knapsacks.problem import KnapsackProblem
+from mgraph.knapsacks.solution import Solution
 
 NODE, BLOCK_THREADS = 1024, 512
-FIRST_ROOM = 1 << 22  # nodes
-COLLECT_AT = 1 << 20  # nodes in the heap
-MOST_NODES = (1 << 32) - (1 << 20)
-TABLE = 1 << 24  # places, a power of two
-LAUNCH_SECONDS = 0.25  # then it is asked whether the solution is still wanted
-STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("looked", "u8"),
+INITIAL_NODES = 1 << 22
+COLLECT_THRESHOLD = 1 << 20  # nodes in the heap
+MAX_NODES = (1 << 32) - (1 << 20)
+TABLE_SIZE = 1 << 24  # a power of two
+LAUNCH_SECONDS = 0.25  # then the host checks for cancellation
+STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("explored", "u8"),
                   ("best_parent", "u4"), ("best_step", "u4"), ("ended", "u4"),
                   ("lock", "u4"), ("takers", "u4"), ("unused", "u4")])  # fmt: skip
-GOING, DONE, STOPPED, HEAP_FULL, NODES_FULL, FAILED = range(6)
+RUNNING, FINISHED, TIMED_OUT, HEAP_FULL, NODES_FULL, REFUSED = range(6)
 _NODE_BYTES = 32
 
 
@@ -46,7 +46,7 @@ def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
 
 
 def shared_bytes(word: Any, node: int) -> int:
-    """What a block needs: the heap's, a node's keys and values more, and a few words."""
+    """What a block needs: the heap's, another node's keys and values, and a few words."""
     heap = batch_heap_gpu.shared_bytes(word, np.dtype(np.uint32), node)
     return heap + node * (word.itemsize + 4) + 48
 
@@ -61,48 +61,47 @@ KERNELS = Source(
 
 
 class Search:
-    """A search on the current device, which may go on where it has stopped."""
+    """A search on the current device, which may continue after it has stopped."""
 
     def __init__(self, problem: KnapsackProblem, by_bound: bool) -> None:
         """Begin with the split solution."""
         import cupy
 
         self._problem, self._by_bound = problem, by_bound
-        self._word = np.dtype("u4" if int(problem.profit.sum()) < 1 << 32 else "u8")
+        self._word = np.dtype("u4" if int(problem.profits.sum()) < 1 << 32 else "u8")
         self._heap = batch_heap_gpu.Heap(self._word, np.dtype(np.uint32), NODE, True, BLOCK_THREADS)
-        self._nodes = cupy.empty((FIRST_ROOM, 4), np.int64)
-        self._table = cupy.zeros(TABLE, np.uint32)
-        self._items, self._levels = (cupy.asarray(array) for array in tables(problem))
-        root, state = first_node(problem)
+        self._items, self._levels = (cupy.asarray(array) for array in make_tables(problem))
+        self._problem_tables = self._pack_tables()
+        self._table = cupy.zeros(TABLE_SIZE, np.uint32)
+        self._set_nodes(cupy.empty((INITIAL_NODES, 4), np.int64))
+        root, self.state = make_root(problem)
         self._nodes[0] = cupy.asarray(root)
-        self.state = state
         key = np.array([root[2]]).astype(self._word)
         self._heap.refill(cupy.asarray(~key), cupy.zeros(1, np.uint32))
 
-    def run(self, seconds: float, most_pending: int) -> int:
+    def run(self, seconds: float, max_pending: int) -> int:
         """Explore until there is a reason to stop, which is returned."""
         import cupy
 
         blocks = self._blocks()
         beside = 2 * NODE * blocks
-        most_pending = max(most_pending, int(self.state["pending"][0]) + beside)
-        self._heap.make_room(most_pending + beside + NODE)
-        self._make_room(int(self.state["made"][0]) + 2 * beside)
-        self.state["ended"] = GOING
+        max_pending = max(max_pending, int(self.state["pending"][0]) + beside)
+        self._heap.reserve(max_pending + beside + NODE)
+        self._reserve(int(self.state["made"][0]) + 2 * beside)
+        self.state["ended"] = RUNNING
         state = cupy.asarray(self.state.view(np.uint8))
         nanoseconds = min(int(max(seconds, 0) * 1e9), (1 << 63) - 1) if seconds < 1e9 else 1 << 63
-        arguments = (
-            *self._heap.memory, self._items, self._levels, np.int64(self._problem.capacity),
-            np.uint32(self._problem.size), self._nodes, self._table, np.uint32(TABLE - 1), state,
-            np.uint64(most_pending), np.uint64(len(self._nodes) - beside), np.uint64(nanoseconds),
-            np.int32(self._by_bound),
+        options = KERNELS.struct("launch_options").pack(
+            {"max_pending": max_pending, "max_made": len(self._nodes) - beside,
+             "nanoseconds": nanoseconds, "by_bound": self._by_bound}
         )  # fmt: skip
+        arguments = self._heap.memory, self._problem_tables, self._node_arrays, state, options
         shared = shared_bytes(self._word, NODE)
         self._launch("branch_and_bound_explore", blocks, BLOCK_THREADS, shared, arguments)
         self.state = cupy.asnumpy(state).view(STATE)
         ended = int(self.state["ended"][0])
-        if ended == FAILED:
-            raise RuntimeError("the heap refused nodes that there should have been room for")
+        if ended == REFUSED:
+            raise RuntimeError("the heap refused nodes although it has room for them")
         return ended
 
     def _kernel(self, name: str) -> Any:
@@ -110,97 +109,114 @@ class Search:
 
     def _blocks(self) -> int:
         kernel, shared = self._kernel("branch_and_bound_explore"), shared_bytes(self._word, NODE)
-        what, instead = "branch and bound", "use backend cpu"
-        return resident_blocks(kernel, BLOCK_THREADS, shared, what, instead)
+        return resident_blocks(kernel, BLOCK_THREADS, shared, "branch and bound", "use backend cpu")
 
     def _launch(
         self, name: str, blocks: int, threads: int, shared: int, arguments: tuple[Any, ...]
     ) -> None:
-        """All blocks at a time, since they wait for each other."""
+        """Launch a kernel whose blocks wait for each other."""
         launch_resident(self._kernel(name), blocks, threads, arguments, shared)
 
-    def _make_room(self, nodes: int) -> None:
-        """Let there be room for nodes, and as many again if they fit."""
+    def _pack_tables(self) -> np.ndarray:
+        """The kernel's argument ``problem_tables``."""
+        profits, weights, profits_before, weights_before = self._items
+        begins, ends, decided = self._levels
+        return KERNELS.struct("problem_tables").pack(
+            {"profits": profits, "weights": weights, "profits_before": profits_before,
+             "weights_before": weights_before, "begins": begins, "ends": ends, "decided": decided,
+             "capacity": self._problem.capacity, "size": self._problem.size}
+        )  # fmt: skip
+
+    def _set_nodes(self, nodes: Any) -> None:
+        """Use this array of nodes, and pack the kernel's argument ``node_arrays``."""
+        self._nodes = nodes
+        self._node_arrays = KERNELS.struct("node_arrays").pack(
+            {"nodes": nodes, "table": self._table, "mask": TABLE_SIZE - 1}
+        )
+
+    def _reserve(self, nodes: int) -> None:
+        """Provide memory for so many nodes, and for as many again if it is free."""
         import cupy
 
         if nodes <= len(self._nodes):
             return
         made = int(self.state["made"][0])
-        room = min(2 * nodes, MOST_NODES, free_bytes() // _NODE_BYTES)
-        if room < nodes:
+        size = min(2 * nodes, MAX_NODES, free_bytes() // _NODE_BYTES)
+        if size < nodes:
             raise OutOfMemoryError(
-                f"branch and bound has come to {made:,} nodes, and this GPU has no room for "
-                "more; use method dynamic_program"
+                f"branch and bound needs memory for {nodes:,} nodes, of which {made:,} are made, "
+                "and this GPU has less; use method dynamic_program"
             )
-        more = cupy.empty((room, 4), np.int64)
-        more[:made] = self._nodes[:made]
-        self._nodes = more
+        grown = cupy.empty((size, 4), np.int64)
+        grown[:made] = self._nodes[:made]
+        self._set_nodes(grown)
 
     def collect(self) -> int:
-        """Take nodes out of the heap that lead to nothing better; how many are left."""
+        """Remove nodes from the heap that lead to nothing better; return how many are left."""
         import cupy
 
-        keys, at = self._heap.items()
-        at = at.astype(np.int64)
+        keys, indices = self._heap.items()
+        indices = indices.astype(np.int64)
         cancellation.raise_if_cancelled()  # millions of nodes take a second
-        profit, weight, bound, last = self._nodes[at].T
-        alive = cupy.flatnonzero(bound > int(self.state["best"][0]))
-        columns = (column[alive] for column in (last >> 33, weight, profit, at))
-        alive = alive[undominated(cupy, *columns)]
-        alive = alive[cupy.argsort(keys[alive])]
+        profit, weight, bound, parent_and_step = self._nodes[indices].T
+        level = parent_and_step >> 33
+        kept = cupy.flatnonzero(bound > int(self.state["best"][0]))
+        columns = (column[kept] for column in (level, weight, profit, indices))
+        kept = kept[find_undominated(cupy, *columns)]
+        kept = kept[cupy.argsort(keys[kept])]
         cancellation.raise_if_cancelled()
-        self._heap.refill(keys[alive], at[alive].astype(np.uint32))
-        self._table[:] = 0  # it may remember one of equal nodes that is gone, not the one left
-        self.state["pending"] = alive.size
-        return int(alive.size)
+        self._heap.refill(keys[kept], indices[kept].astype(np.uint32))
+        self._table[:] = 0  # of equal nodes it may hold a removed one instead of the kept one
+        self.state["pending"] = kept.size
+        return int(kept.size)
 
-    def found(self) -> Found:
-        """The best so far."""
+    def solution(self) -> Solution:
+        """The best solution so far."""
         import cupy
 
         state = self.state[0]
-        _, at = self._heap.items()
+        _, indices = self._heap.items()
         best = int(state["best"])
-        bound = int(self._nodes[at.astype(np.int64), 2].max()) if at.size else best
+        bound = int(self._nodes[indices.astype(np.int64), 2].max()) if indices.size else best
         flips = cupy.zeros(int(state["best_step"]) // 2, np.uint8)
         path = (self._nodes, state["best_parent"], state["best_step"], flips)
         self._launch("branch_and_bound_path", 1, 1, 0, path)
-        chosen = self._problem.choice(cupy.asnumpy(flips).astype(bool))
-        return Found(best, chosen, max(best, bound), int(state["looked"]))
+        chosen = self._problem.choose_items(cupy.asnumpy(flips).astype(bool))
+        return Solution(best, chosen, max(best, bound), int(state["explored"]))
 
 
-def tables(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
-    """The kernel's tables of items, int64, and of levels, int32, a row after another."""
+def make_tables(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays of ``problem_tables``, one per row: items (4, int64) and levels (3, int32)."""
     items = np.zeros((4, problem.size + 1), np.int64)
-    items[0, :-1], items[1, :-1] = problem.profit, problem.weight
+    items[0, :-1], items[1, :-1] = problem.profits, problem.weights
     items[2], items[3] = problem.profits_before, problem.weights_before
     levels = np.zeros((3, problem.size + 1), np.int32)
     levels[0], levels[1], levels[2, :-1] = problem.levels
     return items, levels
 
 
-def first_node(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
+def make_root(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
     """The split solution as a node, and the state of a search that has it alone."""
     split = problem.split
     profit, weight = problem.profits_before[split], problem.weights_before[split]
-    ends = problem.complete(profit[None], weight[None], split, split)
+    completed = problem.complete(profit[None], weight[None], split, split)
     state = np.zeros(1, STATE)
     state["made"] = state["pending"] = 1
-    state["best"] = ends.profit
-    return np.array([profit, weight, ends.bound[0], 0]), state
+    state["best"] = completed.profit
+    return np.array([profit, weight, completed.bound[0], 0]), state
 
 
 def solve(
     problem: KnapsackProblem, deadline: float, *, by_bound: bool = True, collect: bool = True
-) -> Found:
-    """As ``branch_and_bound_cpu.solve``; OutOfMemoryError where the device has no room."""
+) -> Solution:
+    """As ``branch_and_bound_cpu.solve``; OutOfMemoryError if the device has too little memory."""
     search = Search(problem, by_bound)
-    most_pending, ended = COLLECT_AT, GOING
-    while ended != DONE and not (ended == STOPPED and time.monotonic() >= deadline):
+    max_pending, ended = COLLECT_THRESHOLD, RUNNING
+    while ended != FINISHED and not (ended == TIMED_OUT and time.monotonic() >= deadline):
         cancellation.raise_if_cancelled()
         seconds = min(deadline - time.monotonic(), LAUNCH_SECONDS)
-        ended = search.run(seconds, most_pending)
+        ended = search.run(seconds, max_pending)
         if ended == HEAP_FULL:
-            left = search.collect() if collect else int(search.state["pending"][0])
-            most_pending = max(COLLECT_AT, 2 * left)
-    return search.found()
+            pending = search.collect() if collect else int(search.state["pending"][0])
+            max_pending = max(COLLECT_THRESHOLD, 2 * pending)
+    return search.solution()

@@ -1,4 +1,4 @@
-"""A 0/1 knapsack problem, checked, and the file that one stands in."""
+"""An instance of the 0/1 knapsack problem, checked, and its file format."""
 
 import operator
 import os
@@ -12,16 +12,34 @@ from mgraph.errors import StorageError, UsageError
 from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
 
-MOST_ITEMS = 1 << 20
-MOST_SUM = (1 << 62) - 1
+MAX_ITEMS = 1 << 20
+MAX_SUM = (1 << 62) - 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KnapsackInstance:
-    """Items to choose from so that their weights are within the capacity and their profits most.
+    """A 0/1 knapsack problem: items to choose from, and a capacity for their total weight.
 
-    profits, weights: int64, shape (items,), none below 0; capacity: 0 or more. Raises UsageError
-    for anything else, and where 62 bits do not hold sums, or an item's profit times its weight.
+    Parameters
+    ----------
+    profits, weights : array_like of int, shape (items,)
+        Whole numbers of at least 0, at most 2^20 of them. They become NumPy arrays of int64.
+    capacity : int
+        The total weight that a choice may have, from 0 to 2^62 - 1.
+
+    Raises
+    ------
+    UsageError
+        If a number is negative or not whole, if the lengths differ, and if a sum of profits, a sum
+        of weights, or an item's profit times its weight needs more than 62 bits.
+
+    Examples
+    --------
+    >>> instance = mgraph.KnapsackInstance([6, 10, 12], [1, 2, 3], 5)
+    >>> instance
+    KnapsackInstance(items=3, capacity=5)
+    >>> instance.weights
+    array([1, 2, 3])
     """
 
     profits: np.ndarray
@@ -29,93 +47,166 @@ class KnapsackInstance:
     capacity: int
 
     def __post_init__(self) -> None:
-        """Refuse what is not a problem."""
+        """Convert and check the arrays and the capacity."""
         for name in ("profits", "weights"):
-            object.__setattr__(self, name, _whole_numbers(name, getattr(self, name)))
+            object.__setattr__(self, name, _as_whole_numbers(name, getattr(self, name)))
         if self.profits.size != self.weights.size:
             raise UsageError(
-                f"there are {self.profits.size:,} profits and {self.weights.size:,} weights: an "
-                "item has one of each"
+                "profits and weights must have the same length "
+                f"(got {self.profits.size:,} and {self.weights.size:,})"
             )
-        if self.profits.size > MOST_ITEMS:
-            raise UsageError(f"{self.profits.size:,} items are more than {MOST_ITEMS:,}")
-        whole = isinstance(self.capacity, (int, np.integer)) and not isinstance(self.capacity, bool)
-        if not whole or not 0 <= self.capacity <= MOST_SUM:
+        if self.profits.size > MAX_ITEMS:
             raise UsageError(
-                f"capacity must be a whole number from 0 to 2^62 - 1, and is {self.capacity!r}"
+                f"a knapsack may have at most {MAX_ITEMS:,} items (got {self.profits.size:,})"
             )
-        object.__setattr__(self, "capacity", int(self.capacity))
+        capacity = self.capacity
+        is_integer = isinstance(capacity, (int, np.integer)) and not isinstance(capacity, bool)
+        if not is_integer or not 0 <= capacity <= MAX_SUM:
+            raise UsageError(
+                f"capacity must be a whole number from 0 to 2^62 - 1 (got {capacity!r})"
+            )
+        object.__setattr__(self, "capacity", int(capacity))
         pairs = zip(self.profits.tolist(), self.weights.tolist(), strict=True)
-        largest = max((profit * weight for profit, weight in pairs), default=0)
-        if largest > MOST_SUM:
+        max_product = max((profit * weight for profit, weight in pairs), default=0)
+        if max_product > MAX_SUM:
             raise UsageError(
-                f"an item's profit times its weight must be below 2^62, and one is {largest:,}"
+                f"an item's profit times its weight must be below 2^62 (got {max_product:,})"
             )
+
+    def __repr__(self) -> str:
+        """The number of items and the capacity."""
+        return f"KnapsackInstance(items={self.items}, capacity={self.capacity})"
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return int(self.profits.size)
 
     def check_solution(self, chosen: np.ndarray) -> tuple[int, int]:
-        """The profit and weight of a choice, a bool for each item."""
+        """Sum the profits and the weights of a choice.
+
+        Parameters
+        ----------
+        chosen : numpy.ndarray of bool, shape (items,)
+            Whether each item is chosen.
+
+        Returns
+        -------
+        tuple of int
+            The total profit and the total weight, which may exceed the capacity.
+
+        Examples
+        --------
+        >>> instance = mgraph.KnapsackInstance([6, 10, 12], [1, 2, 3], 5)
+        >>> instance.check_solution(np.array([False, True, True]))
+        (22, 5)
+        """
         return int(self.profits[chosen].sum()), int(self.weights[chosen].sum())
 
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "KnapsackInstance":
+        """Read an instance from a text file, as ``write`` writes it.
 
-def read_knapsack(file: str | os.PathLike[str]) -> KnapsackInstance:
-    """Read ``items capacity``, then ``profit weight`` a line; blank space of any kind between.
+        Parameters
+        ----------
+        path : str or path
+            A local file: the number of items and the capacity, then a profit and a weight per
+            item, separated by white space of any kind.
 
-    Raises UsageError for anything else in the file, StorageError where it cannot be read.
-    """
-    path = local_path(file)
+        Returns
+        -------
+        KnapsackInstance
+
+        Raises
+        ------
+        UsageError
+            If the file holds anything else.
+        StorageError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with tempfile.NamedTemporaryFile("w", suffix=".data") as file:
+        ...     _ = file.write("3 5  6 1  10 2  12 3")
+        ...     file.flush()
+        ...     mgraph.KnapsackInstance.read(file.name)
+        KnapsackInstance(items=3, capacity=5)
+        """
+        words = _read_words(path)
+        try:
+            numbers = [int(word) for word in words]
+        except ValueError as error:
+            raise UsageError(
+                f"{path} is not a knapsack instance, which is the number of items and the "
+                f"capacity, then a profit and a weight per line, all whole numbers: {error}"
+            ) from error
+        if len(numbers) < 2 or len(numbers) != 2 + 2 * numbers[0]:
+            items = numbers[0] if numbers else 0
+            count = max(0, len(numbers) - 2) / 2
+            raise UsageError(
+                f"{path} must have as many items as its first line says, {items:,} (got {count:,g})"
+            )
+        profits, weights = np.array(numbers[2:], object).reshape(-1, 2).T
+        try:
+            return cls(profits, weights, numbers[1])
+        except UsageError as error:
+            raise UsageError(f"{path}: {error}") from error
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the instance to a text file, which appears once it is complete.
+
+        Parameters
+        ----------
+        path : str or path
+            A local path; missing folders are created and an existing file is replaced.
+
+        Raises
+        ------
+        StorageError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> instance = mgraph.KnapsackInstance([6, 10, 12], [1, 2, 3], 5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     instance.write(f"{folder}/a.data")
+        ...     mgraph.KnapsackInstance.read(f"{folder}/a.data")
+        KnapsackInstance(items=3, capacity=5)
+        """
+        lines = [f"{self.items} {self.capacity}"]
+        lines += [f"{p} {w}" for p, w in zip(self.profits, self.weights, strict=True)]
+        with writing_file(path) as stream:
+            stream.write(("\n".join(lines) + "\n").encode())
+
+
+def _read_words(path: str | os.PathLike[str]) -> list[str]:
+    """Read the words of an ASCII file."""
+    file = local_path(path)
     try:
-        with open(path, encoding="ascii") as stream:
-            words = stream.read().split()
+        with open(file, encoding="ascii") as stream:
+            return stream.read().split()
     except OSError as error:
-        raise StorageError(f"{file} cannot be read: {error}") from error
+        raise StorageError(f"{path} cannot be read: {error}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"{file} is not a knapsack instance: it is no text") from error
-    try:
-        numbers = [int(word) for word in words]
-    except ValueError as error:
-        raise UsageError(
-            f"{file} is not a knapsack instance, which is items and capacity, then a profit and a "
-            f"weight a line, all whole numbers: {error}"
-        ) from error
-    if len(numbers) < 2 or len(numbers) != 2 + 2 * numbers[0]:
-        items = numbers[0] if numbers else 0
-        raise UsageError(
-            f"{file} should have {items:,} items, as its first line says, and has "
-            f"{max(0, len(numbers) - 2) / 2:,g}"
-        )
-    try:
-        return KnapsackInstance(np.array(numbers[2::2], object), np.array(numbers[3::2], object),
-                                numbers[1])  # fmt: skip
-    except UsageError as error:
-        raise UsageError(f"{file}: {error}") from error
+        raise UsageError(f"{path} is not a knapsack instance: it is not ASCII text") from error
 
 
-def write_knapsack(instance: KnapsackInstance, file: str | os.PathLike[str]) -> None:
-    """Write what ``read_knapsack`` reads. Raises StorageError where it cannot be written."""
-    lines = [f"{instance.items} {instance.capacity}"]
-    lines += [f"{p} {w}" for p, w in zip(instance.profits, instance.weights, strict=True)]
-    with writing_file(file) as stream:
-        stream.write(("\n".join(lines) + "\n").encode())
-
-
-def _whole_numbers(name: str, given: Any) -> np.ndarray:
-    array = as_array(name, given)
+def _as_whole_numbers(name: str, values: Any) -> np.ndarray:
+    """Convert to int64; raise UsageError for other numbers and for a sum above 62 bits."""
+    array = as_array(name, values)
     array = array.get() if on_gpu(array) else array
     if array.ndim != 1:
-        raise UsageError(f"{name} must have one dimension, and have {array.ndim}")
+        raise UsageError(f"{name} must have one dimension (got {array.ndim})")
     if array.size and array.dtype.kind not in "iuO":
-        raise UsageError(f"{name} must be whole numbers, and are {array.dtype}")
+        raise UsageError(f"{name} must be whole numbers (got {array.dtype})")
     try:
-        values = [operator.index(value) for value in array.tolist()]
+        numbers = [operator.index(value) for value in array.tolist()]
     except TypeError as error:
         raise UsageError(f"{name} must be whole numbers: {error}") from error
-    if min(values, default=0) < 0:
-        raise UsageError(f"{name} must be 0 or more, and one is {min(values)}")
-    if sum(values) > MOST_SUM:
-        raise UsageError(f"the sum of all {name} must be below 2^62, and is {sum(values):,}")
-    return np.array(values, np.int64)
+    if min(numbers, default=0) < 0:
+        raise UsageError(f"{name} must be at least 0 (got {min(numbers)})")
+    if sum(numbers) > MAX_SUM:
+        raise UsageError(f"the sum of {name} must be below 2^62 (got {sum(numbers):,})")
+    return np.array(numbers, np.int64)

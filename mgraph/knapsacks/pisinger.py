@@ -1,10 +1,10 @@
-"""Pisinger's knapsack instances: seven kinds in which profits and weights are related.
+"""Pisinger's knapsack instances: kinds in which profits and weights are related.
 
 Source: S. Martello, D. Pisinger, P. Toth, "Dynamic programming and strong bounds for the 0-1
 knapsack problem", Management Science 45(3), 1999, and its test generator, whose numbers these are:
 the same parameters give the same items. That generator's random numbers are those of ``lrand48``,
-computed in machine words; on machines of 64 bits, where nothing cuts them off at 32, they are
-others, and without a seed they begin at 0. ``word_bits`` and ``seed`` say which.
+computed in machine words. On machines of 64 bits, where nothing truncates them to 32, the numbers
+differ, and without a seed the generator starts at 0: ``word_bits`` and ``seed`` say which.
 """
 
 from collections.abc import Iterator
@@ -37,26 +37,58 @@ def pisinger_instance(
     seed: int | None = None,
     word_bits: int = 64,
 ) -> KnapsackInstance:
-    """Make one instance of a series.
+    """Generate one instance of a series of Pisinger's knapsack instances.
 
-    kind: one of ``KINDS``. With w uniform in [1, R], R = coefficients, profits are uniform in
-    [1, R]; within R/10 of w; w + R/10; w, of a weight w + R/10; w + R/10 within R/1000; w; and, of
-    even weights, w or w + R/10. number: 1 to ``series``, S; capacity: number·Σw / (S + 1), odd for
-    the even-odd kinds, and at least the largest weight. seed: of the random numbers; None: they
-    begin at 0. word_bits: 32 or 64, of the machine that the generator runs on.
-    Raises UsageError for other parameters.
+    Parameters
+    ----------
+    kind : str
+        How an item's profit p depends on its weight w, uniform in [1, R]: ``uncorrelated``, p
+        uniform in [1, R]; ``weakly_correlated``, within R/10 of w; ``strongly_correlated``,
+        w + R/10; ``inverse_strongly_correlated``, w with a weight of w + R/10;
+        ``almost_strongly_correlated``, w + R/10 within R/1000; ``subset_sum``, w; and, for even
+        weights, ``even_odd_subset_sum``, w, and ``even_odd``, w + R/10.
+    items : int
+        The number of items.
+    coefficients : int
+        The range of the weights, R.
+    number : int
+        The instance's number in the series, from 1 to ``series``: the capacity is
+        number / (series + 1) of the total weight, at least the maximum weight, and odd for the
+        even-odd kinds.
+    series : int, default 1000
+        The length of the series, S.
+    seed : int, optional
+        The seed of the random numbers; without one the generator starts at 0.
+    word_bits : {64, 32}, default 64
+        The word size of the machine whose numbers are generated.
+
+    Returns
+    -------
+    KnapsackInstance
+
+    Raises
+    ------
+    UsageError
+        If a parameter is not as above.
+
+    Examples
+    --------
+    >>> from mgraph.experiments import pisinger_instance
+    >>> pisinger_instance("even_odd", 500, 10_000, 300)
+    KnapsackInstance(items=500, capacity=701745)
     """
-    for name, value, low in (("items", items, 1), ("coefficients", coefficients, 1),
-                             ("series", series, 1), ("number", number, 1)):  # fmt: skip
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-            raise UsageError(f"{name} must be a whole number, {low} or more, and is {value!r}")
+    for name, value in (
+        ("items", items), ("coefficients", coefficients), ("series", series), ("number", number)
+    ):  # fmt: skip
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise UsageError(f"{name} must be a whole number of at least 1 (got {value!r})")
     check_choice("kind", kind, KINDS)
     if number > series:
-        raise UsageError(f"number must be within the series of {series}, and is {number}")
+        raise UsageError(f"number must be at most series, which is {series} (got {number})")
     if word_bits not in (32, 64):
-        raise UsageError(f"word_bits must be 32 or 64, and is {word_bits!r}")
-    draws = _draws(seed, word_bits)
-    pairs = [_item(kind, coefficients, draws) for _ in range(items)]
+        raise UsageError(f"word_bits must be 32 or 64 (got {word_bits!r})")
+    draws = _draw_numbers(seed, word_bits)
+    pairs = [_draw_item(kind, coefficients, draws) for _ in range(items)]
     profits, weights = (np.array(column, np.int64) for column in zip(*pairs, strict=True))
     capacity = int(number * float(weights.sum()) / (series + 1))
     capacity = max(capacity, int(weights.max()))
@@ -65,8 +97,8 @@ def pisinger_instance(
     return KnapsackInstance(profits, weights, capacity)
 
 
-def _draws(seed: int | None, word_bits: int) -> Iterator[int]:
-    """``lrand48`` in words of so many bits: of its 48 bits, the upper 32 and the lower 16 apart."""
+def _draw_numbers(seed: int | None, word_bits: int) -> Iterator[int]:
+    """Yield ``lrand48``'s numbers in machine words; its 48 bits are split into 32 and 16."""
     mask = (1 << word_bits) - 1
     high, low = (0, 0) if seed is None else (seed & mask, 0x330E)
     while True:
@@ -77,8 +109,8 @@ def _draws(seed: int | None, word_bits: int) -> Iterator[int]:
         yield high >> 1
 
 
-def _item(kind: str, coefficients: int, draws: Iterator[int]) -> tuple[int, int]:
-    """An item's profit and weight."""
+def _draw_item(kind: str, coefficients: int, draws: Iterator[int]) -> tuple[int, int]:
+    """Draw an item's profit and weight."""
     tenth, thousandth = coefficients // 10, coefficients // 1000
     weight = next(draws) % coefficients + 1
     if kind == "uncorrelated":

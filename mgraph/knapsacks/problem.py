@@ -1,10 +1,10 @@
-"""A knapsack problem as the methods see it: what is certain put aside, the rest by its density.
+"""A knapsack problem as the methods see it: without the items that are fixed, sorted by density.
 
-Items are in descending order of profit a weight. The first ``split`` of them fit together: the
+Items are in descending order of profit per weight. The first ``split`` of them fit together: the
 split solution (Pisinger's break solution). A partial solution has decided the items from ``begin``
-to ``end - 1``, around the split; those before count as taken, those after as left out. So it is a
-profit and a weight, which may be above the capacity, and it is completed as Dantzig did: fitting
-items after ``end`` are added, or, where it is too heavy, items before ``begin`` are taken out.
+to ``end - 1``, around the split; those before count as chosen, those after as left out. So it is a
+profit and a weight, which may exceed the capacity, and it is completed as Dantzig did: items from
+``end`` on are added while they fit, or, if it is too heavy, items before ``begin`` are taken out.
 """
 
 import functools
@@ -16,79 +16,84 @@ from mgraph.knapsacks.instance import KnapsackInstance
 
 
 class Completion(NamedTuple):
-    """Of partial solutions: no completion is above the bound, and one has the profit.
+    """The completions of partial solutions, and bounds on all their completions.
 
-    reached: up to which item items are taken, ``end`` and on, or, where that is below ``begin``,
-    from which on they are taken out. Too heavy ones that cannot be completed have bound and profit
-    -1.
+    bound: no completion of the partial solution has a larger profit. profit: that of Dantzig's
+    completion. boundary: that completion adds the items from ``end`` to ``boundary - 1`` or, if
+    ``boundary`` is below ``begin``, takes out those from ``boundary`` to ``begin - 1``. Partial
+    solutions that are too heavy for any completion have bound and profit -1.
     """
 
     bound: np.ndarray
     profit: np.ndarray
-    reached: np.ndarray
+    boundary: np.ndarray
 
 
 class Levels(NamedTuple):
     """The items that a partial solution has decided at each level: ``begin`` to ``end - 1``.
 
-    begins, ends: shape (size + 1,). turns: which item each level decides, shape (size,).
+    begins, ends: shape (size + 1,). decided: the item that each level decides, shape (size,).
     """
 
     begins: np.ndarray
     ends: np.ndarray
-    turns: np.ndarray
+    decided: np.ndarray
 
 
 class KnapsackProblem:
-    """An instance's items that can be in doubt, in the order of their density.
+    """An instance's items that are in doubt, in descending order of density.
 
-    ``item[i]``: which item of the instance the i-th is. ``certain``: a bool for each of those that
-    are taken for certain: without weight, but of some profit, or all where all fit. int64.
+    item_ids: the instance's number of each, int64. profits, weights: theirs, int64; profits_before,
+    weights_before: their sums over all items before each, shape (size + 1,). fixed: for each item
+    of the instance, a bool whether it is chosen in any case: an item with a profit and without
+    weight, or every item if all fit. fixed_profit: their total profit.
     """
 
     def __init__(self, instance: KnapsackInstance) -> None:
-        """Put aside what is certain, and sort the rest."""
+        """Separate the fixed items, and sort the others."""
         profits, weights, capacity = instance.profits, instance.weights, instance.capacity
         useful = (profits > 0) & (weights <= capacity)
-        free = useful & (weights == 0)
-        fits_all = int(weights[useful].sum()) <= capacity
-        self.certain = useful if fits_all else free
+        all_fit = int(weights[useful].sum()) <= capacity
+        self.fixed = useful if all_fit else useful & (weights == 0)
+        self.fixed_profit = int(profits[self.fixed].sum())
         self.capacity = capacity
-        doubtful = np.flatnonzero(useful & ~self.certain)
-        self.item = doubtful[_by_density(profits[doubtful], weights[doubtful])]
-        self.profit, self.weight = profits[self.item], weights[self.item]
-        self.profits_before = _sums(self.profit)
-        self.weights_before = _sums(self.weight)
+        in_doubt = np.flatnonzero(useful & ~self.fixed)
+        self.item_ids = in_doubt[_argsort_by_density(profits[in_doubt], weights[in_doubt])]
+        self.profits, self.weights = profits[self.item_ids], weights[self.item_ids]
+        self.profits_before = _prefix_sums(self.profits)
+        self.weights_before = _prefix_sums(self.weights)
         self.split = int(np.searchsorted(self.weights_before, capacity, side="right")) - 1
-        self.certain_profit = int(profits[self.certain].sum())
 
     @property
     def size(self) -> int:
-        """How many items are in doubt."""
-        return int(self.item.size)
+        """The number of items in doubt."""
+        return int(self.item_ids.size)
 
     @functools.cached_property
     def levels(self) -> Levels:
-        """By turns an item after the split solution, and one before it."""
+        """The order of decisions: alternately an item after the split and one before it."""
         before = np.arange(self.split - 1, -1, -1)
         after = np.arange(self.split, self.size)
-        both = min(before.size, after.size)
-        paired = np.stack([after[:both], before[:both]], axis=1).ravel()
-        turns = np.concatenate([paired, after[both:], before[both:]])
-        is_after = np.concatenate([np.zeros(1, np.int64), np.cumsum(turns >= self.split)])
-        ends = self.split + is_after
-        return Levels(ends - np.arange(self.size + 1), ends, turns)
+        pairs = min(before.size, after.size)
+        alternating = np.stack([after[:pairs], before[:pairs]], axis=1).ravel()
+        decided = np.concatenate([alternating, after[pairs:], before[pairs:]])
+        after_count = np.concatenate([np.zeros(1, np.int64), np.cumsum(decided >= self.split)])
+        ends = self.split + after_count
+        return Levels(ends - np.arange(self.size + 1), ends, decided)
 
-    def choice(self, flips: np.ndarray) -> np.ndarray:
-        """The items of a completed partial solution, a bool each. flips: a bool for each level."""
+    def choose_items(self, flips: np.ndarray) -> np.ndarray:
+        """The items of a completed partial solution, as a bool each.
+
+        flips: for each level of the partial solution, whether it flips that level's item.
+        """
         levels, level = self.levels, flips.size
         chosen = np.arange(self.size) < self.split
-        chosen[levels.turns[:level][flips]] ^= True
+        chosen[levels.decided[:level][flips]] ^= True
         begin, end = int(levels.begins[level]), int(levels.ends[level])
-        profit, weight = (x[chosen].sum(keepdims=True) for x in (self.profit, self.weight))
-        reached = int(self.complete(profit, weight, begin, end).reached[0])
-        chosen[end:reached] = True
-        chosen[reached:begin] = False
+        profit, weight = (x[chosen].sum(keepdims=True) for x in (self.profits, self.weights))
+        boundary = int(self.complete(profit, weight, begin, end).boundary[0])
+        chosen[end:boundary] = True
+        chosen[boundary:begin] = False
         return chosen
 
     def complete(self, profit: np.ndarray, weight: np.ndarray, begin: int, end: int) -> Completion:
@@ -96,31 +101,34 @@ class KnapsackProblem:
         fits = weight <= self.capacity
         target = np.where(fits, self.weights_before[end], self.weights_before[begin])
         target = target + self.capacity - weight
-        reached = np.searchsorted(self.weights_before, target, side="right") - 1
-        reached = np.where(fits, np.maximum(reached, end), np.minimum(reached, begin))
+        boundary = np.searchsorted(self.weights_before, target, side="right") - 1
+        boundary = np.where(fits, np.maximum(boundary, end), np.minimum(boundary, begin))
         base = np.where(fits, self.profits_before[end], self.profits_before[begin])
-        possible = reached >= 0
-        reached = np.maximum(reached, 0)
-        found = profit + self.profits_before[reached] - base
-        nothing_left = np.where(fits, reached == self.size, reached == begin)
-        at = np.minimum(reached, max(self.size - 1, 0))
-        part = (target - self.weights_before[reached]) * self.profit[at] // self.weight[at]
-        bound = found + np.where(nothing_left, 0, part)
-        return Completion(np.where(possible, bound, -1), np.where(possible, found, -1), reached)
+        is_possible = boundary >= 0
+        boundary = np.maximum(boundary, 0)
+        completed = profit + self.profits_before[boundary] - base
+        is_exact = np.where(fits, boundary == self.size, boundary == begin)
+        item = np.minimum(boundary, max(self.size - 1, 0))
+        rest = target - self.weights_before[boundary]
+        fraction = rest * self.profits[item] // self.weights[item]
+        bound = completed + np.where(is_exact, 0, fraction)
+        return Completion(
+            np.where(is_possible, bound, -1), np.where(is_possible, completed, -1), boundary
+        )
 
 
-def _sums(values: np.ndarray) -> np.ndarray:
+def _prefix_sums(values: np.ndarray) -> np.ndarray:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(values)])
 
 
-def _by_density(profits: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Descending profit a weight, exactly; heavier ones first among equals."""
+def _argsort_by_density(profits: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The order of descending profit per weight, exactly; among equals the heavier item first."""
     order = np.lexsort((-weights, -(profits / np.maximum(weights, 1))))
     p, w = profits[order].astype(object), weights[order].astype(object)
     if not (p[:-1] * w[1:] < p[1:] * w[:-1]).any():
         return order
 
-    def compare(i: int, j: int) -> int:  # rounded quotients were not exact enough
+    def compare(i: int, j: int) -> int:  # the rounded quotients were not exact enough
         a, b = int(profits[i]) * int(weights[j]), int(profits[j]) * int(weights[i])
         return (a < b) - (a > b) or int(weights[j]) - int(weights[i])
 

@@ -1,12 +1,12 @@
 """Figures of the heap on a GPU, as they stand in heap/BENCHMARKS.md.
 
-    python -m tests.benchmarks.heap_gpu sort [--keys 536870912]     all in, then all out
-    python -m tests.benchmarks.heap_gpu mixed [--pairs 262144]      an insertion, a deletion, …
+    python -m tests.benchmarks.heap_gpu sort [--keys 536870912]     all keys in, then all out
+    python -m tests.benchmarks.heap_gpu mixed [--pairs 262144]      pairs of insertion and deletion
     python -m tests.benchmarks.heap_gpu sequential [--keys …]       one core: std::priority_queue
 
-int32 keys in device memory; 1,024 a node and 512 threads a block. Medians by the clock, after the
-device is done; what comes out is checked. The synchronous heap's time in `mixed` is that beyond
-filling it.
+int32 keys in device memory; 1,024 per node and 512 threads per block. Medians of wall-clock times,
+once the device has finished; the keys that come out are checked. The synchronous heap's time in
+`mixed` excludes filling it.
 """
 
 import argparse
@@ -15,12 +15,12 @@ import tempfile
 from pathlib import Path
 
 from mgraph.experiments import heap_pair_seconds, heap_seconds
-from mgraph.experiments.heap_timing import ON_GPU, ORDERS
+from mgraph.experiments.heap_timing import GPU_HEAPS, ORDERS
 
 HERE = Path(__file__).parent
 
 
-def how(arguments):
+def heap_options(arguments):
     return {
         "block_threads": arguments.threads,
         "blocks": arguments.blocks,
@@ -32,7 +32,7 @@ def how(arguments):
 def sort(arguments):
     for order in arguments.orders:
         for heap in arguments.heaps:
-            push, pop = heap_seconds(heap, arguments.keys, order=order, **how(arguments))
+            push, pop = heap_seconds(heap, arguments.keys, order=order, **heap_options(arguments))
             print(f"{order:10} {heap:11} {arguments.keys:,} keys: in {push:.3f} s, out {pop:.3f} "
                   f"s, {push + pop:.3f} s", flush=True)  # fmt: skip
 
@@ -40,7 +40,8 @@ def sort(arguments):
 def mixed(arguments):
     for levels in arguments.levels:
         for heap in arguments.heaps:
-            seconds = heap_pair_seconds(heap, 1 << levels, arguments.pairs, **how(arguments))
+            options = heap_options(arguments)
+            seconds = heap_pair_seconds(heap, 1 << levels, arguments.pairs, **options)
             rate = 2 * arguments.pairs / seconds / 1e6
             print(f"2^{levels:<2} nodes {heap:11} {arguments.pairs:,} pairs: {seconds:.3f} s, "
                   f"{rate:.3f}e6 operations/s", flush=True)  # fmt: skip
@@ -56,18 +57,18 @@ def sequential(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["sort", "mixed", "sequential"])
+    parser.add_argument("benchmark", choices=["sort", "mixed", "sequential"])
     parser.add_argument("--keys", type=int, default=1 << 29)
     parser.add_argument("--pairs", type=int, default=1 << 18)
-    parser.add_argument("--blocks", type=int, help="at most, of the concurrent heap")
-    parser.add_argument("--threads", type=int, default=512, help="a block")
-    parser.add_argument("--node", type=int, default=1024, help="keys")
-    parser.add_argument("--heaps", nargs="*", default=ON_GPU)
+    parser.add_argument("--blocks", type=int, help="maximum, for the concurrent heap")
+    parser.add_argument("--threads", type=int, default=512, help="per block")
+    parser.add_argument("--node", type=int, default=1024, help="keys per node")
+    parser.add_argument("--heaps", nargs="*", default=GPU_HEAPS)
     parser.add_argument("--orders", nargs="*", default=ORDERS)
     parser.add_argument("--levels", nargs="*", type=int, default=range(6, 19, 2))
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    globals()[arguments.what](arguments)
+    globals()[arguments.benchmark](arguments)
 
 
 if __name__ == "__main__":

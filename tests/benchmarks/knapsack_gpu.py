@@ -31,7 +31,7 @@ def measured(instance, repeats, **how):
 
 
 def row(file, arguments):
-    instance = mgraph.read_knapsack(file)
+    instance = mgraph.KnapsackInstance.read(file)
     best, program = measured(instance, 1, method="dynamic_program")
     cells: list[str] = []
     times: dict[str, float | None] = {}

@@ -18,6 +18,7 @@ from pathlib import Path
 import psutil
 
 import mgraph
+from mgraph import experiments
 from mgraph.distributed.clusters import background_cluster
 from mgraph.distributed.submission.payload import collect_files
 from mgraph.distributed.submission.runs import Runs
@@ -91,7 +92,7 @@ def main():
     given = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="mgraph-soak-")
     Path(folder, "script.py").write_text(SCRIPT)
-    mgraph.write_knapsack(mgraph.pisinger_instance("even_odd", 50, 1_000, 30), f"{folder}/a.data")
+    experiments.pisinger_instance("even_odd", 50, 1_000, 30).write(f"{folder}/a.data")
     place = f"{folder}/cluster"
     background_cluster.start(workers=2, backend="cpu", folder=place, dashboard="127.0.0.1:0")
     file = background_cluster.running_scheduler_file(place)

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import mgraph
+from mgraph import experiments
 from tests.benchmarks import commands
 from tests.benchmarks.commands import GPU, OTHERS, PAGES, ROOT
 
@@ -70,8 +71,8 @@ def inputs(tmp_path_factory):
     (folder / "lib" / "X").mkdir(parents=True)
     (folder / "lib" / "X" / "x1.stp").write_text(STP)
     (folder / "lib" / "optima.csv").write_text("instance,optimum\nX/x1.stp,6\n")
-    items = mgraph.pisinger_instance("uncorrelated", 20, 100, 300)
-    mgraph.write_knapsack(items, folder / "a.data")
+    items = experiments.pisinger_instance("uncorrelated", 20, 100, 300)
+    items.write(folder / "a.data")
     edges = mgraph.CopyModel(300, 3, weights=(1, 9)).edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     mgraph.write_graph(graph, folder / "g.graph")

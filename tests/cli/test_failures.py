@@ -120,7 +120,7 @@ def files(workers, tmp_path_factory):
     graph = str(folder / "g")
     model = mgraph.CopyModel(99, 2)
     mgraph.generate(graph, model, parts=3, cluster=workers, progress=None)
-    mgraph.write_knapsack(mgraph.KnapsackInstance([1, 2], [3, 4], 5), folder / "k.data")
+    mgraph.KnapsackInstance([1, 2], [3, 4], 5).write(folder / "k.data")
     (folder / "sources").write_text("1\n2\n")
     return {"GRAPH": graph, "ITEMS": str(folder / "k.data"), "SOURCES": str(folder / "sources")}
 

@@ -12,12 +12,12 @@ LOCAL = ["-q", "--workers", "1", "--dashboard", "127.0.0.1:0", "--backend", "cpu
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     file = tmp_path_factory.mktemp("knapsack") / "a.data"
-    mgraph.write_knapsack(pisinger_instance("strongly_correlated", 80, 300, 400), file)
+    pisinger_instance("strongly_correlated", 80, 300, 400).write(file)
     return str(file)
 
 
 def test_one_instance(file, capsys):
-    instance = mgraph.read_knapsack(file)
+    instance = mgraph.KnapsackInstance.read(file)
     expected = mgraph.knapsack(instance.profits, instance.weights, instance.capacity)
     for options in ([], ["--method", "branch_and_bound", "--key", "profit", "--no-collect"]):
         assert main(["knapsack", file, *options, "--backend", "cpu"]) == 0
@@ -47,7 +47,7 @@ def test_many(file, tmp_path, capsys):
         (["--resume"], "--resume is for --out"),
         (["--workers", "2"], "--workers is for many instances"),
         (["--method", "luck"], "must be one of auto, dynamic_program, branch_and_bound"),
-        (["--time-limit", "-1"], "time_limit must be a number of seconds, 0 or more, or left"),
+        (["--time-limit", "-1"], "time_limit must be a number of seconds of at least 0, or None"),
     ],
 )
 def test_wrong_use(file, options, sentence, capsys):
@@ -62,7 +62,7 @@ def test_a_file_that_is_none(tmp_path, capsys):
 
 
 def test_what_does_not_fit_one_method_is_answered_by_the_other(file, capsys, monkeypatch):
-    monkeypatch.setattr("mgraph.knapsacks.dynamic_program.MOST_STATES", 1)
+    monkeypatch.setattr("mgraph.knapsacks.dynamic_program.MAX_STATES", 1)
     assert main(["knapsack", file]) == 0
     assert "optimal; " in (told := capsys.readouterr().out)
     assert "branch_and_bound on the cpu" in told

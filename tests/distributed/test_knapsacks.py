@@ -19,9 +19,9 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("knapsacks")
     names = [folder / f"{kind}.data" for kind in KINDS]
     for seed, (kind, name) in enumerate(zip(KINDS, names, strict=True)):
-        mgraph.write_knapsack(pisinger_instance(kind, 50, 300, 400, seed=seed), name)
+        pisinger_instance(kind, 50, 300, 400, seed=seed).write(name)
     empty = mgraph.KnapsackInstance([], [], 3)
-    mgraph.write_knapsack(empty, folder / "empty.data")
+    empty.write(folder / "empty.data")
     return [*names, folder / "empty.data"]
 
 
@@ -37,7 +37,7 @@ def test_rows_are_the_items_of_each_instance(tmp_path, cluster, files, method):
     table = pq.read_table(out / TABLE).to_pylist()
     assert [row["file"] for row in table] == [str(file) for file in files]
     for index, (file, packed, row) in enumerate(zip(files, run.packed, table, strict=True)):
-        instance = mgraph.read_knapsack(file)
+        instance = mgraph.KnapsackInstance.read(file)
         alone = mgraph.knapsack(instance.profits, instance.weights, instance.capacity)
         items = rows["item"][rows["instance"] == index].to_numpy()
         assert instance.check_solution(items) == (packed.profit, packed.weight)

@@ -31,7 +31,7 @@ def test_numbers_of_numpy_count_as_pythons(graph, cluster, tmp_path):
     assert len(sampled.answers) == 3
     forest = mgraph.spanning_forest_dataset(graph, tmp_path / "f", batch=np.int64(500), **own)
     assert forest.components == 1
-    mgraph.write_knapsack(mgraph.KnapsackInstance((1, 2), range(3, 5), 5), tmp_path / "k.data")
+    mgraph.KnapsackInstance((1, 2), range(3, 5), 5).write(tmp_path / "k.data")
     packed = mgraph.knapsack_many(tmp_path / "k.data", tmp_path / "k",
                                   time_limit=np.float32(9), **own)  # fmt: skip
     assert packed.packed[0].profit == 2

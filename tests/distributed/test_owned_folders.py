@@ -32,7 +32,7 @@ def graph(tmp_path_factory, cluster):
 
 def knapsack(graph, out, **how):
     file = graph.parent / "a.data"
-    mgraph.write_knapsack(mgraph.KnapsackInstance([6, 10, 12], [1, 2, 3], 5), file)
+    mgraph.KnapsackInstance([6, 10, 12], [1, 2, 3], 5).write(file)
     return mgraph.knapsack_many([file], out, **how)
 
 

@@ -172,7 +172,7 @@ def heap_search():
 
 def knapsacks():
     for kind in ("strongly_correlated", "even_odd_subset_sum"):
-        one = mgraph.pisinger_instance(kind, 100, 100, 500)
+        one = experiments.pisinger_instance(kind, 100, 100, 500)
         expected = mgraph.knapsack(one.profits, one.weights, one.capacity).profit
         found = mgraph.knapsack(
             one.profits, one.weights, one.capacity, method="branch_and_bound", backend="gpu"

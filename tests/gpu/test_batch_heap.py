@@ -1,4 +1,4 @@
-"""The heap on a GPU gives what the CPU's gives; its histories are linearizable."""
+"""The heap on a GPU gives what the CPU's heap gives; its histories are linearizable."""
 
 import numpy as np
 import pytest
@@ -6,14 +6,14 @@ import pytest
 from mgraph import UsageError
 from mgraph.heap import BatchHeap, batch_heap_cpu, key_order
 from tests.heap import histories
-from tests.heap.test_batch_heap import some_keys
+from tests.heap.test_batch_heap import draw_keys
 
 pytestmark = pytest.mark.gpu
 
-WAYS = ["top_down", "bottom_up"]
+INSERTIONS = ["top_down", "bottom_up"]
 
 
-@pytest.mark.parametrize("insert", WAYS)
+@pytest.mark.parametrize("insert", INSERTIONS)
 @pytest.mark.parametrize("largest", [False, True])
 @pytest.mark.parametrize("dtype", key_order.KEY_TYPES)
 def test_keys_and_values_of_all_types(dtype, largest, insert):
@@ -21,30 +21,30 @@ def test_keys_and_values_of_all_types(dtype, largest, insert):
     for values, node in ((None, 1024), ("int32", 64), ("float64", 256)):
         heap = BatchHeap(dtype, values=values, largest=largest, node=node, insert=insert,
                          backend="gpu")  # fmt: skip
-        keys = some_keys(rng, dtype, 50_000)
+        keys = draw_keys(rng, dtype, 50_000)
         names = None if values is None else np.arange(keys.size).astype(values)
         for begin in range(0, keys.size, 7000):
-            here = slice(begin, begin + 7000)
-            heap.push(keys[here], None if names is None else names[here])
+            batch = slice(begin, begin + 7000)
+            heap.push(keys[batch], None if names is None else names[batch])
         assert len(heap) == keys.size
         words = np.sort(key_order.to_words(keys, largest))
         assert key_order.to_words(heap.peek().reshape(1), largest)[0] == words[0]
-        done = 0
+        popped = 0
         for count in (1, 999, 10_000, 100_000):
-            found = heap.pop(count)
-            keys_found = (found if values is None else found[0]).get()
-            expected = words[done : done + count]
-            np.testing.assert_array_equal(key_order.to_words(keys_found, largest), expected)
+            result = heap.pop(count)
+            popped_keys = (result if values is None else result[0]).get()
+            expected = words[popped : popped + count]
+            np.testing.assert_array_equal(key_order.to_words(popped_keys, largest), expected)
             if values is not None:
-                of = found[1].get().astype(np.int64)
-                assert keys[of].tobytes() == keys_found.tobytes()
-                assert np.unique(of).size == of.size
-            done += expected.size
+                indices = result[1].get().astype(np.int64)
+                assert keys[indices].tobytes() == popped_keys.tobytes()
+                assert np.unique(indices).size == indices.size
+            popped += expected.size
         assert len(heap) == 0
 
 
-@pytest.mark.parametrize("insert", WAYS)
-def test_it_is_the_heap_of_the_cpu_where_operations_do_not_meet(insert):
+@pytest.mark.parametrize("insert", INSERTIONS)
+def test_single_operations_make_the_heap_of_the_cpu(insert):
     node = 32
     rng = np.random.default_rng(2)
     gpu = BatchHeap("uint32", node=node, insert=insert, backend="gpu")
@@ -61,12 +61,12 @@ def test_it_is_the_heap_of_the_cpu_where_operations_do_not_meet(insert):
         nodes, buffered = cpu._counts.tolist()
         counts, rows = gpu._heap._counts.get(), gpu._heap._keys.get().reshape(-1, node)
         assert (int(counts[0]) & 0xFFFFFFFF, int(counts[8])) == (nodes, buffered)
-        there = [batch_heap_cpu.place(i) for i in range(1, nodes + 1)]
-        np.testing.assert_array_equal(rows[there], cpu._keys[there])
+        present = [batch_heap_cpu.bit_reversed_place(i) for i in range(1, nodes + 1)]
+        np.testing.assert_array_equal(rows[present], cpu._keys[present])
         np.testing.assert_array_equal(rows[0, :buffered], cpu._keys[0, :buffered])
 
 
-@pytest.mark.parametrize("insert", WAYS)
+@pytest.mark.parametrize("insert", INSERTIONS)
 def test_a_million_keys_in_and_out_at_once(insert):
     import cupy
 
@@ -75,12 +75,12 @@ def test_a_million_keys_in_and_out_at_once(insert):
     heap.push(keys, ~keys)
     half, names = heap.pop(1_234_567)
     heap.push(half, names)
-    found, names = heap.pop(keys.size)
-    assert bool((found == cupy.sort(keys)).all())
-    assert bool((names == ~found).all())
+    popped, names = heap.pop(keys.size)
+    assert bool((popped == cupy.sort(keys)).all())
+    assert bool((names == ~popped).all())
 
 
-def run_history(rng, from_below):
+def run_history(rng, bottom_up):
     """A random history on many blocks, checked."""
     import cupy
 
@@ -90,47 +90,43 @@ def run_history(rng, from_below):
     node = int(rng.choice([2, 4, 32]))
     count = int(rng.choice([10, 40, 200]))
     partial, deletions = rng.choice([0, 0.3, 1]), rng.choice([0.3, 0.5, 0.6])
-    heap = batch_heap_gpu.Heap(word, word, node, from_below, 512)
-    heap.make_room(count * node)
-    if rng.random() < 0.3:
-        heap._places = 15  # so that some insertions are refused
+    max_nodes = 15 if rng.random() < 0.3 else None  # so that some insertions are refused
+    heap = batch_heap_gpu.Heap(word, word, node, bottom_up, 512, max_nodes=max_nodes)
+    heap.reserve(count * node)
     sizes = np.full(count, node, np.uint32)
-    some = rng.random(count) < partial
-    sizes[some] = rng.integers(1, node, some.sum(), endpoint=True)
+    is_partial = rng.random(count) < partial
+    sizes[is_partial] = rng.integers(1, node, is_partial.sum(), endpoint=True)
     sizes[rng.random(count) < deletions] = 0
-    given = rng.choice(1 << 31, count * node, replace=False).astype(word)
-    found, values = cupy.asarray(given), cupy.asarray(~given)
-    record = heap.operate(cupy.asarray(sizes), found, values)
-    found = found.get()
-    history = histories.operations(sizes, record.get(), given, found, node)
-    rows = 16 * node
-    keys, words = heap._keys.get(), heap._words.get()
-    if heap._places == 15:
-        keys, words = keys[:rows], words[: 16 * 8]
-    wrong, left = histories.heap_fault(keys, words, heap._counts.get(), node)
-    assert wrong is None
-    assert histories.fault(history, left, node) is None
-    assert (values.get() == ~found).all()
+    inserted = rng.choice(1 << 31, count * node, replace=False).astype(word)
+    device_keys, values = cupy.asarray(inserted), cupy.asarray(~inserted)
+    record = heap.operate(cupy.asarray(sizes), device_keys, values)
+    keys = device_keys.get()
+    history = histories.operations(sizes, record.get(), inserted, keys, node)
+    arrays = heap._keys.get(), heap._words.get(), heap._counts.get()
+    fault, remaining = histories.heap_fault(*arrays, node)
+    assert fault is None
+    assert histories.fault(history, remaining, node) is None
+    assert (values.get() == ~keys).all()
 
 
-@pytest.mark.parametrize("insert", WAYS)
+@pytest.mark.parametrize("insert", INSERTIONS)
 def test_ten_thousand_histories_are_linearizable(insert):
     rng = np.random.default_rng(4)
     for _ in range(5_000):
         run_history(rng, insert == "bottom_up")
 
 
-def test_it_grows_and_refuses():
+def test_a_heap_grows_up_to_its_capacity():
     heap = BatchHeap("int64", node=2, backend="gpu", capacity=1000)
     for begin in range(0, 1000, 100):
         heap.push(np.arange(begin, begin + 100)[::-1])
-    with pytest.raises(UsageError, match="may hold 1,000; 1 more are too many"):
+    with pytest.raises(UsageError, match=r"at most 1,000 keys \(got 1 more than its 1,000\)"):
         heap.push(np.zeros(1, np.int64))
     assert heap.pop(2000).get().tolist() == list(range(1000))
     assert heap.pop(5).size == 0
     with pytest.raises(IndexError):
         heap.peek()
-    with pytest.raises(UsageError, match="not a number"):
+    with pytest.raises(UsageError, match="got NaN"):
         BatchHeap("float32", backend="gpu").push(np.array([np.nan], np.float32))
 
 
@@ -139,8 +135,8 @@ def test_lists_and_arrays_of_other_types_are_kept_exactly_or_refused(dtype):
     import cupy
 
     heap = BatchHeap(dtype, values="int32", backend="gpu")
-    others = [3, 1, 2], range(4, 7), np.array([9, 7, 8], np.int16), cupy.array([11.0, 12, 10])
-    for keys in others:
+    convertible = [3, 1, 2], range(4, 7), np.array([9, 7, 8], np.int16), cupy.array([11.0, 12, 10])
+    for keys in convertible:
         heap.push(keys, keys)
     for keys in (
         [2**70 + 1],

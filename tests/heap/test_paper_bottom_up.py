@@ -3,7 +3,7 @@
 ``batch_heap_gpu`` tells what is done instead.
 """
 
-from mgraph.heap.batch_heap_cpu import place
+from mgraph.heap.batch_heap_cpu import bit_reversed_place
 
 K = 2
 
@@ -13,13 +13,13 @@ class PaperHeap:
     an insertion stops between its steps, where it holds no node."""
 
     def __init__(self, *nodes):
-        self.keys = {place(i): sorted(keys) for i, keys in enumerate(nodes, 1)}
+        self.keys = {bit_reversed_place(i): sorted(keys) for i, keys in enumerate(nodes, 1)}
         self.state = dict.fromkeys(self.keys, "AVAIL")
         self.buffer = []
 
     def begin(self, keys):
         """The insertion of a batch: puts it into the next node and lets that go."""
-        node = place(len(self.keys) + 1)
+        node = bit_reversed_place(len(self.keys) + 1)
         self.keys[node], self.state[node] = sorted(keys), "INSHOLD"
         return node
 
@@ -54,7 +54,7 @@ class PaperHeap:
 
     def delete(self):
         """The root's keys; the last node's sink from there."""
-        found, last = self.keys[1], place(len(self.keys))
+        found, last = self.keys[1], bit_reversed_place(len(self.keys))
         carried = self.keys.pop(last)
         self.state.pop(last)
         if self.buffer:

@@ -1,4 +1,4 @@
-"""The search's kernels without a GPU, in many orders of events."""
+"""The search's kernels in the emulator, in many orders of events."""
 
 import sys
 import time
@@ -11,13 +11,13 @@ from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 from mgraph.knapsacks.problem import KnapsackProblem
 from tests import emulator
-from tests.knapsacks.test_knapsack import by_capacity
+from tests.knapsacks.test_knapsack import bellman_profit
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 
 
 class Search(gpu.Search):
-    """The search, with its memory on the host, and its kernels in the emulator."""
+    """The search with its memory on the host and its kernels in the emulator."""
 
     blocks, seed, collected = 1, 1, 0
 
@@ -41,23 +41,23 @@ def on_the_host(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", emulator.numpy_as_cupy())
     monkeypatch.setattr(gpu, "Search", Search)
     monkeypatch.setattr(gpu, "free_bytes", lambda: 1 << 30)
-    monkeypatch.setattr(gpu, "TABLE", 4096)
-    monkeypatch.setattr(gpu, "FIRST_ROOM", 1)
+    monkeypatch.setattr(gpu, "TABLE_SIZE", 4096)
+    monkeypatch.setattr(gpu, "INITIAL_NODES", 1)
 
 
-def shape(monkeypatch, node, threads, blocks, seed):
+def set_launch_shape(monkeypatch, node, threads, blocks, seed):
     monkeypatch.setattr(gpu, "NODE", node)
     monkeypatch.setattr(gpu, "BLOCK_THREADS", threads)
     monkeypatch.setattr(Search, "blocks", blocks)
     monkeypatch.setattr(Search, "seed", 1000 * seed)
 
 
-def of_a_kind(rng, seed):
+def draw_kind(rng, seed):
     kind, items, number = rng.choice(list(KINDS)), rng.integers(5, 40), rng.integers(1, 999)
     return pisinger_instance(str(kind), int(items), 50, int(number), seed=seed)
 
 
-def of_many_ties(rng):
+def draw_ties(rng):
     items = int(rng.integers(15, 50))
     weights = rng.integers(1, rng.choice([12, 30, 100]), items)
     profits = weights + rng.choice([3, 10, 30]) + rng.integers(0, rng.choice([1, 2, 4]), items)
@@ -65,31 +65,33 @@ def of_many_ties(rng):
 
 
 @pytest.mark.parametrize("collect", [False, True])
-def test_it_finds_the_best(collect, monkeypatch):
+def test_a_search_finds_the_best_choice(collect, monkeypatch):
     monkeypatch.setattr(Search, "collected", 0)
-    for seed in range(5000 if collect else 300):  # one in a thousand would lose its optimum
+    for seed in range(5000 if collect else 300):  # some mistakes lose one optimum in a thousand
         rng = np.random.default_rng(seed)
-        instance = of_a_kind(rng, seed) if seed < 150 else of_many_ties(rng)
+        instance = draw_kind(rng, seed) if seed < 150 else draw_ties(rng)
         problem = KnapsackProblem(instance)
         if not problem.size:
             continue
         node = int(rng.choice([2, 4]))
-        shape(monkeypatch, node, int(rng.choice([2, node])), int(rng.choice([1, 2, 5])), seed)
-        monkeypatch.setattr(gpu, "COLLECT_AT", int(rng.choice([1, 5, 10])))
-        found = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
-        chosen = problem.certain.copy()
-        chosen[problem.item[found.chosen]] = True
+        set_launch_shape(
+            monkeypatch, node, int(rng.choice([2, node])), int(rng.choice([1, 2, 5])), seed
+        )
+        monkeypatch.setattr(gpu, "COLLECT_THRESHOLD", int(rng.choice([1, 5, 10])))
+        solution = gpu.solve(problem, time.monotonic() + 600, by_bound=seed % 2, collect=collect)
+        chosen = problem.fixed.copy()
+        chosen[problem.item_ids[solution.chosen]] = True
         profit, weight = instance.check_solution(chosen)
         assert weight <= instance.capacity
-        assert profit == problem.certain_profit + found.bound == by_capacity(instance)
+        assert profit == problem.fixed_profit + solution.bound == bellman_profit(instance)
     assert Search.collected > 20 if collect else Search.collected == 0
 
 
-def test_it_stops_in_time(monkeypatch):
+def test_a_search_stops_at_the_time_limit(monkeypatch):
     problem = KnapsackProblem(pisinger_instance("strongly_correlated", 60, 1000, 500))
-    shape(monkeypatch, 4, 4, 3, 1)
-    monkeypatch.setattr(gpu, "FIRST_ROOM", 100_000)
+    set_launch_shape(monkeypatch, 4, 4, 3, 1)
+    monkeypatch.setattr(gpu, "INITIAL_NODES", 100_000)
     search = Search(problem, True)
-    assert search.run(20e-6, 10_000) == gpu.STOPPED
+    assert search.run(20e-6, 10_000) == gpu.TIMED_OUT
     assert search.state["pending"][0] > 0
-    assert search.state["looked"][0] > 0
+    assert search.state["explored"][0] > 0

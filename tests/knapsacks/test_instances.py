@@ -1,4 +1,4 @@
-"""Instances are checked, read and written; Pisinger's are those of his generator."""
+"""Instances are checked, read and written; Pisinger's equal those of his generator."""
 
 import csv
 import os
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from mgraph import StorageError, UsageError
-from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack, write_knapsack
+from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.pisinger import KINDS, pisinger_instance
 
 SHARED = pathlib.Path(os.environ.get("MGRAPH_SHARED", pathlib.Path(__file__).parents[3] / "shared"))
@@ -27,8 +27,8 @@ def instances():
 
 @needs_data
 @pytest.mark.parametrize("row", instances())
-def test_the_generator_s_items(row):
-    """Those of files whose parameters are known; of some, one of several numbers."""
+def test_items_are_those_of_pisinger_s_generator(row):
+    """For files whose parameters are known; for some, the number is one of several."""
     parameters = re.match(r"gen2\(n=(\d+),R=(\d+),type=(\d+),v=(.*),S=1000\)", row["generator"])
     items, coefficients, kind = map(int, parameters.groups()[:3])
     numbers = parameters[4]
@@ -37,7 +37,7 @@ def test_the_generator_s_items(row):
     else:
         first, _, last = numbers.partition("-")
         candidates = range(int(first), int(last or first) + 1)
-    expected = read_knapsack(FOLDER / row["instance"])
+    expected = KnapsackInstance.read(FOLDER / row["instance"])
     assert expected.capacity == int(row["capacity"])
     for number in candidates:
         made = pisinger_instance(KINDS[kind - 1], items, coefficients, number)
@@ -47,20 +47,20 @@ def test_the_generator_s_items(row):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_kinds(kind):
+def test_profits_and_weights_of_each_kind_are_related(kind):
     made = pisinger_instance(kind, 5000, 1000, 500, seed=7)
     profits, weights = made.profits, made.weights
-    apart = profits - weights
-    within = {
-        "weakly_correlated": abs(apart) <= 100,
-        "strongly_correlated": apart == 100,
-        "inverse_strongly_correlated": apart == -100,
-        "almost_strongly_correlated": abs(apart - 100) <= 1,
-        "subset_sum": apart == 0,
-        "even_odd_subset_sum": (apart == 0) & (weights % 2 == 0),
-        "even_odd": (apart == 100) & (weights % 2 == 0),
+    difference = profits - weights
+    is_related = {
+        "weakly_correlated": abs(difference) <= 100,
+        "strongly_correlated": difference == 100,
+        "inverse_strongly_correlated": difference == -100,
+        "almost_strongly_correlated": abs(difference - 100) <= 1,
+        "subset_sum": difference == 0,
+        "even_odd_subset_sum": (difference == 0) & (weights % 2 == 0),
+        "even_odd": (difference == 100) & (weights % 2 == 0),
     }.get(kind, profits <= 1000)
-    assert within.all()
+    assert is_related.all()
     assert profits.min() >= 1
     base = weights - (100 if kind.startswith("inverse") else 0)
     assert (base.min(), base.max()) == (2 if kind.startswith("even") else 1, 1000)
@@ -71,7 +71,7 @@ def test_kinds(kind):
     assert (made.weights != other.weights).any()
 
 
-def test_words_of_32_bits_are_lrand48():
+def test_numbers_of_32_bits_are_lrand48():
     """The first numbers after srand48(1), as POSIX defines them."""
     state = (1 << 16) + 0x330E
     expected = []
@@ -82,45 +82,46 @@ def test_words_of_32_bits_are_lrand48():
     assert made.weights.tolist() == expected
 
 
-def test_files(tmp_path):
+def test_an_instance_survives_a_file(tmp_path):
     made = KnapsackInstance([3, 0, 5], [1, 0, 1 << 40], 7)
-    write_knapsack(made, tmp_path / "a.data")
-    again = read_knapsack(tmp_path / "a.data")
+    made.write(tmp_path / "a.data")
+    again = KnapsackInstance.read(tmp_path / "a.data")
     assert again.profits.tolist() == [3, 0, 5]
     assert again.weights.tolist() == [1, 0, 1 << 40]
     assert (again.capacity, again.items) == (7, 3)
     assert made.check_solution(np.array([True, True, False])) == (3, 1)
-    write_knapsack(KnapsackInstance([], [], 0), tmp_path / "b.data")
-    assert read_knapsack(tmp_path / "b.data").items == 0
+    assert repr(again) == "KnapsackInstance(items=3, capacity=7)"
+    KnapsackInstance([], [], 0).write(tmp_path / "b.data")
+    assert KnapsackInstance.read(tmp_path / "b.data").items == 0
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "should have 0 items"),
-        ("2 10\n1 2\n", "should have 2 items, as its first line says, and has 1"),
-        ("1 10\n1 2\n3 4", "should have 1 items, as its first line says, and has 2"),
+        ("", r"as many items as its first line says, 0 \(got 0\)"),
+        ("2 10\n1 2\n", r"as many items as its first line says, 2 \(got 1\)"),
+        ("1 10\n1 2\n3 4", r"as many items as its first line says, 1 \(got 2\)"),
         ("1 10\n1 x\n", "is not a knapsack instance, which is"),
-        ("1 10\n1 -2\n", "weights must be 0 or more, and one is -2"),
+        ("1 10\n1 -2\n", r"weights must be at least 0 \(got -2\)"),
         ("1 -1\n1 2\n", "capacity must be a whole number from 0"),
-        (f"1 5\n{1 << 70} 2\n", "the sum of all profits must be below 2"),
-        ("1 5\n1 \xff\n", "it is no text"),
+        (f"1 5\n{1 << 70} 2\n", "the sum of profits must be below 2"),
+        ("1 5\n1 \xff\n", "it is not ASCII text"),
     ],
 )
-def test_files_that_are_no_instances(tmp_path, text, sentence):
+def test_files_that_are_not_instances_are_refused(tmp_path, text, sentence):
     (tmp_path / "a").write_bytes(text.encode("latin-1"))
     with pytest.raises(UsageError, match=sentence):
-        read_knapsack(tmp_path / "a")
+        KnapsackInstance.read(tmp_path / "a")
     with pytest.raises(StorageError, match="cannot be read"):
-        read_knapsack(tmp_path / "none")
+        KnapsackInstance.read(tmp_path / "none")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (([1, 2], [1], 5), "there are 2 profits and 1 weights"),
+        (([1, 2], [1], 5), r"profits and weights must have the same length \(got 2 and 1\)"),
         (([[1]], [1], 5), "profits must have one dimension"),
-        (([1.5], [1], 5), "profits must be whole numbers, and are float64"),
+        (([1.5], [1], 5), r"profits must be whole numbers \(got float64\)"),
         (([1, None], [1, 1], 5), "profits must be whole numbers: 'NoneType'"),
         (([1 << 70, 1.5], [1, 1], 5), "profits must be whole numbers"),
         ((np.array([2, 1.5], object), [1, 1], 5), "profits must be whole numbers: 'float'"),
@@ -128,7 +129,7 @@ def test_files_that_are_no_instances(tmp_path, text, sentence):
         (([1], [1], True), "capacity must be a whole number"),
     ],
 )
-def test_what_is_no_problem(arguments, sentence):
+def test_values_that_make_no_instance_are_refused(arguments, sentence):
     with pytest.raises(UsageError, match=sentence):
         KnapsackInstance(*arguments)
 
@@ -137,13 +138,13 @@ def test_what_is_no_problem(arguments, sentence):
     ("changed", "sentence"),
     [
         ({"kind": "hard"}, "kind must be one of"),
-        ({"items": 0}, "items must be a whole number, 1 or more"),
+        ({"items": 0}, r"items must be a whole number of at least 1 \(got 0\)"),
         ({"coefficients": 2.5}, "coefficients must be a whole number"),
-        ({"number": 1001}, "number must be within the series of 1000"),
+        ({"number": 1001}, r"number must be at most series, which is 1000 \(got 1001\)"),
         ({"word_bits": 16}, "word_bits must be 32 or 64"),
     ],
 )
-def test_what_cannot_be_generated(changed, sentence):
-    given = {"kind": "subset_sum", "items": 5, "coefficients": 100, "number": 1} | changed
+def test_wrong_parameters_of_the_generator_are_refused(changed, sentence):
+    parameters = {"kind": "subset_sum", "items": 5, "coefficients": 100, "number": 1} | changed
     with pytest.raises(UsageError, match=sentence):
-        pisinger_instance(**given)
+        pisinger_instance(**parameters)

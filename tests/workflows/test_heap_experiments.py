@@ -19,7 +19,7 @@ def files(tmp_path):
     graph = mgraph.CopyModel(30_000, 3, weights=(1, 99)).edges(backend="cpu").edges
     graph = mgraph.from_edges(graph, 30_000, directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g")
-    mgraph.write_knapsack(pisinger_instance("even_odd", 60, 300, 400), tmp_path / "k.data")
+    pisinger_instance("even_odd", 60, 300, 400).write(tmp_path / "k.data")
     return ["--graph", str(tmp_path / "g"), "--knapsack", str(tmp_path / "k.data")]
 
 

@@ -36,7 +36,7 @@ from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.io.address import location_text
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
-from mgraph.knapsacks.instance import KnapsackInstance, read_knapsack
+from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.knapsack import check_options, knapsack
 
 TABLE = "_instances.parquet"
@@ -150,7 +150,7 @@ class KnapsackOperation(BatchOperation):
         ]
         if not self.names:
             raise UsageError("there must be at least one instance")
-        self.instances = [read_knapsack(name) for name in self.names]
+        self.instances = [KnapsackInstance.read(name) for name in self.names]
         self.hash = _hash_of(self.instances)
         self.compression, self.options = compression, options
 
@@ -230,6 +230,13 @@ def knapsack_many(
     Notes
     -----
     Profits do not depend on the workers or, without a time limit, on method and backend.
+
+    Examples
+    --------
+    >>> mgraph.KnapsackInstance([60, 100, 120], [10, 20, 30], 50).write("three.data")
+    >>> run = mgraph.knapsack_many(["three.data", "three.data"])
+    >>> [packed.profit for packed in run.packed]
+    [220, 220]
     """
     (time_limit,) = to_python_numbers(time_limit)
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}

@@ -1,19 +1,19 @@
 // A heap of sorted nodes that many blocks work on at once: batch_heap_gpu.py explains the method,
 // and batch_heap.cu uses it. A kernel makes one of these in each of its blocks:
 //
-//   extern __shared__ __align__(16) unsigned long long shared[];
 //   using block = mgraph::heap_block<unsigned, mgraph::no_value, 1024, 512>;
-//   block heap({keys, values, words, counts, capacity, places},
-//              *reinterpret_cast<block::scratch*>(shared));
-//   heap.carried.keys[i] = …;      // by its threads, then a block barrier,
-//   heap.sort(count);              // and those that are carried are in order:
-//   heap.insert(count, true);      // now they are in the heap.
-//   heap.remove().count;           // as many are carried again.
+//   using heap_arguments = block::memory::arrays;  // the type of a parameter of the kernel
+//   extern __shared__ __align__(16) unsigned long long shared[];
+//   block heap({arguments}, *reinterpret_cast<block::scratch*>(shared));
+//   heap.carried.keys[i] = …;   // by the block's threads, then a block barrier;
+//   heap.sort(count);           // the items that the block carries are in order,
+//   heap.insert(count, true);   // and then in the heap.
+//   heap.remove().count;        // The block carries so many items again.
 //
-// Blocks wait for each other, so all of a launch must be resident: it is a cooperative one. Keys
-// are unsigned words; mgraph.heap.key_order makes others such. On the host, batch_heap_gpu.Heap has
-// the memory, grows it, and gives the first argument's parts: `memory`. `shared_bytes` tells a
-// scratch's; the include path is mgraph.cuda.source.INCLUDE.
+// Blocks wait for each other, so all blocks of a launch must be resident: launch it cooperatively.
+// Keys are unsigned words; mgraph.heap.key_order converts others. On the host, batch_heap_gpu.Heap
+// owns the memory, grows it, and packs the kernel's argument: `memory`. `scratch_bytes` is the size
+// of the scratch; the include path is mgraph.cuda.source.INCLUDE.
 #pragma once
 
 #include <mgraph/heap_insertion.cuh>
@@ -25,28 +25,28 @@ namespace mgraph {
 template <class key_t, class value_t, unsigned K, unsigned threads>
 class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   using insertions = heap_insertions<key_t, value_t, K, threads>;
-  using typename insertions::fetched;
   using typename insertions::list;
+  using typename insertions::register_items;
   using insertions::buffer;
-  using insertions::fetch;
-  using insertions::fetch_if;
-  using insertions::first_thread;
-  using insertions::first_thread_finds;
   using insertions::heap;
   using insertions::in_order;
+  using insertions::is_first_thread;
+  using insertions::is_second_thread;
+  using insertions::is_third_thread;
   using insertions::left;
-  using insertions::line;
   using insertions::load;
   using insertions::merge;
-  using insertions::next_place;
-  using insertions::next_ticket;
-  using insertions::put;
+  using insertions::next_broadcast;
+  using insertions::next_sequence;
+  using insertions::on_first_thread;
+  using insertions::prefetch;
+  using insertions::prefetch_if;
   using insertions::release;
   using insertions::right;
   using insertions::root;
-  using insertions::second_thread;
+  using insertions::root_lock;
   using insertions::store;
-  using insertions::third_thread;
+  using insertions::write;
 
  public:
   using insertions::carried;
@@ -54,110 +54,120 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
 
   __device__ void sort(unsigned count) { sort_items<K, threads>(carried, count); }
 
-  // Deletes the K smallest items, or all where there are fewer.
+  // Deletes the K smallest items, or all if there are fewer.
   __device__ heap_outcome remove() {
-    const turn mine = first_thread_finds([&] { return take_root_in_turn(); });
-    if (!mine.root_is_there) return remove_buffered(mine.number);
-    // Until the root's items come, one thread looks for others to put into their place, and two
-    // take the children.
-    const fetched its = fetch(root);
-    finding<start> found(next_place());
-    if (first_thread()) found.is.now = make_plan(mine.number);
-    if (second_thread()) found.is.there.left = heap.take_if_there(2);
-    if (third_thread()) found.is.there.right = heap.take_if_there(3);
-    const auto [now, there] = found.told();
-    if (now.nodes == 1) {
+    const root_access access = on_first_thread([&] { return acquire_root_in_turn(); });
+    if (!access.is_present) return remove_buffered(access.ticket);
+    // While the root's items are on their way, one thread looks for others to replace them, and two
+    // acquire the children.
+    const register_items root_items = prefetch(root);
+    block_broadcast<deletion_start> start(next_broadcast());
+    if (is_first_thread()) start.value.plan = plan_deletion(access.ticket);
+    if (is_second_thread()) start.value.held.left = heap.acquire_if_present(2);
+    if (is_third_thread()) start.value.held.right = heap.acquire_if_present(3);
+    const auto [plan, held] = start.read();
+    if (plan.nodes == 1) {
       __syncthreads();
-      if (third_thread()) end_turn(now, root);
+      if (is_third_thread()) end_turn(plan, root);
     } else {
-      replace_root(now, there);
+      replace_root(plan, held);
     }
-    put(carried, its);
+    write(carried, root_items);
     __syncthreads();
-    return {true, K, now.first, now.ticket};
+    return {true, K, plan.deleted_before, plan.sequence};
   }
 
  private:
-  struct turn {
-    unsigned number;
-    bool root_is_there;
+  struct root_access {
+    unsigned ticket;
+    bool is_present;  // the root
   };
-  struct children {
+  // The children of a node that are present, and so held by this block.
+  struct held_children {
     bool left, right;
   };
-  struct plan {
-    unsigned buffered;     // items
-    unsigned nodes;        // before the last is taken; 0: it is not
-    unsigned items_at;     // the row that has the items for the root; not yet, where nodes <= 3
-    unsigned number;       // its own
-    unsigned giver;        // the insertion's whose items these are, or its own
-    unsigned next;         // to be called
-    unsigned long long first, ticket;
+  struct deletion_plan {
+    unsigned buffered;         // items in the buffer
+    unsigned nodes;            // before the last one is removed; 0: an offer replaces its items
+    unsigned replacement_row;  // of the items for the root; not known yet if nodes is 2 or 3
+    unsigned ticket;           // the deletion's
+    unsigned donor;            // the ticket whose offer it accepts, or its own
+    unsigned next_ticket;      // to pass the head to
+    unsigned long long deleted_before, sequence;
   };
-  struct start {
-    plan now;
-    children there;
+  struct deletion_start {
+    deletion_plan plan;
+    held_children held;
   };
 
-  // By one thread.
-  __device__ turn take_root_in_turn() const {
-    const unsigned number = line().take_number();
-    const bool sits = line().wait_for_seat(number);
-    if (sits) line().sit(number, heap_line::deletion);
-    line().wait(number, 0);
-    if (sits) store_relaxed(&line().seat_of(number).who, heap_line::nobody);
-    return {number, heap.take_root()};
+  // By one thread: waits in the queue, then acquires the root.
+  __device__ root_access acquire_root_in_turn() const {
+    ticket_lock& lock = root_lock();
+    const unsigned ticket = lock.acquire_ticket();
+    const bool has_slot = lock.wait_for_slot(ticket);
+    if (has_slot) lock.publish(ticket, ticket_lock::deletion);
+    lock.wait_for_head(ticket, 0);
+    if (has_slot) store_relaxed(&lock.slot_of(ticket).status, ticket_lock::empty);
+    return {ticket, heap.acquire_root()};
   }
 
-  // By one thread, while the root is held. All that it reads first is on its way at once.
-  __device__ plan make_plan(unsigned number) {
-    const auto who_is = [&](unsigned other) { return load_relaxed(&line().seat_of(other).who); };
-    const unsigned long long before = who_is(number - 1);
-    const unsigned long long behind[3] = {who_is(number + 1), who_is(number + 2),
-                                          who_is(number + 3)};
+  // By one thread, while the root is held. Its first loads are all on their way at once.
+  __device__ deletion_plan plan_deletion(unsigned ticket) {
+    const auto status = [&](unsigned other) {
+      return load_relaxed(&root_lock().slot_of(other).status);
+    };
+    const auto offer_of = [](unsigned other) {
+      return ticket_lock::status_of(other, ticket_lock::offer);
+    };
+    const unsigned long long before = status(ticket - 1);
+    const unsigned long long behind[3] = {status(ticket + 1), status(ticket + 2),
+                                          status(ticket + 3)};
     const unsigned long long nodes = load_relaxed(&heap.counts->nodes);
-    plan now{unsigned(__ldcg(&heap.counts->buffered)), 0, root, number, number, number + 1,
-             __ldcg(&heap.counts->removed), __ldcg(&heap.counts->tickets)};
-    bool passes = behind[0] == heap_line::who(number + 1, heap_line::offer);
-    if (before == heap_line::who(number - 1, heap_line::offer)) {
-      now.giver = number - 1;
-    } else if (passes) {
-      now.giver = number + 1;
-      now.next = number + 2;
-      passes = behind[1] == heap_line::who(number + 2, heap_line::offer);
+    deletion_plan plan{unsigned(__ldcg(&heap.counts->buffered)), 0, root, ticket, ticket,
+                       ticket + 1, __ldcg(&heap.counts->removed),
+                       __ldcg(&heap.counts->next_sequence)};
+    bool next_offers = behind[0] == offer_of(ticket + 1);
+    if (before == offer_of(ticket - 1)) {
+      plan.donor = ticket - 1;
+    } else if (next_offers) {
+      plan.donor = ticket + 1;
+      plan.next_ticket = ticket + 2;
+      next_offers = behind[1] == offer_of(ticket + 2);
     }
-    // An insertion would let the deletion behind it go first.
-    const unsigned long long after_it = now.next == number + 1 ? behind[1] : behind[2];
-    now.next += passes && after_it == heap_line::who(now.next + 1, heap_line::deletion);
-    const bool given = now.giver != number;
-    if (given) fence();  // the offer was acquired
-    heap.counts->removed = now.first + K;
-    heap.counts->tickets = now.ticket + 1 + given;
-    if (given) {
-      line().seat_of(now.giver).ticket = now.ticket + 1;
-      now.items_at = heap.offered(now.giver);
+    // An insertion that offers would pass the head on to a deletion behind it: that is done for it.
+    const unsigned long long after_next =
+        plan.next_ticket == ticket + 1 ? behind[1] : behind[2];
+    plan.next_ticket += next_offers && after_next == ticket_lock::status_of(plan.next_ticket + 1,
+                                                                            ticket_lock::deletion);
+    const bool has_donor = plan.donor != ticket;
+    if (has_donor) fence();  // acquires the offer
+    heap.counts->removed = plan.deleted_before + K;
+    heap.counts->next_sequence = plan.sequence + 1 + has_donor;
+    if (has_donor) {
+      root_lock().slot_of(plan.donor).sequence = plan.sequence + 1;
+      plan.replacement_row = heap.offer_row(plan.donor);
     } else {
-      now.nodes = heap.take_count(nodes);
-      if (now.nodes > 3) now.items_at = take_last(place(now.nodes));
+      plan.nodes = heap.begin_removal(nodes);
+      if (plan.nodes > 3) plan.replacement_row = acquire_last(bit_reversed_place(plan.nodes));
     }
-    return now;
+    return plan;
   }
 
-  // By one thread, once all have the items: accepts what was given, calls the next, and lets the
-  // last node go, if it was taken.
-  __device__ void end_turn(const plan& now, unsigned last) {
+  // By one thread, once all have read the replacement: accepts the donor's offer, passes the head
+  // on, and releases the last node, if it was acquired.
+  __device__ void end_turn(const deletion_plan& plan, unsigned last) {
     fence();
-    if (now.giver != now.number) {
-      store_relaxed(&line().seat_of(now.giver).who,
-                    heap_line::who(now.giver, heap_line::accepted));
+    if (plan.donor != plan.ticket) {
+      store_relaxed(&root_lock().slot_of(plan.donor).status,
+                    ticket_lock::status_of(plan.donor, ticket_lock::accepted));
     }
-    store_relaxed(&line().called, now.next);
-    if (last) heap.last_has_left(last);
+    store_relaxed(&root_lock().head, plan.next_ticket);
+    if (last) heap.end_removal(last);
   }
 
-  // By one thread, while the root is held: takes the last node, and says where its items are:
-  // there, or where the insertion that was to bring them there has put them.
-  __device__ unsigned take_last(unsigned last) const {
+  // By one thread, while the root is held: acquires the last node and returns the row of its items:
+  // its own, or the delivery row if they are still on their way to it with an insertion.
+  __device__ unsigned acquire_last(unsigned last) const {
     for (unsigned old;;) {
       old = compare_take(heap.word(last), node_available, node_marked);
       if (old == node_available) return last;
@@ -165,76 +175,80 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     }
     while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
     heap.counts->delivered = 0;
-    return heap.delivery();
+    return heap.delivery_row();
   }
 
-  // Deletes what the buffer has; the root is held, and empty.
-  __device__ heap_outcome remove_buffered(unsigned number) {
-    const heap_outcome outcome = first_thread_finds([&]() -> heap_outcome {
-      if (line().sits(number - 1, heap_line::offer)) line().sit(number - 1, heap_line::declined);
-      line().call(number + 1);
+  // Deletes the buffer's items; the root is held, and there is none.
+  __device__ heap_outcome remove_buffered(unsigned ticket) {
+    const heap_outcome outcome = on_first_thread([&]() -> heap_outcome {
+      ticket_lock& lock = root_lock();
+      if (lock.is_published(ticket - 1, ticket_lock::offer)) {
+        lock.publish(ticket - 1, ticket_lock::declined);
+      }
+      lock.advance_head(ticket + 1);
       const unsigned buffered = unsigned(__ldcg(&heap.counts->buffered));
-      const unsigned long long first = __ldcg(&heap.counts->removed);
+      const unsigned long long deleted_before = __ldcg(&heap.counts->removed);
       heap.counts->buffered = 0;
-      heap.counts->removed = first + buffered;
-      return {true, buffered, first, next_ticket()};
+      heap.counts->removed = deleted_before + buffered;
+      return {true, buffered, deleted_before, next_sequence()};
     });
     load(carried, buffer, outcome.count);
     release(root, node_empty);
     return outcome;
   }
 
-  // Puts others into the place of the root's items, which have been read.
-  __device__ void replace_root(const plan& now, children there) {
-    const unsigned last = now.nodes ? place(now.nodes) : 0;
-    unsigned items_at = now.items_at;
-    if (last == 2 || last == 3) {  // a child, and held if it is there
-      const bool is_held = last == 2 ? there.left : there.right;
-      items_at = first_thread_finds([&] { return is_held ? last : take_last(last); });
-      there = {there.left && last != 2, there.right && last != 3};
+  // Replaces the root's items, which have been read.
+  __device__ void replace_root(const deletion_plan& plan, held_children held) {
+    const unsigned last = plan.nodes ? bit_reversed_place(plan.nodes) : 0;
+    unsigned replacement_row = plan.replacement_row;
+    if (last == 2 || last == 3) {  // a child, and held if it is present
+      const bool is_held = last == 2 ? held.left : held.right;
+      replacement_row = on_first_thread([&] { return is_held ? last : acquire_last(last); });
+      held = {held.left && last != 2, held.right && last != 3};
     }
-    const fetched new_ones = fetch(items_at);
-    const fetched of_left = fetch_if(there.left, 2), of_right = fetch_if(there.right, 3);
-    put(carried, new_ones);
-    if (now.buffered) {
-      load(left, buffer, now.buffered);
+    const register_items replacement = prefetch(replacement_row);
+    const register_items left_items = prefetch_if(held.left, 2);
+    const register_items right_items = prefetch_if(held.right, 3);
+    write(carried, replacement);
+    if (plan.buffered) {
+      load(left, buffer, plan.buffered);
       __syncthreads();
       if (!in_order(carried, left)) {
-        merge(carried, K, left, now.buffered, K);
-        store(buffer, left, now.buffered);
+        merge(carried, K, left, plan.buffered, K);
+        store(buffer, left, plan.buffered);
       }
       __syncthreads();
     }
-    put(left, of_left);
-    put(right, of_right);
+    write(left, left_items);
+    write(right, right_items);
     __syncthreads();
-    if (third_thread()) end_turn(now, last);
-    sink(there);
+    if (is_third_thread()) end_turn(plan, last);
+    sink(held);
   }
 
-  // Puts what is carried, K items, into the root, which is held and has none, or below it. Those of
-  // its children that are there are held, too, and their items loaded.
-  __device__ void sink(children there) {
+  // Puts the K items that are carried into the root, which is held and has none, or below it. The
+  // root's children that are present are held as well, and their items loaded.
+  __device__ void sink(held_children held) {
     for (unsigned node = root;;) {
       const unsigned child = 2 * node;
-      const bool before_left = !there.left || in_order(carried, left);
-      const bool before_right = !there.right || in_order(carried, right);
-      const bool both = there.left && there.right;
+      const bool before_left = !held.left || in_order(carried, left);
+      const bool before_right = !held.right || in_order(carried, right);
+      const bool both = held.left && held.right;
       if (before_left && before_right) {
         store(node, carried);
         __syncthreads();
-        if (third_thread()) {
-          if (there.left) heap.let_go(child);
-          if (there.right) heap.let_go(child + 1);
-          heap.let_go(node);
+        if (is_third_thread()) {
+          if (held.left) heap.release(child);
+          if (held.right) heap.release(child + 1);
+          heap.release(node);
         }
         return;
       }
-      // The smaller items of the children go up, the larger ones to the child that has the largest:
+      // The smaller items of the children go up, the larger ones to the child that has the maximum:
       // there they are no larger than what is below. What is carried goes on from the other child.
-      unsigned way = there.left ? 0 : 1;
+      unsigned way = held.left ? 0 : 1;
       if (both) way = left.keys[K - 1] > right.keys[K - 1];
-      const list up = either(way, right, left), down = either(way, left, right);
+      const list up = select(way, right, left), down = select(way, left, right);
       const unsigned next = child + way;
       if (both && !in_order(up, down)) {
         merge(up, down);
@@ -243,21 +257,21 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       if (!in_order(up, carried)) merge(up, carried);
       store(node, up);
       __syncthreads();
-      if (third_thread()) {
+      if (is_third_thread()) {
         if (both) {
-          heap.let_go_of_both(node, child + 1 - way);
+          heap.release_both(node, child + 1 - way);
         } else {
-          heap.let_go(node);
+          heap.release(node);
         }
       }
-      finding<children> found(next_place());
-      if (first_thread()) found.is.left = heap.take_if_there(2 * next);
-      if (second_thread()) found.is.right = heap.take_if_there(2 * next + 1);
-      there = found.told();
-      const fetched of_left = fetch_if(there.left, 2 * next);
-      const fetched of_right = fetch_if(there.right, 2 * next + 1);
-      put(left, of_left);
-      put(right, of_right);
+      block_broadcast<held_children> children(next_broadcast());
+      if (is_first_thread()) children.value.left = heap.acquire_if_present(2 * next);
+      if (is_second_thread()) children.value.right = heap.acquire_if_present(2 * next + 1);
+      held = children.read();
+      const register_items left_items = prefetch_if(held.left, 2 * next);
+      const register_items right_items = prefetch_if(held.right, 2 * next + 1);
+      write(left, left_items);
+      write(right, right_items);
       __syncthreads();
       node = next;
     }

@@ -1,11 +1,11 @@
-// Insertions into a heap, from above and from below: batch_heap_gpu.py explains them.
+// Insertions into a heap, top-down and bottom-up: batch_heap_gpu.py explains them.
 #pragma once
 
 #include <mgraph/heap_lists.cuh>
 
 namespace mgraph {
 
-// By a block, all its threads, of 1 to K items that it carries, sorted.
+// A block's insertion of 1 to K sorted items that it carries. All its threads call the functions.
 template <class key_t, class value_t, unsigned K, unsigned threads>
 class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   using lists = heap_lists<key_t, value_t, K, threads>;
@@ -14,175 +14,182 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   using lists::carried;
   using lists::lists;
 
-  // From below only where they are K, and then mostly without the root.
-  __device__ heap_outcome insert(unsigned count, bool from_below) {
-    return from_below && count == K ? insert_from_below() : insert_from_above(count);
+  // Bottom-up only if there are K items, and then mostly without the root.
+  __device__ heap_outcome insert(unsigned count, bool bottom_up) {
+    return bottom_up && count == K ? insert_bottom_up() : insert_top_down(count);
   }
 
   // Inserts items `begin` to `end - 1` of those that are carried.
-  __device__ void put_back(unsigned begin, unsigned end) {
+  __device__ void reinsert(unsigned begin, unsigned end) {
     __syncthreads();
-    for (unsigned i = begin + threadIdx.x; i < end; i += threads) left.move(i - begin, carried, i);
+    for (unsigned i = begin + threadIdx.x; i < end; i += threads) left.copy(i - begin, carried, i);
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < end - begin; i += threads) carried.move(i, left, i);
+    for (unsigned i = threadIdx.x; i < end - begin; i += threads) carried.copy(i, left, i);
     __syncthreads();
     insert(end - begin, false);
   }
 
  protected:
-  using typename lists::fetched;
+  using typename lists::register_items;
   using lists::buffer;
-  using lists::fetch;
-  using lists::first_thread;
-  using lists::first_thread_finds;
   using lists::heap;
   using lists::in_order;
+  using lists::is_first_thread;
+  using lists::is_second_thread;
+  using lists::is_third_thread;
   using lists::left;
-  using lists::line;
   using lists::load;
   using lists::merge;
-  using lists::next_place;
-  using lists::next_ticket;
-  using lists::put;
+  using lists::next_broadcast;
+  using lists::next_sequence;
+  using lists::on_first_thread;
+  using lists::prefetch;
   using lists::release;
   using lists::right;
   using lists::root;
-  using lists::second_thread;
+  using lists::root_lock;
   using lists::store;
-  using lists::third_thread;
+  using lists::write;
 
  private:
-  // How an insertion from above comes to the root, and what it then does.
-  enum way : unsigned { root_there, root_empty, given, not_wanted };
-  struct way_in {
-    way is;
-    unsigned long long ticket;
+  // The end of a top-down insertion's time in the queue.
+  enum queue_exit : unsigned { root_present, root_missing, offer_accepted, offer_declined };
+  struct queue_result {
+    queue_exit exit;
+    unsigned long long sequence;  // if the offer was accepted
   };
-  enum may_be : unsigned { possible, later, refused };
-  struct plan {
-    may_be answer;
-    unsigned buffered;  // items, before
+  enum admission : unsigned { admitted, retry, full };
+  struct insertion_plan {
+    admission answer;
+    unsigned buffered;  // items in the buffer, before
     unsigned target;
-    unsigned long long ticket;
+    unsigned long long sequence;
   };
 
-  __device__ heap_outcome insert_from_above(unsigned count) {
-    for (bool may_give = count == K;;) {
-      const way_in got = take_root_or_give(may_give);
-      if (got.is == given) return {true, 0, 0, got.ticket};
-      if (got.is == not_wanted) {
-        may_give = false;
+  __device__ heap_outcome insert_top_down(unsigned count) {
+    for (bool may_offer = count == K;;) {
+      const queue_result queued = acquire_root_or_offer(may_offer);
+      if (queued.exit == offer_accepted) return {true, 0, 0, queued.sequence};
+      if (queued.exit == offer_declined) {
+        may_offer = false;
         continue;
       }
-      const bool there = got.is == root_there;
-      fetched its;
-      if (there) its = fetch(root);
-      const plan now = first_thread_finds([&] { return make_plan(count, there); });
-      if (now.answer != possible) {
-        release(root, there ? node_available : node_empty);
-        if (now.answer == refused) return {false, 0, 0, no_ticket};
+      const bool has_root = queued.exit == root_present;
+      register_items node_items;
+      if (has_root) node_items = prefetch(root);
+      const insertion_plan plan =
+          on_first_thread([&] { return plan_insertion(count, has_root); });
+      if (plan.answer != admitted) {
+        release(root, has_root ? node_available : node_empty);
+        if (plan.answer == full) return {false, 0, 0, no_sequence};
         continue;
       }
-      if (now.buffered + count < K) {
-        put_into_buffer(count, now.buffered, there);
-        release(root, there ? node_available : node_empty);
+      if (plan.buffered + count < K) {
+        merge_into_buffer(count, plan.buffered, has_root);
+        release(root, has_root ? node_available : node_empty);
       } else {
-        if (!there || count < K) take_smallest_of_buffer(count, now.buffered);
-        if (there) {
-          go_down(now.target, root, its);
+        if (!has_root || count < K) take_smallest_of_buffer(count, plan.buffered);
+        if (has_root) {
+          descend(plan.target, root, node_items);
         } else {
           store(root, carried);
           release(root, node_available);
         }
       }
-      return {true, 0, 0, now.ticket};
+      return {true, 0, 0, plan.sequence};
     }
   }
 
-  // Takes the root, be it there or not, unless a deletion accepts the K items that are carried, if
-  // it may: then the insertion is done, and has its ticket. A deletion that finds no root declines.
-  __device__ way_in take_root_or_give(bool may_give) {
-    struct in_line {
-      unsigned number;
+  // Acquires the root, present or not, unless a deletion accepts the K items that are carried, if
+  // they may be offered: then the insertion is done, and has its sequence number. A deletion that
+  // finds no root declines.
+  __device__ queue_result acquire_root_or_offer(bool may_offer) {
+    struct queue_entry {
+      unsigned ticket;
       bool offers;
     };
-    const in_line mine = first_thread_finds([&]() -> in_line {
-      const unsigned number = line().take_number();
-      return {number, may_give && line().wait_for_seat(number)};
+    const queue_entry entry = on_first_thread([&]() -> queue_entry {
+      const unsigned ticket = root_lock().acquire_ticket();
+      return {ticket, may_offer && root_lock().wait_for_slot(ticket)};
     });
-    if (mine.offers) {
-      store(heap.offered(mine.number), carried);
+    if (entry.offers) {
+      store(heap.offer_row(entry.ticket), carried);
       __syncthreads();
     }
-    const way_in got = first_thread_finds([&] {
-      if (mine.offers) line().sit(mine.number, heap_line::offer);
-      bool my_turn = line().wait(mine.number, 0) == 0;
-      if (my_turn && mine.offers && line().sits(mine.number + 1, heap_line::deletion)) {
-        line().call(mine.number + 1);
-        my_turn = false;
+    const queue_result result = on_first_thread([&] {
+      ticket_lock& lock = root_lock();
+      if (entry.offers) lock.publish(entry.ticket, ticket_lock::offer);
+      bool is_my_turn = lock.wait_for_head(entry.ticket, 0) == 0;
+      if (is_my_turn && entry.offers &&
+          lock.is_published(entry.ticket + 1, ticket_lock::deletion)) {
+        lock.advance_head(entry.ticket + 1);
+        is_my_turn = false;
       }
-      way_in got{given, 0};
-      if (!my_turn) {
-        if (!line().is_accepted(mine.number)) got.is = not_wanted;
-        got.ticket = line().ticket(mine.number);
+      queue_result result{offer_accepted, 0};
+      if (!is_my_turn) {
+        if (!lock.wait_for_answer(entry.ticket)) result.exit = offer_declined;
+        result.sequence = lock.sequence_of(entry.ticket);
       }
-      if (my_turn) {
-        got.is = heap.take_root() ? root_there : root_empty;
+      if (is_my_turn) {
+        result.exit = heap.acquire_root() ? root_present : root_missing;
       } else {
-        line().stand_up(mine.number);
+        lock.release_slot(entry.ticket);
       }
-      return got;
+      return result;
     });
-    if (got.is <= root_empty && third_thread()) {
-      if (mine.offers) store_relaxed(&line().seat_of(mine.number).who, heap_line::nobody);
-      line().call(mine.number + 1);
+    if (result.exit <= root_missing && is_third_thread()) {
+      if (entry.offers) {
+        store_relaxed(&root_lock().slot_of(entry.ticket).status, ticket_lock::empty);
+      }
+      root_lock().advance_head(entry.ticket + 1);
     }
-    return got;
+    return result;
   }
 
-  // By one thread, while the root is held: what becomes of the items that are carried, and a place
-  // for a node of them, where there is one.
-  __device__ plan make_plan(unsigned count, bool there) {
-    plan now{possible, unsigned(__ldcg(&heap.counts->buffered)), 0, 0};
-    const bool is_batch = count == K || now.buffered + count >= K;
-    if (is_batch && !there) {
-      const unsigned long long found = load_relaxed(&heap.counts->nodes);
-      if (unsigned(found) || !heap.add_to_count(found)) now.answer = later;
+  // By one thread, while the root is held: whether the items that are carried are admitted, and a
+  // place for a node of them if they make one.
+  __device__ insertion_plan plan_insertion(unsigned count, bool has_root) {
+    insertion_plan plan{admitted, unsigned(__ldcg(&heap.counts->buffered)), 0, 0};
+    const bool is_batch = count == K || plan.buffered + count >= K;
+    if (is_batch && !has_root) {
+      const unsigned long long nodes = load_relaxed(&heap.counts->nodes);
+      if (unsigned(nodes) || !heap.try_add_node(nodes)) plan.answer = retry;
     } else if (is_batch) {
-      unsigned long long found;
+      unsigned long long nodes;
       do {
-        found = load_relaxed(&heap.counts->nodes);
-        now.target = place(unsigned(found) + 1);
-        now.answer = refused;
-        if (unsigned(found) < heap.capacity) {
-          now.answer = heap.is_there(now.target / 2) ? possible : later;
+        nodes = load_relaxed(&heap.counts->nodes);
+        plan.target = bit_reversed_place(unsigned(nodes) + 1);
+        plan.answer = full;
+        if (unsigned(nodes) < heap.capacity) {
+          plan.answer = heap.is_present(plan.target / 2) ? admitted : retry;
         }
-      } while (now.answer == possible && !heap.add_to_count(found));
-      if (now.answer == possible) heap.reserve(now.target);
+      } while (plan.answer == admitted && !heap.try_add_node(nodes));
+      if (plan.answer == admitted) heap.reserve_target(plan.target);
     }
-    if (now.answer != possible) return now;
+    if (plan.answer != admitted) return plan;
     if (!is_batch || count < K) {
-      heap.counts->buffered = now.buffered + count - (is_batch ? K : 0);
+      heap.counts->buffered = plan.buffered + count - (is_batch ? K : 0);
     }
-    now.ticket = next_ticket();
-    return now;
+    plan.sequence = next_sequence();
+    return plan;
   }
 
-  // Adds what is carried to the buffer, where it has room; the root is held.
-  __device__ void put_into_buffer(unsigned count, unsigned buffered, bool root_is_there) {
-    const unsigned all = buffered + count;
+  // Adds what is carried to the buffer, which it does not fill; the root is held.
+  __device__ void merge_into_buffer(unsigned count, unsigned buffered, bool has_root) {
+    const unsigned total = buffered + count;
     load(left, buffer, buffered);
-    if (root_is_there) load(right, root);
+    if (has_root) load(right, root);
     __syncthreads();
-    merge(carried, count, left, buffered, all);
-    if (root_is_there && !in_order(right, carried)) {
-      merge(right, K, carried, all, K);
+    merge(carried, count, left, buffered, total);
+    if (has_root && !in_order(right, carried)) {
+      merge(right, K, carried, total, K);
       store(root, right);
     }
-    store(buffer, carried, all);
+    store(buffer, carried, total);
   }
 
-  // Of what is carried and the buffer, K items or more, carries the K smallest; the root is held.
+  // Of what is carried and the buffer, K items or more in all, carries the K smallest; the root is
+  // held.
   __device__ void take_smallest_of_buffer(unsigned count, unsigned buffered) {
     if (!buffered) return;
     load(left, buffer, buffered);
@@ -191,92 +198,96 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
     store(buffer, left, buffered + count - K);
   }
 
-  __device__ heap_outcome insert_from_below() {
-    // Where there is a line, a deletion may accept what is carried.
-    const bool is_alone = first_thread_finds([&] { return line().is_empty(); });
-    if (!is_alone) return insert_from_above(K);
-    const unsigned nodes = first_thread_finds([&] {
-      const unsigned long long found = atomicAdd(&heap.counts->nodes, 1ULL);
-      if (unsigned(found) >= heap.capacity) {
+  __device__ heap_outcome insert_bottom_up() {
+    // If blocks are waiting for the root, a deletion among them may accept what is carried.
+    const bool is_queue_empty = on_first_thread([&] { return root_lock().is_queue_empty(); });
+    if (!is_queue_empty) return insert_top_down(K);
+    const unsigned nodes = on_first_thread([&] {
+      const unsigned long long before = atomicAdd(&heap.counts->nodes, 1ULL);
+      if (unsigned(before) >= heap.capacity) {
         atomicAdd(&heap.counts->nodes, ~0ULL);
-      } else if (found & last_leaves) {  // a deletion may take this node away, or one above it
-        while (load_acquire(&heap.counts->nodes) >> 32 == found >> 32) __nanosleep(20);
+      } else if (before & removal_phase) {  // a deletion may remove this node, or one above it
+        while (load_acquire(&heap.counts->nodes) >> 32 == before >> 32) __nanosleep(20);
       }
-      return unsigned(found);
+      return unsigned(before);
     });
-    if (nodes >= heap.capacity) return {false, 0, 0, no_ticket};
-    const unsigned target = place(nodes + 1);
-    if (target == root) return insert_first();
-    const unsigned start = first_thread_finds([&] {
-      heap.reserve(target);
-      return take_start(target);
+    if (nodes >= heap.capacity) return {false, 0, 0, no_sequence};
+    const unsigned target = bit_reversed_place(nodes + 1);
+    if (target == root) return insert_root();
+    const unsigned start = on_first_thread([&] {
+      heap.reserve_target(target);
+      return acquire_start(target);
     });
     if (start) {
-      go_down(target, start, fetch(start));
+      descend(target, start, prefetch(start));
     } else {
       deliver();
     }
-    return {true, 0, 0, no_ticket};
+    return {true, 0, 0, no_sequence};
   }
 
-  // Makes K items the root, where there was none.
-  __device__ heap_outcome insert_first() {
-    const plan now = first_thread_finds([&]() -> plan {
-      while (!heap.exchange(root, node_empty, node_in_use)) __nanosleep(20);
-      return {possible, unsigned(__ldcg(&heap.counts->buffered)), root, next_ticket()};
+  // Makes K items the root of a heap that has none.
+  __device__ heap_outcome insert_root() {
+    const insertion_plan plan = on_first_thread([&]() -> insertion_plan {
+      while (!heap.try_change(root, node_empty, node_in_use)) __nanosleep(20);
+      return {admitted, unsigned(__ldcg(&heap.counts->buffered)), root, next_sequence()};
     });
-    take_smallest_of_buffer(K, now.buffered);
+    take_smallest_of_buffer(K, plan.buffered);
     store(root, carried);
     release(root, node_available);
-    return {true, 0, 0, now.ticket};
+    return {true, 0, 0, plan.sequence};
   }
 
-  // By one thread: takes the lowest node above the target that has no item to give to those that
-  // are carried, so that these belong below it; it may be the root. The target's parent must be
-  // there: then all on the way are, until a deletion asks for the target. Where one does, 0.
-  __device__ unsigned take_start(unsigned target) {
-    const key_t least = carried.keys[0];
-    while (!heap.is_there(target / 2)) {
+  // By one thread: acquires the lowest node above the target none of whose items is larger than one
+  // that is carried, so that those belong below it; it may be the root. The target's parent must be
+  // present: then all on the path are, until a deletion marks the target. Returns 0 if one does.
+  __device__ unsigned acquire_start(unsigned target) {
+    const key_t smallest = carried.keys[0];
+    while (!heap.is_present(target / 2)) {
       if (heap.state(target) == node_marked) return 0;
       __nanosleep(20);
     }
     unsigned node = target / 2;
-    while (node > root && least < heap.largest_of(node)) node /= 2;  // a guess: others work there
+    // A guess, since other blocks change these nodes meanwhile.
+    while (node > root && smallest < heap.max_key_of(node)) node /= 2;
     for (;; node /= 2) {
-      while (!heap.exchange(node, node_available, node_in_use)) {
+      while (!heap.try_change(node, node_available, node_in_use)) {
         if (heap.state(target) == node_marked) return 0;
         __nanosleep(20);
       }
-      if (node == root || !(least < heap.largest_of(node))) return node;
-      heap.let_go(node);
+      if (node == root || !(smallest < heap.max_key_of(node))) return node;
+      heap.release(node);
     }
   }
 
-  // Carries K items from a node that is held, whose items are given, down to an empty one.
-  __device__ void go_down(unsigned target, unsigned node, fetched its) {
+  // Carries K items from a node that is held, whose items are given, down to the target. Each node
+  // on the path keeps the K smallest of its own and those that are carried.
+  __device__ void descend(unsigned target, unsigned node, register_items node_items) {
     for (;;) {
-      const unsigned next = towards(target, node);
+      const unsigned next = child_towards(target, node);
       const bool arrives = next == target;
-      struct wishes {
-        bool taken, seen;
+      struct step_state {
+        bool is_acquired, is_unmarked;
       };
-      finding<wishes> found(next_place());
-      if (first_thread()) {
-        found.is.taken = !arrives || heap.exchange(target, node_target, node_in_use);
-        if (!arrives) heap.take(next);
+      block_broadcast<step_state> step(next_broadcast());
+      if (is_first_thread()) {
+        step.value.is_acquired = !arrives || heap.try_change(target, node_target, node_in_use);
+        if (!arrives) heap.acquire(next);
       }
-      if (second_thread()) found.is.seen = arrives || heap.state(target) == node_target;
-      put(left, its);
-      const auto [taken, seen] = found.told();
-      const bool wanted_here = taken && seen;
-      if (wanted_here && !arrives) its = fetch(next);
+      if (is_second_thread()) {
+        step.value.is_unmarked = arrives || heap.state(target) == node_target;
+      }
+      write(left, node_items);
+      const auto [is_acquired, is_unmarked] = step.read();
+      const bool continues = is_acquired && is_unmarked;
+      if (continues && !arrives) node_items = prefetch(next);
       if (!in_order(left, carried)) {
         merge(left, carried);
         store(node, left);
       }
       release(node, node_available);
-      if (!wanted_here) {
-        if (!arrives && first_thread()) heap.let_go(next);
+      if (!continues) {
+        if (!arrives && is_first_thread()) heap.release(next);
         return deliver();
       }
       if (arrives) break;
@@ -286,11 +297,11 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
     release(target, node_available);
   }
 
-  // Gives what is carried to the deletion that asked for it, which holds the root.
+  // Gives what is carried to the deletion that has marked the target, and which holds the root.
   __device__ void deliver() {
-    store(heap.delivery(), carried);
+    store(heap.delivery_row(), carried);
     __syncthreads();
-    if (first_thread()) store_release(&heap.counts->delivered, 1);
+    if (is_first_thread()) store_release(&heap.counts->delivered, 1);
   }
 };
 

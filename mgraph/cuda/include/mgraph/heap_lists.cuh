@@ -1,5 +1,6 @@
 // What insertions into a heap and deletions have in common: the three lists that a block has in
-// shared memory, how items come into them and out again, and how its threads tell each other.
+// shared memory, how items get into them and out again, and how one thread's results reach the
+// block's other threads.
 #pragma once
 
 #include <mgraph/heap_memory.cuh>
@@ -7,46 +8,50 @@
 
 namespace mgraph {
 
-// What an operation came to.
+// The outcome of an operation.
 struct heap_outcome {
-  bool done;                  // an insertion: false where there was no room, and nothing changed
-  unsigned count;             // a deletion's items
-  unsigned long long first;   // how many items were deleted before them
-  unsigned long long ticket;  // its turn at the root; `no_ticket` where it did not need it
+  bool done;       // of an insertion: false if the heap is full, and then it is unchanged
+  unsigned count;  // of a deletion: its items
+  // Of a deletion: how many items were deleted before these.
+  unsigned long long deleted_before;
+  // The place in the linearization order of the operations that had the root or were combined with
+  // one that had it; no_sequence for others.
+  unsigned long long sequence;
 };
 
-constexpr unsigned long long no_ticket = ~0ULL;
+constexpr unsigned long long no_sequence = ~0ULL;
 
-// What some of a block's threads find out for all: they write their parts of `is`, then it is told.
-template <class T> struct finding {
-  static_assert(sizeof(T) <= 48, "has a place");
-  T& is;
+// A value that some threads of a block compute for all: they write their parts of `value`, then all
+// threads call `read`, which has a block barrier.
+template <class T> struct block_broadcast {
+  static_assert(sizeof(T) <= 48, "fits its buffer");
+  T& value;
 
-  __device__ explicit finding(void* place) : is(*static_cast<T*>(place)) {}
-  __device__ T told() const {
+  __device__ explicit block_broadcast(void* buffer) : value(*static_cast<T*>(buffer)) {}
+  __device__ T read() const {
     __syncthreads();
-    return is;
+    return value;
   }
 };
 
-// Of a block that works on a heap; all its threads call what is here. K and `threads` are powers of
-// two, threads <= K.
+// The lists of a block that works on a heap. All threads of the block call the functions. K and
+// `threads` are powers of two, threads <= K.
 template <class key_t, class value_t, unsigned K, unsigned threads> class heap_lists {
  protected:
   using list = items<key_t, value_t>;
-  static constexpr unsigned each = K / threads;
+  static constexpr unsigned items_per_thread = K / threads;
 
  public:
   using memory = heap_memory<key_t, value_t, K>;
   struct scratch {
     key_t keys[3][K];
     value_t values[3][has_values<value_t> ? K : 1];
-    unsigned long long found[2][6];
+    unsigned long long broadcast[2][6];
   };
   static constexpr unsigned item_bytes = sizeof(key_t) + has_values<value_t> * sizeof(value_t);
   static_assert(sizeof(scratch) <= 3 * K * item_bytes + 112, "as the host counts it");
 
-  const list carried;
+  const list carried;  // the operation's items
 
   __device__ heap_lists(const memory& heap, scratch& s)
       : carried{s.keys[0], s.values[0]}, heap(heap), left{s.keys[1], s.values[1]},
@@ -57,86 +62,89 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   const memory heap;
   const list left, right;
 
-  // Three that may wait for different words at a time, where there are so many warps.
-  __device__ static bool first_thread() { return threadIdx.x == 0; }
-  __device__ static bool second_thread() { return threadIdx.x == threads / 2; }
-  __device__ static bool third_thread() { return threadIdx.x == threads / 4; }
-  // Where a finding stands. Two places take turns, so that a slow thread still reads one while
-  // others write the next.
-  __device__ void* next_place() { return s.found[turn++ % 2]; }
-  template <class find_t> __device__ auto first_thread_finds(find_t find) {
-    finding<decltype(find())> its(next_place());
-    if (first_thread()) its.is = find();
-    return its.told();
+  // Three threads that may wait for different words at a time, if the block has so many warps.
+  __device__ static bool is_first_thread() { return threadIdx.x == 0; }
+  __device__ static bool is_second_thread() { return threadIdx.x == threads / 2; }
+  __device__ static bool is_third_thread() { return threadIdx.x == threads / 4; }
+  // The buffer of the next block_broadcast. Two take turns, so that a slow thread still reads one
+  // while others write the next.
+  __device__ void* next_broadcast() { return s.broadcast[broadcasts++ % 2]; }
+  // The result of `compute`, which the first thread calls, for all threads.
+  template <class compute_t> __device__ auto on_first_thread(compute_t compute) {
+    block_broadcast<decltype(compute())> result(next_broadcast());
+    if (is_first_thread()) result.value = compute();
+    return result.read();
   }
 
-  __device__ heap_line& line() const { return heap.counts->line; }
+  __device__ ticket_lock& root_lock() const { return heap.counts->root_lock; }
 
   // By one thread, while the root is held.
-  __device__ unsigned long long next_ticket() { return heap.counts->tickets++; }
+  __device__ unsigned long long next_sequence() { return heap.counts->next_sequence++; }
 
-  // Lets a node go, after all that the block's threads did. That takes the third thread some time,
-  // in which the first two may take others.
+  // Releases a node after all that the block's threads did. That takes the third thread some time,
+  // in which the first two may acquire others.
   __device__ void release(unsigned node, node_state state) {
     __syncthreads();
-    if (third_thread()) heap.let_go(node, state);
+    if (is_third_thread()) heap.release(node, state);
   }
 
   __device__ void load(const list& to, unsigned node, unsigned count = K) const {
-    const unsigned long long at = (unsigned long long)node * K;
+    const unsigned long long begin = (unsigned long long)node * K;
     for (unsigned i = threadIdx.x; i < count; i += threads) {
-      to.keys[i] = __ldcg(heap.keys + at + i);
-      if constexpr (has_values<value_t>) to.values[i] = __ldcg(heap.values + at + i);
+      to.keys[i] = __ldcg(heap.keys + begin + i);
+      if constexpr (has_values<value_t>) to.values[i] = __ldcg(heap.values + begin + i);
     }
   }
 
-  // A node's K items in registers: until they are put somewhere there is time for other things.
-  struct fetched {
-    key_t keys[each];
-    value_t values[each];
+  // A node's K items in registers, on their way from memory while the block does other things.
+  struct register_items {
+    key_t keys[items_per_thread];
+    value_t values[items_per_thread];
   };
 
-  __device__ fetched fetch(unsigned node) const {
-    const unsigned long long at = (unsigned long long)node * K + threadIdx.x;
-    fetched its;
-    for (unsigned i = 0; i < each; ++i) {
-      its.keys[i] = __ldcg(heap.keys + at + i * threads);
-      if constexpr (has_values<value_t>) its.values[i] = __ldcg(heap.values + at + i * threads);
+  __device__ register_items prefetch(unsigned node) const {
+    const unsigned long long begin = (unsigned long long)node * K + threadIdx.x;
+    register_items result;
+    for (unsigned i = 0; i < items_per_thread; ++i) {
+      result.keys[i] = __ldcg(heap.keys + begin + i * threads);
+      if constexpr (has_values<value_t>) {
+        result.values[i] = __ldcg(heap.values + begin + i * threads);
+      }
     }
-    return its;
+    return result;
   }
 
-  __device__ fetched fetch_if(bool there, unsigned node) const {
-    fetched its{};
-    if (there) its = fetch(node);
-    return its;
+  __device__ register_items prefetch_if(bool is_present, unsigned node) const {
+    register_items result{};
+    if (is_present) result = prefetch(node);
+    return result;
   }
 
-  __device__ static void put(const list& to, const fetched& its) {
-    for (unsigned i = 0; i < each; ++i) {
-      to.keys[threadIdx.x + i * threads] = its.keys[i];
-      if constexpr (has_values<value_t>) to.values[threadIdx.x + i * threads] = its.values[i];
+  __device__ static void write(const list& to, const register_items& from) {
+    for (unsigned i = 0; i < items_per_thread; ++i) {
+      to.keys[threadIdx.x + i * threads] = from.keys[i];
+      if constexpr (has_values<value_t>) to.values[threadIdx.x + i * threads] = from.values[i];
     }
   }
 
   __device__ void store(unsigned node, const list& from, unsigned count = K) const {
-    const unsigned long long at = (unsigned long long)node * K;
+    const unsigned long long begin = (unsigned long long)node * K;
     for (unsigned i = threadIdx.x; i < count; i += threads) {
-      heap.keys[at + i] = from.keys[i];
-      if constexpr (has_values<value_t>) heap.values[at + i] = from.values[i];
+      heap.keys[begin + i] = from.keys[i];
+      if constexpr (has_values<value_t>) heap.values[begin + i] = from.values[i];
     }
   }
 
-  // Whether all of `low`, K items, stand before all of `high`.
+  // Whether no item of `high` is before an item of `low`, which has K items.
   __device__ static bool in_order(const list& low, const list& high) {
     return !(high.keys[0] < low.keys[K - 1]);
   }
 
-  // The first list gets the K smallest of both, which have K each,
+  // The paper's MergeAndSort: the first list gets the K smallest items of both, which have K each,
   __device__ static void merge(const list& first, const list& second) {
     merge_full_lists<K, threads>(first, second);
   }
-  // or, where they may have fewer, the `low` smallest.
+  // or, if they may have fewer, the `low` smallest.
   __device__ static void merge(const list& first, unsigned in_first, const list& second,
                                unsigned in_second, unsigned low) {
     merge_lists<K, threads>(first, in_first, second, in_second, low);
@@ -144,7 +152,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
 
  private:
   scratch& s;
-  unsigned turn = 0;
+  unsigned broadcasts = 0;
 };
 
 }  // namespace mgraph

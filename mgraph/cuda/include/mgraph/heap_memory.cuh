@@ -1,95 +1,131 @@
 // A heap of sorted nodes in device memory, and what a thread does with its nodes' words and counts.
+//
+// Hand-overs, each with its flag, its fences, and why it is safe. A block has a barrier between its
+// threads' accesses and those of the one thread that uses a flag, so the flag orders all of them.
+//   word       A node's lock, in the paper's states (section 3.3). It is acquired by a compare-and-
+//              swap with acquire and released by a store with release, or by a fence and a relaxed
+//              store, so its holder sees what the last one wrote. The root's word protects the
+//              buffer, `buffered`, `removed` and `next_sequence` as well.
+//   nodes      Operations claim places by adding to it. A deletion adds removal_phase when it
+//              claims the last node, and again, after a fence, when it has vacated it. An insertion
+//              that draws an odd phase was given that place or one below it, and waits until the
+//              phase changes, which it loads with acquire.
+//   marked     The paper's co-operation. A deletion whose last node is still the target of an
+//              insertion marks the target (compare-and-swap with acquire and release). The
+//              insertion, which looks at the target's word at each step, acquires the mark, writes
+//              its items to the delivery row and stores `delivered` with release; the deletion
+//              acquires that and resets it. One row suffices: only the root's holder marks, and it
+//              has read the row before it releases the root.
+//
+// No circular wait: a block that holds a node waits only for nodes below it, or for an insertion
+// whose target it has marked or is about to mark. That insertion holds nodes below the root alone,
+// or holds none and waits for a node above its target; at each step it looks at the mark. An
+// insertion waits for its target's parent, which an insertion of a smaller place brings. It waits
+// for a phase, or for its place to become empty, only while a deletion holds the root whose last
+// node was claimed before that place.
 #pragma once
 
-#include <mgraph/heap_line.cuh>
 #include <mgraph/ordered.cuh>
 #include <mgraph/relaxed.cuh>
+#include <mgraph/ticket_lock.cuh>
 
 namespace mgraph {
 
-// What a node's word says.
 enum node_state : unsigned {
-  node_empty,      // there is none
-  node_available,  // a node that nobody works on
-  node_in_use,     // one that somebody works on
-  node_target,     // none yet: where an insertion that is under way will end
-  node_marked,     // a deletion takes its items: from here, or from that insertion
+  node_empty,      // the heap has no such node
+  node_available,  // a node whose lock is free
+  node_in_use,     // a node whose lock is held
+  node_target,     // no node yet: the place where an insertion under way will end
+  node_marked,     // a deletion takes its items: from the node, or from that insertion
 };
 
 struct alignas(32) heap_word {
   unsigned state;
 };
 
-// All 0 at first. Who holds the root may change `removed` and `tickets`, and `buffered`.
+// All 0 at first. The holder of the root may change `removed`, `next_sequence` and `buffered`.
 struct heap_counts {
-  // Nodes that there are or will be: insertions add theirs beforehand. Above bit 32, how often a
-  // deletion has begun or ended to take the last one away.
+  // Nodes, those of insertions under way included. Above bit 32: how often a deletion has begun or
+  // ended to remove the last node.
   alignas(32) unsigned long long nodes;
-  alignas(32) unsigned delivered;  // 1: an insertion that was asked has put its items into the root
+  alignas(32) unsigned delivered;  // 1: the marked insertion's items are in the delivery row
   alignas(32) unsigned long long buffered;
-  unsigned long long removed, tickets;
-  heap_line line;
+  unsigned long long removed;        // items deleted so far
+  unsigned long long next_sequence;  // operations that have had the root or were combined with one
+  ticket_lock root_lock;
 };
 
 static_assert(sizeof(heap_counts) == 288);
-constexpr unsigned long long last_leaves = 1ULL << 32;
+constexpr unsigned long long removal_phase = 1ULL << 32;
 
 __device__ inline unsigned level(unsigned node) { return 31 - __clz(node); }
-// The i-th node that is filled, from 1. In each level these are in the order of reversed bits, so
-// that two in turn have nothing but the root in common.
-__device__ inline unsigned place(unsigned i) {
+// The i-th node that is filled, from 1. In each level nodes are filled in the order of reversed
+// bits, so the paths to two consecutive ones share the root alone (section 4.3).
+__device__ inline unsigned bit_reversed_place(unsigned i) {
   const unsigned first = 1u << level(i);
   return i == first ? i : first + (__brev(i - first) >> (32 - level(i)));
 }
 // The child of a node on the way to another below it.
-__device__ inline unsigned towards(unsigned target, unsigned node) {
+__device__ inline unsigned child_towards(unsigned target, unsigned node) {
   return target >> (level(target) - level(node) - 1);
 }
 
-// In device memory. Nodes are numbered from 1, the root; item i of node v is at v * K + i. Node 0
-// is the buffer: fewer than K items, none below the root's. After the last place come a row for
-// what an insertion gives the deletion that asks, and one for each seat in the line: spare_rows in
-// all, with the buffer. All words are node_empty at first.
-template <class key_t, class value_t, unsigned K> struct heap_memory {
-  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + line_seats;
-
+// The arrays of a heap, as the host passes them to a kernel. Nodes are numbered from 1, the root;
+// item i of node v is at v * K + i. Node 0 is the partial buffer: fewer than K items, none below
+// the root's. After the last place come the delivery row and one row per slot of the queue:
+// spare_rows in all, with the buffer. All words are node_empty at first.
+template <class key_t, class value_t> struct heap_arrays {
   key_t* keys;
   value_t* values;
   heap_word* words;
   heap_counts* counts;
   unsigned capacity;  // nodes
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
+};
 
-  __device__ unsigned delivery() const { return places + 1; }
-  __device__ unsigned offered(unsigned number) const { return places + 2 + number % line_seats; }
+template <class key_t, class value_t, unsigned K>
+struct heap_memory : heap_arrays<key_t, value_t> {
+  static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots;
 
-  // The following are for one thread.
+  using arrays = heap_arrays<key_t, value_t>;
+  using arrays::capacity;
+  using arrays::counts;
+  using arrays::keys;
+  using arrays::places;
+  using arrays::words;
+
+  __device__ unsigned delivery_row() const { return places + 1; }
+  __device__ unsigned offer_row(unsigned ticket) const {
+    return places + 2 + ticket % ticket_slots;
+  }
+
+  // One thread of a block calls the following functions.
   __device__ unsigned* word(unsigned node) const { return &words[node].state; }
   __device__ unsigned state(unsigned node) const { return load_acquire(word(node)); }
-  __device__ void let_go(unsigned node, node_state state = node_available) const {
+  __device__ void release(unsigned node, node_state state = node_available) const {
     store_release(word(node), state);
   }
-  __device__ void let_go_of_both(unsigned one, unsigned other) const {
+  __device__ void release_both(unsigned one, unsigned other) const {
     fence();
     store_relaxed(word(one), node_available);
     store_relaxed(word(other), node_available);
   }
-  __device__ bool exchange(unsigned node, node_state from, node_state to) const {
+  __device__ bool try_change(unsigned node, node_state from, node_state to) const {
     return compare_take(word(node), from, to) == unsigned(from);
   }
   // Whether a node has items, or will have without this block.
-  __device__ bool is_there(unsigned node) const {
-    const unsigned its = state(node);
-    return its == node_available || its == node_in_use;
+  __device__ bool is_present(unsigned node) const {
+    const unsigned current = state(node);
+    return current == node_available || current == node_in_use;
   }
 
-  // Takes a node that is there.
-  __device__ void take(unsigned node) const {
-    while (!exchange(node, node_available, node_in_use)) __nanosleep(20);
+  // Acquires a node that is present.
+  __device__ void acquire(unsigned node) const {
+    while (!try_change(node, node_available, node_in_use)) __nanosleep(20);
   }
 
-  // Takes a node if it is there. Whether it is.
-  __device__ bool take_if_there(unsigned node) const {
+  // Acquires a node if it is present; returns whether it is.
+  __device__ bool acquire_if_present(unsigned node) const {
     if (node > places) return false;
     for (;;) {
       const unsigned old = compare_take(word(node), node_available, node_in_use);
@@ -98,20 +134,21 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     }
   }
 
-  // Takes the root, be it there or empty. Whether it is there.
-  __device__ bool take_root() const {
+  // Acquires the root, present or not; returns whether it is present.
+  __device__ bool acquire_root() const {
     for (;;) {
       const unsigned old = compare_take(word(root), node_available, node_in_use);
       if (old == node_available) return true;
-      if (old == node_empty && exchange(root, node_empty, node_in_use)) return false;
+      if (old == node_empty && try_change(root, node_empty, node_in_use)) return false;
     }
   }
 
-  // Counts one node fewer than were seen, or are there now. That node is then to be taken. Returns
-  // how many there were. What is more than there is room for are insertions about to be refused.
-  __device__ unsigned take_count(unsigned long long nodes) const {
+  // Claims the last node for a deletion: begins a removal phase and counts one node fewer. `nodes`
+  // is a recent value of the count. Returns how many nodes there were, so the last one's number. A
+  // count above the capacity includes insertions that are about to be refused.
+  __device__ unsigned begin_removal(unsigned long long nodes) const {
     for (;;) {
-      const unsigned long long fewer = nodes + last_leaves - 1, seen = nodes;
+      const unsigned long long fewer = nodes + removal_phase - 1, seen = nodes;
       if (unsigned(nodes) > capacity) {
         nodes = load_relaxed(&counts->nodes);
       } else if ((nodes = compare_take(&counts->nodes, seen, fewer)) == seen) {
@@ -120,22 +157,22 @@ template <class key_t, class value_t, unsigned K> struct heap_memory {
     }
   }
 
-  __device__ bool add_to_count(unsigned long long found) const {
-    return compare_take(&counts->nodes, found, found + 1) == found;
+  __device__ bool try_add_node(unsigned long long seen) const {
+    return compare_take(&counts->nodes, seen, seen + 1) == seen;
   }
 
-  // Once a deletion has taken the last node's items: lets it go.
-  __device__ void last_has_left(unsigned last) const {
+  // Releases the last node, as an empty place, once its items are read; after a fence.
+  __device__ void end_removal(unsigned last) const {
     store_relaxed(word(last), node_empty);
-    atomicAdd(&counts->nodes, last_leaves);
+    atomicAdd(&counts->nodes, removal_phase);
   }
 
-  // Makes a node a target, once a deletion that takes its old items has done so.
-  __device__ void reserve(unsigned target) const {
-    while (!exchange(target, node_empty, node_target)) __nanosleep(20);
+  // Makes a place the target of an insertion, once a deletion that vacates it has done so.
+  __device__ void reserve_target(unsigned target) const {
+    while (!try_change(target, node_empty, node_target)) __nanosleep(20);
   }
 
-  __device__ key_t largest_of(unsigned node) const {
+  __device__ key_t max_key_of(unsigned node) const {
     return __ldcg(keys + (unsigned long long)node * K + K - 1);
   }
 };

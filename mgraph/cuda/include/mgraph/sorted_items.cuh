@@ -1,4 +1,5 @@
-// Keys in ascending order, each with a value perhaps, in shared memory: a block sorts and merges.
+// Keys in ascending order, each with a value or without, in shared memory: a block sorts and merges
+// them. All threads of the block call the functions.
 #pragma once
 
 namespace mgraph {
@@ -12,36 +13,38 @@ template <class key_t, class value_t> struct items {
   key_t* keys;
   value_t* values;
 
-  __device__ void move(unsigned to, const items& from, unsigned at) const {
-    keys[to] = from.keys[at];
-    if constexpr (has_values<value_t>) values[to] = from.values[at];
+  // Item `to` becomes item `index` of `from`.
+  __device__ void copy(unsigned to, const items& from, unsigned index) const {
+    keys[to] = from.keys[index];
+    if constexpr (has_values<value_t>) values[to] = from.values[index];
   }
 };
 
-// One of two lists: not a reference to one, for which both would have to be in memory.
+// One of two lists, by value: a reference to one of them would force both into memory.
 template <class key_t, class value_t>
-__device__ items<key_t, value_t> either(bool this_one, const items<key_t, value_t>& one,
-                                        const items<key_t, value_t>& other) {
-  return {this_one ? one.keys : other.keys, this_one ? one.values : other.values};
+__device__ items<key_t, value_t> select(bool is_first, const items<key_t, value_t>& first,
+                                        const items<key_t, value_t>& second) {
+  return {is_first ? first.keys : second.keys, is_first ? first.values : second.values};
 }
 
 // Sorts `count` items, at most `size`, a power of two: Batcher's bitonic network, in the form in
-// which every comparator puts the smaller item first, so that what is missing counts as largest.
+// which every comparator puts the smaller item first, so that missing items count as the largest.
 template <unsigned size, unsigned threads, class key_t, class value_t>
-__device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
+__device__ void sort_items(const items<key_t, value_t>& list, unsigned count) {
   for (unsigned run = 2; run / 2 < count; run *= 2) {
     for (unsigned reach = run; reach > 1; reach /= 2) {
       for (unsigned i = threadIdx.x; i < size / 2; i += threads) {
-        const unsigned at = i & (reach / 2 - 1), begin = 2 * (i - at), low = begin + at;
-        const unsigned high = reach == run ? begin + reach - 1 - at : low + reach / 2;
-        if (high < count && all.keys[high] < all.keys[low]) {
-          const key_t key = all.keys[low];
-          all.keys[low] = all.keys[high];
-          all.keys[high] = key;
+        const unsigned offset = i & (reach / 2 - 1), begin = 2 * (i - offset);
+        const unsigned low = begin + offset;
+        const unsigned high = reach == run ? begin + reach - 1 - offset : low + reach / 2;
+        if (high < count && list.keys[high] < list.keys[low]) {
+          const key_t key = list.keys[low];
+          list.keys[low] = list.keys[high];
+          list.keys[high] = key;
           if constexpr (has_values<value_t>) {
-            const value_t value = all.values[low];
-            all.values[low] = all.values[high];
-            all.values[high] = value;
+            const value_t value = list.values[low];
+            list.values[low] = list.values[high];
+            list.values[high] = value;
           }
         }
       }
@@ -50,44 +53,44 @@ __device__ void sort_items(const items<key_t, value_t>& all, unsigned count) {
   }
 }
 
-// Of two sorted lists of `size` items each, the first gets the smallest `size` of both, and the
+// Of two sorted lists of `size` items each, the first gets the `size` smallest of both, and the
 // second the others, sorted: Batcher's bitonic merging network on both as one list, the second from
-// its end on. A thread has several items in registers, which are `apart` from each other, for as
-// many steps of the network as these allow; at last, lanes of a warp compare theirs. (Each round is
-// a function of its own, since compilers do not always unroll a loop of them.)
-template <unsigned size, unsigned threads, unsigned apart = threads, class key_t, class value_t>
+// its end on. A thread has several items in registers, at a distance of `stride` from each other,
+// for as many steps of the network as these allow; at last, lanes of a warp compare theirs. (Each
+// round is a function of its own, since compilers do not always unroll a loop over the rounds.)
+template <unsigned size, unsigned threads, unsigned stride = threads, class key_t, class value_t>
 __device__ void merge_full_lists(const items<key_t, value_t>& first,
                                  const items<key_t, value_t>& second) {
-  constexpr unsigned each = 2 * size / threads, lanes = threads < 32 ? threads : 32;
-  constexpr bool is_first_round = apart == threads, is_last_round = apart == lanes;
-  const unsigned thread = threadIdx.x % threads;  // which is all that the compiler knows of it
-  const unsigned begin = thread / apart * apart * each + thread % apart;
+  constexpr unsigned per_thread = 2 * size / threads, lanes = threads < 32 ? threads : 32;
+  constexpr bool is_first_round = stride == threads, is_last_round = stride == lanes;
+  const unsigned thread = threadIdx.x % threads;  // so that the compiler knows its range
+  const unsigned begin = thread / stride * stride * per_thread + thread % stride;
   const auto list_of = [&](unsigned k) {
-    return either(is_first_round ? k < each / 2 : begin < size, first, second);
+    return select(is_first_round ? k < per_thread / 2 : begin < size, first, second);
   };
-  key_t keys[each];
-  value_t values[each];
+  key_t keys[per_thread];
+  value_t values[per_thread];
 #pragma unroll
-  for (unsigned k = 0; k < each; ++k) {
-    const unsigned at = (begin + k * apart) % size;
-    const bool from_end = is_first_round && k >= each / 2;
-    const items<key_t, value_t> its = list_of(k);
-    keys[k] = its.keys[from_end ? size - 1 - at : at];
-    if constexpr (has_values<value_t>) values[k] = its.values[from_end ? size - 1 - at : at];
+  for (unsigned k = 0; k < per_thread; ++k) {
+    const unsigned index = (begin + k * stride) % size;
+    const bool from_end = is_first_round && k >= per_thread / 2;
+    const items<key_t, value_t> list = list_of(k);
+    keys[k] = list.keys[from_end ? size - 1 - index : index];
+    if constexpr (has_values<value_t>) values[k] = list.values[from_end ? size - 1 - index : index];
   }
 #pragma unroll
-  for (unsigned reach = each / 2; reach > 0; reach /= 2) {
+  for (unsigned reach = per_thread / 2; reach > 0; reach /= 2) {
 #pragma unroll
-    for (unsigned k = 0; k < each; ++k) {
+    for (unsigned k = 0; k < per_thread; ++k) {
       if (k & reach) continue;
       const bool swap = keys[k + reach] < keys[k];
       const key_t low = swap ? keys[k + reach] : keys[k];
       keys[k + reach] = swap ? keys[k] : keys[k + reach];
       keys[k] = low;
       if constexpr (has_values<value_t>) {
-        const value_t its = swap ? values[k + reach] : values[k];
+        const value_t low_value = swap ? values[k + reach] : values[k];
         values[k + reach] = swap ? values[k] : values[k + reach];
-        values[k] = its;
+        values[k] = low_value;
       }
     }
   }
@@ -95,13 +98,13 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
   for (unsigned reach = is_last_round ? lanes / 2 : 0; reach > 0; reach /= 2) {
     const bool upper = thread & reach;
 #pragma unroll
-    for (unsigned k = 0; k < each; ++k) {
+    for (unsigned k = 0; k < per_thread; ++k) {
       const key_t other = __shfl_xor_sync(~0u >> (32 - lanes), keys[k], reach);
       if constexpr (has_values<value_t>) {
-        const value_t its = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
+        const value_t other_value = __shfl_xor_sync(~0u >> (32 - lanes), values[k], reach);
         const bool take = (upper ? keys[k] : other) < (upper ? other : keys[k]);
         keys[k] = take ? other : keys[k];
-        values[k] = take ? its : values[k];
+        values[k] = take ? other_value : values[k];
       } else {
         keys[k] = upper ? max(keys[k], other) : min(keys[k], other);
       }
@@ -109,55 +112,55 @@ __device__ void merge_full_lists(const items<key_t, value_t>& first,
   }
   if (is_first_round) __syncthreads();  // the second list was read from its end
 #pragma unroll
-  for (unsigned k = 0; k < each; ++k) {
-    const unsigned at = (begin + k * apart) % size;
-    const items<key_t, value_t> its = list_of(k);
-    its.keys[at] = keys[k];
-    if constexpr (has_values<value_t>) its.values[at] = values[k];
+  for (unsigned k = 0; k < per_thread; ++k) {
+    const unsigned index = (begin + k * stride) % size;
+    const items<key_t, value_t> list = list_of(k);
+    list.keys[index] = keys[k];
+    if constexpr (has_values<value_t>) list.values[index] = values[k];
   }
   __syncthreads();
   if constexpr (!is_last_round) {
-    constexpr unsigned next = apart / each > lanes ? apart / each : lanes;
+    constexpr unsigned next = stride / per_thread > lanes ? stride / per_thread : lanes;
     merge_full_lists<size, threads, next>(first, second);
   }
 }
 
 // Of two sorted lists, of `size` items at most each, the first gets the `low` smallest items of
-// both and the second the others, sorted. An item's place is its own in its list, and as many more
-// as items of the other list go before it, found by bisection.
+// both and the second the others, sorted. An item's place is its index in its list plus the number
+// of items of the other list that go before it, found by bisection.
 template <unsigned size, unsigned threads, class key_t, class value_t>
 __device__ void merge_lists(const items<key_t, value_t>& first, unsigned in_first,
                             const items<key_t, value_t>& second, unsigned in_second, unsigned low) {
-  constexpr unsigned each = size / threads;
-  key_t keys[2 * each] = {};
-  value_t values[2 * each];
-  unsigned before[2 * each];
+  constexpr unsigned per_list = size / threads;  // items of each list per thread
+  key_t keys[2 * per_list] = {};
+  value_t values[2 * per_list];
+  unsigned before[2 * per_list];
 #pragma unroll
-  for (unsigned k = 0; k < 2 * each; ++k) {
-    const items<key_t, value_t>& own = k < each ? first : second;
-    const unsigned at = threadIdx.x + k % each * threads;
+  for (unsigned k = 0; k < 2 * per_list; ++k) {
+    const items<key_t, value_t>& own = k < per_list ? first : second;
+    const unsigned index = threadIdx.x + k % per_list * threads;
     before[k] = 0;
-    if (at >= (k < each ? in_first : in_second)) continue;
-    keys[k] = own.keys[at];
-    if constexpr (has_values<value_t>) values[k] = own.values[at];
+    if (index >= (k < per_list ? in_first : in_second)) continue;
+    keys[k] = own.keys[index];
+    if constexpr (has_values<value_t>) values[k] = own.values[index];
   }
   for (unsigned step = size; step > 0; step /= 2) {
 #pragma unroll
-    for (unsigned k = 0; k < 2 * each; ++k) {
-      const unsigned at = before[k] + step;
-      if (at > (k < each ? in_second : in_first)) continue;
-      const key_t other = (k < each ? second : first).keys[at - 1];
-      if (k < each ? other < keys[k] : !(keys[k] < other)) before[k] = at;
+    for (unsigned k = 0; k < 2 * per_list; ++k) {
+      const unsigned end = before[k] + step;
+      if (end > (k < per_list ? in_second : in_first)) continue;
+      const key_t other = (k < per_list ? second : first).keys[end - 1];
+      if (k < per_list ? other < keys[k] : !(keys[k] < other)) before[k] = end;
     }
   }
   __syncthreads();
 #pragma unroll
-  for (unsigned k = 0; k < 2 * each; ++k) {
-    const unsigned at = threadIdx.x + k % each * threads, to = at + before[k];
-    if (at >= (k < each ? in_first : in_second)) continue;
-    const items<key_t, value_t> its = either(to < low, first, second);
-    its.keys[to < low ? to : to - low] = keys[k];
-    if constexpr (has_values<value_t>) its.values[to < low ? to : to - low] = values[k];
+  for (unsigned k = 0; k < 2 * per_list; ++k) {
+    const unsigned index = threadIdx.x + k % per_list * threads, place = index + before[k];
+    if (index >= (k < per_list ? in_first : in_second)) continue;
+    const items<key_t, value_t> list = select(place < low, first, second);
+    list.keys[place < low ? place : place - low] = keys[k];
+    if constexpr (has_values<value_t>) list.values[place < low ? place : place - low] = values[k];
   }
   __syncthreads();
 }
