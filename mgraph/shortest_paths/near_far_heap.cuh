@@ -21,7 +21,7 @@ template <bool has_heaps> struct far_heap {
   static_assert(sizeof(typename operations::scratch) <= 2 * sizeof(hop_list));
 
   // shared: the two hop lists, which are unused between iterations.
-  __device__ far_heap(const heap_arrays& all, hop_list* shared)
+  __device__ far_heap(const far_heap_arrays& all, hop_list* shared)
       : scratch(reinterpret_cast<typename operations::scratch*>(shared)) {
     const size_t row = size_t(blockIdx.x) * (all.places + operations::memory::spare_rows);
     memory = {all.keys + row * heap_node, all.values + row * heap_node, all.words + row,
@@ -123,7 +123,7 @@ template <bool has_heaps> struct far_heap {
 
 // All other methods: there is no heap.
 template <> struct far_heap<false> {
-  __device__ far_heap(const heap_arrays&, hop_list*) {}
+  __device__ far_heap(const far_heap_arrays&, hop_list*) {}
   __device__ void clear(block_state& state) const {
     if (threadIdx.x == 0) {
       state.heap_size = 0;

@@ -117,7 +117,7 @@ struct search_options {
 // Each block's heap, one behind the other; null where there are no heaps.
 struct heap_word;    // <mgraph/heap_memory.cuh>
 struct heap_counts;
-struct heap_arrays {
+struct far_heap_arrays {
   word_t* keys;
   u32* values;
   heap_word* words;
@@ -138,7 +138,7 @@ struct search_memory {
   u32 chunk_entries;
   u64* sums;           // [groups][3 rounds][columns]
   u64* notes;          // [groups][2 rounds][blocks]
-  heap_arrays heaps;
+  far_heap_arrays heaps;
 };
 
 struct search_output {
