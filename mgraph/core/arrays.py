@@ -9,6 +9,7 @@ import numpy as np
 
 from mgraph.errors import UsageError
 
+INDEX_DTYPES = ("int32", "int64")
 WEIGHT_DTYPES = ("int32", "int64", "float32", "float64")
 _NUMBERS = "iuf"
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import symmetry
+from mgraph.core.arrays import INDEX_DTYPES as INDEX_DTYPES
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import on_gpu as on_gpu
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph_checks import INDEX_DTYPES as INDEX_DTYPES
 from mgraph.core.graph_checks import check_content, check_shapes, checked_labels
 from mgraph.core.rows import row_pieces, tails
 from mgraph.cuda.transfer import to_device

@@ -5,13 +5,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mgraph.core.arrays import WEIGHT_DTYPES, as_list, on_gpu
+from mgraph.core.arrays import INDEX_DTYPES, WEIGHT_DTYPES, as_list, on_gpu
 from mgraph.errors import UsageError
 
 if TYPE_CHECKING:
     from mgraph.core.graph import Graph
-
-INDEX_DTYPES = ("int32", "int64")
 
 
 def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
