@@ -136,11 +136,10 @@ class StorageError(MgraphError, OSError):
 
     Examples
     --------
-    >>> try:
-    ...     mgraph.open_dataset("/dev/null/graph")
-    ... except mgraph.MgraphError as error:
-    ...     print(isinstance(error, mgraph.StorageError) or isinstance(error, mgraph.DatasetError))
-    True
+    >>> graph = mgraph.from_edges(mgraph.EdgeList([0], [1]), backend="cpu")
+    >>> mgraph.write_graph(graph, "/dev/null/graph")
+    Traceback (most recent call last):
+    mgraph.errors.StorageError: /dev/null/graph is not a folder, or a file is on its path
     """
 
 

@@ -1,4 +1,4 @@
-"""Errors are mgraph's own, and Python's where Python has one of the kind."""
+"""Errors are mgraph's own, subclass Python's errors of the same meaning, and survive pickling."""
 
 import pickle
 
@@ -16,7 +16,7 @@ ALL = [
 
 
 @pytest.mark.parametrize("kind", ALL)
-def test_every_error_is_one_sentence_wherever_it_travels(kind):
+def test_errors_survive_pickling(kind):
     error = kind("It failed; do this.")
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (kind, "It failed; do this.")
@@ -54,12 +54,12 @@ def test_an_error_keeps_its_parameter_and_remedy_between_processes(kind, send):
         (errors.DeviceError, RuntimeError),
     ],
 )
-def test_what_python_would_call_it(kind, python):
+def test_errors_are_python_s_own_as_well(kind, python):
     with pytest.raises(python, match="It failed"):
         raise kind("It failed.")
 
 
-def test_a_sentence_about_memory_is_said_once():
+def test_the_message_about_memory_is_not_repeated():
     with (
         pytest.raises(errors.OutOfMemoryError, match=r"^the inner one$"),
         memory_guard("the outer one", "do that"),

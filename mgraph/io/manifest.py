@@ -1,7 +1,7 @@
-"""``_manifest.json``: what an edge-list dataset holds, written last, so that it vouches for all.
+"""``_manifest.json``: the description of an edge-list dataset, written after all its parts.
 
-The underscore keeps it out of the way: Arrow, Dask and Spark, given the folder, read its Parquet
-files and pass over names that begin with ``_`` or ``.``.
+Its name begins with an underscore, since Arrow, Dask and Spark, given a folder, ignore names that
+begin with ``_`` or ``.``.
 """
 
 import json
@@ -108,7 +108,7 @@ class Manifest:
         return content | self.unknown
 
     def write(self, folder: Folder) -> None:
-        """Write the file, which appears whole or not at all."""
+        """Write the file atomically."""
         folder.write(NAME, (json.dumps(self.to_json(), indent=1) + "\n").encode())
 
 

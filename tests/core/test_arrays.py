@@ -1,4 +1,4 @@
-"""Sequences and arrays of any kind are taken as they are meant, or refused: nothing is lost."""
+"""Sequences and arrays of any kind are converted without loss, or refused."""
 
 import array
 import collections
@@ -67,7 +67,7 @@ def kept(value, dtype):
 
 @settings(deadline=None, max_examples=300)
 @given(st.data())
-def test_arrays_are_converted_where_each_number_is_kept(data):
+def test_arrays_are_converted_if_each_number_is_kept(data):
     source, dtype = (np.dtype(data.draw(st.sampled_from(kinds))) for kinds in (SOURCES, TYPES))
     if source.kind == "f":
         width = 8 * source.itemsize
@@ -104,7 +104,7 @@ def test_python_integers_are_kept_or_refused(values, name):
 
 @pytest.mark.parametrize("form", ONE_TWO_THREE.values(), ids=ONE_TWO_THREE)
 @pytest.mark.parametrize("dtype", TYPES)
-def test_a_heap_takes_all_forms(form, dtype):
+def test_a_heap_accepts_all_forms(form, dtype):
     heap = BatchHeap(dtype, values=dtype, backend="cpu")
     heap.push(form(), form())
     keys, values = heap.pop(9)
@@ -147,7 +147,7 @@ def test_a_list_of_floats_is_rounded_to_the_heaps_type():
 
 @pytest.mark.parametrize("form", [*NO_NUMBERS.values(), *SETS.values()],
                          ids=[*NO_NUMBERS, *SETS])  # fmt: skip
-def test_what_is_no_list_of_numbers_is_refused(form):
+def test_anything_but_a_list_of_numbers_is_refused(form):
     calls = [
         lambda: BatchHeap("int32", backend="cpu").push(form()),
         lambda: mgraph.knapsack(form(), [1, 1, 1], 2),
@@ -161,7 +161,7 @@ def test_what_is_no_list_of_numbers_is_refused(form):
 
 @pytest.mark.parametrize("form", [*ONE_TWO_THREE.values(), *SETS.values()],
                          ids=[*ONE_TWO_THREE, *SETS])  # fmt: skip
-def test_vertices_come_in_all_forms(form):
+def test_vertices_are_accepted_in_all_forms(form):
     assert checked_vertices("x", form(), 4).tolist() == [1, 2, 3]
     graph = mgraph.from_edges(EDGES, directed=False, backend="cpu")
     assert mgraph.steiner_tree(graph, form(), backend="cpu").terminals.tolist() == [1, 2, 3]
@@ -172,7 +172,7 @@ def test_vertices_come_in_all_forms(form):
 
 
 @pytest.mark.parametrize("form", ONE_TWO_THREE.values(), ids=ONE_TWO_THREE)
-def test_questions_come_in_all_forms(form):
+def test_algorithms_accept_all_forms(form):
     assert mgraph.knapsack(form(), form(), 5).items.tolist() == [1, 2]
     graph = mgraph.from_edges(EdgeList(form(), form(), form()), backend="cpu")
     assert graph.indices.tolist() == graph.weights.tolist() == [1, 2, 3]
@@ -181,7 +181,7 @@ def test_questions_come_in_all_forms(form):
     assert len(EdgeList(form(), form()).rows(1, 3)) == 2
 
 
-def test_queries_come_in_all_forms():
+def test_queries_are_accepted_in_all_forms():
     graph = mgraph.from_edges(EDGES, directed=False, backend="cpu")
     several = ([{0, 3}, range(2)], ({0, 3}, range(2)), (q for q in ({0, 3}, range(2))))
     for queries in (*several, np.array([[0, 3], [0, 1]])):
@@ -195,7 +195,7 @@ def test_queries_come_in_all_forms():
 @pytest.mark.parametrize(
     "bad", ["12", b"12", {1: 2}, [0.5], [True], [None], [[1, 2]], [1, [2]], np.ones(2)]
 )
-def test_what_is_no_vertex_is_refused(bad):
+def test_anything_but_vertices_is_refused(bad):
     with pytest.raises(UsageError, match="x must be"):
         checked_vertices("x", bad, 9)
 

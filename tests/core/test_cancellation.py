@@ -1,4 +1,4 @@
-"""Who asks whether work is wanted, and who is told that it is not."""
+"""Cancellation: tokens, flags, locks and threads."""
 
 import threading
 
@@ -19,7 +19,7 @@ def watchers():
     return [thread for thread in threading.enumerate() if thread.name == "mgraph-cancellation"]
 
 
-def test_nothing_stops_what_nobody_watches():
+def test_work_without_a_test_is_never_cancelled():
     assert cancellation.cancel_flag()[0] == 0
     assert not watchers()
     cancellation.raise_if_cancelled()
@@ -27,7 +27,7 @@ def test_nothing_stops_what_nobody_watches():
     assert not list(cancellation.chunks(0))
 
 
-def test_a_word_is_set_from_outside_and_stays_so():
+def test_a_flag_is_raised_from_outside_and_stays_raised():
     unwanted = threading.Event()
     with cancellation.cancelled_when(unwanted.is_set):
         cancellation.raise_if_cancelled()
@@ -52,7 +52,7 @@ def test_a_word_is_set_from_outside_and_stays_so():
     cancellation.raise_if_cancelled()
 
 
-def test_only_wanted_work_waits_for_a_lock():
+def test_cancelled_work_stops_waiting_for_a_lock():
     lock = threading.Lock()
     with cancellation.acquiring(lock):
         assert lock.locked()
@@ -74,7 +74,7 @@ def wait_for(lock):
         pytest.fail("another thread has it")
 
 
-def test_only_wanted_work_waits_for_what_nothing_stops():
+def test_cancelled_work_stops_waiting_for_detached_work():
     release, over = threading.Event(), threading.Event()
 
     def long():
@@ -96,7 +96,7 @@ def raise_timeout():
     raise TimeoutError("its own")
 
 
-def test_other_threads_are_told_what_to_ask():
+def test_other_threads_receive_the_token():
     unwanted, began = threading.Event(), []
 
     def other():
@@ -113,7 +113,7 @@ def test_other_threads_are_told_what_to_ask():
     assert len(began) == 1  # it was not begun again
 
 
-def test_blocks_within_blocks():
+def test_nested_blocks_restore_the_outer_token():
     with cancellation.cancelled_when(lambda: True):
         with cancellation.cancelled_when(lambda: False):
             cancellation.raise_if_cancelled()
@@ -121,7 +121,7 @@ def test_blocks_within_blocks():
             cancellation.raise_if_cancelled()
 
 
-def test_a_deadline_is_over_for_who_is_not_wanted():
+def test_a_deadline_is_over_when_its_work_is_cancelled():
     unwanted = threading.Event()
     with cancellation.cancelled_when(unwanted.is_set):
         deadline = Deadline(60)
@@ -137,7 +137,7 @@ def test_a_deadline_is_over_for_who_is_not_wanted():
     assert deadline.remaining == 0
 
 
-def test_a_graph_is_built_no_further(monkeypatch):
+def test_building_a_graph_stops_when_cancelled(monkeypatch):
     monkeypatch.setattr(csr_cpu, "_CHUNK_ARCS", 4)
     src, dst = np.arange(40) % 7, np.arange(40) % 5
     edges = EdgeList(src, dst, np.arange(40, dtype=np.int32))
@@ -155,7 +155,7 @@ def test_a_graph_is_built_no_further(monkeypatch):
             mgraph.from_edges(edges, directed=False, backend="cpu")
 
 
-def test_a_large_graph_is_no_longer_built():
+def test_building_a_large_graph_stops_soon():
     n, m = 1 << 21, 1 << 25
     random = np.random.default_rng(1)
     edges = EdgeList(*random.integers(0, n, (2, m), np.int32))
@@ -164,7 +164,7 @@ def test_a_large_graph_is_no_longer_built():
     assert stopped.seconds_to_stop(lambda: mgraph.from_edges(edges, n, **build)) < stopped.PATIENCE
 
 
-def test_a_summary_stops():
+def test_a_summary_stops_when_cancelled():
     edges = EdgeList(np.arange(10), np.arange(10))
     told = Summarizer(10, True)
     with pytest.raises(Cancelled), cancellation.cancelled_when(lambda: True):

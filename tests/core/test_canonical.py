@@ -1,4 +1,4 @@
-"""Different requests have different digests, however alike they print; equal ones have equal."""
+"""Different values have different digests, even if printed alike; equal values have equal ones."""
 
 import dataclasses
 import datetime
@@ -33,7 +33,7 @@ def large(change, dtype=np.int64):
     return array
 
 
-def test_arrays_that_print_alike_differ():
+def test_arrays_with_the_same_repr_have_different_digests():
     assert str(large(0)) == str(large(1))
     for wrap in (lambda a: a, lambda a: {"sources": a}, lambda a: [a], lambda a: Point(a),
                  lambda a: {"nested": [{"deep": (a, 1)}]}, lambda a: a.reshape(2, -1),
@@ -56,7 +56,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def test_different_values_differ():
+def test_different_values_have_different_digests():
     digests = [digest(value) for value in DIFFERENT]
     for (i, one), (j, other) in itertools.combinations(enumerate(digests), 2):
         assert one != other, (DIFFERENT[i], DIFFERENT[j])
@@ -78,7 +78,7 @@ def test_different_values_differ():
         (CopyModel(100, 2), CopyModel(100, 2)),
     ],
 )
-def test_equal_values_are_equal(one, other):
+def test_equal_values_have_equal_digests(one, other):
     assert digest(one) == digest(other)
 
 
@@ -92,7 +92,7 @@ values = st.recursive(
 
 @settings(deadline=None, max_examples=300)
 @given(values, values)
-def test_digests_are_equal_where_values_are(one, other):
+def test_digests_are_equal_exactly_if_values_are(one, other):
     same = repr(one) == repr(other) or _sorted(one) == _sorted(other)
     assert (digest(one) == digest(other)) == same
 
@@ -109,6 +109,6 @@ def _sorted(value):
      np.ma.array([1, 2], mask=[0, 1]), np.array([object()]), {"a": [object()]},
      np.zeros(2, [("a", int)])],
 )  # fmt: skip
-def test_what_is_unknown_is_refused(value):
+def test_values_of_unknown_types_are_refused(value):
     with pytest.raises(TypeError, match=r"(has|have) no digest"):
         digest(value)

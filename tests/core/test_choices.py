@@ -19,7 +19,7 @@ from mgraph.core.choices import check_choice
         (["dijkstra"], "method must be one of dijkstra, near_far (got ['dijkstra'])."),
     ],
 )  # fmt: skip
-def test_what_is_said_of_a_value(value, expected):
+def test_the_message_for_a_value(value, expected):
     with pytest.raises(UsageError) as error:
         check_choice("method", value, ("dijkstra", "near_far"))
     assert str(error.value) == expected
@@ -61,7 +61,7 @@ def test_commands_refuse_it_before_they_read(tmp_path, monkeypatch, capsys, argu
         ["steiner", "G", "--queries", "S", "--out", "O"],
     ],
 )
-def test_vertices_that_a_dataset_has_not_are_refused_before_it_is_read(
+def test_vertices_outside_a_dataset_are_refused_before_it_is_read(
     tmp_path, monkeypatch, capsys, arguments
 ):
     edges = CopyModel(50, 2).edges(backend="cpu").edges

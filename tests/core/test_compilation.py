@@ -1,4 +1,4 @@
-"""What is compiled is counted and told, once, and kept apart from work."""
+"""Compilation is measured apart from work, and the user is notified once."""
 
 import contextlib
 import os
@@ -35,7 +35,7 @@ def told(monkeypatch):
     return found
 
 
-def test_time_counts_once_however_many_threads_are_inside(clock):
+def test_time_counts_once_for_any_number_of_threads(clock):
     span = Span()
     span.enter()
     clock.now = 2
@@ -55,7 +55,7 @@ def test_time_counts_once_however_many_threads_are_inside(clock):
     assert (span.is_running, span.seconds) == (False, 7)
 
 
-def test_a_stopwatch_leaves_out_what_makes_code_ready(clock, told):
+def test_a_stopwatch_excludes_the_preparation_of_code(clock, told):
     watch = Stopwatch()
     clock.now += 1
     with compilation.PREPARING.span():
@@ -88,13 +88,13 @@ def function_of(folder, name):
     )
 
 
-def test_a_library_tells_by_its_logger_and_only_when_a_compiler_runs(tmp_path):
+def test_the_logger_notifies_only_when_a_compiler_runs(tmp_path):
     first, again = function_of(tmp_path, "some"), function_of(tmp_path, "some")
     assert (first.stdout, first.stderr) == ("True True\n", f"{compilation.NOTICE}\n")
     assert (again.stdout, again.stderr) == ("False True\n", "")
 
 
-def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
+def test_a_command_notifies_once_and_reports_the_time_of_work_alone(tmp_path):
     model = mgraph.CopyModel(500, 3, 0.5, 1, weights=(1, 9))
     made = model.edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(made, directed=False, backend="cpu"), tmp_path / "g")
@@ -118,13 +118,13 @@ def test_a_command_tells_it_once_and_reports_the_work_alone(tmp_path):
 @pytest.mark.parametrize(
     "verb", ["sssp", "steiner", "msf", "single-linkage", "knapsack", "generate"]
 )
-def test_a_quiet_command_tells_nobody(verb, told, tmp_path, monkeypatch):
+def test_a_quiet_command_does_not_notify(verb, told, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([verb, "-q", "none"]) in (1, 2)
     assert compilation._notify is None
 
 
-def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
+def test_the_time_of_nvrtc_is_measured(monkeypatch, told):
     """With CuPy played: a kernel is compiled when it is first asked for, unless it is on disk."""
     compiled, asked = [], []
 
@@ -167,7 +167,7 @@ def test_nvrtc_is_counted_where_it_runs(monkeypatch, told):
             cached.cache_clear()
 
 
-def test_workers_tell_their_client(cluster):
+def test_workers_report_compilation_to_their_client(cluster):
     from mgraph.distributed.monitoring import counters
     from mgraph.distributed.protocol.work_time import work_time
     from tests.waiting import wait_until
@@ -201,7 +201,7 @@ def _leave():
     compilation.COMPILING.leave()
 
 
-def test_start_up_is_not_work(cluster, tmp_path):
+def test_start_up_time_is_not_work(cluster, tmp_path):
     made = mgraph.generate(tmp_path / "g", mgraph.CopyModel(400, 2), cluster=cluster, progress=None)
     assert 0 < made.work_seconds < made.seconds
     kept = mgraph.generate(
@@ -217,7 +217,7 @@ def test_start_up_is_not_work(cluster, tmp_path):
     np.testing.assert_array_equal([search.source for search in run.searches], [0, 5])
 
 
-def test_the_progress_line_tells_it():
+def test_the_progress_line_shows_it():
     from mgraph.distributed.protocol.progress import Progress
 
     with Progress("load", 0, 1, None, note=lambda: f", {compilation.NOTICE}") as progress:

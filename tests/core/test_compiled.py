@@ -1,4 +1,4 @@
-"""Machine code on disk is made anew when anything changes that it is made of."""
+"""Machine code on disk is compiled again when any of its sources changes."""
 
 import os
 import subprocess
@@ -66,14 +66,14 @@ def test_code_is_kept_until_a_source_changes(tmp_path, monkeypatch, variable):
     assert total(tmp_path / "installed" / "again", **where) == (11, 1)
 
 
-def test_code_that_cannot_be_kept_runs_all_the_same(tmp_path, monkeypatch):
+def test_code_that_cannot_be_kept_still_runs(tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     (tmp_path / "file").touch()
     assert total(tmp_path, XDG_CACHE_HOME=tmp_path / "file") == (11, 0)
     assert total(tmp_path, NUMBA_CACHE_DIR=tmp_path / "file" / "below") == (11, 0)
 
 
-def test_who_is_stopped_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
+def test_cancelled_work_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
     monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
     release, over, code = threading.Event(), threading.Event(), "def add(a):\n    return a + 1\n"
     (tmp_path / "added.py").write_text(code)

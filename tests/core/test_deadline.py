@@ -16,7 +16,7 @@ def test_a_deadline_is_over_after_its_time(monkeypatch):
     assert deadline.remaining == 0
 
 
-def test_a_part_is_over_first_or_with_the_whole():
+def test_a_nested_deadline_is_over_no_later_than_the_outer_one():
     whole = Deadline(60)
     part, long_part = whole.within(-1), whole.within(600)
     assert part.is_over

@@ -1,4 +1,4 @@
-"""Degrees of edges in memory, against NumPy's plainest count."""
+"""Degree histograms of edges in memory, compared with NumPy's counts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sums without rounding, held against Python's fractions."""
+"""Sums without rounding, compared with Python's fractions."""
 
 from fractions import Fraction
 

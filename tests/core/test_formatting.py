@@ -1,4 +1,4 @@
-"""What is shown of names and times that others chose: one line, and read back as it was."""
+"""Names and times are shown in one printable line, and commands can be read back."""
 
 import shutil
 import subprocess
@@ -41,7 +41,7 @@ def test_a_command_is_one_printable_line_that_a_shell_reads_back(words):
         assert printed == b"".join(w.encode(errors="surrogateescape") + b"\0" for w in words)
 
 
-def test_how_a_new_line_is_shown():
+def test_a_new_line_is_escaped():
     assert (
         shell_command(["args.py", "new\nline", "two words"]) == r"args.py $'new\nline' 'two words'"
     )
@@ -81,12 +81,12 @@ def test_times(seconds, told):
 
 
 @given(st.floats(0, 1e9))
-def test_no_time_is_told_as_a_power_of_ten(seconds):
+def test_no_time_is_shown_as_a_power_of_ten(seconds):
     assert "e" not in format_seconds(seconds)
 
 
 @given(st.floats(1e-4, 9e20))
-def test_no_quantity_is_told_as_a_power_of_ten(value):
+def test_no_number_is_shown_as_a_power_of_ten(value):
     assert "e" not in quantity(value)
     assert len(quantity(value).split()[0]) <= 8
 
@@ -96,11 +96,11 @@ def test_no_quantity_is_told_as_a_power_of_ten(value):
     [(17270.4, "17,270"), (1324.5, "1,324"), (999.96, "1000"), (16, "16"), (0.00012, "0.00012"),
      (float("nan"), "nan"), (-5e4, "-50,000")],
 )  # fmt: skip
-def test_numbers_with_the_digits_that_mean_something(value, told):
+def test_numbers_have_significant_digits_only(value, told):
     assert format_number(value) == told
 
 
-def test_what_a_command_took():
+def test_the_total_time_of_a_command():
     assert format_total_time(3.5, 0) == "3.5 s in all"
     assert format_total_time(41, 39.5) == "41 s in all, of which 39.5 s compiling"
     assert pluralize(1, "search", "searches") == "1 search"

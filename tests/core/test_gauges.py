@@ -1,4 +1,4 @@
-"""Counters only grow; levels are there while their thread shows them."""
+"""Counters only increase; levels exist while their thread sets them."""
 
 import threading
 
@@ -45,7 +45,7 @@ def test_levels_belong_to_their_threads():
     assert "set_point" not in gauges.read()
 
 
-def test_levels_go_when_a_search_fails():
+def test_levels_are_removed_when_a_search_fails():
     with pytest.raises(ZeroDivisionError), gauges.showing(parallelism=1):
         _ = 1 / 0
     assert "parallelism" not in gauges.read()

@@ -1,4 +1,4 @@
-"""What a graph knows of itself: rows that ascend, arcs back, and that it stays known."""
+"""Properties of a graph: ascending rows, mirror arcs, and that they are computed once."""
 
 import re
 from collections import Counter
@@ -64,7 +64,7 @@ def test_symmetric(monkeypatch, graph, expected):
 
 @settings(max_examples=60, deadline=None)
 @given(graph=graphs())
-def test_what_builders_know_is_so(graph):
+def test_properties_that_builders_set_are_correct(graph):
     known = graph.known
     assert known["rows_ascend"]
     anew = Graph(graph.indptr, graph.indices, graph.weights, graph.directed)
@@ -109,7 +109,7 @@ def plain_arcs(graph):
 
 @settings(max_examples=150, deadline=None)
 @given(graph=nearly_symmetric())
-def test_an_arc_that_lacks_one_back_is_named(graph):
+def test_an_arc_without_its_mirror_is_named(graph):
     with pytest.raises(UsageError, match="An undirected graph holds both arcs") as error:
         symmetry.check_symmetric(graph)
     named = r"has (\d+) arcs? from (\d+) to (\d+)(?: of weight (\S+))? and (\w+) back"
@@ -141,7 +141,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("weights", [None, [2, 3], [0.0, 1e-320]])
-def test_what_needs_an_undirected_graph_refuses_one_without_its_arcs_back(question, weights):
+def test_algorithms_refuse_an_undirected_graph_that_lacks_mirror_arcs(question, weights):
     lacks = by_hand([0, 1, 1], [1], weights and weights[:1])
     unequal = by_hand([0, 1, 2], [1, 0], weights) if weights else lacks
     for graph in (lacks, unequal):
@@ -150,14 +150,14 @@ def test_what_needs_an_undirected_graph_refuses_one_without_its_arcs_back(questi
 
 
 @pytest.mark.parametrize("name", ["g", "g.mtx", "g.graph", "g.graphml", "g.gexf", "g.stp"])
-def test_no_file_is_written_of_a_graph_without_its_arcs_back(name, tmp_path):
+def test_no_file_is_written_of_a_graph_that_lacks_mirror_arcs(name, tmp_path):
     graph = by_hand([0, 2, 3, 3], [1, 2, 0])
     with pytest.raises(UsageError, match="has 1 arc from 0 to 2 and none back"):
         mgraph.write_graph(graph, tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_symmetry_is_looked_at_once(monkeypatch):
+def test_symmetry_is_computed_once(monkeypatch):
     looked = []
     monkeypatch.setattr(symmetry, "symmetric", lambda graph: not looked.append(graph))
     graph = by_hand([0, 1, 2], [1, 0], [1, 1])
@@ -172,7 +172,7 @@ def test_symmetry_is_looked_at_once(monkeypatch):
 @pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
-def test_the_kernel_says_the_same(data):
+def test_the_kernel_agrees_with_the_cpu(data):
     graph = data.draw(st.one_of(graphs(), nearly_symmetric()))
     total = np.zeros(1, np.uint64)
     emulator.launch(

@@ -33,7 +33,7 @@ def test_mix64_is_splitmix_finaliser(x):
     assert int(hashing.mix64(np.uint64(x))) == oracles.mix64(x)
 
 
-def test_edge_hash_tells_neighbouring_edges_apart():
+def test_edge_hash_distinguishes_neighbouring_edges():
     src, dst = np.meshgrid(np.arange(300, dtype=np.uint64), np.arange(300, dtype=np.uint64))
     hashes = {int(hashing.edge_hash(s, t)) for s, t in zip(src.ravel(), dst.ravel(), strict=True)}
     assert len(hashes) == 300 * 300

@@ -1,4 +1,4 @@
-"""The cores and memory of the container that this process is in, whatever the machine has."""
+"""The cores and the memory of this process's container, not of the machine."""
 
 import os
 import types
@@ -66,14 +66,14 @@ def machine(monkeypatch, tmp_path):
         ({"cpu.max": "200000 100000"}, "", 2),
     ],
 )  # fmt: skip
-def test_a_cpu_quota_counts_at_every_level(machine, files, membership, cores):
+def test_a_cpu_quota_is_read_at_every_level(machine, files, membership, cores):
     machine(files, membership)
     found = host.measure_cores()
     assert found.amount == host.available_cores() == cores
     assert ("CPU quota" in found.reason) == (cores < 64)
 
 
-def test_affinity_and_quota_count_together(machine, monkeypatch):
+def test_affinity_and_quota_both_limit_the_cores(machine, monkeypatch):
     machine({"cpu.max": "800000 100000"})
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: range(3))
     found = host.measure_cores()
@@ -110,14 +110,14 @@ def test_affinity_and_quota_count_together(machine, monkeypatch):
          "4:memory:/x\n0::/\n", 3),
     ],
 )  # fmt: skip
-def test_a_memory_limit_counts_less_what_is_used(machine, files, membership, free):
+def test_used_memory_is_subtracted_from_a_limit(machine, files, membership, free):
     machine(files, membership)
     found = host.measure_memory()
     assert found.amount == host.available_memory() == free * GIB
     assert ("limit of" in found.reason) == (free < 80)
 
 
-def test_a_process_s_own_limit_counts_less_what_it_has(machine):
+def test_resident_memory_is_subtracted_from_a_process_limit(machine):
     machine({"memory.max": str(4 * GIB), "memory.current": str(GIB)})
     assert host.available_memory(2 * GIB) == 1.75 * GIB
     assert host.available_memory(8 * GIB) == 3 * GIB

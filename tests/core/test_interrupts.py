@@ -18,7 +18,7 @@ def interrupted(times, then=None):
     return sent, False
 
 
-def test_ctrl_c_waits_for_the_block():
+def test_ctrl_c_is_deferred_until_the_end_of_the_block():
     deadline = Deadline()
     assert interrupted(0, deadline.stop) == (0, False)
     assert not deadline.is_over
@@ -26,5 +26,5 @@ def test_ctrl_c_waits_for_the_block():
     assert deadline.is_over
 
 
-def test_a_second_ctrl_c_does_not_wait():
+def test_a_second_ctrl_c_is_not_deferred():
     assert interrupted(2) == (1, True)

@@ -20,7 +20,7 @@ def test_it_finds_the_sources_without_cupy():
     assert all(source.text({"A": "1"}).startswith("#define A 1\n") for source in found)
 
 
-def test_an_edited_header_is_compiled_anew_and_nothing_else(monkeypatch):
+def test_an_edited_header_recompiles_only_what_includes_it(monkeypatch):
     """CuPy's cache keys on options and source, so a digest of the headers is among the options."""
     found = list(check.sources())
     before = {source: source.options() for source in found}
@@ -40,7 +40,7 @@ def test_an_edited_header_is_compiled_anew_and_nothing_else(monkeypatch):
     assert changed == {"near_far.cu"}
 
 
-def test_headers_lie_beside_what_uses_them():
+def test_headers_lie_beside_their_users():
     """A header that one problem alone uses is in its folder; the others are in cuda/include."""
     users = {}
     for source in check.sources():

@@ -54,7 +54,7 @@ def test_constants_have_their_values(name, value):
 
 
 @pytest.mark.parametrize("name", ["wide", "missing", "u32"])
-def test_what_is_not_understood_is_no_constant(name):
+def test_unsupported_declarations_are_no_constants(name):
     with pytest.raises(KeyError):
         DECLARED.constant(name)
 
@@ -84,7 +84,7 @@ def test_a_struct_is_packed_from_numbers_arrays_and_structs():
         ({"vertex": None, "key": np.zeros(1)}, "key of entry_list does not point to float64"),
     ],
 )
-def test_what_does_not_fit_a_struct_is_refused(values, words):
+def test_values_that_do_not_fit_a_struct_are_refused(values, words):
     with pytest.raises(TypeError, match=words):
         DECLARED.struct("entry_list").pack(values)
 

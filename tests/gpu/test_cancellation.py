@@ -1,4 +1,4 @@
-"""A GPU's work ends soon when nobody wants it any more; the device then serves the next as ever."""
+"""Cancelled work on a GPU ends soon, and the device then does other work as before."""
 
 import functools
 import gc

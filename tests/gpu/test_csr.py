@@ -1,4 +1,4 @@
-"""Graphs built on the GPU are those of the CPU."""
+"""Graphs built on a GPU are equal to those built on the CPU."""
 
 import numpy as np
 import pytest

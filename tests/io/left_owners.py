@@ -1,4 +1,4 @@
-"""Owners that have left their file in a folder."""
+"""Owners that have left their files in a folder."""
 
 import dataclasses
 import os

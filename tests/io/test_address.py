@@ -1,4 +1,4 @@
-"""One parser of addresses: what each kind of text means, and what is refused with which words."""
+"""The parser of addresses: the meaning of each form, and the messages for invalid ones."""
 
 import os
 import subprocess
@@ -137,7 +137,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", LOCAL, ids=repr)
-def test_folders_of_this_machine(text):
+def test_local_folders(text):
     found = parse(text)
     assert (found.is_local, found.text, found.path) == (True, LOCAL[text], LOCAL[text])
     assert parse(found.text) == found
@@ -153,7 +153,7 @@ def test_object_stores(text):
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=repr)
-def test_what_is_refused_and_how(text):
+def test_refused_addresses_and_their_messages(text):
     with pytest.raises(UsageError, match=REFUSED[text].replace("(", r"\(")) as error:
         parse(text)
     assert str(error.value).isprintable()
@@ -165,7 +165,7 @@ def test_what_is_refused_and_how(text):
 @pytest.mark.parametrize(
     "thing", [None, 7, ["a.parquet"], {"a"}, object()], ids=lambda x: type(x).__name__
 )
-def test_what_is_no_text(thing):
+def test_values_that_are_neither_text_nor_paths_are_refused(thing):
     for take in (parse, Folder, mgraph.open_dataset, mgraph.read_graph):
         with pytest.raises(UsageError, match="must be a path or text"):
             take(thing)
@@ -208,7 +208,7 @@ def test_names_and_parents(text, name, parent):
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1))
-def test_any_key_comes_back(key):
+def test_any_key_survives_a_round_trip(key):
     from urllib.parse import quote
 
     parts = key.split("/")
@@ -219,7 +219,7 @@ def test_any_key_comes_back(key):
         assert parse("file:///" + quote(key)).path == os.path.abspath(f"/{key}")
 
 
-def test_a_current_folder_that_is_gone(tmp_path, monkeypatch):
+def test_a_current_folder_that_was_removed(tmp_path, monkeypatch):
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
@@ -229,7 +229,7 @@ def test_a_current_folder_that_is_gone(tmp_path, monkeypatch):
     assert parse("/W/g").path == "/W/g"
 
 
-def test_a_pattern_is_answered_with_the_folder(tmp_path):
+def test_the_message_for_a_pattern_names_the_folder(tmp_path):
     mgraph.write_graph(
         mgraph.from_edges(mgraph.EdgeList([0], [1]), directed=False, backend="cpu"), tmp_path / "g"
     )
@@ -241,7 +241,7 @@ def test_a_pattern_is_answered_with_the_folder(tmp_path):
         mgraph.open_dataset(tmp_path / "none")
 
 
-def test_a_file_s_address_is_one_everywhere(tmp_path):
+def test_a_file_uri_works_everywhere(tmp_path):
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     folder = tmp_path / "g h"
     folder.mkdir()
@@ -271,7 +271,7 @@ ARGUMENTS = [
 
 
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=" ".join)
-def test_commands_say_one_sentence_of_a_name_that_is_not_utf_8(tmp_path, arguments):
+def test_a_name_that_is_not_utf_8_ends_a_command_in_one_sentence(tmp_path, arguments):
     command = [os.fsencode(word) if word != "NAME" else b"caf\xe9" for word in arguments]
     done = subprocess.run(
         [os.fsencode(sys.executable), b"-m", b"mgraph.cli.main", *command],
@@ -288,7 +288,7 @@ def test_commands_say_one_sentence_of_a_name_that_is_not_utf_8(tmp_path, argumen
     assert not os.listdir(tmp_path)
 
 
-def test_a_c_locale_is_named():
+def test_the_message_names_a_c_locale():
     environment = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     done = subprocess.run(
         [sys.executable, "-m", "mgraph.cli.main", "info", "ü".encode()],

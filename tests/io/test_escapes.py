@@ -1,4 +1,4 @@
-"""What a file of unknown origin says leads out of its folder nowhere, and reads as one sentence."""
+"""Files of unknown origin lead nowhere out of their folder, and damaged ones give one sentence."""
 
 import io
 import json
@@ -120,7 +120,7 @@ def test_a_part_is_a_plain_name_in_its_folder(damaged, capsys, name):
         lambda m: m.pop("n"),
     ],
 )
-def test_wrong_types_and_numbers_are_one_sentence(damaged, capsys, change):
+def test_wrong_types_and_numbers_give_one_sentence(damaged, capsys, change):
     assert "_manifest.json is damaged: " in refused(damaged(change), capsys)
 
 
@@ -129,17 +129,17 @@ def test_wrong_types_and_numbers_are_one_sentence(damaged, capsys, change):
     ["[]", "5", "null", '"x"', "", "{", "\x00", "[" * 200_000, '{"a":' * 200_000, "9" * 9000],
     ids=lambda text: text[:5],
 )
-def test_what_is_no_manifest_is_one_sentence(damaged, capsys, text):
+def test_a_damaged_manifest_gives_one_sentence(damaged, capsys, text):
     assert "_manifest.json is damaged: " in refused(damaged(text), capsys)
 
 
 @pytest.mark.parametrize("kind", [5, None, ["x"], "\x1b[2J", "x" * 9000])
-def test_another_format_is_named_in_short(damaged, capsys, kind):
+def test_another_format_is_named_and_shortened(damaged, capsys, kind):
     said = refused(damaged(lambda content: content.update(format=kind)), capsys)
     assert "and should hold 'mgraph edge list'" in said
 
 
-def test_what_is_shown_moves_no_cursor(damaged, capsys):
+def test_shown_text_has_no_control_characters(damaged, capsys):
     told = {"created_by": "\x1b[2Jme\n", "model": {}, "compression": "lz4\r"}
     out = damaged(lambda content: content.update(told))
     assert main(["info", str(out)]) == 0
@@ -149,7 +149,7 @@ def test_what_is_shown_moves_no_cursor(damaged, capsys):
     assert "made by" in shown
 
 
-def test_more_rows_than_there_are_take_no_memory(damaged):
+def test_a_record_with_too_many_rows_allocates_no_memory(damaged):
     def change(content):
         for part in content["parts"]:
             part["rows"] = (1 << 55) // len(content["parts"])
@@ -160,7 +160,7 @@ def test_more_rows_than_there_are_take_no_memory(damaged):
         read_graph(out, backend="cpu")
 
 
-def test_folders_take_names_and_no_paths(tmp_path):
+def test_folders_accept_names_but_not_paths(tmp_path):
     folder = Folder(tmp_path)
     for name in ("../x", "/etc/passwd", "a/b", "..", ".", "", "a\0b"):
         for use in (folder.read, folder.open, folder.size, folder.remove):
@@ -170,7 +170,7 @@ def test_folders_take_names_and_no_paths(tmp_path):
             folder.write(name, b"")
 
 
-def test_a_link_is_read_and_never_written_through(damaged, tmp_path):
+def test_a_link_is_read_but_replaced_when_written(damaged, tmp_path):
     """Whoever may write in a folder may link in it: reading follows, writing replaces the link."""
     out = damaged(lambda content: None)
     part, elsewhere = out / "part-00000.parquet", tmp_path / "elsewhere.parquet"
@@ -270,7 +270,7 @@ def rewritten(out, index, change):
 
 
 @pytest.mark.parametrize("packed", [5, [], [1, None], "x", None, {"a": 1}])
-def test_results_of_unknown_origin(tmp_path, packed, cluster):
+def test_results_with_unknown_footers_are_refused(tmp_path, packed, cluster):
     """Parts of results whose footers tell no result: refused in a sentence."""
     instance, out = tmp_path / "a.data", tmp_path / "out"
     instance.write_text("3 50\n60 10\n100 20\n120 30\n")
@@ -280,7 +280,7 @@ def test_results_of_unknown_origin(tmp_path, packed, cluster):
         mgraph.knapsack_many([instance], out, cluster=cluster, resume=True, progress=None)
 
 
-def test_parts_of_another_kind_are_not_taken_for_failures(tmp_path, cluster):
+def test_parts_of_another_operation_are_not_taken_for_failures(tmp_path, cluster):
     instance, out = tmp_path / "a.data", tmp_path / "out"
     instance.write_text("3 50\n60 10\n100 20\n120 30\n")
     mgraph.generate(out, CopyModel(100, 3), cluster=cluster, parts=2, progress=None)
@@ -291,7 +291,7 @@ def test_parts_of_another_kind_are_not_taken_for_failures(tmp_path, cluster):
 
 
 @pytest.mark.parametrize("batch", ["8", -1, HUGE, [8]], ids=["text", "negative", "huge", "list"])
-def test_batches_of_unknown_origin(tmp_path, graph, batch, cluster):
+def test_records_of_batches_are_not_trusted(tmp_path, graph, batch, cluster):
     out = tmp_path / "out"
     mgraph.sssp_many(graph[0], [0, 1], out=out, cluster=cluster, progress=None)
     rewritten(out, 0, {"batch": batch})
@@ -302,7 +302,7 @@ def test_batches_of_unknown_origin(tmp_path, graph, batch, cluster):
 @pytest.mark.parametrize(
     "text", ["[]", "5", "{", '{"batches": 5}', '{"batches": [1, 0]}', '{"batches": ["a", 1]}']
 )
-def test_a_run_of_forests_of_unknown_origin(tmp_path, graph, text, cluster):
+def test_records_of_forest_runs_are_not_trusted(tmp_path, graph, text, cluster):
     out = tmp_path / "out"
     out.mkdir()
     (out / "_forests.json").write_text(text)
@@ -311,7 +311,7 @@ def test_a_run_of_forests_of_unknown_origin(tmp_path, graph, text, cluster):
 
 
 @pytest.mark.parametrize("file", ["../part-00000.parquet", "part-00000.parquet", "_manifest.json"])
-def test_a_forest_names_its_own_files_alone(graph, tmp_path, file):
+def test_a_forest_names_only_its_own_files(graph, tmp_path, file):
     record = graph[1]["parts"][0] | {"file": file}
     (tmp_path / "part-00000.parquet").write_bytes(b"x" * record["bytes"])
     (tmp_path / "_forest-0-00000-done.json").write_text(json.dumps([record]))
@@ -327,7 +327,7 @@ def test_a_forest_names_its_own_files_alone(graph, tmp_path, file):
         {"n": "100"},
     ],
 )  # fmt: skip
-def test_footers_of_unknown_origin(tmp_path, footer, cluster):
+def test_footers_are_not_trusted(tmp_path, footer, cluster):
     """A part that says nonsense is made again, or refused as another dataset's."""
     import numpy as np
 

@@ -15,12 +15,12 @@ def figure():
 
 
 @pytest.mark.parametrize("name", BEGINS)
-def test_figures_are_of_the_kind_their_name_says(figure, tmp_path, name):
+def test_a_figure_s_suffix_decides_its_format(figure, tmp_path, name):
     save_figure(figure, tmp_path / name)
     assert (tmp_path / name).read_bytes().startswith(BEGINS[name])
 
 
-def test_a_figure_that_cannot_be_drawn_leaves_the_old_one(figure, tmp_path, monkeypatch):
+def test_a_figure_that_cannot_be_drawn_keeps_the_old_file(figure, tmp_path, monkeypatch):
     save_figure(figure, tmp_path / "a.png")
     before = (tmp_path / "a.png").read_bytes()
 
@@ -34,6 +34,6 @@ def test_a_figure_that_cannot_be_drawn_leaves_the_old_one(figure, tmp_path, monk
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [before]
 
 
-def test_other_endings_are_refused(figure, tmp_path):
+def test_other_suffixes_are_refused(figure, tmp_path):
     with pytest.raises(UsageError, match="name must end in"):
         save_figure(figure, tmp_path / "a.doc")

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all, and refusals read well."""
+"""Files are written atomically, and failures give one sentence."""
 
 import errno
 import os
@@ -11,7 +11,7 @@ from mgraph.io.address import parse
 from mgraph.io.folder import Folder, check_file, explain, writing_file
 
 
-def test_a_written_file_is_whole_and_the_temporary_name_is_gone(tmp_path):
+def test_a_written_file_is_complete_and_the_temporary_file_is_gone(tmp_path):
     folder = Folder(tmp_path / "new" / "deep")
     assert folder.names() is None
     folder.create()
@@ -21,7 +21,7 @@ def test_a_written_file_is_whole_and_the_temporary_name_is_gone(tmp_path):
     assert folder.size("a") == 3
 
 
-def test_a_failed_write_leaves_what_was_there(tmp_path):
+def test_a_failed_write_keeps_the_old_file(tmp_path):
     folder = Folder(tmp_path)
     folder.write("a", b"old")
 
@@ -36,7 +36,7 @@ def test_a_failed_write_leaves_what_was_there(tmp_path):
     assert folder.read("a") == b"old"
 
 
-def test_what_killed_writers_left_is_removed(tmp_path):
+def test_temporary_files_of_killed_writers_are_removed(tmp_path):
     folder = Folder(tmp_path)
     (tmp_path / ".part-00000.parquet.123.tmp").write_bytes(b"half")
     (tmp_path / "mine.tmp").write_bytes(b"not ours")
@@ -44,7 +44,7 @@ def test_what_killed_writers_left_is_removed(tmp_path):
     assert folder.names() == ["mine.tmp"]
 
 
-def test_it_travels_to_workers(tmp_path):
+def test_a_folder_is_pickled_for_workers(tmp_path):
     assert pickle.loads(pickle.dumps(Folder(tmp_path))).location == str(tmp_path)
 
 
@@ -80,12 +80,12 @@ def test_an_unwritable_folder_is_named_before_work_starts(tmp_path):
 
 
 @pytest.mark.parametrize("address", ["", "ftp://host/x"])
-def test_addresses_that_mean_nothing(address):
+def test_invalid_addresses(address):
     with pytest.raises(UsageError):
         Folder(address).check_writable()
 
 
-def test_what_is_above_a_link_is_above_what_it_leads_to(tmp_path, monkeypatch):
+def test_the_parent_of_a_link_is_its_target_s_parent(tmp_path, monkeypatch):
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "link").symlink_to("a/b")
     (tmp_path / "a" / "file").write_text("here")
@@ -97,7 +97,7 @@ def test_what_is_above_a_link_is_above_what_it_leads_to(tmp_path, monkeypatch):
     assert parse("../..").text == str(tmp_path.parent.parent)
 
 
-def test_a_file_is_written_where_a_link_leads(tmp_path):
+def test_a_file_is_written_to_the_target_of_a_link(tmp_path):
     (tmp_path / "real").mkdir()
     for before in (True, False):
         target, link = tmp_path / "real" / f"g{before}.mtx", tmp_path / f"link{before}.mtx"

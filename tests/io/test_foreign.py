@@ -1,4 +1,4 @@
-"""Folders that other programs wrote read as well as our own."""
+"""Datasets that other programs wrote can be read like our own."""
 
 import errno
 import importlib.util
@@ -71,7 +71,7 @@ def test_files_like_sparks(tmp_path):
     check(tmp_path)
 
 
-def test_they_can_be_counted_and_viewed(tmp_path, cluster):
+def test_foreign_datasets_have_degrees_and_arrow_views(tmp_path, cluster):
     pq.write_table(pa.table(TABLE), tmp_path / "x.parquet")
     found = mgraph.degrees(tmp_path, cluster=cluster, progress=None)
     ends = np.concatenate([EDGES.src, EDGES.dst])
@@ -97,13 +97,13 @@ def test_they_can_be_counted_and_viewed(tmp_path, cluster):
         ({"src": [1], "dst": [2], "weight": ["x"]}, r"weight must be a number .* \(got string\)"),
     ],
 )
-def test_what_cannot_be_edges(tmp_path, table, words):
+def test_tables_that_are_not_edges_are_refused(tmp_path, table, words):
     pq.write_table(pa.table(table), tmp_path / "x.parquet")
     with pytest.raises(DatasetError, match=words):
         mgraph.open_dataset(tmp_path)[0].read()
 
 
-def test_a_run_that_was_cut_short_is_not_taken_for_a_foreign_folder(tmp_path, cluster):
+def test_an_unfinished_dataset_is_not_taken_for_a_foreign_one(tmp_path, cluster):
     mgraph.generate(tmp_path / "g", CopyModel(500, 3), cluster=cluster, parts=3, progress=None)
     (tmp_path / "g" / "_manifest.json").unlink()
     with pytest.raises(DatasetError, match="3 parts of an unfinished dataset"):
@@ -122,7 +122,7 @@ def test_a_single_file_with_a_bad_id_is_named(tmp_path):
             mgraph.read_graph(location, backend="cpu")
 
 
-def test_files_of_several_kinds_are_named_one_each(tmp_path):
+def test_one_file_of_each_weight_type_is_named(tmp_path):
     write(tmp_path / "a.parquet", src=[0], dst=[1])
     write(tmp_path / "b.parquet", src=[0], dst=[1], weight=np.array([1], np.int32))
     write(tmp_path / "c.parquet", src=[0], dst=[1], weight=np.array([1], np.int32))
@@ -142,7 +142,7 @@ def test_ids_of_two_widths_are_read(tmp_path):
     "below", ["x/a.parquet", "y=1/a.parquet", "y=1/z=2/a.parquet", "deep/er/still/a.PARQUET"]
 )
 @pytest.mark.parametrize("beside", [True, False])
-def test_files_in_folders_of_the_folder_are_told(tmp_path, below, beside):
+def test_parquet_files_in_subfolders_are_reported(tmp_path, below, beside):
     if beside:
         write(tmp_path / "b.parquet", src=[0], dst=[1])
     write(tmp_path / below, src=[1], dst=[2])
@@ -151,7 +151,7 @@ def test_files_in_folders_of_the_folder_are_told(tmp_path, below, beside):
         mgraph.open_dataset(tmp_path)
 
 
-def test_what_is_passed_over_is_told(tmp_path):
+def test_ignored_names_are_reported(tmp_path):
     write(tmp_path / "b.parquet", src=[0], dst=[1])
     for name in ("README.txt", "edges.csv", "_SUCCESS", ".b.parquet.crc", "_metadata"):
         (tmp_path / name).write_text("x")
@@ -179,14 +179,14 @@ def test_other_names_of_parquet_files_are_read(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["000000_0", "a.parquet.bak", "b.gz"])
-def test_a_parquet_file_by_content_alone_is_told(tmp_path, name):
+def test_a_parquet_file_without_the_suffix_is_reported(tmp_path, name):
     write(tmp_path / "b.parquet", src=[0], dst=[1])
     write(tmp_path / name, src=[1], dst=[2])
     with pytest.raises(DatasetError, match=rf"{name} is a Parquet file by its content"):
         mgraph.open_dataset(tmp_path)
 
 
-def test_files_that_a_manifest_does_not_list_are_told(tmp_path):
+def test_files_that_a_manifest_does_not_list_are_reported(tmp_path):
     graph = mgraph.from_edges(EdgeList([0], [1]), directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g")
     mgraph.write_graph(graph, tmp_path / "g" / "results")
@@ -198,7 +198,7 @@ def test_files_that_a_manifest_does_not_list_are_told(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read anything")
-def test_a_part_without_permission_is_told(tmp_path):
+def test_a_part_without_permission_is_reported(tmp_path):
     write(tmp_path / "a.parquet", src=[0], dst=[1])
     write(tmp_path / "b.parquet", src=[0], dst=[1])
     (tmp_path / "b.parquet").chmod(0)
@@ -206,7 +206,7 @@ def test_a_part_without_permission_is_told(tmp_path):
         mgraph.open_dataset(tmp_path)
 
 
-def test_a_part_that_is_refused_is_told(tmp_path, monkeypatch):
+def test_a_part_that_cannot_be_opened_is_reported(tmp_path, monkeypatch):
     write(tmp_path / "a.parquet", src=[0], dst=[1])
     write(tmp_path / "b.parquet", src=[0], dst=[1])
     plain = Folder.open

@@ -1,4 +1,4 @@
-"""Graphs to files and back: every format, ours or made by others, whole or damaged."""
+"""Graphs to files and back: every format, of mgraph and other programs, valid and damaged."""
 
 import gzip
 
@@ -90,7 +90,7 @@ def test_xml(graph, name, tmp_path_factory):
 
 
 @pytest.mark.parametrize(("name", "directed"), [("x.graphml", False), ("x.gexf.gz", True)])
-def test_xml_with_terminals_holds_what_is_used_alone(name, directed, tmp_path):
+def test_xml_with_terminals_contains_only_used_vertices(name, directed, tmp_path):
     networkx = pytest.importorskip("networkx")
     ends = np.array([7, 3]), np.array([3, 90_000])
     graph = mgraph.from_edges(EdgeList(*ends, np.array([2, 5])), 100_000, directed=directed)
@@ -149,7 +149,7 @@ def test_networkx_nodes_of_any_name():
         mgraph.from_networkx(made)
 
 
-def test_a_file_that_others_wrote(tmp_path):
+def test_a_file_of_another_program(tmp_path):
     (tmp_path / "a.gr").write_text("c hi\nc\np sp 3 2\na 1 2 7\nc a b d\na  3\t1   9 \n")
     graph = mgraph.read_graph(tmp_path / "a.gr", backend="cpu")
     assert_same(graph, Graph(np.array([0, 1, 1, 2]), np.array([1, 0], "i4"), np.array([7, 9])))
@@ -161,7 +161,7 @@ def test_a_file_that_others_wrote(tmp_path):
     assert not graph.directed
 
 
-def test_what_generate_wrote_is_undirected(tmp_path, cluster):
+def test_generated_datasets_are_undirected(tmp_path, cluster):
     model = CopyModel(2000, 4, weights=(1, 9))
     mgraph.generate(tmp_path / "g", model, cluster=cluster, parts=3, progress=None)
     edges, _ = model.edges(backend="cpu")
@@ -174,7 +174,7 @@ def test_what_generate_wrote_is_undirected(tmp_path, cluster):
     assert mgraph.verify(tmp_path / "h", cluster=cluster, progress=None).ok
 
 
-def test_choices_are_explicit():
+def test_options_of_from_edges():
     edges = EdgeList(np.array([0, 0, 1, 2]), np.array([1, 1, 0, 2]), np.array([5, 3, 9, 1]))
     build = {"backend": "cpu"}
     assert mgraph.from_edges(edges, **build).num_arcs == 4
@@ -197,7 +197,7 @@ def test_choices_are_explicit():
         ([0, 1], None, "must be an mgraph.EdgeList"),
     ],
 )
-def test_what_are_no_edges(edges, n, words):
+def test_wrong_edges_are_refused(edges, n, words):
     with pytest.raises(UsageError, match=words):
         mgraph.from_edges(edges, n, backend="cpu")
 
@@ -251,7 +251,7 @@ def test_comments_anywhere_in_a_dimacs_file(tmp_path):
     np.testing.assert_array_equal(graph.weights, [3, 4])
 
 
-def test_more_vertices_than_memory_has_room_for(tmp_path, monkeypatch):
+def test_more_vertices_than_fit_into_memory(tmp_path, monkeypatch):
     def fail(*arguments, **options):
         raise MemoryError("8 TB")
 
@@ -261,7 +261,7 @@ def test_more_vertices_than_memory_has_room_for(tmp_path, monkeypatch):
         mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
 
 
-def test_parts_that_are_not_what_the_manifest_says(tmp_path, cluster):
+def test_parts_that_contradict_the_manifest(tmp_path, cluster):
     for n, name in ((500, "g"), (300, "few"), (900, "many")):
         model = CopyModel(n, 3, weights=(1, 9))
         mgraph.generate(tmp_path / name, model, cluster=cluster, parts=1, progress=None)
@@ -285,7 +285,7 @@ def test_parts_that_are_not_what_the_manifest_says(tmp_path, cluster):
         ("src", [1 << 32, 1], "holds ids that are not int32"),
     ],
 )
-def test_parts_of_other_types_than_the_manifest_says(tmp_path, column, values, words):
+def test_parts_of_types_that_contradict_the_manifest(tmp_path, column, values, words):
     edges = {"src": [1, 1], "dst": [0, 1], "weight": np.array([1, 2], np.int32)}
     arrays = [np.array(edges[name]) for name in ("src", "dst", "weight")]
     graph = mgraph.from_edges(EdgeList(*arrays), backend="cpu")
@@ -296,14 +296,14 @@ def test_parts_of_other_types_than_the_manifest_says(tmp_path, column, values, w
         mgraph.read_graph(tmp_path / "g", backend="cpu")
 
 
-def test_a_compressed_file_cut_short(tmp_path):
+def test_a_truncated_compressed_file(tmp_path):
     whole = gzip.compress(b"p sp 3 1\na 1 2 7\n" * 100)
     (tmp_path / "x.gr.gz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(DatasetError, match="truncated or damaged"):
         mgraph.read_graph(tmp_path / "x.gr.gz", backend="cpu")
 
 
-def test_names_that_tell_nothing_and_files_in_the_way(tmp_path):
+def test_unknown_suffixes_and_existing_files(tmp_path):
     graph = mgraph.from_edges(EdgeList([0], [1]), backend="cpu")
     (tmp_path / "x.doc").write_text("")
     with pytest.raises(UsageError, match="a graph file's name must end in"):
@@ -320,7 +320,7 @@ def test_names_that_tell_nothing_and_files_in_the_way(tmp_path):
         mgraph.write_graph(graph, tmp_path, overwrite=True)
 
 
-def test_views_with_gaps():
+def test_views_that_are_not_contiguous():
     pairs = np.array([[0, 1], [1, 2], [2, 0]], np.int32)
     graph = mgraph.from_edges(EdgeList(pairs[:, 0], pairs[:, 1]), backend="cpu")
     np.testing.assert_array_equal(graph.indices, [1, 2, 0])

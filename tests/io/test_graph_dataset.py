@@ -35,7 +35,7 @@ def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch)
         assert ((src >= part.record.first) & (src < part.record.stop)).all()
 
 
-def test_a_part_that_is_not_its_record_is_refused(tmp_path, edges):
+def test_a_part_that_contradicts_its_record_is_refused(tmp_path, edges):
     folder = Folder(tmp_path)
     records = graph_dataset.write_parts(edges, 600, folder, part_edges=1_000)
     (tmp_path / records[1].file).replace(tmp_path / records[0].file)

@@ -1,4 +1,4 @@
-"""Vertices that have names: they keep them, whatever they are, on the way in and out."""
+"""Labels of vertices are kept, whatever they are, when graphs are read, converted and written."""
 
 import pickle
 import random
@@ -50,7 +50,7 @@ def edges_of(made):
 
 @settings(deadline=None, max_examples=200)
 @given(made=named_graphs())
-def test_names_come_back(made):
+def test_labels_survive_a_round_trip(made):
     graph = quiet(made)
     nodes = list(made.nodes)
     assert {graph.vertex(node) for node in nodes} == set(range(len(nodes)))
@@ -66,14 +66,14 @@ def test_names_come_back(made):
 
 @settings(deadline=None, max_examples=50)
 @given(made=named_graphs(), data=st.data())
-def test_distances_by_name_are_networkx_s(made, data):
+def test_distances_by_label_are_networkx_s(made, data):
     source = data.draw(st.sampled_from(list(made.nodes)))
     graph = quiet(made)
     found = mgraph.sssp(graph, graph.vertex(source), backend="cpu")
     assert found.by_label() == networkx.single_source_dijkstra_path_length(made, source)
 
 
-def test_the_example_that_was_silently_wrong():
+def test_integers_other_than_0_to_n_become_labels_with_a_warning():
     made = networkx.Graph([(5, 3), (3, 1), (1, 0)])
     with pytest.warns(MgraphWarning, match="integers other than 0 to n - 1") as told:
         graph = mgraph.from_networkx(made)
@@ -86,7 +86,7 @@ def test_the_example_that_was_silently_wrong():
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_integers_from_0_keep_their_numbers_and_tell_nothing(seed):
+def test_integers_from_0_keep_their_numbers_without_a_warning(seed):
     made = networkx.path_graph(20)
     nodes = list(made.nodes)
     random.Random(seed).shuffle(nodes)
@@ -100,7 +100,7 @@ def test_integers_from_0_keep_their_numbers_and_tell_nothing(seed):
     assert mgraph.sssp(graph, 0, backend="cpu").distance.tolist() == list(range(20))
 
 
-def test_names_stay_on_what_is_made_of_a_graph():
+def test_results_keep_the_labels():
     made = networkx.Graph()
     made.add_weighted_edges_from([("a", "b", 3), ("b", "c", 4), ("a", "c", 9), ("c", "d", 1)])
     graph = mgraph.from_networkx(made)
@@ -125,7 +125,7 @@ def test_parallel_edges_stay_apart_in_whatever_order_they_are_stored():
     assert sorted(made.edges(data="weight")) == [(0, 1, 5), (0, 1, 7), (0, 2, 6)]
 
 
-def test_results_without_names_are_of_numbers():
+def test_results_without_labels_have_numbers():
     graph = mgraph.from_sparse(
         networkx.to_scipy_sparse_array(networkx.path_graph(6)), directed=False
     )
@@ -168,7 +168,7 @@ def test_there_is_no_such_vertex(label):
 
 
 @pytest.mark.parametrize("ending", ["graphml", "gexf"])
-def test_files_that_name_their_nodes(tmp_path, ending):
+def test_labels_of_files(tmp_path, ending):
     write = getattr(networkx, f"write_{ending}")
     file = tmp_path / f"a.{ending}"
     made = networkx.Graph()
@@ -268,7 +268,7 @@ def test_columns_beside_weights_and_indices(tmp_path):
 
 
 @pytest.mark.parametrize("vertices", [[0, 2, 3], (3, 0, 2), {0, 2, 3}, np.array([2, 0, 3])])
-def test_some_vertices_and_the_edges_among_them(vertices):
+def test_selected_vertices_and_the_edges_among_them(vertices):
     graph = mgraph.from_networkx(networkx.Graph([(0, 1), (1, 2), (2, 3), (3, 0)]))
     made = graph.to_networkx(vertices=vertices)
     assert sorted(made.nodes) == [0, 2, 3]
@@ -277,7 +277,7 @@ def test_some_vertices_and_the_edges_among_them(vertices):
         graph.to_networkx(vertices=[7])
 
 
-def test_what_is_no_graph_of_another_library():
+def test_other_objects_than_graphs_of_libraries_are_refused():
     with pytest.raises(mgraph.UsageError, match="takes a NetworkX graph, not list"):
         mgraph.from_networkx([1, 2])
     with pytest.raises(mgraph.UsageError, match="square"):

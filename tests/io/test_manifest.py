@@ -1,4 +1,4 @@
-"""The manifest: complete, checked, and clear about what it is not."""
+"""The manifest is complete and checked, and the messages say what is wrong."""
 
 import json
 
@@ -16,7 +16,7 @@ PARTS = (
 MANIFEST = Manifest({"n": 6, "d": 4}, 6, 14, "int32", "lz4", PARTS, "mgraph test")
 
 
-def test_it_reads_what_it_writes(tmp_path):
+def test_a_manifest_survives_a_round_trip(tmp_path):
     MANIFEST.write(Folder(tmp_path))
     assert manifests.read(Folder(tmp_path)) == MANIFEST
     assert MANIFEST.checksum == 2
@@ -43,13 +43,13 @@ def test_an_edited_manifest_is_refused(tmp_path, change, words):
         manifests.read(Folder(tmp_path))
 
 
-def test_a_cut_manifest_is_refused(tmp_path):
+def test_a_truncated_manifest_is_refused(tmp_path):
     (tmp_path / manifests.NAME).write_text(json.dumps(MANIFEST.to_json())[:50])
     with pytest.raises(DatasetError, match="damaged"):
         manifests.read(Folder(tmp_path))
 
 
-def test_what_is_no_dataset_is_named(tmp_path):
+def test_the_message_for_a_missing_dataset(tmp_path):
     with pytest.raises(DatasetError, match="does not exist"):
         manifests.read(Folder(tmp_path / "none"))
     with pytest.raises(DatasetError, match="no _manifest"):

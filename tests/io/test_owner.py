@@ -1,4 +1,4 @@
-"""What an owner's file says, and whether its process is still there."""
+"""An owner's file, and whether its process still exists."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ from mgraph.io.ownership import owning
 from tests.io.left_owners import gone, leave
 
 
-def test_what_an_owner_tells_comes_back_and_nothing_else_does():
+def test_an_owner_survives_a_round_trip_and_other_content_is_refused():
     told = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
     assert parse_owner(owner_json(told)) == told
     more = json.loads(owner_json(told)) | {"surprise": 1}
@@ -25,14 +25,14 @@ def test_what_an_owner_tells_comes_back_and_nothing_else_does():
     assert "\x1b" not in parse_owner(json.dumps(more | {"host": "a\x1b[2J"}).encode()).host
 
 
-def test_a_machine_that_cannot_tell_goes_by_signs_of_life():
+def test_an_owner_of_unknown_machine_is_judged_by_heartbeats():
     unknown = Owner(token="0" * 32)
     assert not unknown.is_dead(59, None)
     assert unknown.is_dead(61, None)
     assert not dataclasses.replace(unknown, pid=1).is_of_this_machine
 
 
-def test_another_user_s_process_that_is_hidden_lives_by_its_signs(tmp_path, monkeypatch):
+def test_a_hidden_process_of_another_user_is_judged_by_heartbeats(tmp_path, monkeypatch):
     place = str(tmp_path / "g")
     parent = os.getppid()
     leave(place, dataclasses.replace(gone(), pid=parent, started=1))

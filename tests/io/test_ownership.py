@@ -1,4 +1,4 @@
-"""A folder that is written has one owner; a dead one is replaced, on disks and in object stores."""
+"""A folder that is written has one owner; a dead one is replaced, on disk and in object stores."""
 
 import dataclasses
 import multiprocessing
@@ -44,7 +44,7 @@ def files_of_owners(place):
     return [name for name in Folder(place).names() or [] if ownership.is_owner_file(name)]
 
 
-def test_the_folder_is_owned_for_the_block_and_then_clean(place):
+def test_a_folder_is_owned_during_the_block_and_clean_afterwards(place):
     folder = Folder(place)
     with owning(folder, "mgraph generate"):
         (name,) = files_of_owners(place)
@@ -74,7 +74,7 @@ def test_a_block_that_fails_leaves_nothing(place, error):
     assert folder.guard is None
 
 
-def test_a_second_is_refused_with_the_owner_s_name(place):
+def test_a_second_operation_is_refused_with_the_owner_s_name(place):
     with owning(Folder(place), "mgraph generate"):
         for _ in range(2):
             with (
@@ -89,7 +89,7 @@ def test_a_second_is_refused_with_the_owner_s_name(place):
         pass
 
 
-def test_one_whose_process_is_gone_is_replaced_at_once(place):
+def test_an_owner_whose_process_has_ended_is_replaced_at_once(place):
     leave(place, gone())
     check_unowned(Folder(place))
     with owning(Folder(place), "mgraph sssp"):
@@ -97,19 +97,19 @@ def test_one_whose_process_is_gone_is_replaced_at_once(place):
     assert not files_of_owners(place)
 
 
-def test_a_number_that_another_process_has_by_now(place):
+def test_a_process_id_that_was_reused(place):
     leave(place, dataclasses.replace(gone(), pid=os.getppid()))
     with owning(Folder(place), "mgraph sssp"):
         pass
 
 
-def test_what_this_process_left_is_replaced(place):
+def test_an_owner_s_file_that_this_process_left_is_replaced(place):
     leave(place, this_process("mgraph generate", None, claims=False))
     with owning(Folder(place), "mgraph sssp"):
         pass
 
 
-def test_one_on_another_machine_lives_while_it_gives_signs_of_life(place, monkeypatch):
+def test_an_owner_on_another_machine_is_alive_while_it_sends_heartbeats(place, monkeypatch):
     leave(place, elsewhere())
     with pytest.raises(UsageError, match=r"on far, .* last heartbeat was \d+ s ago; .* after 60 s"):
         check_unowned(Folder(place))
@@ -120,7 +120,7 @@ def test_one_on_another_machine_lives_while_it_gives_signs_of_life(place, monkey
         assert len(files_of_owners(place)) == 1
 
 
-def test_signs_of_life_keep_it(place, monkeypatch):
+def test_heartbeats_keep_the_ownership(place, monkeypatch):
     monkeypatch.setattr(ownership, "HEARTBEAT_SECONDS", 0.05)
     folder = Folder(place)
 
@@ -136,7 +136,7 @@ def test_signs_of_life_keep_it(place, monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"token": 7}', b'{"token": "../x"}'])
-def test_a_spoilt_file_counts_as_one_elsewhere(place, content, monkeypatch):
+def test_a_damaged_owner_s_file_counts_as_one_of_another_machine(place, content, monkeypatch):
     monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     name = leave(place, elsewhere())
     folder = Folder(place)
@@ -149,7 +149,7 @@ def test_a_spoilt_file_counts_as_one_elsewhere(place, content, monkeypatch):
     assert not files_of_owners(place)
 
 
-def test_a_later_attempt_of_the_same_run_goes_on(place):
+def test_a_later_attempt_of_the_same_run_replaces_the_owner(place):
     leave(place, elsewhere(run="20260101-000000-aaaa", attempt=1))
     for run in (None, ("20260101-000000-aaaa", 1), ("20260101-000000-bbbb", 2)):
         with pytest.raises(UsageError, match="on far"):
@@ -162,7 +162,7 @@ def test_a_later_attempt_of_the_same_run_goes_on(place):
         assert len(files_of_owners(place)) == 1
 
 
-def test_what_an_owner_s_tasks_write_appears_only_while_it_owns(place, monkeypatch):
+def test_files_of_an_owner_s_tasks_appear_only_while_it_owns(place, monkeypatch):
     monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     folder = Folder(place)
     with owning(folder, "x"):
@@ -177,7 +177,7 @@ def test_what_an_owner_s_tasks_write_appears_only_while_it_owns(place, monkeypat
     assert Folder(place).names() == ["a"]
 
 
-def test_an_owner_that_was_replaced_removes_nothing_of_the_next(place, monkeypatch):
+def test_a_replaced_owner_removes_nothing_of_the_next(place, monkeypatch):
     monkeypatch.setattr(ownership, "TRY_SECONDS", 0.01)
     first = Folder(place)
     with owning(first, "x"):
@@ -191,7 +191,7 @@ def test_an_owner_that_was_replaced_removes_nothing_of_the_next(place, monkeypat
             OwnerGuard(next(iter(owners.held_tokens - {first.guard.token}))).check(Folder(place))
 
 
-def test_temporaries_of_killed_writers_go(place):
+def test_temporary_files_of_killed_owners_are_removed(place):
     folder = Folder(place)
     leave(place, gone())
     folder.write("mine", b"")
@@ -217,7 +217,7 @@ def contend(place, index, begin, results, seconds):
 
 @pytest.mark.parametrize("dead", [False, True], ids=["new", "left by a dead one"])
 @pytest.mark.parametrize("round_", range(3))
-def test_of_many_at_once_one_owns_it(place, dead, round_):
+def test_one_of_many_competing_operations_owns_a_folder(place, dead, round_):
     if dead:
         leave(place, gone())
     context = multiprocessing.get_context("spawn")
@@ -244,7 +244,7 @@ def test_of_many_at_once_one_owns_it(place, dead, round_):
     assert not files_of_owners(place)
 
 
-def test_one_that_is_refused_removes_nothing_of_the_owner(place):
+def test_a_refused_operation_removes_nothing_of_the_owner(place):
     folder, name = Folder(place), f".half.0123{TEMPORARY_SUFFIX}"
     with owning(folder, "the owner"):
         folder.write(name, b"some")  # as a file's is before it gets its name
@@ -254,7 +254,7 @@ def test_one_that_is_refused_removes_nothing_of_the_owner(place):
         assert folder.read(name, 100) == b"some"
 
 
-def test_a_link_to_nothing_is_one_sentence(tmp_path, monkeypatch):
+def test_a_dangling_link_gives_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(ownership, "MAX_VANISHED", 3)
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / ownership.NAME).symlink_to(tmp_path / "nothing")
@@ -265,7 +265,7 @@ def test_a_link_to_nothing_is_one_sentence(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, StorageError("slow")])
-def test_one_that_could_not_be_released_is_no_rival_in_its_process(place, monkeypatch, error):
+def test_an_owner_that_could_not_be_released_does_not_block_its_process(place, monkeypatch, error):
     def fail(*_):
         raise error
 
@@ -300,7 +300,7 @@ def test_threads_of_one_process_are_rivals_too(place):
     assert len(entered) + len(failed) == 4
 
 
-def test_readers_pass_over_an_owner(place):
+def test_readers_ignore_an_owner_s_file(place):
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     mgraph.write_graph(graph, place)
     leave(place, elsewhere())
@@ -321,7 +321,7 @@ def test_write_graph_owns_its_folder(place):
         mgraph.write_graph(graph, f"{place}2")
 
 
-def test_other_programs_pass_over_an_owner(tmp_path):
+def test_other_programs_ignore_an_owner_s_file(tmp_path):
     polars = pytest.importorskip("polars")
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     mgraph.write_graph(graph, tmp_path / "g")
@@ -332,7 +332,7 @@ def test_other_programs_pass_over_an_owner(tmp_path):
     assert pyarrow.dataset.dataset(tmp_path / "g").count_rows() == 2
 
 
-def test_a_sign_of_life_does_not_bring_back_what_was_removed(place, monkeypatch):
+def test_a_late_heartbeat_does_not_restore_a_removed_claim(place, monkeypatch):
     folder = Folder(place)
     paused, goes_on = threading.Event(), threading.Event()
 

@@ -1,4 +1,4 @@
-"""Parts: written in any encoding, read back the same, by us and by others; damage is seen."""
+"""Parts in every encoding are read back the same, also by other programs; damage is detected."""
 
 import errno
 
@@ -26,7 +26,7 @@ def write(folder, blocks, dtype=np.int32, compression="lz4", name="part-00000.pa
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])
 @settings(deadline=None, max_examples=20)
 @given(data=st.data())
-def test_what_is_written_is_read(data, dtype, compression, tmp_path_factory):
+def test_written_blocks_are_read_back(data, dtype, compression, tmp_path_factory):
     folder = tmp_path_factory.mktemp("part")
     largest = np.iinfo(dtype).max if dtype is np.int32 else 1 << 40
     blocks = []
@@ -63,21 +63,21 @@ def test_blocks_may_be_overwritten_after_writing(tmp_path):
     assert parquet.group_rows(Folder(tmp_path), "part-00000.parquet") == [1000, 1000]
 
 
-def test_src_alone_carries_statistics(tmp_path):
+def test_only_src_has_statistics(tmp_path):
     write(tmp_path, [EdgeList(np.arange(10, dtype=np.int32), np.arange(10, dtype=np.int32))])
     group = pq.ParquetFile(tmp_path / "part-00000.parquet").metadata.row_group(0)
     assert (group.column(0).statistics.min, group.column(0).statistics.max) == (0, 9)
     assert group.column(1).statistics is None
 
 
-def test_the_footer_says_whose_part_it_is(tmp_path):
+def test_the_footer_identifies_the_part(tmp_path):
     write(tmp_path, [EdgeList(np.zeros(3, np.int32), np.zeros(3, np.int32))])
     metadata = parquet.read_metadata(Folder(tmp_path), "part-00000.parquet")
     assert metadata == {"part": 0, "rows": 3}
 
 
 @pytest.mark.parametrize("keep", [0, 3, 100])
-def test_a_truncated_part_is_seen(tmp_path, keep):
+def test_a_truncated_part_is_detected(tmp_path, keep):
     write(tmp_path, [EdgeList(np.arange(999, dtype=np.int32), np.arange(999, dtype=np.int32))])
     file = tmp_path / "part-00000.parquet"
     file.write_bytes(file.read_bytes()[:keep])
@@ -94,7 +94,7 @@ def test_a_truncated_part_is_seen(tmp_path, keep):
     ],
 )
 @pytest.mark.parametrize("when", ["open", "call"])
-def test_what_cannot_be_read_is_not_taken_for_damaged(tmp_path, monkeypatch, error, when):
+def test_a_part_that_cannot_be_read_is_not_taken_for_damaged(tmp_path, monkeypatch, error, when):
     write(tmp_path, [EdgeList(np.array([1], np.int32), np.array([0], np.int32))])
 
     def fail(*_):

@@ -67,7 +67,7 @@ def test_generate_verify_resume_and_read(bucket):
     assert "5 made again and equal" in verified.stdout
 
 
-def test_a_bucket_that_is_not_there_is_one_sentence(bucket, cluster):
+def test_a_missing_bucket_gives_one_sentence(bucket, cluster):
     with pytest.raises((StorageError, UsageError), match="s3://nowhere"):
         mgraph.generate("s3://nowhere/g", MODEL, cluster=cluster, progress=None)
 
@@ -100,7 +100,7 @@ def test_forests(bucket):
 
 
 @pytest.mark.parametrize("name", ["sp ace", "ü", "100%", "a#b", "y=1", "a+b"])
-def test_keys_of_any_letters(bucket, name):
+def test_keys_of_any_characters(bucket, name):
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     out = f"{bucket}/keys/{name}"
     mgraph.write_graph(graph, out)

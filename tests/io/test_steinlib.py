@@ -1,4 +1,4 @@
-"""Steiner-tree instances: as SteinLib and PACE write them, in odd dress, damaged, or of others."""
+"""Steiner-tree instances of SteinLib and PACE: odd spellings, damage, and related problems."""
 
 import bz2
 import csv
@@ -76,7 +76,7 @@ DRESSES = {
 
 
 @pytest.mark.parametrize("dress", DRESSES)
-def test_one_instance_in_many_dresses(tmp_path, dress):
+def test_one_instance_in_many_spellings(tmp_path, dress):
     found = instance_of(tmp_path, DRESSES[dress])
     assert_small(found.graph)
     assert found.name == "Small"
@@ -84,7 +84,7 @@ def test_one_instance_in_many_dresses(tmp_path, dress):
     np.testing.assert_array_equal(found.terminals, [0, 3])
 
 
-def test_bytes_that_are_no_utf8(tmp_path):
+def test_bytes_that_are_not_utf8(tmp_path):
     text = WHOLE.replace("Name", 'Creator "Voß"\nName').encode("latin-1")
     assert instance_of(tmp_path, text).name == "Small"
 
@@ -103,7 +103,7 @@ def test_pace(tmp_path):
     assert_small(mgraph.read_graph(tmp_path / "instance001.gr", backend="cpu"))
 
 
-def test_a_graph_alone(tmp_path):
+def test_a_file_without_terminals(tmp_path):
     (tmp_path / "x.stp").write_text(GRAPH)
     assert_small(mgraph.read_graph(tmp_path / "x.stp", backend="cpu"))
     with pytest.raises(DatasetError, match=r"x\.stp .* no section Terminals"):
@@ -138,7 +138,7 @@ def test_a_fraction_after_a_hundred_thousand_whole_weights(tmp_path):
     assert (found.graph.weights[0], found.graph.weights[-1]) == (7, 0.5)
 
 
-def test_few(tmp_path):
+def test_small_instances(tmp_path):
     found = instance_of(tmp_path, WHOLE.replace("Terminals 2\nT 4\nT 1\n", "Terminals 0\n"))
     assert found.terminals.size == 0
     lone = "SECTION Graph\nNodes 1\nEdges 0\nEND\nSECTION Terminals\nTerminals 1\nT 1\nEND\n"
@@ -263,7 +263,7 @@ def test_related_problems_are_refused_by_name(tmp_path, name):
         mgraph.read_graph(tmp_path / "x.stp", backend="cpu")
 
 
-def test_names_that_are_no_instance(tmp_path):
+def test_files_that_are_not_instances(tmp_path):
     for name in ("x.mtx", "folder"):
         with pytest.raises(UsageError, match=r"must end in \.stp or \.gr"):
             read_steinlib(tmp_path / name)

@@ -1,4 +1,4 @@
-"""Calls into a store: each has a limit of time, can be interrupted, and names the endpoint."""
+"""Calls into a store have a time limit, can be interrupted, and name the endpoint."""
 
 import os
 import pickle
@@ -94,7 +94,7 @@ def test_a_signal_ends_a_command_whose_store_does_not_answer(tmp_path, deaf, arg
 
 
 @pytest.mark.parametrize("arguments", COMMANDS[:3], ids=" ".join)
-def test_a_store_that_does_not_answer_is_one_sentence_with_its_endpoint(tmp_path, deaf, arguments):
+def test_the_message_for_a_store_that_does_not_answer_names_the_endpoint(tmp_path, deaf, arguments):
     done = subprocess.run(
         [sys.executable, "-m", "mgraph.cli.main", *arguments],
         env=environment(deaf[0], DASK_MGRAPH__STORE_TIMEOUT="1"), cwd=tmp_path,
@@ -116,7 +116,7 @@ def test_a_refused_connection_names_the_endpoint(monkeypatch):
         mgraph.open_dataset("s3://b/g")
 
 
-def test_the_limit_is_of_each_call(impatient):
+def test_the_time_limit_applies_to_each_call(impatient):
     def call(item):
         time.sleep(0.05)
         return item * item
@@ -125,18 +125,18 @@ def test_the_limit_is_of_each_call(impatient):
     assert store.call_each(call, [], PLACE) == []
 
 
-def test_what_takes_too_long(impatient, stuck):
+def test_a_call_that_takes_too_long(impatient, stuck):
     with pytest.raises(StorageError, match=r"at 127\.0\.0\.1:9 .* within 0\.3 s .*store-timeout"):
         store.call(stuck, PLACE)
     with pytest.raises(StorageError, match="has not answered"):
         store.call_each(lambda item: item or stuck(), [1, 2, 0, 3], PLACE)
 
 
-def test_more_data_has_more_time(impatient):
+def test_more_data_extends_the_time_limit(impatient):
     assert store.call(lambda: time.sleep(0.6) or 7, PLACE, size=store.BYTES_PER_SECOND) == 7
 
 
-def test_what_a_call_raises_comes_through():
+def test_exceptions_of_a_call_are_raised():
     with pytest.raises(ZeroDivisionError):
         store.call_each(lambda item: 1 / item, [1, 0, 2], PLACE)
 
@@ -150,7 +150,7 @@ def test_cancelled_work_does_not_wait(stuck):
         store.call(stuck, PLACE)
 
 
-def test_cleaning_up_is_short_and_is_not_cancelled(monkeypatch, stuck):
+def test_cleaning_up_is_short_and_not_cancelled(monkeypatch, stuck):
     monkeypatch.setattr(store, "CLEAN_UP_SECONDS", 0.3)
     with cancellation.cancelled_when(lambda: True), store.cleaning_up():
         assert store.call(lambda: 7, PLACE) == 7
@@ -158,14 +158,14 @@ def test_cleaning_up_is_short_and_is_not_cancelled(monkeypatch, stuck):
             store.call(stuck, PLACE)
 
 
-def test_ctrl_c_comes_through(stuck):
+def test_ctrl_c_interrupts_a_call(stuck):
     main = threading.main_thread().ident
     threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         store.call(stuck, PLACE)
 
 
-def test_threads_of_a_read_end_with_it():
+def test_threads_of_a_read_end_with_the_read():
     begun, ended = threading.Event(), threading.Event()
 
     def wait(item):
@@ -226,7 +226,7 @@ region = x
         ({"AWS_ENDPOINT_URL": "e:7", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"}, None),
     ],
 )
-def test_where_the_endpoint_comes_from(tmp_path, monkeypatch, variables, expected):
+def test_the_sources_of_the_endpoint(tmp_path, monkeypatch, variables, expected):
     for name in list(os.environ):
         if name.startswith("AWS_"):
             monkeypatch.delenv(name)
@@ -238,7 +238,7 @@ def test_where_the_endpoint_comes_from(tmp_path, monkeypatch, variables, expecte
 
 
 @pytest.mark.parametrize("endpoint", ["ftp://h:1", "http://", "://h"])
-def test_an_endpoint_that_is_none(monkeypatch, endpoint):
+def test_an_invalid_endpoint(monkeypatch, endpoint):
     monkeypatch.setenv("AWS_ENDPOINT_URL", endpoint)
     with pytest.raises(UsageError, match="must be a URL"):
         Folder("s3://b/k").names()
@@ -247,7 +247,7 @@ def test_an_endpoint_that_is_none(monkeypatch, endpoint):
 SECRET = "s3://AKIA:aB%2Fc+d@bucket/graph"
 
 
-def test_no_message_has_a_secret_in_it(monkeypatch, capsys, tmp_path):
+def test_no_message_contains_a_secret(monkeypatch, capsys, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     for name, value in environment(port).items():
@@ -275,7 +275,7 @@ def test_no_message_has_a_secret_in_it(monkeypatch, capsys, tmp_path):
     )
 
 
-def test_rows_that_a_store_does_not_take_are_given_up(impatient, stuck, monkeypatch):
+def test_rows_that_a_store_does_not_accept_are_abandoned(impatient, stuck, monkeypatch):
     sink = pyarrow.BufferOutputStream()
     folder = Folder("s3://b/g")
     writer = PartWriter(folder, sink, {"src": np.int32, "dst": np.int32}, "lz4")
