@@ -1,4 +1,4 @@
-"""A page in headless Chromium, asked and told through its debugging port."""
+"""A page in headless Chromium, which tests control through its debugging port."""
 
 import asyncio
 import contextlib
@@ -18,12 +18,12 @@ OPTIONS = (
 
 
 def chromium():
-    """Where Chromium is, or None."""
+    """Return the path of Chromium, or None."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
 
 
 class Page:
-    """One page. problems: what its script threw, or its console complained of."""
+    """One page. problems: the errors that its script raised, or that its console shows."""
 
     def __init__(self, socket):
         self._socket, self._number, self.problems = socket, 0, []
@@ -45,13 +45,13 @@ class Page:
                 self.problems.append(answer["params"])
 
     def value(self, expression):
-        """What a JavaScript expression comes to."""
+        """Return the value of a JavaScript expression."""
         result = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in result, result
         return result["result"].get("value")
 
     def text(self, selector):
-        """What stands in the first element that a selector finds."""
+        """Return the text of the first element that a selector matches."""
         return self.value(f"document.querySelector({json.dumps(selector)})?.innerText")
 
     def until(self, expression, seconds=20):

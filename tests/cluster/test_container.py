@@ -1,4 +1,4 @@
-"""cluster/container: the Containerfile and the compose file, as far as they can be checked unbuilt.
+"""cluster/container: the Containerfile and the compose file, checked without building them.
 
 What they, and Kubernetes' manifests, run inside is started here for real, without containers.
 """
@@ -38,7 +38,7 @@ def compose():
     return yaml.safe_load((RECIPE / "compose.yaml").read_text())
 
 
-def test_what_is_copied_is_there():
+def test_copied_files_exist():
     copied = [shlex.split(rest) for name, rest in instructions() if name == "COPY"]
     sources = [s for words in copied if not words[0].startswith("--") for s in words[:-1]]
     assert {"mgraph", "pyproject.toml", "cluster/container/tls.yaml"} <= set(sources)
@@ -47,7 +47,7 @@ def test_what_is_copied_is_there():
     assert project["readme"] in sources
 
 
-def test_the_extras_exist():
+def test_the_installed_extras_exist():
     (extras,) = [rest for name, rest in instructions() if name == "ARG" and "EXTRAS" in rest]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     told = re.findall(r"EXTRAS=([\w,]+)", (RECIPE / "Containerfile").read_text())
@@ -55,7 +55,7 @@ def test_the_extras_exist():
     assert set(",".join(told).split(",")) <= set(project["optional-dependencies"])
 
 
-def test_it_runs_as_nobody_special():
+def test_the_container_runs_as_an_ordinary_user():
     names = [name for name, _ in instructions()]
     assert names.count("FROM") == 2
     assert dict(instructions())["USER"] == "1000:1000"
@@ -63,7 +63,7 @@ def test_it_runs_as_nobody_special():
     assert json.loads(dict(instructions())["ENTRYPOINT"]) == ["tini", "-g", "--"]
 
 
-def test_the_settings_that_are_built_in():
+def test_the_image_has_mgraph_s_settings():
     (run,) = [rest for name, rest in instructions() if name == "RUN" and "SETTINGS" in rest]
     code = re.search(r'python -c "(.+)" >/etc/dask/mgraph.yaml', run)[1]
     made = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
@@ -71,13 +71,13 @@ def test_the_settings_that_are_built_in():
     assert {key: dask.config.get(key, config=found) for key in SETTINGS} == SETTINGS
 
 
-def test_tls_in_the_image_names_what_is_mounted():
+def test_tls_in_the_image_names_the_mounted_files():
     found = yaml.safe_load((RECIPE / "tls.yaml").read_text())
     wanted = certificates.Certificates("/etc/mgraph/tls").configuration
     assert {key: dask.config.get(key, config=found) for key in wanted} == wanted
 
 
-def test_compose():
+def test_the_compose_file():
     services = compose()["services"]
     assert all(service["image"] == "mgraph" for service in services.values())
     assert all(service["read_only"] for service in services.values())
@@ -91,7 +91,7 @@ def test_compose():
     assert (RECIPE / build["context"] / build["dockerfile"]).resolve() == RECIPE / "Containerfile"
 
 
-def test_compose_by_its_own_tool():
+def test_the_compose_file_is_accepted_by_its_tool():
     tool = ["docker", "compose"]
     if (
         not shutil.which("docker")
@@ -113,7 +113,7 @@ def commands_of_kubernetes():
 
 @pytest.mark.skipif(not (BIN / "mgraph").exists(), reason="needs the mgraph command")
 @pytest.mark.parametrize("commands", [commands_of_compose, commands_of_kubernetes])
-def test_what_runs_inside(tmp_path, commands):
+def test_the_container_s_commands_run(tmp_path, commands):
     """The commands, with the image's TLS settings and certificates of our own, make a cluster."""
     pytest.importorskip("cryptography", reason="needs cryptography")
     certificates.make(tmp_path / "tls", ["127.0.0.1"])

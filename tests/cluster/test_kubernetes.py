@@ -45,7 +45,7 @@ PODS, CONTAINERS = dict(pods()), {where: rest for where, *rest in containers()}
 
 
 @pytest.mark.parametrize("name", [*CLUSTERS, "job.yaml"])
-def test_the_operators_schema(name):
+def test_objects_fit_the_operator_s_schema(name):
     """The operator's definitions; those of pods and services, which it takes from Kubernetes'
     repository, are checked below."""
     jsonschema = pytest.importorskip("jsonschema", reason="needs jsonschema")
@@ -107,7 +107,7 @@ def client():
 
 
 @pytest.mark.parametrize("where", PODS)
-def test_pods_are_kubernetes_own(where, client):
+def test_pods_fit_kubernetes_types(where, client):
     fits(PODS[where], "V1PodSpec", client, where)
     wrong = PODS[where] | {"containers": [PODS[where]["containers"][0] | {"arg": []}]}
     with pytest.raises(AssertionError, match="V1Container has no"):
@@ -118,12 +118,12 @@ def test_pods_are_kubernetes_own(where, client):
     ("name", "kind"),
     [("data.yaml", "V1PersistentVolumeClaim"), ("network-policy.yaml", "V1NetworkPolicy")],
 )
-def test_other_objects_are_kubernetes_own(name, kind, client):
+def test_other_objects_fit_kubernetes_types(name, kind, client):
     fits(manifest(name), kind, client, name)
 
 
 @pytest.mark.parametrize("name", [*CLUSTERS, "job.yaml"])
-def test_what_the_operator_makes_of_them(name, client):
+def test_the_operator_s_builders_accept_the_objects(name, client):
     """The operator's own functions build the objects; they fit, and they find each other."""
     pytest.importorskip("kr8s", reason="needs dask-kubernetes with what it needs")
     from dask_kubernetes.operator.controller import controller
@@ -188,7 +188,7 @@ def test_containers_are_confined_and_have_their_files(where):
     assert {probe["httpGet"]["port"] for probe in probes} <= ports
 
 
-def test_gpus_are_asked_for_where_they_are_used():
+def test_gpus_are_requested_where_they_are_used():
     with_gpu = {where for where, (_, found) in CONTAINERS.items() if "cuda" in found["args"]}
     asked = {
         where

@@ -1,4 +1,4 @@
-"""cluster/local: what its page says to type, typed: start, verify, run, stop, nothing left."""
+"""cluster/local: the commands of its page are executed: start, verify, run, stop."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ def commands():
 
 
 @pytest.mark.timeout(300)
-def test_the_page(tmp_path):
+def test_the_page_s_commands_work(tmp_path):
     environment = os.environ | {
         "HOME": str(tmp_path),
         "DASK_MGRAPH__CLUSTER": str(tmp_path / ".mgraph" / "cluster"),

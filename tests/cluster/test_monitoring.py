@@ -75,7 +75,7 @@ PRELOAD = ("--preload", "mgraph.distributed.scheduler_preload")
 
 
 @pytest.mark.skipif(browser.chromium() is None, reason="needs chromium, to look at the page")
-def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
+def test_the_page_is_updated_and_shows_that_the_scheduler_is_gone(tmp_path):
     with cluster_of(tmp_path, options=PRELOAD) as (file, scheduler):
         page_of = address_of(file) + "/mgraph"
         with (
@@ -121,7 +121,7 @@ def test_the_page_moves_and_says_when_the_scheduler_is_gone(tmp_path):
             assert "The scheduler does not answer" in page.text("#gone")
 
 
-def test_the_page_needs_nothing_from_elsewhere():
+def test_the_page_loads_nothing_from_elsewhere():
     page = (
         pathlib.Path(mgraph.__file__).parent / "distributed" / "monitoring" / "monitor.html"
     ).read_text()
@@ -134,7 +134,7 @@ def board():
     return json.loads((FOLDER / "grafana.json").read_text())
 
 
-def test_grafana_asks_for_what_the_scheduler_serves(tmp_path):
+def test_grafana_queries_metrics_that_the_scheduler_serves(tmp_path):
     with cluster_of(tmp_path, options=PRELOAD) as (file, _):
         metrics = address_of(file) + "/metrics"
         assert "mgraph_edges_total 0.0" in fetch(metrics)  # the preload's, before any client
@@ -163,7 +163,7 @@ def test_grafana_asks_for_what_the_scheduler_serves(tmp_path):
     assert {name for name in asked if name not in there} == set()
 
 
-def test_grafana_can_import_it():
+def test_grafana_can_import_the_dashboard():
     found = board()
     assert found["schemaVersion"] >= 36
     source, job = found["templating"]["list"]
@@ -183,7 +183,7 @@ def test_grafana_can_import_it():
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool, of Prometheus")
-def test_prometheus_takes_its_file():
+def test_prometheus_accepts_its_configuration():
     checked = subprocess.run(
         ["promtool", "check", "config", str(FOLDER / "prometheus.yml")],
         capture_output=True,
@@ -194,7 +194,7 @@ def test_prometheus_takes_its_file():
 
 
 @pytest.mark.skipif(shutil.which("prometheus") is None, reason="needs prometheus")
-def test_prometheus_reads_it(tmp_path):
+def test_prometheus_reads_the_metrics(tmp_path):
     with cluster_of(tmp_path, options=PRELOAD) as (file, _):
         host = address_of(file).removeprefix("http://")
         text = (FOLDER / "prometheus.yml").read_text()
@@ -227,7 +227,7 @@ def test_prometheus_reads_it(tmp_path):
             log.close()
 
 
-def test_a_prefix_is_heeded(tmp_path):
+def test_the_dashboard_s_prefix_applies(tmp_path):
     with cluster_of(tmp_path, options=(*PRELOAD, "--dashboard-prefix", "dask")) as (file, _):
         assert "<title>mgraph</title>" in fetch(address_of(file) + "/dask/mgraph")
         time.sleep(3)
@@ -237,7 +237,7 @@ def test_a_prefix_is_heeded(tmp_path):
         assert abs(found["samples"] - (found["time"] - found["began"])) <= 2
 
 
-def test_a_cluster_that_runs_gets_the_page_once(tmp_path):
+def test_a_running_cluster_gets_the_page_once(tmp_path):
     with cluster_of(tmp_path) as (file, _):
         with pytest.raises(OSError, match="404"):
             fetch(address_of(file) + "/mgraph")
@@ -255,7 +255,7 @@ def test_a_cluster_that_runs_gets_the_page_once(tmp_path):
 WITHOUT = "import sys; sys.modules['mgraph.distributed.monitoring.monitor'] = None"
 
 
-def test_a_scheduler_with_another_mgraph_is_no_obstacle(tmp_path):
+def test_a_scheduler_with_another_mgraph_still_works(tmp_path):
     said = io.StringIO()
     with (
         cluster_of(tmp_path, WITHOUT) as (file, _),

@@ -179,7 +179,7 @@ def test_a_job_generates_and_verifies(slurm, work):
     assert dask_processes(work) == []
 
 
-def test_a_command_that_fails_fails_the_job(slurm, work):
+def test_a_failing_command_fails_the_job(slurm, work):
     job = submitted(slurm, work, "bash", "-c", "exit 7")
     assert ended(slurm, job, 120) == 7
     assert dask_processes(work) == []
@@ -188,7 +188,7 @@ def test_a_command_that_fails_fails_the_job(slurm, work):
 @pytest.mark.parametrize(
     "cancel", [["scancel"], ["scancel", "--batch", "--signal=TERM"]], ids=["scancel", "limit"]
 )
-def test_a_waiting_cluster_takes_clients_and_ends_without_traces(slurm, work, cancel):
+def test_a_waiting_cluster_accepts_clients_and_ends_without_traces(slurm, work, cancel):
     job = submitted(slurm, work)
     log, folder = work / f"mgraph-{job}.log", work / f"mgraph-{job}"
     wait_until(lambda: log.exists() and "mgraph doctor" in log.read_text())
@@ -206,7 +206,7 @@ def test_a_waiting_cluster_takes_clients_and_ends_without_traces(slurm, work, ca
     assert "told to end, by scancel or before the time limit" in log.read_text()
 
 
-def test_jobqueue(slurm, tmp_path):
+def test_a_cluster_by_dask_jobqueue(slurm, tmp_path):
     pytest.importorskip("dask_jobqueue", reason="needs dask-jobqueue")
     script = [sys.executable, RECIPE / "slurm_cluster.py", "graph", "-n", "30_000"]
     size = ["--jobs", 2, "--cores", 1, "--memory", "1GB", "--walltime", "00:05:00"]

@@ -105,7 +105,7 @@ def processes_in(folder):
     return found
 
 
-def test_start_run_refuse_stop(shell, ssh_config, tmp_path):
+def test_a_cluster_starts_runs_refuses_strangers_and_stops(shell, ssh_config, tmp_path):
     home = tmp_path / "home of all"
     try:
         started = shell(RECIPE / "start", "-F", ssh_config, "--workers", 1, *HOSTS)
@@ -161,7 +161,7 @@ def test_a_start_that_fails_leaves_nothing(shell, ssh_config, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_start_that_is_ended_leaves_nothing(ssh_config, tmp_path, number):
+def test_an_interrupted_start_leaves_nothing(ssh_config, tmp_path, number):
     home = tmp_path / "home of all"
     environment = os.environ | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     start = subprocess.Popen(
@@ -199,7 +199,7 @@ def test_commands_are_quoted_for_any_shell(tmp_path, there):
         (["a", "-oProxyCommand=id"], "-oProxyCommand=id is no host name"),
     ],
 )
-def test_wrong_use(shell, tmp_path, arguments, sentence):
+def test_invalid_options_are_refused(shell, tmp_path, arguments, sentence):
     refused = shell(RECIPE / "start", *arguments)
     assert refused.returncode == 2
     assert refused.stderr.startswith(f"start: {sentence}; usage: start ")

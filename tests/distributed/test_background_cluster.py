@@ -1,4 +1,4 @@
-"""A cluster in the background: one a folder, nothing left of it, and no process mistaken for it."""
+"""A cluster in the background: one per folder, no remains, and no other process mistaken for it."""
 
 import contextlib
 import dataclasses
@@ -55,7 +55,7 @@ def plain(tmp_path_factory):
         yield home
 
 
-def test_what_is_in_the_folder(plain):
+def test_the_folder_and_its_files_are_private(plain):
     assert stat.S_IMODE(os.stat(plain.path).st_mode) == 0o700
     for name in ("scheduler.json", "cluster.json", "cluster.log"):
         assert stat.S_IMODE(os.stat(os.path.join(plain.path, name)).st_mode) == 0o600
@@ -78,7 +78,7 @@ def test_everything_listens_on_loopback(plain):
     assert set(listening) == {"127.0.0.1"}
 
 
-def test_it_is_in_a_session_of_its_own_and_has_our_settings(plain):
+def test_a_cluster_has_its_own_session_and_mgraph_s_settings(plain):
     assert all(os.getsid(process.pid) != os.getsid(0) for process in left_of(plain.read()))
 
     def given(key):
@@ -91,21 +91,21 @@ def test_it_is_in_a_session_of_its_own_and_has_our_settings(plain):
         assert set(client.run(given, "distributed.worker.profile.cycle").values()) == {"10s"}
 
 
-def test_the_pages_are_there(plain):
+def test_dashboard_and_monitor_answer(plain):
     found = status(plain.path)
     for page in (found.dashboard, found.monitor):
         with urllib.request.urlopen(page, timeout=60) as answer:
             assert answer.status == 200
 
 
-def test_a_command_uses_it(plain, tmp_path):
+def test_an_operation_uses_the_cluster(plain, tmp_path):
     with mgraph.connect(scheduler_file=plain.scheduler_file) as cluster:
         model = mgraph.CopyModel(2_000, 3)
         made = mgraph.generate(tmp_path / "g", model, cluster=cluster, progress=None)
     assert made.made_parts == 1
 
 
-def test_a_second_one_is_refused(plain):
+def test_a_second_cluster_in_a_folder_is_refused(plain):
     with pytest.raises(ClusterError, match="a cluster is already running"):
         background.start(folder=plain.path, **QUICK)
     assert status(plain.path).state == "running"
@@ -113,7 +113,7 @@ def test_a_second_one_is_refused(plain):
         background.stop(plain.path)
 
 
-def test_two_starts_at_once_make_one_cluster(tmp_path):
+def test_concurrent_starts_make_one_cluster(tmp_path):
     folder, refused = tmp_path / "c", []
 
     def try_to_start():
@@ -136,7 +136,7 @@ def test_two_starts_at_once_make_one_cluster(tmp_path):
     assert not left_of(record)
 
 
-def test_tls_lets_in_who_has_the_certificate(tmp_path):
+def test_tls_accepts_only_clients_with_the_certificate(tmp_path):
     pytest.importorskip("cryptography", reason="certificates are made by the package cryptography")
     with started(tmp_path / "c", tls=True) as (home, record):
         found = status(home.path)
@@ -179,7 +179,7 @@ def let_in(address, own):
         return False
 
 
-def test_a_dead_process_is_told_and_stopped(tmp_path):
+def test_a_cluster_with_a_dead_scheduler_is_broken_and_can_be_stopped(tmp_path):
     with started(tmp_path / "c") as (home, record):
         os.kill(record.scheduler.pid, signal.SIGKILL)
         psutil.wait_procs([psutil.Process(record.scheduler.pid)], timeout=0.1)
@@ -204,7 +204,7 @@ def test_processes_that_hang_are_killed(tmp_path, monkeypatch):
         assert not left_of(record)
 
 
-def test_a_number_that_is_used_again_is_left_alone(tmp_path):
+def test_another_process_with_a_reused_number_is_left_alone(tmp_path):
     home = ClusterFolder(str(tmp_path))
     bystander = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE,
                                  start_new_session=True)  # fmt: skip
@@ -232,13 +232,13 @@ def test_a_cluster_of_another_machine_is_left_alone(tmp_path):
     home.write(dataclasses.replace(plan, host="elsewhere", state="running"))
     assert status(home.path).state == "elsewhere"
     for act in (background.stop, lambda folder: background.start(folder=folder, **QUICK)):
-        with pytest.raises(ClusterError, match="was started on elsewhere") as told:
+        with pytest.raises(ClusterError, match="was started on elsewhere") as raised:
             act(home.path)
-        assert f"gone for good, delete {tmp_path}/cluster.json" in str(told.value)
+        assert f"gone for good, delete {tmp_path}/cluster.json" in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"scheduler": 1, "workers": 2}', "\0"])
-def test_a_spoilt_record(tmp_path, text):
+def test_a_corrupt_record_is_an_error(tmp_path, text):
     (tmp_path / "cluster.json").write_text(text)
     for look in (status, background.stop):
         with pytest.raises(ClusterError, match="is not the record of a cluster"):
@@ -256,7 +256,7 @@ def test_a_spoilt_record(tmp_path, text):
     ],
     ids=str,
 )  # fmt: skip
-def test_a_record_of_other_types(tmp_path, wrong):
+def test_a_record_with_wrong_types_is_an_error(tmp_path, wrong):
     home = ClusterFolder(str(tmp_path))
     home.write(background._plan(home, "cpu", 1, 1, "127.0.0.1:0"))
     assert status(tmp_path).state == "stopped"
@@ -269,9 +269,9 @@ def test_a_record_of_other_types(tmp_path, wrong):
 
 def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(background, "PRELOAD", "no.such.module")
-    with pytest.raises(background.StartError, match="the scheduler ended") as told:
+    with pytest.raises(background.StartError, match="the scheduler ended") as raised:
         background.start(folder=tmp_path / "c", **QUICK)
-    assert any("No module named" in line for line in told.value.log)
+    assert any("No module named" in line for line in raised.value.log)
     assert sorted(os.listdir(tmp_path / "c")) == [".lock", "cluster.log"]
     assert not of_folder(tmp_path / "c")
 
@@ -326,13 +326,13 @@ def test_a_killed_start_can_be_stopped(tmp_path, monkeypatch):
         ({"dashboard": "a..b:0"}, "HOST:PORT"),
     ],
 )
-def test_wrong_use(tmp_path, how, words):
+def test_invalid_parameters_are_refused(tmp_path, how, words):
     with pytest.raises(UsageError, match=words):
         background.start(folder=tmp_path / "c", **QUICK | how)
     assert not (tmp_path / "c").exists()
 
 
-def test_a_taken_port(tmp_path):
+def test_a_port_in_use_is_an_error(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for wrong in ({"port": port}, {"dashboard": f"127.0.0.1:{port}"}):
@@ -340,7 +340,7 @@ def test_a_taken_port(tmp_path):
                 background.start(folder=tmp_path / "c", **QUICK | wrong)
 
 
-def test_a_folder_of_others(tmp_path):
+def test_a_folder_that_others_can_write_is_refused(tmp_path):
     tmp_path.chmod(0o777)
     with pytest.raises(UsageError, match="other users can write to"):
         background.start(folder=tmp_path, **QUICK)
@@ -349,7 +349,7 @@ def test_a_folder_of_others(tmp_path):
         background.start(folder=tmp_path / "file", **QUICK)
 
 
-def test_runs_that_have_not_ended_are_told(tmp_path):
+def test_stop_returns_unfinished_runs(tmp_path):
     with started(tmp_path / "c") as (home, record):
         with connect.connect_client(
             scheduler_file=home.scheduler_file, workers_needed=True
@@ -372,20 +372,20 @@ def of_folder(folder):
 
 
 @pytest.mark.parametrize("tls", [False, True])
-def test_what_others_reach_is_told(tmp_path, tls):
+def test_listening_on_the_network_is_announced(tmp_path, tls):
     if tls:
         pytest.importorskip("cryptography", reason="certificates are made by cryptography")
-    said = io.StringIO()
-    how = {"host": "0.0.0.0", "dashboard": ":0", "tls": tls, "announce": said}
+    announced = io.StringIO()
+    how = {"host": "0.0.0.0", "dashboard": ":0", "tls": tls, "announce": announced}
     with started(tmp_path / "c", **how) as (home, _):
         found = status(home.path)
     if not found.address.startswith(("tcp://127.", "tls://127.")):  # a machine without a network
-        warned = [line.split()[:2] for line in said.getvalue().splitlines()]
-        told = [["warning:", "the"]] + ([] if tls else [["warning:", found.address]])
-        assert warned == told
+        warned = [line.split()[:2] for line in announced.getvalue().splitlines()]
+        expected = [["warning:", "the"]] + ([] if tls else [["warning:", found.address]])
+        assert warned == expected
 
 
-def test_ipv6(tmp_path):
+def test_a_cluster_may_listen_on_ipv6(tmp_path):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
     except OSError:

@@ -1,4 +1,4 @@
-"""Certificates: who may read them, how long they hold, and what they are refused for."""
+"""Certificates: who may read them, how long they are valid, and invalid requests."""
 
 import datetime
 import os
@@ -81,7 +81,7 @@ def test_dask_reads_its_configuration(tmp_path):
     assert all(getattr(own, name) == getattr(found, name) for name in own.__slots__)
 
 
-def test_keys_are_overwritten_only_when_asked(tmp_path):
+def test_keys_are_overwritten_only_on_request(tmp_path):
     certificates.make(tmp_path, ["a"])
     key = tmp_path / "key.pem"
     before = key.read_text()
@@ -94,7 +94,7 @@ def test_keys_are_overwritten_only_when_asked(tmp_path):
 
 
 @pytest.mark.parametrize("name", certificates.FILES)
-def test_one_file_of_another_is_enough_to_refuse(tmp_path, name):
+def test_one_existing_file_is_enough_to_refuse(tmp_path, name):
     (tmp_path / name).symlink_to("nowhere")
     with pytest.raises(UsageError, match="`overwrite=True`"):
         certificates.make(tmp_path, ["a"])
@@ -115,17 +115,17 @@ def test_hosts_are_checked(tmp_path, host):
     assert not (tmp_path / "t").exists()
 
 
-def test_a_machine_s_own_name_may_be_none_of_a_host(tmp_path):
+def test_a_machine_s_own_name_need_not_be_a_host_name(tmp_path):
     made = certificates.make(tmp_path / "t", ["my_host.of_mine"])
     assert os.path.exists(made.cert)
 
 
-def test_a_host_is_needed(tmp_path):
+def test_hosts_must_not_be_empty(tmp_path):
     with pytest.raises(UsageError, match="hosts must have at least one"):
         certificates.make(tmp_path / "t", [])
 
 
-def test_a_folder_of_others_is_refused(tmp_path):
+def test_a_folder_that_others_can_write_is_refused(tmp_path):
     tmp_path.chmod(0o777)
     with pytest.raises(UsageError, match="other users can write to"):
         certificates.make(tmp_path, ["a"])
@@ -136,7 +136,7 @@ def test_a_folder_of_others_is_refused(tmp_path):
         certificates.make(tmp_path / "file" / "deeper", ["a"])
 
 
-def test_the_end_is_told(tmp_path, monkeypatch):
+def test_expiry_is_warned_of_and_then_an_error(tmp_path, monkeypatch):
     made = certificates.make(tmp_path, ["a"], days=certificates.SOON_DAYS + 2)
     left = certificates.expiry(made.cert) - datetime.datetime.now(datetime.UTC)
     assert left.days == certificates.SOON_DAYS + 1
@@ -157,7 +157,7 @@ def test_the_end_is_told(tmp_path, monkeypatch):
         certificates.expiry(made.cert)
 
 
-def test_without_the_package(tmp_path, monkeypatch):
+def test_certificates_need_the_package_cryptography(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "cryptography", None)
     with pytest.raises(MgraphError, match=r"pip install .*\[cluster\]'"):
         certificates.make(tmp_path / "t", ["a"])
@@ -165,7 +165,7 @@ def test_without_the_package(tmp_path, monkeypatch):
     assert certificates.expiry("anything") is None
 
 
-def test_a_folder_without_some_file_has_none(tmp_path):
+def test_a_folder_with_a_missing_file_has_no_certificates(tmp_path):
     made = certificates.make(tmp_path, ["a"])
     assert certificates.find(tmp_path) == made
     os.unlink(made.key)

@@ -1,4 +1,4 @@
-"""What a client is told that cannot join: a sentence, soon, and no lines of Dask's log."""
+"""A client that cannot connect gets one sentence, soon, and no lines of Dask's log."""
 
 import contextlib
 import io
@@ -31,13 +31,13 @@ def test_a_client_needs_no_workers(cluster):
         pass
 
 
-def test_a_client_of_nothing():
+def test_a_client_needs_a_scheduler_s_name():
     with pytest.raises(UsageError, match="no cluster is named"), connect.connect_client():
         pass
 
 
 @pytest.mark.parametrize("needed", [False, True])
-def test_a_scheduler_without_workers(monkeypatch, needed):
+def test_a_scheduler_without_workers_is_an_error_if_they_are_needed(monkeypatch, needed):
     from distributed import LocalCluster
 
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
@@ -57,7 +57,7 @@ def test_a_scheduler_without_workers(monkeypatch, needed):
      "tcp://host:1/x", "tcp://user@host:1", "host:1:2", "", "tcp://node..example:8786",
      f"{'x' * 64}:1", f"[{'a' * 64}]:1", "a\0b:1", "\udcff:1"],
 )  # fmt: skip
-def test_what_is_no_address(address):
+def test_invalid_addresses_are_refused(address):
     with pytest.raises(UsageError, match="a scheduler's address"):
         addresses.normalize_address(address)
 
@@ -77,19 +77,19 @@ def test_what_is_no_address(address):
         "tcp://a_b:1",
     ],
 )
-def test_what_is_an_address(address):
+def test_valid_addresses_are_unchanged(address):
     assert addresses.normalize_address(address) == address
     assert addresses.normalize_address("a:1") == "tcp://a:1"
 
 
 @pytest.mark.parametrize("host", ["a..b", ".", "x" * 64, "a\x1bb"])
-def test_what_is_no_dashboard(host):
+def test_invalid_dashboard_addresses_are_refused(host):
     with pytest.raises(UsageError, match="a dashboard's address"):
         addresses.check_dashboard(f"{host}:0")
 
 
 @pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1", "a.b."])
-def test_what_is_a_dashboard(host):
+def test_valid_dashboard_addresses_are_unchanged(host):
     assert addresses.check_dashboard(f"{host}:0") == f"{host}:0"
 
 
@@ -106,14 +106,14 @@ def test_what_is_a_dashboard(host):
         (b'{"address": "nowhere"}', "is not usable: a scheduler's address must be HOST:PORT"),
     ],
 )
-def test_what_is_no_scheduler_file(tmp_path, content, words):
+def test_invalid_scheduler_files_are_refused(tmp_path, content, words):
     file = tmp_path / "scheduler.json"
     file.write_bytes(content)
     with pytest.raises(ClusterError, match=words), connect.connect_client(scheduler_file=file):
         pass
 
 
-def test_a_scheduler_file_that_is_no_file(tmp_path):
+def test_a_folder_or_a_missing_file_is_no_scheduler_file(tmp_path):
     with pytest.raises(UsageError, match="is not a file"), mgraph.connect(scheduler_file=tmp_path):
         pass
     with (
@@ -123,7 +123,7 @@ def test_a_scheduler_file_that_is_no_file(tmp_path):
         pass
 
 
-def test_a_scheduler_file_that_is_being_written(tmp_path, cluster):
+def test_a_scheduler_file_may_be_incomplete_for_a_moment(tmp_path, cluster):
     file = tmp_path / "scheduler.json"
     file.touch()
     content = json.dumps({"address": cluster.client.scheduler.address})
@@ -132,7 +132,7 @@ def test_a_scheduler_file_that_is_being_written(tmp_path, cluster):
         assert client.scheduler.address == cluster.client.scheduler.address
 
 
-def test_a_worker_is_no_scheduler(cluster):
+def test_a_worker_s_address_is_refused(cluster):
     (address, *_) = cluster.client.scheduler_info()["workers"]
     with pytest.raises(ClusterError, match="a worker answers"), connect.connect_client(address):
         pass
@@ -140,7 +140,7 @@ def test_a_worker_is_no_scheduler(cluster):
 
 @contextlib.contextmanager
 def listener(says):
-    """Something that is no scheduler: silent, or with words of its own."""
+    """A server that is not a scheduler: silent, or with a text of its own."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve():
@@ -157,7 +157,7 @@ def listener(says):
 
 
 @pytest.mark.parametrize("says", [None, b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64])
-def test_what_is_no_scheduler(monkeypatch, says):
+def test_another_server_is_not_a_scheduler(monkeypatch, says):
     monkeypatch.setattr(connect, "CONNECT_SECONDS", 1)
     with (
         listener(says) as address,
@@ -167,60 +167,60 @@ def test_what_is_no_scheduler(monkeypatch, says):
         pass
 
 
-def test_the_warning_of_plain_words(monkeypatch, cluster):
+def test_an_unencrypted_scheduler_on_the_network_is_warned_of(monkeypatch, cluster):
     warning = addresses.scheduler_warning
     for address in ("tcp://127.0.0.1:1", "tls://10.0.0.1:1", "inproc://x", "tcp://localhost:1",
                     "tcp://[::1]:1"):  # fmt: skip
         assert warning(address) is None
     for address in ("tcp://10.0.0.1:1", "ucx://10.0.0.1:1", "tcp://0.0.0.0:1", "tcp://nowhere.:1"):
         assert "anyone who reaches it can run code" in warning(address)
-    said = io.StringIO()
+    stream = io.StringIO()
     monkeypatch.setattr(addresses, "is_loopback", lambda host: False)
-    with connect.connect_client(cluster.client.scheduler.address, announce=said):
+    with connect.connect_client(cluster.client.scheduler.address, announce=stream):
         pass
-    with mgraph.connect(scheduler=cluster.client.scheduler.address, announce=said):
+    with mgraph.connect(scheduler=cluster.client.scheduler.address, announce=stream):
         pass
-    lines = said.getvalue().splitlines()
+    lines = stream.getvalue().splitlines()
     assert [line.startswith("warning: tcp://127.0.0.1:") for line in lines] == [True, True, False]
 
 
 @pytest.mark.parametrize("host", ["", "0.0.0.0", "10.0.0.1"])
-def test_the_warning_of_a_dashboard(host):
+def test_a_dashboard_on_the_network_is_warned_of(host):
     assert "has no password" in addresses.dashboard_warning(f"{host}:8787")
     assert addresses.dashboard_warning("127.0.0.1:8787") is None
 
 
-def test_the_user_s_own_settings_count():
+def test_the_user_s_own_settings_take_precedence():
     assert settings.settings() == settings.SETTINGS
     with dask.config.set({"distributed.admin.log-length": 77}):
         assert "distributed.admin.log-length" not in settings.settings()
         assert "DASK_DISTRIBUTED__ADMIN__LOG_LENGTH" not in settings.environment()
 
 
-def test_a_process_takes_the_environment(tmp_path):
+def test_a_process_takes_the_settings_from_its_environment(tmp_path):
     tls = settings.tls_settings("/ca", "/cert", "/key")
-    wanted = settings.SETTINGS | tls
+    expected = settings.SETTINGS | tls
     code = (
         "import dask, distributed, json, sys;"
         "print(json.dumps({key: dask.config.get(key) for key in sys.argv[1:]}))"
     )
     environment = os.environ | settings.environment(tls)
-    found = subprocess.check_output([sys.executable, "-c", code, *wanted], env=environment)
-    assert json.loads(found) == wanted
+    found = subprocess.check_output([sys.executable, "-c", code, *expected], env=environment)
+    assert json.loads(found) == expected
     with dask.config.set(tls):  # a worker with certificates hands them on
         assert settings.environment() == settings.environment(tls)
 
 
 def test_a_local_cluster_has_the_settings(cluster):
-    asked = sorted(settings.SETTINGS)
+    keys = sorted(settings.SETTINGS)
 
     def given():
         import dask
 
-        return [dask.config.get(key) for key in asked]
+        return [dask.config.get(key) for key in keys]
 
-    wanted = [settings.SETTINGS[key] for key in asked]
-    assert all(found == wanted for found in cluster.client.run(given).values())
+    expected = [settings.SETTINGS[key] for key in keys]
+    assert all(found == expected for found in cluster.client.run(given).values())
 
 
 def levels():
@@ -230,7 +230,7 @@ def levels():
     return [logging.getLogger(name).level for name in names]
 
 
-def test_loggers_are_quiet_while_anyone_wants_it():
+def test_loggers_are_quiet_in_overlapping_contexts():
     before = levels()
     first, second = client.quiet_logs(), client.quiet_logs()
     first.__enter__()
@@ -241,7 +241,7 @@ def test_loggers_are_quiet_while_anyone_wants_it():
     assert levels() == before
 
 
-def test_loggers_are_as_before_when_clients_have_left(cluster):
+def test_loggers_are_restored_after_the_last_client(cluster):
     before = levels()
 
     def ask():
@@ -256,7 +256,7 @@ def test_loggers_are_as_before_when_clients_have_left(cluster):
     assert levels() == before
 
 
-def test_a_scheduler_that_hangs(monkeypatch, tmp_path):
+def test_a_scheduler_that_hangs_is_an_error_in_time(monkeypatch, tmp_path):
     file = tmp_path / "scheduler.json"
     scheduler = subprocess.Popen(
         [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port",

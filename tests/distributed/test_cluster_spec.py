@@ -1,4 +1,4 @@
-"""A cluster is described before it is opened, and CPU or GPU is decided where it is."""
+"""A ClusterSpec describes a cluster; opening it decides between CPU and GPU."""
 
 import dataclasses
 
@@ -16,28 +16,28 @@ def cluster(backend):
 
 
 @pytest.fixture
-def asked(monkeypatch):
-    """What is asked of ``connect``, whose cluster has GPUs unless it is to have none."""
-    calls = []
+def calls(monkeypatch):
+    """The calls of ``connect``, whose cluster has GPUs unless ``backend`` is "cpu"."""
+    recorded = []
 
     @connect.contextlib.contextmanager
-    def found(**options):
-        calls.append(options)
+    def record(**options):
+        recorded.append(options)
         yield cluster("cpu" if options["backend"] == "cpu" else "gpu")
-        calls.append("closed")
+        recorded.append("closed")
 
-    monkeypatch.setattr(connect, "connect", found)
-    return calls
+    monkeypatch.setattr(connect, "connect", record)
+    return recorded
 
 
 @pytest.mark.parametrize("backend", ["auto", "cpu", "gpu"])
 @pytest.mark.parametrize("threaded", [False, True])
 @pytest.mark.parametrize("given", [None, ClusterSpec(workers=2), ClusterSpec("tcp://a:1")])
-def test_it_is_opened_with_what_the_operation_needs(asked, given, threaded, backend):
+def test_a_spec_is_opened_with_what_the_operation_needs(calls, given, threaded, backend):
     with open_cluster(given, backend=backend, threaded=threaded) as opened:
         assert opened.backend == ("cpu" if backend == "cpu" else "gpu")
-        assert len(asked) == 1
-    options, closed = asked
+        assert len(calls) == 1
+    options, closed = calls
     assert closed == "closed"
     assert options.pop("backend") == backend
     assert options.pop("threaded") == threaded
@@ -54,7 +54,7 @@ def test_it_is_opened_with_what_the_operation_needs(asked, given, threaded, back
         ("cpu", "cpu", "cpu"),
     ],
 )
-def test_an_operation_works_where_it_is_told_to_on_a_cluster_that_runs(has, backend, expected):
+def test_an_operation_uses_its_backend_on_a_running_cluster(has, backend, expected):
     given = cluster(has)
     with open_cluster(given, backend=backend) as opened:
         assert opened == dataclasses.replace(given, backend=expected)
@@ -63,7 +63,7 @@ def test_an_operation_works_where_it_is_told_to_on_a_cluster_that_runs(has, back
     assert given.backend == has
 
 
-def test_what_it_cannot_be():
+def test_an_impossible_backend_is_refused():
     refused = pytest.raises(DeviceError, match="not every worker of the cluster has a GPU")
     with refused, open_cluster(cluster("cpu"), backend="gpu"):
         pass
@@ -72,10 +72,10 @@ def test_what_it_cannot_be():
         pass
 
 
-def test_nothing_is_opened_before_all_else_is_checked(asked, tmp_path):
+def test_a_cluster_is_opened_after_all_other_checks(calls, tmp_path):
     for spec in (ClusterSpec(), None):
         with pytest.raises(UsageError, match="parts"):
             mgraph.generate(tmp_path / "g", mgraph.CopyModel(10, 2), cluster=spec, parts=99)
         with pytest.raises(mgraph.DatasetError):
             mgraph.sssp_many(tmp_path / "none", [0], cluster=spec)
-    assert asked == []
+    assert calls == []

@@ -1,4 +1,4 @@
-"""What is shipped with a script reaches the tasks of its run, and of no other, and goes with it."""
+"""Files that are shipped with a script are visible to its run's tasks alone, until the run ends."""
 
 import sys
 
@@ -34,7 +34,7 @@ def who():
     return mghelper.WHO
 
 
-def test_another_run_s_code_of_the_same_name_is_refused_while_it_lasts(worker, tmp_path):
+def test_different_code_under_one_name_is_refused_while_the_other_run_lasts(worker, tmp_path):
     install, remove = worker
     install("one", {"mghelper.py": b"WHO = 1"})
     assert who() == 1
@@ -53,7 +53,7 @@ def test_another_run_s_code_of_the_same_name_is_refused_while_it_lasts(worker, t
     assert who() == 2
 
 
-def test_a_package_is_another_if_any_file_of_it_is(worker):
+def test_packages_differ_if_any_file_differs(worker):
     install, _ = worker
     package = {"mghelper/__init__.py": b"WHO = 1", "mghelper/inner/deep.py": b"A = 1"}
     install("one", package)
@@ -68,7 +68,7 @@ def test_a_package_is_another_if_any_file_of_it_is(worker):
             install("three", other)
 
 
-def test_what_the_dead_have_left_is_taken_away():
+def test_files_of_dead_drivers_are_removed():
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         client = cluster.client
         lives = client.submit(lambda: __import__("time").sleep(60), key=f"{RUN_KEY}lives")

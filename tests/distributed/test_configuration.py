@@ -1,6 +1,6 @@
-"""Settings: from defaults, files, environment variables and programs, as Dask's own; and mistakes.
+"""Settings from defaults, files, environment variables and programs; and invalid settings.
 
-Dask reads its files on import, so that most of this runs in a process of its own.
+Dask reads its files on import, so most tests start a process of their own.
 """
 
 import json
@@ -20,7 +20,7 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 
 
 @pytest.fixture
-def told(tmp_path):
+def run_config(tmp_path):
     """A function that runs ``mgraph config`` with a file and variables: status, output, error."""
 
     def run(*arguments, text=None, **variables):
@@ -41,8 +41,8 @@ def told(tmp_path):
     return run
 
 
-def test_defaults(told, tmp_path):
-    status, out, error = told()
+def test_defaults_are_shown(run_config, tmp_path):
+    status, out, error = run_config()
     assert (status, error) == (0, "")
     shown = json.loads(out)
     assert list(shown)[: len(SETTINGS)] == [f"mgraph.{key}" for key in SETTINGS]
@@ -52,9 +52,11 @@ def test_defaults(told, tmp_path):
     assert shown["scheduler-address"]["value"] is None
 
 
-def test_a_variable_wins_over_a_file_and_each_says_where_it_is_from(told, tmp_path):
+def test_a_variable_overrides_a_file_and_the_source_is_shown(run_config, tmp_path):
     text = "mgraph:\n  cancel_grace: 7\n  monitor:\n    interval: 2\nscheduler-address: tcp://a:1\n"
-    _, out, _ = told(text=text, DASK_MGRAPH__MONITOR__INTERVAL="0.5", DASK_MGRAPH__RUNS="$HOME/r")
+    _, out, _ = run_config(
+        text=text, DASK_MGRAPH__MONITOR__INTERVAL="0.5", DASK_MGRAPH__RUNS="$HOME/r"
+    )
     shown = json.loads(out)
     file = f"file {tmp_path}/home/.config/dask/mgraph.yaml"
     assert shown["mgraph.cancel-grace"] == {"value": 7, "from": file}
@@ -63,7 +65,7 @@ def test_a_variable_wins_over_a_file_and_each_says_where_it_is_from(told, tmp_pa
     assert shown["mgraph.monitor.history"] == {"value": 3600, "from": "default"}
     assert shown["mgraph.runs"]["value"] == str(tmp_path / "home" / "r")
     assert shown["scheduler-address"] == {"value": "tcp://a:1", "from": file}
-    _, out, _ = told("config", DASK_MGRAPH="{'monitor': {'history': 60}, 'dashboard': None}")
+    _, out, _ = run_config("config", DASK_MGRAPH="{'monitor': {'history': 60}, 'dashboard': None}")
     lines = {line.split()[0]: line.split(maxsplit=2)[1:] for line in out.splitlines()}
     assert lines["mgraph.monitor.history"] == ["60", "environment variable DASK_MGRAPH"]
     assert lines["mgraph.dashboard"] == ["127.0.0.1:8787", "default"]
@@ -71,8 +73,8 @@ def test_a_variable_wins_over_a_file_and_each_says_where_it_is_from(told, tmp_pa
 
 
 @pytest.mark.parametrize("text", ["", "mgraph:\n", "mgraph:\n  monitor:\n  runs:\n", "# nothing\n"])
-def test_an_empty_setting_counts_as_not_set(told, text):
-    assert told("config", "monitor.interval", text=text) == (0, "1\n", "")
+def test_an_empty_setting_counts_as_not_set(run_config, text):
+    assert run_config("config", "monitor.interval", text=text) == (0, "1\n", "")
 
 
 @pytest.mark.parametrize(
@@ -107,47 +109,47 @@ def test_an_empty_setting_counts_as_not_set(told, text):
         (None, {"DASK_MGRAPH": "5", "DASK_MGRAPH__RUNS": "/r"}, "Dask's configuration"),
     ],
 )  # fmt: skip
-def test_a_mistake_is_one_sentence(told, text, variables, words):
-    status, out, error = told(text=text, **variables)
+def test_an_invalid_setting_is_one_sentence(run_config, text, variables, words):
+    status, out, error = run_config(text=text, **variables)
     assert (status, out) == (2, "")
     assert words in error
     assert error.startswith("mgraph: ")
     assert error.count("\n") == 1
 
 
-def test_a_damaged_file_stops_other_verbs_before_they_start(told, tmp_path):
+def test_a_corrupt_file_stops_other_verbs_before_they_start(run_config, tmp_path):
     generate = ["generate", "g", "-n", "99", "--backend", "cpu"]
-    status, _, error = told(*generate, text="mgraph: [a")
+    status, _, error = run_config(*generate, text="mgraph: [a")
     assert status == 2
     assert "mgraph.yaml' is malformed" in error
     assert error.count("\n") == 1
     assert not (tmp_path / "g").exists()
 
 
-def test_keys_are_not_shown(told):
+def test_keys_are_not_shown(run_config):
     secret = "-----BEGIN PRIVATE KEY-----\\nMIIsecret\\n"
     text = f'distributed: {{comm: {{tls: {{client: {{key: "{secret}", cert: /c.pem}}}}}}}}\n'
     for arguments in (["config"], ["config", "--json"], ["config", OF_CLIENT]):
-        status, out, error = told(*arguments, text=text)
+        status, out, error = run_config(*arguments, text=text)
         assert (status, error) == (0, "")
         assert "(given as text, not shown)" in out
         assert "secret" not in out
-    assert told("config", OF_CLIENT.replace("key", "cert"))[1] == "/c.pem\n"
+    assert run_config("config", OF_CLIENT.replace("key", "cert"))[1] == "/c.pem\n"
 
 
 OF_CLIENT = "distributed.comm.tls.client.key"
 
 
-def test_one_setting_by_either_name(told):
-    assert told("config", "cancel-grace") == (0, "3\n", "")
-    assert told("config", "mgraph.cancel-grace") == (0, "3\n", "")
-    assert told("config", "scheduler-address") == (0, "\n", "")
-    status, _, error = told("config", "cancel-grase")
+def test_a_setting_is_found_with_and_without_its_prefix(run_config):
+    assert run_config("config", "cancel-grace") == (0, "3\n", "")
+    assert run_config("config", "mgraph.cancel-grace") == (0, "3\n", "")
+    assert run_config("config", "scheduler-address") == (0, "\n", "")
+    status, _, error = run_config("config", "cancel-grase")
     assert status == 2
     assert "did you mean mgraph.cancel-grace?" in error
 
 
-def test_in_a_program():
+def test_settings_in_a_program():
     assert get_setting("cancel-grace") == 3
     assert isinstance(get_setting("runs"), Path)
     assert dask.config.get("mgraph.monitor.interval") == 1
@@ -164,7 +166,7 @@ def test_in_a_program():
         get_setting("nothing")
 
 
-def test_the_first_use_may_be_inside_a_block(told):
+def test_the_first_use_may_be_inside_a_block(run_config):
     code = """if True:
         import dask
         from mgraph.distributed.protocol.configuration import get_setting

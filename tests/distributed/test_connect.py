@@ -53,7 +53,7 @@ def test_threads_share_a_worker(monkeypatch, cores, workers, each):
         assert [worker.threads for worker in cluster.workers.values()] == [each] * (workers or 1)
 
 
-def test_daskss_configuration_is_read(monkeypatch):
+def test_dask_s_configuration_is_read(monkeypatch):
     import dask
 
     with dask.config.set({"scheduler-address": "tcp://elsewhere:1"}):
@@ -83,17 +83,17 @@ def test_another_version_on_the_workers_is_an_error(cluster, monkeypatch):
 
 def test_a_workflow_is_not_given_to_workers_with_another_version(cluster, monkeypatch):
     monkeypatch.setattr(mgraph, "__version__", "9.9")
-    asked = {"scheduler": cluster.client.scheduler.address}
-    with connect.connect_client(**asked):  # which only asks how things stand
+    options = {"scheduler": cluster.client.scheduler.address}
+    with connect.connect_client(**options):  # which only asks how things stand
         pass
     with (
         pytest.raises(ClusterError, match=r"this is mgraph 9\.9, the workers have 0"),
-        connect.connect_client(**asked, workers_needed=True),
+        connect.connect_client(**options, workers_needed=True),
     ):
         pass
 
 
-def test_settings_that_are_wrong_are_refused():
+def test_invalid_settings_are_refused():
     with (
         dask.config.set({"mgraph.monitor.history": "soon"}),
         pytest.raises(UsageError, match=r"mgraph\.monitor\.history must be a number of seconds"),
@@ -102,7 +102,7 @@ def test_settings_that_are_wrong_are_refused():
         pass
 
 
-def test_words_that_are_no_backend_are_refused():
+def test_unknown_backends_are_refused():
     with pytest.raises(UsageError, match="backend must be one of"), mgraph.connect(backend="tpu"):
         pass
 
@@ -117,7 +117,7 @@ def test_everything_listens_on_this_machine_alone(cluster):
     assert configuration.get_setting("dashboard").startswith("127.0.0.1:")
 
 
-def test_the_dashboard_comes_when_asked_for_and_shows_our_work(cluster, tmp_path):
+def test_the_dashboard_is_mounted_on_demand_and_shows_operations(cluster, tmp_path):
     """The pages load; the progress bars, the spans and the workers' column bear our names."""
     mgraph.generate(tmp_path / "g", CopyModel(50_000, 4), cluster=cluster, progress=None)
     for page in ("status", "workers", "tasks", "groups"):
@@ -162,7 +162,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
+def test_the_progress_line_shows_share_rate_and_time_left(monkeypatch):
     monkeypatch.setattr("mgraph.distributed.protocol.progress.REFRESH_SECONDS", 0.01)
     terminal, now = Terminal(), [0.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
@@ -178,15 +178,15 @@ def test_the_progress_line_tells_share_rate_and_time_left(monkeypatch):
     assert terminal.getvalue().endswith("\r\x1b[K")  # it cleans up after itself
 
 
-def test_what_is_lost_with_a_worker_does_not_move_the_line_back():
-    told = iter([40, 0])  # and then the scheduler does not answer
-    with Progress("msf", 100, 2, None, partial_size=lambda: next(told)) as progress:
+def test_a_lost_worker_does_not_move_the_progress_back():
+    sizes = iter([40, 0])  # and then the scheduler does not answer
+    with Progress("msf", 100, 2, None, partial_size=lambda: next(sizes)) as progress:
         assert [progress.line()[:9] for _ in range(3)] == ["msf  40% "] * 3
         progress.add(50)
         assert progress.line().startswith("msf  50%  50 of 100 edges, 1/2 parts")
 
 
-def test_without_a_terminal_there_are_lines(monkeypatch):
+def test_without_a_terminal_progress_is_separate_lines(monkeypatch):
     monkeypatch.setattr("mgraph.distributed.protocol.progress.LINE_SECONDS", 0.01)
     log = io.StringIO()
     with Progress("verify", 100, 1, log):
@@ -197,7 +197,7 @@ def test_without_a_terminal_there_are_lines(monkeypatch):
 
 
 @pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
-def test_a_stream_that_was_closed_is_left_alone():
+def test_nothing_is_drawn_to_a_closed_stream():
     closed = io.StringIO()
     closed.close()
     with Progress("verify", 100, 1, closed) as progress:
@@ -216,7 +216,7 @@ def test_quantities_and_durations():
     assert [duration(x) for x in (7, 61, 3723)] == ["0:07", "1:01", "1:02:03"]
 
 
-def test_workers_see_the_environment_of_the_moment(cluster, monkeypatch):
+def test_workers_have_the_environment_of_the_moment(cluster, monkeypatch):
     monkeypatch.setenv("MGRAPH_TEST_WORD", "later than the fork server")
     with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as late:
         seen = late.client.run(os.getenv, "MGRAPH_TEST_WORD")

@@ -1,4 +1,4 @@
-"""The address of the dashboard that commands print is one at which it answers."""
+"""The printed address of the dashboard is one at which the dashboard answers."""
 
 import io
 import socket
@@ -37,25 +37,25 @@ def answers(link):
         pytest.param("::1", ":0", "http://127.0.0.1:", marks=needs_ipv6),
     ],
 )
-def test_of_a_cluster_in_the_background(tmp_path, host, dashboard, begins):
+def test_the_link_of_a_cluster_in_the_background(tmp_path, host, dashboard, begins):
     home = background_cluster.start(
         workers=1, backend="cpu", host=host, dashboard=dashboard, folder=tmp_path
     )
     try:
-        said = io.StringIO()
-        with mgraph.connect(scheduler_file=home.scheduler_file, announce=said) as cluster:
+        stream = io.StringIO()
+        with mgraph.connect(scheduler_file=home.scheduler_file, announce=stream) as cluster:
             link = cluster.dashboard
             assert answers(link)
         assert status(home.path).dashboard == link
         assert link.startswith(begins)
         assert link.endswith("/status")
-        assert f"dashboard {link}\n" in said.getvalue()
+        assert f"dashboard {link}\n" in stream.getvalue()
     finally:
         background_cluster.stop(home.path)
 
 
 @pytest.mark.parametrize("dashboard", ["[::1]:0", "[::]:8787"])
-def test_what_dask_cannot_show_is_refused(tmp_path, dashboard):
+def test_a_dashboard_at_an_ipv6_address_is_refused(tmp_path, dashboard):
     for start in (
         lambda: mgraph.connect(workers=1, backend="cpu", dashboard=dashboard).__enter__(),
         lambda: background_cluster.start(dashboard=dashboard, folder=tmp_path, backend="cpu"),
@@ -81,5 +81,5 @@ def test_what_dask_cannot_show_is_refused(tmp_path, dashboard):
         (["node-3"], "10.0.0.1", "node-3"),
     ],
 )
-def test_which_host_a_link_has(listening, scheduler, host):
+def test_the_host_of_a_link(listening, scheduler, host):
     assert addresses.dashboard_host(listening, scheduler) == host

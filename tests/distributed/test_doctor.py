@@ -1,4 +1,4 @@
-"""``mgraph doctor``: what it finds on clusters that are well, and on those that are not."""
+"""``mgraph doctor`` on healthy clusters, and on others."""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def test_this_machine_alone():
     assert str(checks["cores"]).startswith("ok    cores        ")
 
 
-def test_settings_that_are_wrong():
+def test_invalid_settings_fail():
     with dask.config.set({"mgraph.monitor.interval": "soon", "mgraph.cancel-grace": -1}):
         checks = [check for check in diagnosis.checks() if check.name == "settings"]
     assert [check.state for check in checks] == [diagnosis.FAIL] * 2
@@ -42,7 +42,7 @@ def test_settings_that_are_wrong():
     assert "mgraph.surprise" in check.message
 
 
-def test_a_cluster_that_is_well(cluster, tmp_path):
+def test_a_healthy_cluster_passes(cluster, tmp_path):
     address = cluster.client.scheduler.address
     every = list(diagnosis.checks(scheduler=address, out=tmp_path / "new" / "out"))
     assert not [check for check in every if check.state != diagnosis.OK]
@@ -59,14 +59,14 @@ def test_a_cluster_that_is_well(cluster, tmp_path):
     assert not os.listdir(tmp_path)  # what it made it removed
 
 
-def test_a_folder_that_is_there_stays(cluster, tmp_path):
+def test_an_existing_folder_is_unchanged(cluster, tmp_path):
     (tmp_path / "mine").write_text("")
     checks = found(diagnosis.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
     assert checks["out"].state == diagnosis.OK
     assert os.listdir(tmp_path) == ["mine"]
 
 
-def test_a_folder_that_cannot_be_written(cluster, tmp_path):
+def test_a_folder_that_cannot_be_written_fails(cluster, tmp_path):
     (tmp_path / "file").write_text("")
     for where in ({}, {"scheduler": cluster.client.scheduler.address}):
         checks = found(diagnosis.checks(out=tmp_path / "file" / "deeper", **where))
@@ -89,7 +89,7 @@ def nobody():
 
 
 @pytest.mark.parametrize(("mode", "state"), [(0o000, diagnosis.FAIL), (0o300, diagnosis.OK)])
-def test_a_folder_that_cannot_be_listed(nobody, mode, state):
+def test_a_folder_that_cannot_be_listed_may_pass(nobody, mode, state):
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, mode)
         try:
@@ -101,7 +101,7 @@ def test_a_folder_that_cannot_be_listed(nobody, mode, state):
         assert os.listdir(folder) == []
 
 
-def test_what_workers_do_not_share(monkeypatch, cluster, tmp_path):
+def test_a_folder_that_workers_do_not_share_fails(monkeypatch, cluster, tmp_path):
     monkeypatch.setattr(worker_probe, "SEE_SECONDS", 0.2)
     monkeypatch.setattr(probing.FolderProbe, "__enter__", lambda probe: probe)  # no file is there
     checks = found(diagnosis.checks(scheduler=cluster.client.scheduler.address, out=tmp_path))
@@ -161,7 +161,7 @@ def test_workers_with_another_mgraph(tmp_path, text, words):
     assert ("page" in checks) == ("Module" in text)
 
 
-def test_a_worker_that_hangs_is_told_in_time(tmp_path):
+def test_a_worker_that_hangs_is_reported_in_time(tmp_path):
     with scheduler_and_worker(tmp_path) as (file, worker):
         worker.send_signal(signal.SIGSTOP)
         every = list(diagnosis.checks(scheduler_file=file, out=tmp_path))
@@ -170,7 +170,7 @@ def test_a_worker_that_hangs_is_told_in_time(tmp_path):
     assert silent.message.startswith("1 of 1 do not answer within 5 s: tcp://")
 
 
-def test_a_scheduler_without_workers():
+def test_a_scheduler_without_workers_fails():
     from distributed import LocalCluster
 
     with LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1") as empty:
@@ -179,7 +179,7 @@ def test_a_scheduler_without_workers():
     assert checks["workers"].message == "there are none"
 
 
-def test_a_scheduler_that_is_not_there(monkeypatch):
+def test_a_missing_scheduler_fails(monkeypatch):
     monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 1)
     checks = found(diagnosis.checks(scheduler="tcp://127.0.0.1:9"))
     assert checks["scheduler"].state == diagnosis.FAIL
@@ -188,7 +188,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch):
         list(diagnosis.checks(scheduler="http://x"))
 
 
-def test_what_differs_is_told():
+def test_different_versions_are_listed():
     same = diagnosis._check_equal("dask", {"here": "1", "scheduler": "1", "tcp://a": "1"})
     assert (same.state, same.message) == (diagnosis.OK, "1 everywhere")
     workers = {f"tcp://{name}": "2" for name in "abcde"}
@@ -199,7 +199,7 @@ def test_what_differs_is_told():
     assert "2 on 5 workers (tcp://a, tcp://b, tcp://c and 2 more)" in other.message
 
 
-def test_what_is_low_is_told():
+def test_little_free_space_is_a_warning_and_none_fails():
     def low(*free):
         return diagnosis._check_free(
             "disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do"
@@ -212,16 +212,16 @@ def test_what_is_low_is_told():
     assert low(9, 200).state == diagnosis.FAIL
 
 
-def test_clocks():
+def test_clocks_that_differ_are_a_warning():
     answers = {"near": {"began": 10.0, "ended": 10.5}, "slow": {"began": 5.0, "ended": 5.5},
                "fast": {"began": 30.0, "ended": 30.1}}  # fmt: skip
-    told = diagnosis._check_clocks(answers, 9.9, 10.6)
-    assert told.state == diagnosis.WARN
-    assert told.message == "20 s apart: slow, fast"
+    check = diagnosis._check_clocks(answers, 9.9, 10.6)
+    assert check.state == diagnosis.WARN
+    assert check.message == "20 s apart: slow, fast"
     assert diagnosis._check_clocks({"near": answers["near"]}, 9.9, 10.6).state == diagnosis.OK
 
 
-def test_gpus_and_kernels():
+def test_gpus_and_kernels_are_checked_on_all_workers():
     assert diagnosis._check_gpus({"a": 0, "b": 0}).state == diagnosis.OK
     assert diagnosis._check_gpus({"a": 1, "b": 1}).message == "2 workers see 1 each"
     some = diagnosis._check_gpus({"a": 1, "b": 0})
@@ -235,7 +235,7 @@ def test_gpus_and_kernels():
     assert wrong.message == "no driver: b, c"
 
 
-def test_a_kernel_without_a_gpu_is_an_answer(monkeypatch):
+def test_trying_a_kernel_without_a_gpu_returns_the_error(monkeypatch):
     monkeypatch.setattr("mgraph.core.backend.gpu_count", lambda: 0)
     assert worker_probe.try_kernel_here()["error"].startswith(
         "DeviceError: backend gpu was requested"

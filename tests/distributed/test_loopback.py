@@ -1,4 +1,4 @@
-"""What a command starts for itself listens on this machine alone."""
+"""The servers that a command starts for itself listen on this machine alone."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""A program whose workers cannot start says why in its last line; one without a file just works."""
+"""A program whose workers cannot start says why in its last line; one without a file works."""
 
 import os
 import subprocess
@@ -41,21 +41,23 @@ MAYBE = {
 
 @pytest.mark.parametrize("as_module", [False, True])
 @pytest.mark.parametrize(
-    ("text", "certain", "told"),
+    ("text", "certain", "is_explained"),
     [
         *((text, True, True) for text in WITHOUT.values()),
         *((text, certain, False) for text in WITH.values() for certain in (True, False)),
         *((text, certain, not certain) for text in MAYBE.values() for certain in (True, False)),
     ],
 )
-def test_who_starts_a_cluster_where_workers_would_too(tmp_path, text, certain, told, as_module):
+def test_a_start_that_workers_would_repeat_is_recognized(
+    tmp_path, text, certain, is_explained, as_module
+):
     script = tmp_path / "my script.py" if not as_module else tmp_path / "script.py"
     script.write_bytes((ASK + text.replace("{}", str(certain))).encode("latin-1"))
     if "coding" in text:  # which counts in the first two lines alone
         script.write_bytes((text.replace("s =", ASK + "s =")).encode("latin-1"))
     found = run([sys.executable, *(["-m", "script"] if as_module else [script])], cwd=tmp_path)
     assert found.returncode == 0, found.stderr
-    if told:
+    if is_explained:
         assert found.stdout.startswith(f"{script.name} starts a cluster in line ")
         assert found.stdout.rstrip().endswith(SENTENCE)
     else:
@@ -76,7 +78,7 @@ def test_a_program_from_standard_input_has_workers(line):
     assert (found.returncode, found.stdout) == (0, "5\n"), found.stderr
 
 
-def test_a_program_that_was_removed_has_workers(tmp_path):
+def test_a_program_whose_file_was_removed_has_workers(tmp_path):
     script = tmp_path / "s.py"
     script.write_text(f"import os\nos.unlink(__file__)\n{USES}print(os.path.basename(__file__))")
     found = run([sys.executable, script])
@@ -91,7 +93,7 @@ def test_a_program_that_was_removed_has_workers(tmp_path):
         f"import sys\nif len(sys.argv) < 9:\n    with {CONNECT}: pass",
     ],
 )
-def test_the_last_line_tells_of_a_missing_guard(tmp_path, work):
+def test_the_last_line_explains_a_missing_guard(tmp_path, work):
     script = tmp_path / "s.py"
     script.write_text(f"import mgraph\n{work}\n")
     found = run([sys.executable, script], cwd=tmp_path)
@@ -102,7 +104,7 @@ def test_the_last_line_tells_of_a_missing_guard(tmp_path, work):
     assert os.listdir(tmp_path) == ["s.py"]
 
 
-def test_the_last_line_tells_that_workers_did_not_start(tmp_path):
+def test_the_last_line_says_that_workers_did_not_start(tmp_path):
     script = tmp_path / "s.py"
     guard = 'if __name__ != "__main__":\n    raise SystemExit(3)\n'
     script.write_text(

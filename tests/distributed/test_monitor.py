@@ -1,4 +1,4 @@
-"""The page /mgraph, its figures, its records: during runs, and after workers and clients died."""
+"""The page /mgraph, its figures and records: during runs, and after workers and clients died."""
 
 import json
 import math
@@ -38,9 +38,9 @@ def metric(cluster, name):
     return float(found[1])
 
 
-def until(tell, what, seconds=60):
+def until(read, is_met, seconds=60):
     deadline = time.monotonic() + seconds
-    while not what(found := tell()):
+    while not is_met(found := read()):
         assert time.monotonic() < deadline, found
         time.sleep(0.1)
     return found
@@ -50,12 +50,14 @@ def plugin_of(cluster):
     return cluster.client.cluster.scheduler.plugins[NAME]
 
 
-def test_a_run_is_told(watched, tmp_path):
+def test_an_operation_s_figures_are_shown(watched, tmp_path):
     application = watched.client.cluster.scheduler.http_application
     before = [type(one).__name__ for one in application.applications]
     assert "<h2>Workflows</h2>" in page(watched)
     mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
-    found = until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.num_edges)
+    found = until(
+        lambda: data(watched), lambda figures: figures["totals"]["edges"] == SMALL.num_edges
+    )
     (operation,) = found["operations"]
     assert operation["verb"] == "generate"
     assert operation["state"] == "finished"
@@ -76,25 +78,26 @@ def test_a_run_is_told(watched, tmp_path):
     assert [type(one).__name__ for one in application.applications] == before == ["LazyDashboard"]
 
 
-def test_history_comes_once(watched):
-    first = until(lambda: data(watched), lambda told: told["samples"] >= 2)
+def test_each_sample_of_the_history_is_sent_once(watched):
+    first = until(lambda: data(watched), lambda figures: figures["samples"] >= 2)
     assert len(first["history"]["age"]) == first["samples"]
     then = until(
-        lambda: data(watched, first["samples"]), lambda told: told["samples"] > first["samples"]
+        lambda: data(watched, first["samples"]),
+        lambda figures: figures["samples"] > first["samples"],
     )
     assert len(then["history"]["age"]) == then["samples"] - first["samples"]
     for odd in ("-1", "99999", "x", "1e3", "", "²"):
         assert len(data(watched, urllib.request.quote(odd))["history"]["age"]) >= 2
 
 
-def test_queries_and_running_searches_are_told(watched, tmp_path):
+def test_queries_and_running_searches_are_shown(watched, tmp_path):
     mgraph.generate(
         tmp_path / "g", CopyModel(50_000, 8, weights=(1, 99)), cluster=watched, progress=None
     )
     levels = []
-    asked = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
+    options = {"method": "self_tuning", "set_point": 2048, "random": 24, "batch": 1}
     search = threading.Thread(
-        target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **asked)
+        target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=watched, progress=None, **options)
     )
     search.start()
     while search.is_alive():
@@ -103,16 +106,19 @@ def test_queries_and_running_searches_are_told(watched, tmp_path):
     search.join()
     assert {point for point, _ in levels if point} == {2048}
     assert any(now for _, now in levels)
-    found = until(lambda: data(watched), lambda told: told["totals"]["queries"] == 24)
+    found = until(lambda: data(watched), lambda figures: figures["totals"]["queries"] == 24)
     assert "set_point" in found["history"]
-    until(lambda: data(watched), lambda told: not any(row["set_point"] for row in told["workers"]))
+    until(
+        lambda: data(watched),
+        lambda figures: not any(row["set_point"] for row in figures["workers"]),
+    )
 
 
 def fail(_):
     raise ValueError("<b>the disk</b> " + "x" * 2000)
 
 
-def test_a_failure_is_told_in_short(watched):
+def test_a_failure_s_message_is_cut(watched):
     with pytest.raises(TaskError, match="the disk"):
         run_parts(watched, fail, {0: None}, {0: 1}, verb="fail", progress=None)
     (operation,) = data(watched)["operations"]
@@ -123,13 +129,13 @@ def test_a_failure_is_told_in_short(watched):
 
 def test_a_killed_worker_keeps_its_counts_and_loses_its_row(watched, tmp_path):
     mgraph.generate(tmp_path / "g", SMALL, cluster=watched, parts=6, progress=None)
-    until(lambda: data(watched), lambda told: told["totals"]["edges"] == SMALL.num_edges)
+    until(lambda: data(watched), lambda figures: figures["totals"]["edges"] == SMALL.num_edges)
     address, pid = next(iter(watched.client.run(os.getpid).items()))
     os.kill(pid, signal.SIGKILL)
 
-    def others(told):
-        rows = [row["address"] for row in told["workers"]]
-        assert told["totals"]["edges"] == SMALL.num_edges
+    def others(figures):
+        rows = [row["address"] for row in figures["workers"]]
+        assert figures["totals"]["edges"] == SMALL.num_edges
         return address not in rows and len(rows) == 2
 
     until(lambda: data(watched), others)
@@ -140,23 +146,23 @@ def slow(_):
     time.sleep(30)
 
 
-def test_a_client_that_is_gone_leaves_lost_operations(watched):
+def test_operations_of_a_disconnected_client_are_lost(watched):
     from distributed import Client
 
     with Client(watched.client.scheduler.address) as client:
-        told = {"operation": "mgraph-slow-1", "verb": "slow", "state": "running", "parts": 3}
-        client.log_event("mgraph", told | {"client": client.id})
+        event = {"operation": "mgraph-slow-1", "verb": "slow", "state": "running", "parts": 3}
+        client.log_event("mgraph", event | {"client": client.id})
         client.log_event("mgraph", ["nonsense"])
         client.log_event("mgraph", {"operation": 3, "state": "running"})
         client.log_event("mgraph", {"run": "r", "state": "dancing"})
         assert [row["state"] for row in data(watched)["operations"]] == ["running"]
     (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
     assert (row["state"], row["error"]) == ("lost", jobs.CLIENT_GONE)
-    watched.client.log_event("mgraph", told | {"state": "finished", "error": None})
+    watched.client.log_event("mgraph", event | {"state": "finished", "error": None})
     assert data(watched)["operations"][0]["state"] == "finished"
 
 
-def test_tasks_that_nobody_announced_are_an_operation(watched):
+def test_tasks_without_an_event_are_an_operation(watched):
     futures = watched.client.map(str, range(8), key=[("mgraph-odd-7", i) for i in range(8)])
     watched.client.gather(futures)
     (row,) = until(lambda: data(watched)["operations"], lambda rows: rows[0]["state"] != "running")
@@ -164,7 +170,7 @@ def test_tasks_that_nobody_announced_are_an_operation(watched):
     assert data(watched)["totals"]["parts"] == 8
 
 
-def test_metrics_that_are_no_numbers_do_no_harm(watched):
+def test_metrics_that_are_not_numbers_are_ignored(watched):
     def spoil(dask_worker):
         for name, value in {"edges": math.nan, "bytes": None, "queries": "many"}.items():
             dask_worker.metrics[f"mgraph_{name}"] = lambda worker, value=value: value
@@ -176,17 +182,17 @@ def test_metrics_that_are_no_numbers_do_no_harm(watched):
     both = ["0", "1"]
     found = until(
         lambda: data(watched),
-        lambda told: [sorted(gpu["workers"]) for gpu in told["gpus"]] == [both],
+        lambda figures: [sorted(gpu["workers"]) for gpu in figures["gpus"]] == [both],
     )
     assert found["totals"] == {"edges": 0, "bytes": 0, "queries": 0, "parts": 0}
     assert [row["set_point"] for row in found["workers"]] == [None, None]
     (gpu,) = found["gpus"]
     assert (gpu["use"], gpu["memory"], gpu["watts"]) == (None, None, 300)
-    found = until(lambda: data(watched), lambda told: "watts" in told["history"])
+    found = until(lambda: data(watched), lambda figures: "watts" in figures["history"])
     assert 'mgraph_gpu_watts{gpu="GPU-1"' in page(watched, "metrics")
 
 
-def test_what_is_looked_at_stays_small_while_thousands_of_tasks_run(watched):
+def test_the_page_s_data_stay_small_while_thousands_of_tasks_run(watched):
     sizes, parts = [], 3_000
     whole = dict.fromkeys(range(parts), 1)
     work = threading.Thread(
@@ -209,16 +215,16 @@ def worker_of(number):
     )  # fmt: skip
 
 
-def test_the_page_is_cut_and_sums_are_not(watched):
+def test_rows_are_limited_and_sums_are_complete(watched):
     many = 2 * monitor.MAX_ROWS
     added = [worker_of(number) for number in range(1, many + 1)]
     plugin = plugin_of(watched)
     scheduler = types.SimpleNamespace(workers={one.address: one for one in added})
     history = workers.History(10)
     history.sample(scheduler, workers.Workers(), 1.0)
-    told = history.since(0, 1.0)
-    assert told["gpu_use"] == [40]  # half of them told nothing
-    assert told["set_point"] == [2 * many]
+    figures = history.since(0, 1.0)
+    assert figures["gpu_use"] == [40]  # half of them figures nothing
+    assert figures["set_point"] == [2 * many]
     real, plugin.scheduler = plugin.scheduler, Overlaid(plugin.scheduler, scheduler.workers)
     try:
         found = data(watched)
@@ -241,17 +247,17 @@ class Overlaid:
         return getattr(self._scheduler, name)
 
 
-def test_workers_of_one_process_tell_everything_once():
+def test_workers_of_one_process_report_each_count_once():
     from distributed import Client, LocalCluster
 
     from mgraph.core import gauges
     from mgraph.distributed.monitoring.counters import METRIC, WorkerMetrics
 
-    def told():
+    def figures():
         return [worker.metrics for worker in cluster.scheduler.workers.values()]
 
     def sums():
-        return sum(metrics.get(METRIC, 0) for metrics in told())
+        return sum(metrics.get(METRIC, 0) for metrics in figures())
 
     gauges.add("edges", 1000)  # before any worker: nobody's
     where = {"processes": False, "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
@@ -259,23 +265,23 @@ def test_workers_of_one_process_tell_everything_once():
         us.register_plugin(WorkerMetrics())
         for amount in range(1, 6):
             gauges.add("edges", amount)
-            cluster.scale(2 + amount)  # a worker comes before its elders have told
+            cluster.scale(2 + amount)  # a worker comes before its elders have figures
             us.wait_for_workers(2 + amount)
         until(sums, lambda found: found == 15)
         with gauges.showing(set_point=7):
-            until(lambda: [one.get("mgraph_set_point") for one in told()], any)
+            until(lambda: [one.get("mgraph_set_point") for one in figures()], any)
             time.sleep(2)  # all have had their heartbeats
-            points = [one.get("mgraph_set_point") for one in told()]
+            points = [one.get("mgraph_set_point") for one in figures()]
             assert [point for point in points if point] == [7]
 
 
-def test_a_monitor_that_comes_late_catches_up(watched):
+def test_a_monitor_that_starts_late_reads_earlier_events(watched):
     from distributed import Client
 
     scheduler = watched.client.cluster.scheduler
-    told = {"operation": "mgraph-early-1", "verb": "early", "state": "running", "parts": 4}
-    watched.client.log_event("mgraph", told | {"client": watched.client.id})
-    watched.client.log_event("mgraph", told | {"operation": "mgraph-gone-1", "client": "gone"})
+    event = {"operation": "mgraph-early-1", "verb": "early", "state": "running", "parts": 4}
+    watched.client.log_event("mgraph", event | {"client": watched.client.id})
+    watched.client.log_event("mgraph", event | {"operation": "mgraph-gone-1", "client": "gone"})
     held = watched.client.map(str, range(3), key=[("mgraph-early-1", i) for i in range(3)])
     watched.client.gather(held)
     plugin = scheduler.plugins.pop(NAME)
@@ -289,18 +295,18 @@ def test_a_monitor_that_comes_late_catches_up(watched):
 
 
 @pytest.mark.gpu
-def test_a_gpu_is_told(tmp_path):
+def test_a_gpu_s_figures_are_shown(tmp_path):
     with mgraph.connect(backend="gpu", dashboard="127.0.0.1:0") as cluster:
         model = CopyModel(1_000_000, 8, weights=(1, 99))
         mgraph.generate(tmp_path / "g", model, cluster=cluster, progress=None)
-        (gpu, *_) = until(lambda: data(cluster), lambda told: told["gpus"])["gpus"]
+        (gpu, *_) = until(lambda: data(cluster), lambda figures: figures["gpus"])["gpus"]
         assert 0 <= gpu["use"] <= 100
         assert 0 < gpu["memory"] < gpu["limit"]
         assert 5 < gpu["watts"] < 2000
         assert metric(cluster, r"mgraph_gpu_watts\{.*\}") > 5
-        asked = {"random": 20_000, "method": "self_tuning", "set_point": 50_000, "progress": None}
+        options = {"random": 20_000, "method": "self_tuning", "set_point": 50_000, "progress": None}
         search = threading.Thread(
-            target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=cluster, **asked)
+            target=lambda: mgraph.sssp_many(tmp_path / "g", cluster=cluster, **options)
         )
         search.start()
         points = set()

@@ -1,4 +1,4 @@
-"""What Dask would keep for ever, on a scheduler and on workers that stay, is forgotten."""
+"""What Dask would keep for ever, on a scheduler and on workers that stay up, is removed."""
 
 import math
 
@@ -57,7 +57,7 @@ def test_workers_add_up_their_digests(watched):
     assert set().union(*watched.client.run(lengths).values()) == {4}
 
 
-def test_names_of_keys_are_forgotten_where_they_are_many():
+def test_many_names_of_keys_are_forgotten():
     key_split.cache_clear()
     for kept, many in ((True, 50), (False, 101)):
         for number in range(many):
@@ -66,7 +66,7 @@ def test_names_of_keys_are_forgotten_where_they_are_many():
         assert (key_split.cache_info().currsize > 0) == kept
 
 
-def test_topics_of_clients_that_are_gone_are_forgotten(watched):
+def test_topics_of_disconnected_clients_are_forgotten(watched):
     scheduler = watched.client.cluster.scheduler
     with Client(scheduler.address) as other:
         gone = other.id

@@ -1,4 +1,4 @@
-"""The monitor's records, without a cluster: they are bounded, and what vanished is told."""
+"""The monitor's records, without a cluster: they are bounded, and jobs that vanish are lost."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ def jobs_at(clock):
     return jobs_module.Jobs(lambda: clock[0])
 
 
-def test_what_ended_is_bounded_and_what_runs_is_kept():
+def test_ended_jobs_are_bounded_and_running_ones_are_kept():
     clock = [0.0]
     jobs = jobs_at(clock)
     for index in range(1000):
@@ -40,7 +40,7 @@ def test_what_ended_is_bounded_and_what_runs_is_kept():
     assert len(json.dumps(rows)) < 200_000
 
 
-def test_what_vanished_is_lost_after_a_while():
+def test_jobs_that_vanish_are_lost_after_a_while():
     clock = [0.0]
     jobs = jobs_at(clock)
     nothing = types.SimpleNamespace(task_groups={}, tasks={})
@@ -69,15 +69,15 @@ def test_history_is_bounded_and_thinned():
     for second in range(5000):
         history.sample(nobody, workers.Workers(), float(second))
     assert len(history) == 3600
-    told = history.since(0, 5000.0)
-    assert len(told["age"]) <= workers.POINTS
-    assert len(json.dumps(told)) < 30_000
+    columns = history.since(0, 5000.0)
+    assert len(columns["age"]) <= workers.POINTS
+    assert len(json.dumps(columns)) < 30_000
     assert history.since(4997, 5000.0)["age"] == [3.0, 2.0, 1.0]
-    assert "watts" not in told
+    assert "watts" not in columns
     assert MAX_SAMPLES < 1_000_000
 
 
-def test_why_there_is_no_page():
+def test_the_warning_says_why_there_is_no_page():
     class Refuses:
         def __init__(self, error):
             self.error = error
@@ -85,14 +85,14 @@ def test_why_there_is_no_page():
         def register_plugin(self, plugin):
             raise self.error
 
-    said = monitor.register(Refuses(ModuleNotFoundError("No module named 'mgraph'")))
-    assert "cannot load mgraph" in said
-    assert "install that version" in said
-    said = monitor.register(Refuses(OSError("the disk\nis full")))
-    assert said == "warning: this scheduler shows no /mgraph page (OSError: the disk is full)"
+    warning = monitor.register(Refuses(ModuleNotFoundError("No module named 'mgraph'")))
+    assert "cannot load mgraph" in warning
+    assert "install that version" in warning
+    warning = monitor.register(Refuses(OSError("the disk\nis full")))
+    assert warning == "warning: this scheduler shows no /mgraph page (OSError: the disk is full)"
 
 
-def test_importing_it_needs_no_prometheus():
+def test_the_monitor_does_not_need_prometheus():
     code = (
         "import sys; sys.modules['prometheus_client'] = None\n"
         "from mgraph.distributed.monitoring import metrics, monitor\n"

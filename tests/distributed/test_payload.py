@@ -1,4 +1,4 @@
-"""What is shipped with a script, and what is said of what lies beside it and was not."""
+"""The files that are shipped with a script, and hints about modules that were not."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ def error_of(text):
         return error
 
 
-def test_a_folder_is_shipped_with_all_that_is_in_it(beside):
+def test_a_folder_is_shipped_with_its_files(beside):
     folder = beside(
         script="pass", pack__in__code="a = 1", pack__in__inner__in__deep="b = 2", pack__in__empty=""
     )
@@ -67,7 +67,7 @@ def test_a_folder_is_shipped_with_all_that_is_in_it(beside):
     assert "pack/code.py" in collect_files("../script.py", ["inner/.."])
 
 
-def test_what_cannot_be_shipped_as_a_folder(beside, monkeypatch):
+def test_folders_that_cannot_be_shipped(beside, monkeypatch):
     folder = beside(script="pass", pack__in__a="x = 1", other__in__pack__in__b="x = 1")
     (folder / "nothing" / "inside").mkdir(parents=True)
     (folder / "odd").mkdir()
@@ -106,15 +106,15 @@ def test_what_cannot_be_shipped_as_a_folder(beside, monkeypatch):
 )
 def test_the_hint_says_what_to_ship(beside, text, companions, options):
     beside(script=text, helper="x = 1", pack__in__part="y = 2", chain="import helper, pack, chain")
-    told = hinted(error_of(text), companions=companions)
+    hint = hinted(error_of(text), companions=companions)
     if options is None:
-        assert told is None
+        assert hint is None
     else:
-        assert told.endswith(f": {options}")
-        assert "lies beside the script and was not shipped with it; ship it" in told
+        assert hint.endswith(f": {options}")
+        assert "lies beside the script and was not shipped with it; ship it" in hint
 
 
-def test_a_hint_names_the_path_and_looks_at_what_led_to_an_error(beside):
+def test_a_hint_names_the_path_and_considers_the_causes_of_an_error(beside):
     folder = beside(script="import helper", helper="x = 1")
     other = folder.parent / "it's"
     folder.rename(other)
@@ -124,20 +124,20 @@ def test_a_hint_names_the_path_and_looks_at_what_led_to_an_error(beside):
     outer.__cause__ = inner
     said = RuntimeError("Error during deserialization: No module named 'helper.deep'")
     for error in (inner, outer, said, ImportError("cannot import name 'x'", name="helper")):
-        told = hinted(error, "it's/script.py")
-        assert told.endswith("""ship it: --with 'it'"'"'s/helper.py'""")
+        hint = hinted(error, "it's/script.py")
+        assert hint.endswith("""ship it: --with 'it'"'"'s/helper.py'""")
 
 
 @pytest.mark.parametrize("behind", [None, [], {}, {"paths": 5, "needed": []}, {"paths": {}}])
-def test_a_record_of_what_was_left_that_is_none_gives_no_hint(behind):
+def test_an_invalid_record_of_unshipped_modules_gives_no_hint(behind):
     assert missing_module_hint(ModuleNotFoundError("No module named 'a'", name="a"), behind) is None
 
 
 @pytest.mark.parametrize("text", ["def f(:", "import " + ".".join("a" * 9), "\0", "x" * 10])
-def test_sources_that_are_no_python_are_passed_over(beside, text):
+def test_sources_that_are_not_python_are_ignored(beside, text):
     beside(script="import helper", helper=text)
-    told = find_unshipped("script.py", collect_files("script.py"))
-    assert told.needed == ["helper"]
+    hint = find_unshipped("script.py", collect_files("script.py"))
+    assert hint.needed == ["helper"]
 
 
 USES_PACKAGE = """
@@ -161,7 +161,7 @@ def client():
         yield cluster.client
 
 
-def test_tasks_import_a_package_that_was_shipped_and_its_next_version(beside, client, tmp_path):
+def test_tasks_import_a_shipped_package_and_its_next_version(beside, client, tmp_path):
     folder = beside(script=USES_PACKAGE, helper="word = 'helper'", pack__in____init__="")
     runs = Runs(tmp_path / "runs", client)
     for version in ("old", "new"):
@@ -194,7 +194,7 @@ def test_tasks_import_a_package_that_was_shipped_and_its_next_version(beside, cl
          "with mgraph.connect() as c:\n    c.client.submit(f, pure=False).result()", ["helper.py"]),
     ],
 )  # fmt: skip
-def test_what_the_log_says_works(beside, tmp_path, client, text, names):
+def test_following_the_hint_in_the_log_works(beside, tmp_path, client, text, names):
     folder = beside(helper="def f():\n    return 1", pack__in__part="")
     beside(script=text.replace("WORK", repr(str(folder))))
     runs = Runs(tmp_path / "runs", client)
@@ -208,7 +208,7 @@ def test_what_the_log_says_works(beside, tmp_path, client, text, names):
     assert runs.wait(run).record.state == "finished", runs.output(run, 0).decode()
 
 
-def test_the_command_says_it(beside, tmp_path):
+def test_the_command_shows_the_hint(beside, tmp_path):
     beside(helper="word = 'helped'", script="import helper\nprint(helper.word)")
     environment = {"DASK_MGRAPH__RUNS": str(tmp_path / "r"), "DASK_MGRAPH__CLUSTER": str(tmp_path)}
     command = [sys.executable, "-m", "mgraph.cli.main", "submit"]

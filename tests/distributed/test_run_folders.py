@@ -1,4 +1,4 @@
-"""What is known of runs from their folders: names, records, what attempts go on with."""
+"""Runs as their folders show them: names, records, and what an attempt resumes."""
 
 import dataclasses
 import errno
@@ -31,7 +31,7 @@ def _record(**more):
      '{"version": 2}', '{"script": null}', '{"began": "noon"}', '{"ended": "2026-01-01"}',
      '{"pid": "x"}'],
 )  # fmt: skip
-def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
+def test_a_corrupt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
     good, bad = _record(), _record()
     for record in (good, bad):
         RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
@@ -47,12 +47,12 @@ def test_a_spoilt_record_is_one_sentence_and_hides_no_other(tmp_path, content):
 @pytest.mark.parametrize(
     "name", ["../x", "", "a/b", "20260101-000000-zzzz", "20260101-000000-0000/"]
 )
-def test_a_run_s_name_leads_nowhere_else(tmp_path, name):
+def test_a_run_s_name_leads_to_no_other_folder(tmp_path, name):
     with pytest.raises(UsageError, match="not a run's ID"):
         RunFolder(tmp_path, name)
 
 
-def test_a_run_is_found_by_how_its_name_begins(tmp_path):
+def test_a_run_is_found_by_the_beginning_of_its_id(tmp_path):
     records = [_record(state="finished"), _record(state="failed")]
     for record in records:
         RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
@@ -66,7 +66,7 @@ def test_a_run_is_found_by_how_its_name_begins(tmp_path):
     assert len(folders(tmp_path)) == 2
 
 
-def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
+def test_a_run_is_found_by_the_end_of_its_id_and_a_corrupt_one_is_an_error(tmp_path):
     record = _record(state="finished")
     folder = RunFolder(tmp_path, record.id)
     record = folder.create(record, {"s.py": b"pass"})
@@ -78,7 +78,7 @@ def test_a_run_is_found_by_its_name_s_end_and_a_spoilt_one_is_told(tmp_path):
         Runs(tmp_path).find(record.id)
 
 
-def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
+def test_a_run_s_end_is_recorded_on_a_full_disk(tmp_path, monkeypatch):
     record = _record()
     folder = RunFolder(tmp_path, record.id)
     folder.create(record, {"s.py": b"pass"})
@@ -97,7 +97,7 @@ def test_how_a_run_ended_is_written_on_a_full_disk(tmp_path, monkeypatch):
     assert not other.path.exists()
 
 
-def test_runs_that_cannot_be_read_are_told(tmp_path, monkeypatch):
+def test_runs_that_cannot_be_read_are_listed(tmp_path, monkeypatch):
     runs = tmp_path / "runs"
     assert Runs(runs).unreadable() == []
     good, bad = _record(state="finished"), _record()
@@ -105,8 +105,8 @@ def test_runs_that_cannot_be_read_are_told(tmp_path, monkeypatch):
         RunFolder(runs, record.id).create(record, {"s.py": b"pass"})
     RunFolder(runs, new_id()).path.mkdir()  # one that is being made
     (runs / bad.id / "run.json").write_text("{")
-    (told,) = Runs(runs).unreadable()
-    assert f"{bad.id}/run.json is not the record of a run" in told
+    (problem,) = Runs(runs).unreadable()
+    assert f"{bad.id}/run.json is not the record of a run" in problem
 
     def refuse(path):
         raise PermissionError(errno.EACCES, "Permission denied")
@@ -128,12 +128,12 @@ def test_a_submitted_run_whose_scheduler_is_gone_is_lost(tmp_path):
     assert Runs(tmp_path).remove_ended(0) == 1
 
 
-def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
-    def intent(attempt, asked, resume=False, overwrite=False, record=True):
+def test_an_attempt_resumes_what_an_earlier_one_had_begun(tmp_path, monkeypatch):
+    def intent(attempt, request, resume=False, overwrite=False, record=True):
         monkeypatch.setenv(run_context.FOLDER, str(folder))
         monkeypatch.setenv(run_context.ATTEMPT, str(attempt))
         run_context._run_folder.cache_clear()
-        found = run_context.WriteIntent("/out", {"n": asked}, resume, overwrite)
+        found = run_context.WriteIntent("/out", {"n": request}, resume, overwrite)
         if record:
             found.record()
         return found.resume, found.overwrite
@@ -142,7 +142,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
     RunFolder(tmp_path, record.id).create(record, {"s.py": b"pass"})
     folder = tmp_path / record.id
     try:
-        # The first attempt is as it was asked for, and so is what it never came to.
+        # The first attempt is as it was request for, and so is what it never came to.
         assert intent(1, 1, record=False) == (False, False)
         assert intent(2, 1, record=False) == (False, False)
         # It overwrites one folder twice; the second time it was cut short.
@@ -151,7 +151,7 @@ def test_what_an_attempt_goes_on_with(tmp_path, monkeypatch):
         assert intent(2, 1, overwrite=True) == (False, True)
         assert intent(2, 2, overwrite=True) == (False, True)
         assert intent(3, 2, overwrite=True) == (True, False)
-        # What it was made of has been made anew: it is replaced, though nobody asked.
+        # What it was made of has been made anew: it is replaced, though nobody request.
         assert intent(3, 3) == (False, True)
         assert intent(4, 3) == (True, False)
         # Other sources are another question, though NumPy prints them alike.
@@ -196,7 +196,7 @@ def test_a_driver_that_does_not_answer_is_an_error(tmp_path):
     assert Path(tmp_path / record.id / "cancel").exists()
 
 
-def test_what_waits_for_a_scheduler_out_of_reach_is_not_said_to_be_cancelled(tmp_path):
+def test_a_run_that_waits_for_an_unreachable_scheduler_is_not_reported_cancelled(tmp_path):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -230,7 +230,7 @@ def disks(tmp_path, monkeypatch):
     return Runs(tmp_path / "here", client=object()), here, there
 
 
-def test_of_two_folders_of_a_run_that_of_the_latest_attempt_tells(disks):
+def test_of_two_folders_of_a_run_the_latest_attempt_s_counts(disks):
     runs, here, there = disks
     there.begin_attempt(host="b")
     there.update(state="finished", status=0)
@@ -244,7 +244,7 @@ def test_of_two_folders_of_a_run_that_of_the_latest_attempt_tells(disks):
 HAS_NO_DRIVER = state.SchedulerView(is_the_runs=True, is_at_the_runs_address=True)
 
 
-def test_a_run_goes_on_elsewhere_within_seconds_and_is_not_lost(disks, monkeypatch):
+def test_a_run_that_continues_elsewhere_within_seconds_is_not_lost(disks, monkeypatch):
     runs, here, there = disks
     here.touch(run_folder.ALIVE)  # and is killed
     there.begin_attempt(host="b")
@@ -254,17 +254,17 @@ def test_a_run_goes_on_elsewhere_within_seconds_and_is_not_lost(disks, monkeypat
     assert runs.find(here.id).record.state == "finished"
 
 
-def test_what_is_printed_is_followed_to_another_disk(disks):
+def test_output_is_followed_to_another_disk(disks):
     runs, here, there = disks
     (here.path / run_folder.OUTPUT).write_bytes(b"a long line of the first attempt\n")
     here.touch(run_folder.ALIVE)
-    told = runs.follow(runs.find(here.id))
-    assert next(told).startswith(b"a long line")
+    output = runs.follow(runs.find(here.id))
+    assert next(output).startswith(b"a long line")
     (here.path / run_folder.ALIVE).unlink()
     (there.path / run_folder.OUTPUT).write_bytes(b"again\n")
     there.begin_attempt(host="b")
     there.update(state="finished", status=0)
-    assert b"".join(told) == b"again\n"
+    assert b"".join(output) == b"again\n"
 
 
 @pytest.mark.parametrize("where", ["here", "there"])
@@ -283,7 +283,7 @@ def test_a_run_that_ends_while_its_scheduler_is_asked_is_not_lost(disks, monkeyp
     assert runs._judged(run).record.state == "finished"
 
 
-def test_a_lost_run_that_is_cancelled_is_told_to_end(tmp_path):
+def test_cancelling_a_lost_run_also_asks_its_driver(tmp_path):
     record = _record(state="running", attempt=1, host="elsewhere")
     folder = RunFolder(tmp_path, record.id)
     folder.create(record, {"s.py": b"pass"})

@@ -31,7 +31,7 @@ with mgraph.connect(announce=sys.stdout) as cluster:
 
 @pytest.fixture(scope="module")
 def client():
-    """Of a cluster of two workers, which tests may kill."""
+    """A client of a cluster of two workers, which tests may kill."""
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
         yield cluster.client
 
@@ -67,7 +67,7 @@ def alive(pid):
 
 
 def own_cluster(workers):
-    """Of a test that loses its workers, or its scheduler."""
+    """A cluster for a test that loses its workers, or its scheduler."""
     return LocalCluster(n_workers=workers, host="127.0.0.1", dashboard_address="127.0.0.1:0")
 
 
@@ -80,8 +80,8 @@ def test_a_script_runs_beside_the_workers_and_finds_them(runs, submitted, tmp_pa
     assert (state, status) == ("finished", 0), output
     assert output.startswith("beside\ncluster at tcp://127.0.0.1:")
     assert output.endswith("made 48 kept 0\n")
-    told = [(event["event"], event.get("state")) for event in runs.events(run)]
-    assert told == [("submitted", None), ("run", "running"), ("operation", "running"),
+    events = [(event["event"], event.get("state")) for event in runs.events(run)]
+    assert events == [("submitted", None), ("run", "running"), ("operation", "running"),
                     ("operation", "finished"), ("run", "finished")]  # fmt: skip
     assert _path(runs, run).stat().st_mode & 0o077 == 0
 
@@ -116,7 +116,7 @@ def test_a_failed_script_s_status_output_and_error_are_recorded(
     assert "runpy" not in output
 
 
-def test_a_client_that_is_gone_changes_nothing(runs, submitted, client, tmp_path):
+def test_a_disconnected_client_changes_nothing(runs, submitted, client, tmp_path):
     script = tmp_path / "slow.py"
     script.write_text("import time\nprint('begun', flush=True)\ntime.sleep(1)\nprint('done')")
     with Client(client.scheduler.address) as first:
@@ -152,7 +152,7 @@ def test_cancelling_leaves_nothing_running_and_the_dataset_to_be_resumed(
         assert mgraph.verify(out, **how).ok
 
 
-def test_what_lies_where_it_runs_shadows_nothing(runs, submitted, tmp_path, monkeypatch):
+def test_files_in_the_working_folder_hide_no_module(runs, submitted, tmp_path, monkeypatch):
     (tmp_path / "mgraph").mkdir()
     (tmp_path / "mgraph" / "__init__.py").write_text("1 / 0")
     (tmp_path / "data").mkdir()
@@ -162,7 +162,7 @@ def test_what_lies_where_it_runs_shadows_nothing(runs, submitted, tmp_path, monk
     assert (state, output) == ("finished", f"{tmp_path / 'data'}\n")
 
 
-def test_a_script_that_will_not_end_is_ended(runs, submitted):
+def test_a_cancelled_script_that_does_not_end_is_killed(runs, submitted):
     run = submitted(
         "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nprint('deaf')\n"
         "time.sleep(600)",
@@ -204,7 +204,7 @@ def test_a_script_that_lost_its_scheduler_begins_again(runs, submitted):
     assert runs.find(run.record.id).record.attempt == 2
 
 
-def test_an_attempt_that_another_has_replaced_says_nothing(runs, submitted):
+def test_an_attempt_that_was_replaced_records_nothing(runs, submitted):
     run = submitted("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(600)")
     wait_until(lambda: runs.output(run, 0).endswith(b"\n"))
     folder = RunFolder(runs.path, run.record.id)
@@ -216,23 +216,27 @@ def test_an_attempt_that_another_has_replaced_says_nothing(runs, submitted):
     folder.update(state="failed")
 
 
-def test_an_attempt_goes_on_with_what_one_on_another_disk_had_begun(runs, submitted, client):
+def test_an_attempt_resumes_what_one_on_another_disk_had_begun(runs, submitted, client):
     text = "import os, pathlib\nprint(pathlib.Path(os.environ['MGRAPH_RUN_FOLDER'], 'begun.json')"
     first = submitted(f"{text}.read_text())")
     runs.wait(first)
     record = dataclasses.replace(
         first.record, id=run_folder.new_id(), state="running", attempt=1, began=run_folder.now()
     )
-    order = driver.RunRequest(runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {})
-    order.folder.create(record, order.files)  # by its first attempt; the second was elsewhere
-    told = {"attempt": 2, "begun": {"/out": "what"}}
+    request = driver.RunRequest(
+        runs.path, record, {"s.py": f"{text}.read_text())".encode()}, 3.0, {}
+    )
+    request.folder.create(record, request.files)  # by its first attempt; the second was elsewhere
+    entry = {"attempt": 2, "begun": {"/out": "what"}}
     metadata = dask_internals.metadata_on_scheduler()
-    client.run_on_scheduler(metadata, driver.METADATA, record.id, told)
-    order = dataclasses.replace(order, record=dataclasses.replace(record, script="s.py"))
-    order.folder.update(script="s.py")
-    assert client.submit(driver.drive, order, key=driver.run_key(record.id)).result() == "finished"
-    assert order.folder.record().attempt == 3
-    assert b'"/out": "what"' in order.folder.output()
+    client.run_on_scheduler(metadata, driver.METADATA, record.id, entry)
+    request = dataclasses.replace(request, record=dataclasses.replace(record, script="s.py"))
+    request.folder.update(script="s.py")
+    assert (
+        client.submit(driver.drive, request, key=driver.run_key(record.id)).result() == "finished"
+    )
+    assert request.folder.record().attempt == 3
+    assert b'"/out": "what"' in request.folder.output()
     # It has ended, and the scheduler has forgotten it.
     assert client.run_on_scheduler(metadata, driver.METADATA, record.id, None) is None
 
@@ -284,7 +288,7 @@ def test_a_run_whose_workers_are_all_gone_is_cancelled_at_once(tmp_path):
         assert runs.cancel(run, 1e6).record.state == "cancelled"  # it waits for nothing
 
 
-def test_modules_that_were_shipped_are_there_for_tasks(runs, submitted, tmp_path):
+def test_tasks_can_import_shipped_modules(runs, submitted, tmp_path):
     companion = tmp_path / "companion.py"
     companion.write_text("def doubled(number):\n    return 2 * number\n")
     run = submitted(
@@ -295,7 +299,7 @@ def test_modules_that_were_shipped_are_there_for_tasks(runs, submitted, tmp_path
     assert ended(runs, run) == ("finished", 0, "42\n")
 
 
-def test_a_current_folder_that_is_gone(runs, submitted, monkeypatch):
+def test_a_removed_current_folder_is_an_error(runs, submitted, monkeypatch):
     def gone():
         raise FileNotFoundError
 
@@ -304,12 +308,12 @@ def test_a_current_folder_that_is_gone(runs, submitted, monkeypatch):
         submitted("pass")
 
 
-def test_variables_for_the_script(runs, submitted):
+def test_the_script_has_its_environment_variables(runs, submitted):
     run = submitted("import os; print(os.environ['COLOUR'])", environment={"COLOUR": "blue"})
     assert ended(runs, run) == ("finished", 0, "blue\n")
 
 
-def test_the_driver_s_folder_is_gone(runs, submitted, monkeypatch):
+def test_a_run_whose_folder_is_removed_ends(runs, submitted, monkeypatch):
     import shutil
 
     run = submitted("import time\nprint('on', flush=True)\ntime.sleep(60)")

@@ -1,4 +1,4 @@
-"""What tasks of submitted runs print is in the run's log, with the worker's name, and not twice."""
+"""What a submitted run's tasks print is in the run's log, with the worker's name, and not twice."""
 
 import copy
 import io
@@ -92,7 +92,7 @@ def test_lines_of_tasks_are_in_the_log_with_the_worker_s_name(submitted):
         assert len(lines) == 2 + 4 * 21 + 3, log  # none twice
 
 
-def test_what_is_no_run_s_stays_with_the_worker(submitted, client):
+def test_output_of_no_run_stays_with_the_worker(submitted, client):
     assert ended(*submitted("print('any run')"))[0] == "finished"  # since then there are streams
 
     def task():
@@ -132,7 +132,7 @@ with mgraph.connect() as cluster:
     assert "after 0\n" in log
 
 
-def test_a_second_attempt_s_tasks_are_heard_as_well(submitted):
+def test_output_of_a_second_attempt_s_tasks_is_in_the_log(submitted):
     text = """
 import os
 import mgraph
@@ -148,7 +148,7 @@ if attempt == "1":
     assert re.search(r"\[worker \S+\] attempt 2\n", log)
 
 
-def test_a_flood_is_bounded_and_told(submitted, client):
+def test_too_much_output_is_limited_and_counted(submitted, client):
     text = """
 import mgraph
 
@@ -163,8 +163,8 @@ with mgraph.connect() as cluster:
     assert state == "finished"
     assert len(log) < 2 * task_output.BURST
     lines = log.splitlines()
-    told = [re.search(r"([\d,]+) lines? more in this worker's own output", one) for one in lines]
-    left_out = sum(int(found[1].replace(",", "")) for found in told if found)
+    matches = [re.search(r"([\d,]+) lines? more in this worker's own output", one) for one in lines]
+    left_out = sum(int(found[1].replace(",", "")) for found in matches if found)
     assert sum("] line " in line for line in lines) + left_out == 60_000
     assert left_out
 
@@ -174,7 +174,7 @@ with mgraph.connect() as cluster:
     assert client.run_on_scheduler(topics) == []  # the scheduler keeps nothing of it
 
 
-def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
+def test_a_line_of_the_script_is_not_interrupted(tmp_path):
     event = {"worker": "a\x1b", "lines": ["from a task"], "omitted": 0, "last": None}
     with open(tmp_path / "log", "a+b", buffering=0) as log:
         receiver = task_output.Receiver(None, "x", log, lambda: True)
@@ -190,7 +190,7 @@ def test_a_line_of_the_script_s_own_is_not_cut(tmp_path):
         assert (tmp_path / "log").read_bytes().endswith(b"never ends\n[worker a\\e] from a task\n")
 
 
-def test_a_driver_whose_run_goes_on_elsewhere_writes_nothing(tmp_path):
+def test_a_driver_whose_run_continues_elsewhere_writes_nothing(tmp_path):
     event = {"worker": "a", "lines": ["from a task"], "omitted": 0, "last": None}
     with open(tmp_path / "log", "a+b", buffering=0) as log:
         receiver = task_output.Receiver(None, "x", log, lambda: False)
@@ -199,7 +199,7 @@ def test_a_driver_whose_run_goes_on_elsewhere_writes_nothing(tmp_path):
     assert (tmp_path / "log").read_bytes() == b""
 
 
-def test_lines_beyond_the_bound_may_find_no_reader(monkeypatch):
+def test_lines_beyond_the_limit_may_have_a_closed_pipe(monkeypatch):
     class Broken(io.StringIO):
         def write(self, text):
             raise BrokenPipeError
@@ -209,7 +209,7 @@ def test_lines_beyond_the_bound_may_find_no_reader(monkeypatch):
     assert task_output._Stream(Broken()).write("too many") == 8
 
 
-def test_a_stream_is_that_of_the_process_it_comes_to(monkeypatch):
+def test_a_pickled_stream_becomes_the_other_process_s_own(monkeypatch):
     stream = task_output._Stream(sys.stdout)
     monkeypatch.setattr(sys, "stdout", stream)
     assert copy.copy(stream) is stream
@@ -217,7 +217,7 @@ def test_a_stream_is_that_of_the_process_it_comes_to(monkeypatch):
     assert make(*names) is stream
 
 
-def test_streams_are_given_back_and_serve_as_files(monkeypatch):
+def test_streams_are_restored_and_behave_like_files(monkeypatch):
     own = {name: io.TextIOWrapper(io.BytesIO(), "utf-8") for name in ("stdout", "stderr")}
     for name, stream in own.items():
         monkeypatch.setattr(sys, name, stream)
@@ -241,7 +241,7 @@ def test_streams_are_given_back_and_serve_as_files(monkeypatch):
     assert sys.stderr is own["stderr"]
 
 
-def test_the_command_shows_it(tmp_path):
+def test_the_command_shows_the_output_of_tasks(tmp_path):
     (tmp_path / "s.py").write_text(PRINTING)
     command = [sys.executable, "-m", "mgraph.cli.main"]
     environment = {"DASK_MGRAPH__RUNS": str(tmp_path / "r"), "DASK_MGRAPH__CLUSTER": str(tmp_path)}

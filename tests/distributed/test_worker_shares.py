@@ -1,4 +1,4 @@
-"""How cores and memory are divided among workers of this machine, and what is said of too many."""
+"""How cores and memory are divided among the workers of this machine; warnings of too many."""
 
 import io
 
@@ -34,13 +34,13 @@ def machine(monkeypatch):
         (2, 8, 64, 1, ["more than the 2 cores", "64 workers with 128 MiB"]),
     ],
 )
-def test_too_many_workers_are_told(machine, cores, gib, workers, threads, words):
+def test_too_many_workers_are_warned_of(machine, cores, gib, workers, threads, words):
     machine(cores, gib)
-    told = list(worker_shares.warnings(workers, threads))
-    assert all(line.startswith("warning: ") and "\n" not in line for line in told)
+    lines = list(worker_shares.warnings(workers, threads))
+    assert all(line.startswith("warning: ") and "\n" not in line for line in lines)
     for word in words:
-        assert word in " ".join(told)
-    assert bool(told) == bool(words)
+        assert word in " ".join(lines)
+    assert bool(lines) == bool(words)
 
 
 def test_memory_is_shared(machine):
@@ -52,19 +52,19 @@ def test_memory_is_shared(machine):
     assert worker_shares.memory_by_threads(8, 1) == 1 << 30
 
 
-def test_a_cluster_says_it_before_it_starts(monkeypatch, tmp_path):
+def test_the_warning_precedes_the_start(monkeypatch, tmp_path):
     def stop(*args, **how):
         raise mgraph.ClusterError("not in this test")
 
     monkeypatch.setattr("mgraph.distributed.clusters.local.start_cpu_workers", stop)
     monkeypatch.setattr(background_cluster, "_start", stop)
     for start in (
-        lambda said: mgraph.connect(workers=999, backend="cpu", announce=said).__enter__(),
-        lambda said: background_cluster.start(
-            workers=999, backend="cpu", folder=tmp_path, dashboard="127.0.0.1:0", announce=said
+        lambda stream: mgraph.connect(workers=999, backend="cpu", announce=stream).__enter__(),
+        lambda stream: background_cluster.start(
+            workers=999, backend="cpu", folder=tmp_path, dashboard="127.0.0.1:0", announce=stream
         ),
     ):
-        said = io.StringIO()
+        stream = io.StringIO()
         with pytest.raises(mgraph.ClusterError, match="not in this test"):
-            start(said)
-        assert "warning: 999 workers are more than the " in said.getvalue()
+            start(stream)
+        assert "warning: 999 workers are more than the " in stream.getvalue()

@@ -71,8 +71,8 @@ class Certificates:
 
 def find(folder: str | os.PathLike[str]) -> Certificates | None:
     """Return the certificates in a folder, or None if a file is missing."""
-    found = Certificates(os.path.abspath(folder))
-    return found if all(map(os.path.isfile, (found.ca, found.cert, found.key))) else None
+    files = Certificates(os.path.abspath(folder))
+    return files if all(map(os.path.isfile, (files.ca, files.cert, files.key))) else None
 
 
 def make(

@@ -33,9 +33,9 @@ def resolve_scheduler(
         name = os.fspath(scheduler_file)
         address = addresses.read_scheduler_file(name)
         folder = os.path.join(os.path.dirname(os.path.abspath(name)), "tls")
-        if address.startswith("tls://") and (found := certificates.find(folder)):
-            certificates.expiry_warning(found)
-            security = found.security()
+        if address.startswith("tls://") and (own := certificates.find(folder)):
+            certificates.expiry_warning(own)
+            security = own.security()
     else:
         name = scheduler or ""
         address = addresses.normalize_address(name)

@@ -133,26 +133,26 @@ def check_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterato
             arguments = (probe.folder, probe.name, probe.token)
         is_scheduler_able = _minor(pythons.get("scheduler", "")) == own
         began = time.time()
-        found = client.sync(_probe_processes, client, able, is_scheduler_able, arguments)
+        probes = client.sync(_probe_processes, client, able, is_scheduler_able, arguments)
         ended = time.time()
-        on_scheduler = found.pop("scheduler", None)
-        if any(isinstance(answer, BaseException) for answer in found.values()):
-            yield _check_answers("probe", found, PROBE_SECONDS)
-        answers = _each(found, lambda answer: answer)
+        on_scheduler = probes.pop("scheduler", None)
+        if any(isinstance(answer, BaseException) for answer in probes.values()):
+            yield _check_answers("probe", probes, PROBE_SECONDS)
+        answers = _each(probes, lambda answer: answer)
         yield from _check_packages(here, on_scheduler, answers)
         yield _check_clocks(answers, began, ended)
-        memory = _each(found, lambda answer: answer["memory"])
-        reasons = _each(found, lambda answer: answer["memory_reason"])
+        memory = _each(probes, lambda answer: answer["memory"])
+        reasons = _each(probes, lambda answer: answer["memory_reason"])
         remedy = "use fewer workers per machine"
         yield _check_free("memory", memory, LOW_MEMORY, 0, remedy, reasons)
-        disk = _each(found, lambda answer: answer["disk"])
+        disk = _each(probes, lambda answer: answer["disk"])
         remedy = "free some space there, or start workers with another --local-directory"
         yield _check_free("disk", disk, LOW_DISK, NO_DISK, remedy)
         if probe:
             yield _check_folder(probe)
             if not probe.error:
                 yield from probe.checks(client, answers)
-    gpus = _each(found, lambda answer: len(answer["gpus"]))
+    gpus = _each(probes, lambda answer: len(answer["gpus"]))
     yield _check_gpus(gpus)
     with_gpu = [name for name, count in gpus.items() if count]
     if with_gpu:
@@ -204,8 +204,8 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
-def _check_answers(name: str, found: Mapping[str, Any], seconds: float) -> Check:
-    workers = {one: answer for one, answer in found.items() if one != "scheduler"}
+def _check_answers(name: str, answers: Mapping[str, Any], seconds: float) -> Check:
+    workers = {one: answer for one, answer in answers.items() if one != "scheduler"}
     silent = [one for one, answer in workers.items() if not isinstance(answer, dict)]
     if not silent:
         return Check(name, OK, f"{len(workers)} answer")

@@ -100,7 +100,7 @@ def dashboard_link(host: str, port: int) -> str:
 
 @needs("distributed.system:MEMORY_LIMIT")
 def detected_memory_limit() -> int:
-    """Return the bytes that ``LocalCluster(memory_limit="auto")`` divides, and does not tell."""
+    """Return the bytes that ``LocalCluster(memory_limit="auto")`` divides, and does not return."""
     from distributed import system
 
     return int(system.MEMORY_LIMIT)
@@ -131,7 +131,7 @@ def thread_and_memory_limits(worker: Any) -> tuple[int, int | None]:
 def is_wanted(worker: Any, key: Any) -> bool:
     """Return whether the scheduler wants a task of this worker, as far as the worker knows.
 
-    No public API tells a running task that it was cancelled.
+    No public API lets a running task find out that it was cancelled.
     """
     task = worker.state.tasks.get(key)
     return task is not None and task.state != "cancelled"

@@ -53,7 +53,7 @@ def run_script(script: str, arguments: list[str]) -> int:
         _print_hint(error)
         return error.exit_status
     except KeyboardInterrupt:
-        print("mgraph: interrupted; finished parts are kept", file=sys.stderr)
+        print("mgraph: interrupted; what is finished is kept", file=sys.stderr)
         return 130
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):

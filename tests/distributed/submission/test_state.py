@@ -1,4 +1,4 @@
-"""A run's state is judged as a table says, over all that can be known of it."""
+"""A run's state is judged by a table, for every combination of the evidence."""
 
 from itertools import product
 
@@ -22,26 +22,26 @@ EVERYTHING = [
 
 # The first line that fits decides.
 TABLE = [
-    ("its scheduler has the task", lambda state, e: has_task(e), "in work"),
+    ("its scheduler has the task", lambda state, e: has_task(e), "unchanged"),
     (
         "its scheduler may not have it yet",
         lambda state, e: in_ours(e) and e.submitted_age == YOUNG,
-        "in work",
+        "unchanged",
     ),
-    ("its scheduler has it no more", lambda state, e: in_ours(e), "lost"),
+    ("its scheduler has forgotten the task", lambda state, e: in_ours(e), "lost"),
     (
         "its scheduler was replaced before it began",
         lambda state, e: state == "submitted" and replaced(e),
         "lost",
     ),
-    ("its folder is elsewhere: who knows", lambda state, e: not e.is_local, "in work"),
+    ("its folder is elsewhere, so nothing is known", lambda state, e: not e.is_local, "unchanged"),
     (
         "nothing listens where it was submitted to",
         lambda state, e: state == "submitted" and e.is_refused,
         "lost",
     ),
-    ("it is to begin", lambda state, e: state == "submitted", "in work"),
-    ("its driver is alive", lambda state, e: e.heartbeat_age == ALIVE, "in work"),
+    ("it has not begun", lambda state, e: state == "submitted", "unchanged"),
+    ("its driver is alive", lambda state, e: e.heartbeat_age == ALIVE, "unchanged"),
     ("its driver is silent", lambda state, e: True, "lost"),
 ]
 
@@ -70,19 +70,19 @@ def test_a_run_that_has_not_ended_is_judged_by_the_table(state):
             (name, verdict) for name, fits, verdict in TABLE if fits(state, evidence)
         )
         decided[name] += 1
-        expected = state if verdict == "in work" else "lost"
+        expected = state if verdict == "unchanged" else "lost"
         assert judge(state, evidence) == expected, (name, evidence)
     of_the_other = {
         "submitted": {"its driver is alive", "its driver is silent"},
         "running": {
             "its scheduler was replaced before it began",
             "nothing listens where it was submitted to",
-            "it is to begin",
+            "it has not begun",
         },
     }
     assert {name for name, count in decided.items() if not count} == of_the_other[state]
 
 
 @pytest.mark.parametrize("state", ENDED)
-def test_a_run_that_has_ended_stays_what_it_is(state):
+def test_a_run_that_has_ended_keeps_its_state(state):
     assert {judge(state, evidence) for evidence in EVERYTHING} == {state}
