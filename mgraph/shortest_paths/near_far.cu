@@ -6,7 +6,7 @@
 // queue. An iteration has the paper's four stages:
 //
 //   advance           relax the arcs of the near queue's vertices
-//   filter            keep those vertices whose distance that improved, each once
+//   filter            keep the vertices whose distance improved, each of them once
 //   bisect-frontier   those within the threshold join the near queue, the others the far queue
 //   bisect-far-queue  move the threshold, and far vertices that are within it to the near queue;
 //                     self-tuning: the controller decides on the threshold, the rebalancer on moves
@@ -44,8 +44,8 @@
 //
 // Who writes what, when:
 //
-//   distance            any thread, by atomicMin, while it relaxes arcs; it only ever falls, so that
-//                       whoever reads an old value at worst expands a vertex once too often
+//   distance            any thread, by atomicMin, while it relaxes arcs; it only ever falls, and a
+//                       thread that reads an old value at worst expands a vertex once too often
 //   near queue, pieces  a block's threads append to the block's own lists while they expand; all
 //                       blocks read them in the next round: near_far_rounds.cuh has the argument
 //                       why that hand-over is safe

@@ -21,11 +21,11 @@ template <bool has_heaps> struct far_heap {
   static_assert(sizeof(typename operations::scratch) <= 2 * sizeof(hop_list));
 
   // shared: the two hop lists, which are unused between iterations.
-  __device__ far_heap(const far_heap_arrays& all, hop_list* shared)
+  __device__ far_heap(const far_heap_arrays& arrays, hop_list* shared)
       : scratch(reinterpret_cast<typename operations::scratch*>(shared)) {
-    const size_t row = size_t(blockIdx.x) * (all.places + operations::memory::spare_rows);
-    memory = {all.keys + row * heap_node, all.values + row * heap_node, all.words + row,
-              all.counts + blockIdx.x, all.places, all.places};
+    const size_t row = size_t(blockIdx.x) * (arrays.places + operations::memory::spare_rows);
+    memory = {arrays.keys + row * heap_node, arrays.values + row * heap_node, arrays.words + row,
+              arrays.counts + blockIdx.x, arrays.places, arrays.places};
   }
 
   // Empty the heap. By the whole block, between block barriers.

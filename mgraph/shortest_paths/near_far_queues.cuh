@@ -121,12 +121,12 @@ struct block_queues {
     append_to_partition(0, has_entry && !fits, vertex, key);
   }
 
-  // Reserve `wanted` positions at the end of a list if they fit, else return a position from which
+  // Reserve `count` positions at the end of a list if they fit, else return a position from which
   // they do not.
-  __device__ u32 reserve_if_fits(u32* size, u32 wanted, u32 capacity) const {
+  __device__ u32 reserve_if_fits(u32* size, u32 count, u32 capacity) const {
     u32 position = *(volatile u32*)size;
-    while (position + wanted <= capacity) {
-      const u32 before = atomicCAS(size, position, position + wanted);
+    while (position + count <= capacity) {
+      const u32 before = atomicCAS(size, position, position + count);
       if (before == position) break;
       position = before;
     }

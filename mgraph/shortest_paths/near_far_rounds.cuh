@@ -33,8 +33,9 @@ struct block_rounds : block_advance {
   const search_request& request;
   const search_options& options;
   const search_output& output;
-  int block, blocks, group;     // of the search's blocks; the group is the search's
-  search_memory all_memory;     // of all blocks
+  int block, blocks;            // the number of this block in its group, and of the group's blocks
+  int group;                    // of blocks that do a search
+  search_memory all_memory;     // with the lists of all blocks
   u64 *sums, *notes;            // the group's: sums of three rounds, notes of two
   bool is_traced;
   u32 lane, warp;
@@ -50,9 +51,11 @@ struct block_rounds : block_advance {
   __device__ void write_side(int side) {
     const size_t near = list_index(side, block) * memory.near_capacity;
     const size_t piece = list_index(side, block) * memory.piece_capacity;
-    const search_memory& all = all_memory;
-    memory.near = {all.near.vertex + near, all.near.key + near};
-    memory.pieces = {all.pieces.vertex + piece, all.pieces.key + piece, all.pieces.number + piece};
+    const entry_list& near_lists = all_memory.near;
+    const piece_list& piece_lists = all_memory.pieces;
+    memory.near = {near_lists.vertex + near, near_lists.key + near};
+    memory.pieces = {piece_lists.vertex + piece, piece_lists.key + piece,
+                     piece_lists.number + piece};
   }
 
   // Add this block's counts to the sums, and publish its note. By the control warp.
@@ -221,9 +224,9 @@ struct block_rounds : block_advance {
       state.is_wave = is_wave;
       state.hops = state.is_wave ? options.max_hops : 1;
       // What a block gives away comes an iteration late, which a wave should not wait for.
-      const float wanted =
+      const float needed =
           options.delta > 0 ? seen.partition_size : control.target - seen.near;
-      const u32 fair_share = max(32u, u32(fmaxf(wanted, 0) * 1.25f / blocks));
+      const u32 fair_share = max(32u, u32(fmaxf(needed, 0) * 1.25f / blocks));
       state.far_quota =
           is_wave && options.delta <= 0 ? max(fair_share, max_hop_entries) : fair_share;
       state.min_near = no_key;

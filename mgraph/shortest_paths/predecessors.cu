@@ -1,6 +1,7 @@
 // Predecessors from distances; predecessors_cpu.py explains the choice. One thread per arc. An arc
-// (u, v) is tight if d(u) + w = d(v): then a shortest path to v may come from u. Among several tails
-// the smallest is taken by atomicMin on unsigned words, of which -1, for none, is the largest.
+// (u, v) is tight if d(u) + w = d(v): then a shortest path to v may come from u. Among several
+// tails the smallest is taken by atomicMin on unsigned words, of which -1, for none, is the
+// largest.
 //
 //   find_nearer  tight arcs from strictly nearer vertices
 //   mark_arcs    the other tight arcs, for vertices that have no predecessor yet

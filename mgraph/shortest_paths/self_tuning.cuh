@@ -6,10 +6,10 @@
 // Where few arcs are under way (near_far_rounds.cuh: no more than the search has threads), an
 // iteration is a wave: each block follows what it finds near for 16 to 128 hops before the next
 // barrier. Waves have a law of their own, which is not the paper's: `follow_wave`. The threshold
-// lies above the nearest queued vertex by the width that the last wave passed, times (wanted /
-// expanded)^(1/e). The exponent e is learned from waves by algorithm 1, on logarithms, and kept
-// within 1 and 8; the factor is kept within 1/4 and 4. wanted is P/d (equation 3), or less where
-// more vertices are queued than fit into a hop. X1 and X2, and so P, count all hops of a wave.
+// lies above the nearest queued vertex by the width that the last wave passed, times the factor
+// (aim / X1)^(1/e), kept within 1/4 and 4. The aim is P/d (equation 3), or less where more vertices
+// are queued than fit into a hop. The exponent e is learned from waves by algorithm 1, on
+// logarithms, and kept within 1 and 8. X1 and X2, and so P, count all hops of a wave.
 //
 // One warp of each block runs the controller, on the same sums, so that all blocks come to the same
 // threshold without exchanging it. Lane i handles the far queue's i-th partition. All blocks wait
@@ -94,7 +94,7 @@ struct controller {
   float min_step;               // the smallest step of the threshold that has an effect
   float set_point;              // P
   slope_model models[model_count];
-  float target;                 // X1 wanted: P / d (equation 3), corrected by the bias
+  float target;                 // the X1 to aim at: P / d (equation 3), corrected by the bias
   float alpha;                  // α: vertices per unit of distance
   float max_per_hop;            // vertices that keep the device busy
   float inverse_degree, inverse_alpha, inverse_exponent;
@@ -204,11 +204,11 @@ struct controller {
   __device__ double follow_wave(const observation& seen, float passed) const {
     const float expanded = fmaxf(seen.expanded, 1);
     // No more than one hop keeps busy; the others would be queued in vain.
-    float wanted = target;
+    float aim = target;
     if (seen.near > max_per_hop) {
-      wanted = fminf(wanted, expanded * __fdividef(max_per_hop, seen.near));
+      aim = fminf(aim, expanded * __fdividef(max_per_hop, seen.near));
     }
-    const float factor = exp2f(inverse_exponent * __log2f(__fdividef(wanted, expanded)));
+    const float factor = exp2f(inverse_exponent * __log2f(__fdividef(aim, expanded)));
     return seen.min_queued + passed * fminf(fmaxf(factor, 1 / max_wave_factor), max_wave_factor);
   }
 
@@ -247,7 +247,7 @@ struct controller {
     return next;
   }
 
-  // Divide the far queue anew. The partitions that begin below the threshold are read in the next
+  // Divide the far queue again. The partitions that begin below the threshold are read in the next
   // iteration, and what remains above it is appended again. That is when the interval that they
   // cover can be divided: the first part is as wide as an iteration wants (equation 7), each
   // further one twice as wide. So bounds only ever fall, as the paper demands, and sizes stay true
