@@ -1,1 +1,1 @@
-"""Steiner trees: ``steiner_tree.py`` is the front door, with one stem an algorithm."""
+"""Steiner trees: ``steiner_tree.py`` is the front door, with one stem per algorithm."""

@@ -23,8 +23,8 @@ class Contraction:
     """The graph in which each component of edges of weight 0 is one vertex.
 
     component: ``(n,)`` int64, the contracted vertex of each vertex. src, dst: for each arc of
-    ``graph`` the ends of the lightest arc that it stands for. zero_arcs: SciPy's CSR matrix of the
-    arcs of weight 0.
+    ``graph`` the ends of the minimum-weight arc that it stands for. zero_arcs: SciPy's CSR matrix
+    of the arcs of weight 0.
     """
 
     graph: Graph

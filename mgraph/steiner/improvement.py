@@ -117,7 +117,7 @@ def _run_rounds(
     Adds trees to the pool, and returns a lower bound on those in the subgraph and on the best. An
     ascent gets half of the remaining time.
     """
-    whole, bound, deadline = local.graph, 0, local.deadline
+    full_graph, bound, deadline = local.graph, 0, local.deadline
     for i in range(rounds):
         graph, half = local.graph, deadline.within(deadline.remaining / 2)
         root = rng.choice(graph.terminals)
@@ -137,18 +137,18 @@ def _run_rounds(
         starts = (_random_start(guide, graph, rng) for _ in range(STARTS))
         _search_from(starts, local, pool, bound)
         if rounds > UNION_ROUNDS and not _is_finished(pool, bound, deadline):
-            _search_union(pool, whole, local, rng)
+            _search_union(pool, full_graph, local, rng)
     return bound
 
 
 def _search_union(
-    pool: list[Tree], whole: Subgraph, local: _LocalSearch, rng: np.random.Generator
+    pool: list[Tree], full_graph: Subgraph, local: _LocalSearch, rng: np.random.Generator
 ) -> None:
     """Run rounds in the union of the pool's best trees, the only ones kept; add their trees."""
     pool.sort(key=cost_of)
     del pool[UNION_TREES:]
     union_pool = pool[:1]
-    union = _local_search(_union(pool, whole), local.deadline)
+    union = _local_search(_union(pool, full_graph), local.deadline)
     _run_rounds(union, union_pool, UNION_ROUNDS, rng)
     if union_pool[0] is not pool[0]:
         _add_to_pool(union_pool, local.improve(union_pool[0]))
@@ -190,14 +190,14 @@ def _random_start(guide: Subgraph, graph: Subgraph, rng: np.random.Generator) ->
     return _to_ids(graph, mehlhorn_cpu.spanning_tree(graph.csr, vertices, graph.terminals))
 
 
-def _union(trees: list[Tree], whole: Subgraph) -> Subgraph:
+def _union(trees: list[Tree], full_graph: Subgraph) -> Subgraph:
     """Return the subgraph that the edges of some trees make up."""
-    indices, weights = whole.csr[1:]
+    indices, weights = full_graph.csr[1:]
     src = np.concatenate([tree.vertex[1:] for tree in trees])
     dst = np.concatenate([tree.vertex[tree.parent[1:]] for tree in trees])
     weight = np.concatenate([tree.weight[1:] for tree in trees])
-    src, dst = (np.searchsorted(whole.vertex, end).astype(indices.dtype) for end in (src, dst))
-    return dual_ascent_cpu.edge_subgraph(src, dst, weight.astype(weights.dtype), whole)
+    src, dst = (np.searchsorted(full_graph.vertex, end).astype(indices.dtype) for end in (src, dst))
+    return dual_ascent_cpu.edge_subgraph(src, dst, weight.astype(weights.dtype), full_graph)
 
 
 def _to_indices(graph: Subgraph, tree: Tree) -> Tree:

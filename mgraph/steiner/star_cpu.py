@@ -8,9 +8,9 @@ A search is bidirectional: Dijkstra's algorithm from both partitions, always on 
 queued vertices have fewer arcs, until the sum of both radii reaches the length of the best path, or
 the bound. Ties are broken by vertex ids alone, so that all backends return the same path: it begins
 at the smallest vertex of the partition below, and goes on to the smallest vertex that continues a
-shortest path, by the lightest of parallel arcs. To find it, the vertices of all shortest paths on
-the side of the partition below are marked; on the other side every tight arc lies on a shortest
-path anyhow. Lengths are integers: ``whole_lengths_cpu`` defines them for fractional weights.
+shortest path, by the arc of minimum weight. To find it, the vertices of all shortest paths on the
+side of the partition below are marked; on the other side every tight arc lies on a shortest path
+anyhow. Lengths are integers: ``whole_lengths_cpu`` defines them for fractional weights.
 
 Cost: O((a + s) log s) per search, for s vertices reached and their a arcs, whatever the graph's
 size: labels are reset vertex by vertex.
@@ -68,7 +68,7 @@ def _search(
         ]
     )
     seeds_end = np.array([vertex.size, end])
-    found, count, zero = False, np.int64(0), best - best
+    has_path, count, zero = False, np.int64(0), best - best
     meetings = [np.int64(0) for _ in range(0)]
     infinity = labels[labels.shape[0] - 1, 0]
     while (seed[0] < seeds_end[0] or size[0]) and (seed[1] < seeds_end[1] or size[1]):
@@ -104,7 +104,7 @@ def _search(
             candidate = distance + whole_length(weights[arc], scale)
             if candidate >= labels[v, side] or candidate > best:
                 continue
-            if candidate == best and not found:
+            if candidate == best and not has_path:
                 continue
             position = np.int64(labels[v, _POSITION])
             above, below = _is_above(position, first, end), last <= position < end
@@ -118,9 +118,9 @@ def _search(
             if above or below:
                 other = zero
             if other < best - candidate:
-                best, found = candidate + other, True
+                best, has_path = candidate + other, True
                 meetings.clear()
-            if found and other == best - candidate:
+            if has_path and other == best - candidate:
                 meetings.append(np.int64(v))
             if not (above or below) and radius[1 - side] < best - candidate:
                 push(heap, size[side], candidate, v)
@@ -179,10 +179,10 @@ def _walk_up(indptr, indices, weights, scale, labels, start, first, last, end, l
         if last <= labels[x, _POSITION] < end:
             rest = zero
         is_meeting = not is_marked or labels[x, 0] == length - rest
-        smallest, lightest = np.int64(-1), zero_weight[0]
+        smallest, min_weight = np.int64(-1), zero_weight[0]
         for arc in range(indptr[x], indptr[x + 1]):
             u, weight = np.int64(indices[arc]), zero_weight[0] + weights[arc]
-            if smallest >= 0 and (u > smallest or (u == smallest and weight >= lightest)):
+            if smallest >= 0 and (u > smallest or (u == smallest and weight >= min_weight)):
                 continue
             arc_length = whole_length(weights[arc], scale)
             is_tight = is_marked and labels[u, _MARK] != 0 and rest + arc_length == labels[u, 1]
@@ -192,10 +192,10 @@ def _walk_up(indptr, indices, weights, scale, labels, start, first, last, end, l
                     distance = zero
                 is_tight = distance < labels[x, 0] and distance + arc_length == labels[x, 0]
             if is_tight:
-                smallest, lightest = u, weight
+                smallest, min_weight = u, weight
         x = smallest if len(path) < labels.shape[0] else np.int64(-1)
         path.append(x)
-        path_weight.append(lightest)
+        path_weight.append(min_weight)
     return np.array(path), np.array(path_weight)
 
 

@@ -81,9 +81,9 @@ class PathFinder:
         kernel((1,), (1024,), arguments)
         if int(size[0]) == _broken_path():
             raise broken_path_error()
-        found = steps[: int(size[0]) * step.itemsize].get().view(step)
-        weight = self.graph.weights_of(found)[:-1].astype(self.graph.cost_dtype)
-        return found["vertex"].astype(np.int64), weight
+        path_steps = steps[: int(size[0]) * step.itemsize].get().view(step)
+        weight = self.graph.weights_of(path_steps)[:-1].astype(self.graph.cost_dtype)
+        return path_steps["vertex"].astype(np.int64), weight
 
     def _with_whole_lengths(self, scale: Scale) -> Graph:
         """Return the graph with its arcs' integer lengths as weights, until the next search."""

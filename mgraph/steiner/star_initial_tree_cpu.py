@@ -176,15 +176,15 @@ def _walk(indptr, indices, weights, terminals, meeting_vertex, levels, state, ze
         while x != terminals[i] and x >= 0 and at < end:
             nearer = (_code(state, x, i) + 1) % 3 + 1
             smallest = np.int64(-1)
-            lightest = weight[0]
+            min_weight = weight[0]
             for arc in range(indptr[x], indptr[x + 1]):
                 u = np.int64(indices[arc])
                 if (smallest < 0 or u <= smallest) and _code(state, u, i) == nearer:
                     arc_weight = zero_weight[0] + weights[arc]
-                    if u != smallest or arc_weight < lightest:
-                        smallest, lightest = u, arc_weight
+                    if u != smallest or arc_weight < min_weight:
+                        smallest, min_weight = u, arc_weight
             x = smallest
-            vertex[at], weight[at] = x, lightest
+            vertex[at], weight[at] = x, min_weight
             at += 1
         if x != terminals[i]:  # the levels are not those of a graph with both arcs of each edge
             vertex[at - 1] = -1

@@ -83,11 +83,11 @@ struct path_search : bidirectional_search {
   __device__ bool has_mark(int v) const { return fresh(&memory.labels[v].flags) & is_marked; }
 
   // Follow a shortest path from the partition below to the partition above, and write its vertices
-  // and weights; of parallel arcs of one length the lightest counts. By one block. Returns the
-  // number of vertices; 0 where the labels are not those of a shortest path.
+  // and weights; parallel arcs of one length count as the one of minimum weight. By one block.
+  // Returns the number of vertices; 0 where the labels are not those of a shortest path.
   __device__ u32 walk(int* vertex, key_t* weight_to_next) {
     __shared__ u32 next[2];
-    __shared__ key_t lightest[2];
+    __shared__ key_t min_weight[2];
     __shared__ distances next_label;
     __shared__ bool next_has_mark;
     if (status.snapshot.target == ~0u) return 0;
@@ -98,7 +98,7 @@ struct path_search : bidirectional_search {
       if (threadIdx.x == 0) {
         vertex[length] = x;
         next[length & 1] = ~0u;
-        lightest[length & 1] = no_key;
+        min_weight[length & 1] = no_key;
       }
       if (x_label.distance[above] == 0) return length + 1;
       __syncthreads();
@@ -141,12 +141,12 @@ struct path_search : bidirectional_search {
       if (next[length & 1] == ~0u) return 0;
       x = next[length & 1];
       if (smallest == u32(x)) {
-        atomicMin(&lightest[length & 1], smallest_weight);
+        atomicMin(&min_weight[length & 1], smallest_weight);
         next_label = smallest_label;
         next_has_mark = smallest_has_mark;
       }
       __syncthreads();
-      if (threadIdx.x == 0) weight_to_next[length] = lightest[length & 1];
+      if (threadIdx.x == 0) weight_to_next[length] = min_weight[length & 1];
       x_label = next_label;
       x_has_mark = next_has_mark;
     }

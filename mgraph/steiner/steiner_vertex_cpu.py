@@ -2,7 +2,7 @@
 
 Source: E. Uchoa, R. F. Werneck, "Fast local search for Steiner trees in graphs" (2010). The best
 tree of the old vertices and a new one is found arc by arc: the tree hangs from the new vertex by
-the lightest of its arcs, and each other arc replaces the heaviest edge of the cycle that it closes
+the arc of minimum weight, and each other arc replaces the heaviest edge of the cycle that it closes
 if it is lighter than that edge. Then branches that lead to no terminal are removed. If that gains
 nothing, everything is undone from a log.
 

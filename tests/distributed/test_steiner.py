@@ -140,7 +140,7 @@ def test_samples_are_drawn_by_seed_where_a_tree_can_be(tmp_path, cluster):
         ({"search": "node"}, "search node needs a GPU"),
         ({"batch": 0}, "batch must be at least 1"),
         ({"seed": -1}, "seed must lie in"),
-        ({"epsilon": -1}, "epsilon must be a number"),
+        ({"epsilon": -1}, "epsilon must be a finite number"),
     ],
 )
 def test_bad_questions_leave_no_rows(tmp_path, cluster, dataset, options, words):

@@ -198,7 +198,7 @@ def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_
         assert not out.exists()
 
     refused(2, "--samples must be 1", "--samples", 0)
-    refused(2, "K at least 1", "--k", "0,2")
+    refused(2, "K of at least 1", "--k", "0,2")
     refused(2, "201 terminals were asked for", "--k", 201)
     refused(2, "n must be above d", "--sizes", 2)
     refused(2, "--searches are some of auto, node, edge", "--searches", "auto,fast")
