@@ -151,20 +151,20 @@ class Searcher:
         heaps, entry = self.blocks * self.groups, 4 + self.key.itemsize
         nodes = min(share // THREADS + 2, free_bytes() // (4 * heaps * THREADS * entry) + 1)
         places = (1 << nodes.bit_length()) - 1
-        rows = heaps * (places + batch_heap_gpu.SPARE_ROWS)
+        rows = heaps * (places + batch_heap_gpu.read_constant("spare_rows"))
         return [
             cupy.empty(rows * THREADS, f"u{self.key.itemsize}"),
             cupy.empty(rows * THREADS, np.uint32),
             cupy.empty(rows * 8, np.uint32),
-            cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
+            cupy.empty(heaps * batch_heap_gpu.read_constant("count_words"), np.uint64),
             np.uint32(places),
         ]
 
     @property
     def heap_operations(self) -> Any:
         """Of each block's heap in its last search, ``(blocks,)`` on the device."""
-        counts = self.heap_memory[3].reshape(-1, batch_heap_gpu.COUNT_WORDS)
-        return counts[:, batch_heap_gpu.TICKETS]
+        counts = self.heap_memory[3].reshape(-1, batch_heap_gpu.read_constant("count_words"))
+        return counts[:, batch_heap_gpu.read_constant("next_sequence_word")]
 
     def kernel(self) -> Any:
         """The kernel for this graph's types, compiled."""
