@@ -7,6 +7,7 @@ so that the two cannot differ. Understood is what such declarations need:
     using key_t = MGRAPH_KEY_T;               // a type's other name
     constexpr int rows = 2 * lists + 1;       // arithmetic of whole numbers, known names, macros
     enum column { near_sum, far_sum, columns = 30 };
+    static constexpr int spare = 2 + table::slots;  // of a struct, too
     struct search_memory {                    // members: numbers, pointers, arrays, other structs
       entry_list near;
       u32 capacity;
@@ -40,6 +41,7 @@ _CONSTEXPR = re.compile(r"\bconstexpr [\w ]*?(\w+ = [^;{}]+);")
 _ENUM = re.compile(r"\benum (?:class )?\w*\s*(?:: [\w ]+)?\{([^}]*)\}")
 _STRUCT = re.compile(r"\bstruct (?:alignas\(\d+\) )?(\w+) \{([^{}()]*)\};")
 _MEMBER = re.compile(r"(const )?([\w ]+?)\s*(\* ?(?:const )?)?(\w+)(?:\[(\w+)\])?$")
+_QUALIFIER = re.compile(r"\b\w+::")  # of a name; the names of all structs are known as one set
 _SUFFIX = re.compile(r"\b(0x[0-9A-Fa-f]+|\d+)[uUlL]+\b")
 _OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
@@ -167,7 +169,8 @@ class Declarations:
 
     def _declare(self, name: str, expression: str) -> None:
         try:
-            tree = ast.parse(_SUFFIX.sub(r"\1", expression.strip()), mode="eval")
+            plain = _SUFFIX.sub(r"\1", _QUALIFIER.sub("", expression.strip()))
+            tree = ast.parse(plain, mode="eval")
             self._names[name] = self._value(tree.body)
         except (SyntaxError, KeyError, ZeroDivisionError):
             self._names.pop(name, None)  # it needs what is not understood

@@ -42,6 +42,7 @@ Memory order: ``ticket_lock.cuh`` and ``heap_memory.cuh`` argue each hand-over b
 Device bytes: the nodes', in places up to the next power of two, and 32 for each node's word.
 """
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -49,11 +50,6 @@ import numpy as np
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.heap.key_order import word_type
 
-COUNT_WORDS = 36  # of heap_counts, 8 bytes each
-BUFFERED, REMOVED, TICKETS = 8, 9, 10  # which of them
-SPARE_ROWS = 10  # of heap_memory, a node each, beside its places
-_WORD_BYTES = 32
-_AVAILABLE = 1  # a node's word, where nobody works on it
 _INITIAL_PLACES = 15
 _STRUCTS = ("heap_arrays", "item_batches", "operation_list", "operation_record")
 _C_TYPES = {"uint32": "unsigned", "uint64": "unsigned long long", "None": "mgraph::no_value"}
@@ -69,9 +65,17 @@ def defines(word: Any, value_word: Any, node: int, block_threads: int) -> dict[s
     }
 
 
-def shared_bytes(word: Any, value_word: Any, node: int) -> int:
-    """What a block needs: three nodes' keys and values, and a few words."""
-    return 3 * node * (word.itemsize + (value_word.itemsize if value_word else 0)) + 112 + 16
+@functools.cache
+def read_constant(name: str) -> int:
+    """A constant of the heap's headers; those that depend on the macros are not available."""
+    return KERNELS.constant(name)
+
+
+def scratch_bytes(word: Any, value_word: Any, node: int) -> int:
+    """The size of a block's scratch in shared memory."""
+    item = word.itemsize + (value_word.itemsize if value_word else 0)
+    lists, extra = read_constant("scratch_lists"), read_constant("scratch_extra_bytes")
+    return int(lists * node * item + extra)
 
 
 def bit_reversed_places(nodes: int) -> np.ndarray:
@@ -123,13 +127,14 @@ class Heap:
         self._bottom_up, self._blocks, self._max_nodes = bottom_up, blocks, max_nodes
         self._threads = min(block_threads, node)
         self._macros = defines(word, value_word, node, self._threads)
-        self._shared = shared_bytes(word, value_word, node)
+        self._shared = 8 * read_constant("counter_words") + scratch_bytes(word, value_word, node)
         types = {"key_t": str(word)} | ({"value_t": str(value_word)} if value_word else {})
         self._structs = {name: KERNELS.struct(name, types, **self._macros) for name in _STRUCTS}
+        self._word_stride = read_constant("heap_word_bytes") // 4
         self._size = 0
         self._places = places
         self._keys, self._values, self._words = self._allocate(places)
-        self._counts = cupy.zeros(COUNT_WORDS, np.uint64)
+        self._counts = cupy.zeros(read_constant("count_words"), np.uint64)
         self._memory = self._pack_memory()
 
     @staticmethod
@@ -168,7 +173,7 @@ class Heap:
         keys = cupy.empty(count, self._word)
         values = cupy.empty(count if self._value_word else 0, self._value_word or np.uint32)
         if count:
-            self._counts[REMOVED] = 0
+            self._counts[read_constant("removed_word")] = 0
             next_batch = cupy.zeros(1, np.uint64)
             batches = self._structs["item_batches"].pack(
                 {"keys": keys, "values": values, "count": count, "next_batch": next_batch}
@@ -221,12 +226,14 @@ class Heap:
         """All keys and values, in no particular order, whatever kernels have done to the heap."""
         import cupy
 
-        present = cupy.flatnonzero(self._words[:: _WORD_BYTES // 4])
-        buffered = int(self._counts[BUFFERED])
+        present = cupy.flatnonzero(self._words[:: self._word_stride])
+        buffered = self._read_count("buffered")
+
+        buffer = read_constant("buffer")
 
         def gather(array: Any) -> Any:
             rows = array.reshape(-1, self._node)
-            return cupy.concatenate([rows[present].ravel(), rows[0, :buffered]])
+            return cupy.concatenate([rows[present].ravel(), rows[buffer, :buffered]])
 
         return gather(self._keys), gather(self._values)
 
@@ -240,19 +247,23 @@ class Heap:
         for array, source in ((self._keys, keys), (self._values, values)):
             rows = array.reshape(-1, self._node)
             rows[places] = source[: keys.size - buffered].reshape(nodes, self._node)
-            rows[0, :buffered] = source[keys.size - buffered :]
-        self._words[:] = 0
-        self._words[places * (_WORD_BYTES // 4)] = _AVAILABLE
+            rows[read_constant("buffer"), :buffered] = source[keys.size - buffered :]
+        self._words[:] = read_constant("node_empty")
+        self._words[places * self._word_stride] = read_constant("node_available")
         self._counts[:] = 0
-        self._counts[0], self._counts[BUFFERED] = nodes, buffered
+        for name, count in (("nodes", nodes), ("buffered", buffered)):
+            self._counts[read_constant(f"{name}_word")] = count
         self._size = keys.size
 
     def first(self) -> np.ndarray:
         """The smallest key, shape (1,)."""
-        nodes = int(self._counts[0]) & 0xFFFFFFFF
-        row = 1 if nodes else 0
+        nodes = self._read_count("nodes") % read_constant("removal_phase")
+        row = read_constant("root" if nodes else "buffer")
         key: np.ndarray = self._keys[row * self._node : row * self._node + 1].get()
         return key
+
+    def _read_count(self, name: str) -> int:
+        return int(self._counts[read_constant(f"{name}_word")])
 
     def _count_batches(self, items: int) -> int:
         return -(-items // self._node)
@@ -279,10 +290,10 @@ class Heap:
         """Arrays of keys, values and words for so many places."""
         import cupy
 
-        rows = places + SPARE_ROWS
+        rows = places + read_constant("spare_rows")
         value_count = rows * self._node if self._value_word else 0
         return (
             cupy.empty(rows * self._node, self._word),
             cupy.empty(value_count, self._value_word or np.uint32),
-            cupy.zeros(rows * _WORD_BYTES // 4, np.uint32),
+            cupy.zeros(rows * self._word_stride, np.uint32),
         )

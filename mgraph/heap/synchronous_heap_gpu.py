@@ -63,7 +63,7 @@ def run(sizes: Any, keys: Any, node: int, block_threads: int = 512) -> None:
         KERNELS.struct("synchronous_heap_arrays", None, **macros).pack(memory),
         KERNELS.struct("operation_list", None, **macros).pack(operations),
     )
-    shared = 3 * node * keys.dtype.itemsize
+    shared = KERNELS.constant("scratch_lists") * node * keys.dtype.itemsize
     _launch(macros, block_threads, arguments, shared)
 
 

@@ -11,12 +11,14 @@ unnecessary: which, and how many, depends on the order of events. The profit doe
 Device bytes: 32 for each node ever made, and for those in the heap what ``batch_heap_gpu`` says.
 """
 
+import functools
 import time
 from typing import Any
 
 import numpy as np
 
 from mgraph.core import cancellation, cancellation_gpu
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError
@@ -31,11 +33,7 @@ COLLECT_THRESHOLD = 1 << 20  # nodes in the heap
 MAX_NODES = (1 << 32) - (1 << 20)
 TABLE_SIZE = 1 << 24  # a power of two
 LAUNCH_SECONDS = 0.25  # then the host checks for cancellation
-STATE = np.dtype([("best", "i8"), ("pending", "u8"), ("made", "u8"), ("explored", "u8"),
-                  ("best_parent", "u4"), ("best_step", "u4"), ("ended", "u4"),
-                  ("lock", "u4"), ("takers", "u4"), ("unused", "u4")])  # fmt: skip
-RUNNING, FINISHED, TIMED_OUT, HEAP_FULL, NODES_FULL, REFUSED = range(6)
-_NODE_BYTES = 32
+STOP_REASONS = ("running", "finished", "timed_out", "heap_full", "nodes_full", "refused")
 
 
 def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
@@ -46,9 +44,11 @@ def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
 
 
 def shared_bytes(word: Any, node: int) -> int:
-    """What a block needs: the heap's, another node's keys and values, and a few words."""
-    heap = batch_heap_gpu.shared_bytes(word, np.dtype(np.uint32), node)
-    return heap + node * (word.itemsize + 4) + 48
+    """The size of a block's shared memory: a round's state, the heap's scratch, saved nodes."""
+    value_word = np.dtype(np.uint32)
+    scratch = batch_heap_gpu.scratch_bytes(word, value_word, node)
+    saved = node * (word.itemsize + value_word.itemsize)
+    return 8 * read_constant("round_words") + scratch + saved
 
 
 KERNELS = Source(
@@ -58,6 +58,18 @@ KERNELS = Source(
         tuple(defines(np.dtype(word), NODE, BLOCK_THREADS).items()) for word in ("u4", "u8")
     ),
 )
+
+
+@functools.cache
+def read_constant(name: str) -> int:
+    """A constant of the kernels' source that does not depend on the macros."""
+    return KERNELS.constant(name)
+
+
+@functools.cache
+def find_struct(name: str) -> StructType:
+    """A struct of the kernels' source that does not depend on the macros."""
+    return KERNELS.struct(name)
 
 
 class Search:
@@ -73,14 +85,14 @@ class Search:
         self._items, self._levels = (cupy.asarray(array) for array in make_tables(problem))
         self._problem_tables = self._pack_tables()
         self._table = cupy.zeros(TABLE_SIZE, np.uint32)
-        self._set_nodes(cupy.empty((INITIAL_NODES, 4), np.int64))
+        self._set_nodes(self._allocate_nodes(INITIAL_NODES))
         root, self.state = make_root(problem)
         self._nodes[0] = cupy.asarray(root)
         key = np.array([root[2]]).astype(self._word)
         self._heap.refill(cupy.asarray(~key), cupy.zeros(1, np.uint32))
 
-    def run(self, seconds: float, max_pending: int) -> int:
-        """Explore until there is a reason to stop, which is returned."""
+    def run(self, seconds: float, max_pending: int) -> str:
+        """Explore until there is a reason to stop, which is returned: one of ``STOP_REASONS``."""
         import cupy
 
         blocks = self._blocks()
@@ -88,21 +100,22 @@ class Search:
         max_pending = max(max_pending, int(self.state["pending"][0]) + beside)
         self._heap.reserve(max_pending + beside + NODE)
         self._reserve(int(self.state["made"][0]) + 2 * beside)
-        self.state["ended"] = RUNNING
+        self.state["ended"] = read_constant("running")
         state = cupy.asarray(self.state.view(np.uint8))
         nanoseconds = min(int(max(seconds, 0) * 1e9), (1 << 63) - 1) if seconds < 1e9 else 1 << 63
-        options = KERNELS.struct("launch_options").pack(
+        options = find_struct("launch_options").pack(
             {"max_pending": max_pending, "max_made": len(self._nodes) - beside,
              "nanoseconds": nanoseconds, "by_bound": self._by_bound}
         )  # fmt: skip
         arguments = self._heap.memory, self._problem_tables, self._node_arrays, state, options
         shared = shared_bytes(self._word, NODE)
         self._launch("branch_and_bound_explore", blocks, BLOCK_THREADS, shared, arguments)
-        self.state = cupy.asnumpy(state).view(STATE)
-        ended = int(self.state["ended"][0])
-        if ended == REFUSED:
+        self.state = cupy.asnumpy(state).view(self.state.dtype)
+        reasons = {read_constant(name): name for name in STOP_REASONS}
+        reason = reasons[int(self.state["ended"][0])]
+        if reason == "refused":
             raise RuntimeError("the heap refused nodes although it has room for them")
-        return ended
+        return reason
 
     def _kernel(self, name: str) -> Any:
         return cancellation_gpu.kernel(KERNELS, name, **defines(self._word, NODE, BLOCK_THREADS))
@@ -121,33 +134,38 @@ class Search:
         """The kernel's argument ``problem_tables``."""
         profits, weights, profits_before, weights_before = self._items
         begins, ends, decided = self._levels
-        return KERNELS.struct("problem_tables").pack(
+        return find_struct("problem_tables").pack(
             {"profits": profits, "weights": weights, "profits_before": profits_before,
              "weights_before": weights_before, "begins": begins, "ends": ends, "decided": decided,
              "capacity": self._problem.capacity, "size": self._problem.size}
         )  # fmt: skip
 
+    @staticmethod
+    def _allocate_nodes(count: int) -> Any:
+        """An array of nodes; columns: profit, weight, bound, and parent with step."""
+        import cupy
+
+        return cupy.empty((count, read_constant("node_bytes") // 8), np.int64)
+
     def _set_nodes(self, nodes: Any) -> None:
         """Use this array of nodes, and pack the kernel's argument ``node_arrays``."""
         self._nodes = nodes
-        self._node_arrays = KERNELS.struct("node_arrays").pack(
+        self._node_arrays = find_struct("node_arrays").pack(
             {"nodes": nodes, "table": self._table, "mask": TABLE_SIZE - 1}
         )
 
     def _reserve(self, nodes: int) -> None:
         """Provide memory for so many nodes, and for as many again if it is free."""
-        import cupy
-
         if nodes <= len(self._nodes):
             return
         made = int(self.state["made"][0])
-        size = min(2 * nodes, MAX_NODES, free_bytes() // _NODE_BYTES)
+        size = min(2 * nodes, MAX_NODES, free_bytes() // read_constant("node_bytes"))
         if size < nodes:
             raise OutOfMemoryError(
                 f"branch and bound needs memory for {nodes:,} nodes, of which {made:,} are made, "
                 "and this GPU has less; use method dynamic_program"
             )
-        grown = cupy.empty((size, 4), np.int64)
+        grown = self._allocate_nodes(size)
         grown[:made] = self._nodes[:made]
         self._set_nodes(grown)
 
@@ -200,7 +218,7 @@ def make_root(problem: KnapsackProblem) -> tuple[np.ndarray, np.ndarray]:
     split = problem.split
     profit, weight = problem.profits_before[split], problem.weights_before[split]
     completed = problem.complete(profit[None], weight[None], split, split)
-    state = np.zeros(1, STATE)
+    state = np.zeros(1, find_struct("search_state").dtype)
     state["made"] = state["pending"] = 1
     state["best"] = completed.profit
     return np.array([profit, weight, completed.bound[0], 0]), state
@@ -211,12 +229,12 @@ def solve(
 ) -> Solution:
     """As ``branch_and_bound_cpu.solve``; OutOfMemoryError if the device has too little memory."""
     search = Search(problem, by_bound)
-    max_pending, ended = COLLECT_THRESHOLD, RUNNING
-    while ended != FINISHED and not (ended == TIMED_OUT and time.monotonic() >= deadline):
+    max_pending, reason = COLLECT_THRESHOLD, "running"
+    while reason != "finished" and not (reason == "timed_out" and time.monotonic() >= deadline):
         cancellation.raise_if_cancelled()
         seconds = min(deadline - time.monotonic(), LAUNCH_SECONDS)
-        ended = search.run(seconds, max_pending)
-        if ended == HEAP_FULL:
+        reason = search.run(seconds, max_pending)
+        if reason == "heap_full":
             pending = search.collect() if collect else int(search.state["pending"][0])
             max_pending = max(COLLECT_THRESHOLD, 2 * pending)
     return search.solution()

@@ -245,20 +245,20 @@ class Searcher:
         fitting = free_bytes() // (4 * heaps * THREADS * entry) + 1
         nodes = min(self._share // THREADS + 2, fitting)
         places = (1 << nodes.bit_length()) - 1
-        rows = heaps * (places + batch_heap_gpu.SPARE_ROWS)
+        rows = heaps * (places + batch_heap_gpu.read_constant("spare_rows"))
         return {
             "keys": cupy.empty(rows * THREADS, f"u{self.key.itemsize}"),
             "values": cupy.empty(rows * THREADS, np.uint32),
             "words": cupy.empty(rows * 8, np.uint32),
-            "counts": cupy.empty(heaps * batch_heap_gpu.COUNT_WORDS, np.uint64),
+            "counts": cupy.empty(heaps * batch_heap_gpu.read_constant("count_words"), np.uint64),
             "places": places,
         }
 
     @property
     def heap_operations(self) -> Any:
         """The number of operations on each block's heap in its last search, on the device."""
-        counts = self._lists["heaps"]["counts"].reshape(-1, batch_heap_gpu.COUNT_WORDS)
-        return counts[:, batch_heap_gpu.TICKETS]
+        counts = self._lists["heaps"]["counts"].reshape(-1, batch_heap_gpu.read_constant("count_words"))
+        return counts[:, batch_heap_gpu.read_constant("next_sequence_word")]
 
     def compile_kernel(self) -> Any:
         """Return the kernel for this graph's types, compiled."""

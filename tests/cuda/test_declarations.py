@@ -36,6 +36,15 @@ struct memory {  // of a search
   bool full;
   double low, high;
 };
+template <class T, unsigned K> struct heap {
+  static constexpr unsigned root = 1, buffer = 0, spare = 2 + BLOCK;
+  T* keys;
+  unsigned size() const { return K; }
+};
+template <class T> class lists {
+  static constexpr unsigned root = heap<T, 4>::root, slots = memory::spare << 1;
+  static constexpr unsigned width = sizeof(T) * slots;  // not arithmetic of numbers
+};
 """
 DECLARED = Declarations(SOURCE, {"MGRAPH_KEY_T": "long long"})
 SIZES = {
@@ -47,13 +56,13 @@ SIZES = {
 @pytest.mark.parametrize(
     ("name", "value"),
     [("BLOCK", 4), ("lists", 8), ("bytes", 64), ("most", (1 << 32) - 1), ("near_sum", 0),
-     ("counters", 2), ("first", 2), ("columns", 10)],
+     ("counters", 2), ("first", 2), ("columns", 10), ("buffer", 0), ("spare", 6), ("slots", 12)],
 )  # fmt: skip
 def test_constants_have_their_values(name, value):
     assert DECLARED.constant(name) == value
 
 
-@pytest.mark.parametrize("name", ["wide", "missing", "u32"])
+@pytest.mark.parametrize("name", ["wide", "missing", "u32", "root", "width"])
 def test_unsupported_declarations_are_no_constants(name):
     with pytest.raises(KeyError):
         DECLARED.constant(name)

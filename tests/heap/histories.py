@@ -1,7 +1,8 @@
-"""What a history of heap operations must be: its operations one after another, in some order.
+"""Whether a history of heap operations is linearizable: equal to one that does them one by one.
 
-Keys are different from each other. Operations that held the root have tickets, which give their
-order; those from below that did not may be put anywhere between their beginning and their end.
+Keys differ from each other. Operations that held the root, or were combined with one that did, have
+sequence numbers, which give their order; bottom-up insertions without one may be put anywhere
+between their beginning and their end.
 """
 
 import bisect
@@ -9,100 +10,119 @@ from typing import NamedTuple
 
 import numpy as np
 
-NO_TICKET = (1 << 64) - 1
+from mgraph.heap.batch_heap_gpu import read_constant
+
+NO_SEQUENCE = (1 << 64) - 1
 
 
 class Operation(NamedTuple):
-    """An insertion of keys, or, where size is 0, a deletion that gave them."""
+    """An insertion of keys, or, if its size is 0, a deletion that returned them."""
 
     size: int
     begin: int
     end: int
     done: bool
-    ticket: int
+    sequence: int
     keys: list
 
 
-def operations(sizes, record, given, found, node):
-    """From what the kernel was told and wrote: record's rows begin, end, done, count, …, ticket."""
+def operations(sizes, record, inserted, written, node):
+    """Operations from the kernel's arguments and its records.
+
+    inserted, written: the array of keys before and after. record: rows of begin, end, done, count,
+    deleted_before, sequence.
+    """
     rows = zip(sizes.tolist(), record.tolist(), strict=True)
     return [
-        Operation(size, begin, end, bool(done), ticket,
-                  (given if size else found)[j * node : j * node + (size or count)].tolist())
-        for j, (size, (begin, end, done, count, _, ticket)) in enumerate(rows)
+        Operation(size, begin, end, bool(done), sequence,
+                  (inserted if size else written)[j * node : j * node + (size or count)].tolist())
+        for j, (size, (begin, end, done, count, _, sequence)) in enumerate(rows)
     ]  # fmt: skip
 
 
-def fault(history, left, node):
-    """What is wrong with it, or None. left: the keys that are in the heap at the end."""
-    insertions = [one for one in history if one.size and one.done]
-    turns = sorted((one for one in history if one.ticket != NO_TICKET), key=lambda one: one.ticket)
-    deletions = [one for one in turns if not one.size]
-    given = [key for one in insertions for key in one.keys]
-    taken = [key for one in deletions for key in one.keys]
-    if sorted(given) != sorted(taken + left):
-        return "keys were lost, doubled or made up"
-    if [one.ticket for one in turns] != list(range(len(turns))):
-        return "two operations had the same turn at the root"
+def fault(history, remaining, node):
+    """What violates linearizability, or None. remaining: the keys in the heap at the end."""
+    insertions = [operation for operation in history if operation.size and operation.done]
+    ordered = sorted(
+        (operation for operation in history if operation.sequence != NO_SEQUENCE),
+        key=lambda operation: operation.sequence,
+    )
+    deletions = [operation for operation in ordered if not operation.size]
+    inserted = [key for operation in insertions for key in operation.keys]
+    deleted = [key for operation in deletions for key in operation.keys]
+    if sorted(inserted) != sorted(deleted + remaining):
+        return "keys were lost, duplicated or invented"
+    if [operation.sequence for operation in ordered] != list(range(len(ordered))):
+        return "two operations have the same sequence number"
     latest = 0
-    for one in turns:
-        if one.end < latest:
-            return "an operation had its turn after one that began when it was over"
-        latest = max(latest, one.begin)
-    return _replayed(insertions, deletions, node)
+    for operation in ordered:
+        if operation.end < latest:
+            return "an operation follows one that began after its end"
+        latest = max(latest, operation.begin)
+    return _replay(insertions, deletions, node)
 
 
-def _replayed(insertions, deletions, node):
-    """Deletions in order; each must give the smallest keys of what is there for certain.
+def _replay(insertions, deletions, node):
+    """Do deletions in order; each must return the smallest keys that are certainly in the heap.
 
-    An insertion without a ticket is there once it is over, or once one of its keys was deleted.
+    The keys of an insertion without a sequence number are certainly there once it has ended, or
+    once one of its keys was deleted.
     """
-    by_ticket = sorted((x for x in insertions if x.ticket != NO_TICKET), key=lambda x: x.ticket)
-    by_end = sorted((x for x in insertions if x.ticket == NO_TICKET), key=lambda x: x.end)
-    of_key = {key: one for one in insertions for key in one.keys}
-    there, seen = [], set()
+    numbered = [operation for operation in insertions if operation.sequence != NO_SEQUENCE]
+    unnumbered = [operation for operation in insertions if operation.sequence == NO_SEQUENCE]
+    by_sequence = sorted(numbered, key=lambda operation: operation.sequence)
+    by_end = sorted(unnumbered, key=lambda operation: operation.end)
+    insertion_of = {key: operation for operation in insertions for key in operation.keys}
+    present, seen = [], set()
 
-    def add(one):
-        if id(one) not in seen:
-            seen.add(id(one))
-            for key in one.keys:
-                bisect.insort(there, key)
+    def insert(operation):
+        if id(operation) not in seen:
+            seen.add(id(operation))
+            for key in operation.keys:
+                bisect.insort(present, key)
 
-    ticketed = finished = 0
+    numbered_count = ended_count = 0
     for deletion in deletions:
-        while ticketed < len(by_ticket) and by_ticket[ticketed].ticket < deletion.ticket:
-            add(by_ticket[ticketed])
-            ticketed += 1
-        while finished < len(by_end) and by_end[finished].end < deletion.begin:
-            add(by_end[finished])
-            finished += 1
+        while (
+            numbered_count < len(by_sequence)
+            and by_sequence[numbered_count].sequence < deletion.sequence
+        ):
+            insert(by_sequence[numbered_count])
+            numbered_count += 1
+        while ended_count < len(by_end) and by_end[ended_count].end < deletion.begin:
+            insert(by_end[ended_count])
+            ended_count += 1
         for key in deletion.keys:
-            one = of_key[key]
-            later = one.ticket != NO_TICKET and one.ticket > deletion.ticket
-            if later or one.begin > deletion.end:
+            insertion = insertion_of[key]
+            is_numbered = insertion.sequence != NO_SEQUENCE
+            follows = is_numbered and insertion.sequence > deletion.sequence
+            if follows or insertion.begin > deletion.end:
                 return "a key was deleted before it was inserted"
-            add(one)
-        if there[: len(deletion.keys)] != deletion.keys:
+            insert(insertion)
+        if present[: len(deletion.keys)] != deletion.keys:
             return "a deletion passed over a smaller key"
-        if len(deletion.keys) < node and len(there) > len(deletion.keys):
-            return "a deletion gave fewer keys than there were"
-        del there[: len(deletion.keys)]
+        if len(deletion.keys) < node and len(present) > len(deletion.keys):
+            return "a deletion returned fewer keys than there were"
+        del present[: len(deletion.keys)]
     return None
 
 
 def heap_fault(keys, words, counts, node):
-    """What is wrong with a heap at rest, or None; and its keys."""
-    nodes, buffered = int(counts[0]) & 0xFFFFFFFF, int(counts[8])
-    rows, states = keys.reshape(-1, node), words.reshape(-1, 8)[:, 0]
-    there = np.flatnonzero(states == 1)
-    present = [*rows[there].ravel().tolist(), *rows[0, :buffered].tolist()]
-    for row in there.tolist():
+    """What violates the heap property in a heap at rest, or None; and the heap's keys."""
+    empty, available = read_constant("node_empty"), read_constant("node_available")
+    nodes = int(counts[read_constant("nodes_word")]) % read_constant("removal_phase")
+    buffered = int(counts[read_constant("buffered_word")])
+    rows = keys.reshape(-1, node)
+    states = words.reshape(-1, read_constant("heap_word_bytes") // 4)[:, 0]
+    present = np.flatnonzero(states == available)
+    remaining = [*rows[present].ravel().tolist(), *rows[0, :buffered].tolist()]
+    for row in present.tolist():
         if (np.diff(rows[row].astype(object)) < 0).any():
-            return f"the keys of node {row} are not in order", present
-        if row > 1 and (states[row // 2] != 1 or rows[row // 2, -1] > rows[row, 0]):
-            return f"node {row} is not below its parent", present
-    if there.size != nodes or set(states[1:].tolist()) - {0, 1}:
-        return "nodes are left in other states", present
+            return f"the keys of node {row} are not in order", remaining
+        if row > 1 and (states[row // 2] != available or rows[row // 2, -1] > rows[row, 0]):
+            return f"node {row} is not below its parent", remaining
+    if present.size != nodes or set(states[1:].tolist()) - {empty, available}:
+        return "nodes are left in other states", remaining
     if nodes and buffered and rows[0, 0] < rows[1, -1]:
-        return "the buffer has a key below the root's largest", present
-    return None, present
+        return "the buffer has a key below the root's largest", remaining
+    return None, remaining

@@ -92,6 +92,6 @@ def test_a_search_stops_at_the_time_limit(monkeypatch):
     set_launch_shape(monkeypatch, 4, 4, 3, 1)
     monkeypatch.setattr(gpu, "INITIAL_NODES", 100_000)
     search = Search(problem, True)
-    assert search.run(20e-6, 10_000) == gpu.TIMED_OUT
+    assert search.run(20e-6, 10_000) == "timed_out"
     assert search.state["pending"][0] > 0
     assert search.state["explored"][0] > 0

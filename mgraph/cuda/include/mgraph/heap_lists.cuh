@@ -34,6 +34,9 @@ template <class T> struct block_broadcast {
   }
 };
 
+// A block's shared memory is scratch_lists lists of K items and some bytes more, as the host counts.
+constexpr unsigned scratch_lists = 3, scratch_extra_bytes = 112;
+
 // The lists of a block that works on a heap. All threads of the block call the functions. K and
 // `threads` are powers of two, threads <= K.
 template <class key_t, class value_t, unsigned K, unsigned threads> class heap_lists {
@@ -44,12 +47,12 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
  public:
   using memory = heap_memory<key_t, value_t, K>;
   struct scratch {
-    key_t keys[3][K];
-    value_t values[3][has_values<value_t> ? K : 1];
+    key_t keys[scratch_lists][K];
+    value_t values[scratch_lists][has_values<value_t> ? K : 1];
     unsigned long long broadcast[2][6];
   };
   static constexpr unsigned item_bytes = sizeof(key_t) + has_values<value_t> * sizeof(value_t);
-  static_assert(sizeof(scratch) <= 3 * K * item_bytes + 112, "as the host counts it");
+  static_assert(sizeof(scratch) <= scratch_lists * K * item_bytes + scratch_extra_bytes);
 
   const list carried;  // the operation's items
 

@@ -39,7 +39,8 @@ enum node_state : unsigned {
   node_marked,     // a deletion takes its items: from the node, or from that insertion
 };
 
-struct alignas(32) heap_word {
+constexpr unsigned heap_word_bytes = 32;
+struct alignas(heap_word_bytes) heap_word {
   unsigned state;
 };
 
@@ -55,8 +56,23 @@ struct heap_counts {
   ticket_lock root_lock;
 };
 
-static_assert(sizeof(heap_counts) == 288);
 constexpr unsigned long long removal_phase = 1ULL << 32;
+
+// Where the host finds the counts, in words of 8 bytes, and how many words there are.
+enum heap_count : unsigned {
+  nodes_word,
+  buffered_word = 8,
+  removed_word,
+  next_sequence_word,
+  count_words = 36
+};
+static_assert(sizeof(heap_counts) == 8 * count_words);
+#ifdef offsetof  // NVRTC has none; the tests' compiler does
+static_assert(offsetof(heap_counts, nodes) == 8 * nodes_word);
+static_assert(offsetof(heap_counts, buffered) == 8 * buffered_word);
+static_assert(offsetof(heap_counts, removed) == 8 * removed_word);
+static_assert(offsetof(heap_counts, next_sequence) == 8 * next_sequence_word);
+#endif
 
 __device__ inline unsigned level(unsigned node) { return 31 - __clz(node); }
 // The i-th node that is filled, from 1. In each level nodes are filled in the order of reversed
