@@ -22,7 +22,7 @@ from mgraph.core.formatting import format_seconds, format_total_time, pluralize
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
-from mgraph.spanning_trees.minimum_spanning_forest import METHODS, check_method
+from mgraph.spanning_trees.minimum_spanning_forest import METHODS
 from mgraph.spanning_trees.single_linkage import check_criterion
 
 symmetrise_option = click.option(
@@ -87,7 +87,10 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
     else:
         check_apart(out, graph)
         check_target(out, options["overwrite"], options["compression"])
-    check_method(options["method"], bool(options["variants"] or options["steps"]))
+    if (options["variants"] or options["steps"]) and options["method"] != "boruvka":
+        raise UsageError(
+            f"--variant and --steps apply to --method boruvka (got {options['method']})"
+        )
     read = _read(graph, options)
     forest = _here(read, options)
     if out is not None:
@@ -122,6 +125,8 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
     whole = Stopwatch()
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
+        if read.backend == "cpu":
+            raise UsageError("--variant and --steps need a GPU; leave them out on a CPU")
         how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
     mgraph.minimum_spanning_forest(_an_edge(read), **how)  # compiles what will be timed
     watch = Stopwatch()
