@@ -108,7 +108,10 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
     else:
         check_apart(out, graph)
         check_target(out, options["overwrite"], options["compression"])
-    check_method(options["method"], bool(options["variants"] or options["steps"]))
+    if (options["variants"] or options["steps"]) and options["method"] != "boruvka":
+        raise UsageError(
+            f"--variant and --steps apply to --method boruvka (got {options['method']})"
+        )
     read = _read(graph, options)
     forest = _here(read, options)
     if out is not None:
@@ -143,6 +146,8 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
     whole = Stopwatch()
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
+        if read.backend == "cpu":
+            raise UsageError("--variant and --steps need a GPU; leave them out on a CPU")
         how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
     mgraph.minimum_spanning_forest(_an_edge(read), **how)  # compiles what will be timed
     watch = Stopwatch()

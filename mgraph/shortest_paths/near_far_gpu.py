@@ -257,7 +257,9 @@ class Searcher:
     @property
     def heap_operations(self) -> Any:
         """The number of operations on each block's heap in its last search, on the device."""
-        counts = self._lists["heaps"]["counts"].reshape(-1, batch_heap_gpu.read_constant("count_words"))
+        counts = self._lists["heaps"]["counts"].reshape(
+            -1, batch_heap_gpu.read_constant("count_words")
+        )
         return counts[:, batch_heap_gpu.read_constant("next_sequence_word")]
 
     def compile_kernel(self) -> Any:

@@ -1,1 +1,1 @@
-"""Spanning forests: ``minimum_spanning_forest.py`` is the front door, with a stem an algorithm."""
+"""Spanning forests: ``minimum_spanning_forest.py`` is the front door, with one stem per method."""

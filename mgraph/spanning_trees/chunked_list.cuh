@@ -1,5 +1,9 @@
-// A list that many warps append to at once, without waiting for one another: each fills chunks of its own.
-// A pass over it takes a chunk a warp, so that long and short lists are shared out alike.
+// A list to which many warps append concurrently, without waiting for each other.
+//
+// Each warp fills chunks of its own, and gets the next one by an atomic addition. A pass over the
+// list assigns one chunk to a warp at a time, so that long and short lists are balanced alike.
+// Memory order: entries and counts are plain stores; a grid barrier separates them from the pass
+// that reads them.
 #pragma once
 
 namespace mgraph {
@@ -9,19 +13,20 @@ constexpr u32 chunk_entries = 128;
 
 template <class T> struct chunked_list {
   T* entries;
-  u32* filled;  // of each chunk
-  u32* chunks;  // how many there are
+  u32* filled;  // the number of entries in each chunk
+  u32* chunks;  // the number of chunks in use
 };
 
-// What one warp appends to a list. The same in all its lanes, which must call together.
+// The appending side of a list, for one warp: all its lanes hold the same state and call together.
 template <class T> struct list_writer {
   chunked_list<T> list;
   u32 chunk, filled;
 
   __device__ explicit list_writer(chunked_list<T> to) : list(to), chunk(0), filled(chunk_entries) {}
 
-  __device__ void append(bool mine, T entry) {
-    const u32 lane = threadIdx.x & 31, mask = __ballot_sync(~0u, mine);
+  // Appends the entries of the lanes that have one.
+  __device__ void append(bool has_entry, T entry) {
+    const u32 lane = threadIdx.x & 31, mask = __ballot_sync(~0u, has_entry);
     if (!mask) return;
     const u32 at = filled + __popc(mask & ((1u << lane) - 1)), after = filled + __popc(mask);
     u32 next = 0;
@@ -29,7 +34,7 @@ template <class T> struct list_writer {
       if (lane == 0) next = atomicAdd(list.chunks, 1u);
       next = __shfl_sync(~0u, next, 0);
     }
-    if (mine) {
+    if (has_entry) {
       const bool fits = at < chunk_entries;
       list.entries[(fits ? chunk : next) * (unsigned long long)chunk_entries +
                    (fits ? at : at - chunk_entries)] = entry;
@@ -37,30 +42,32 @@ template <class T> struct list_writer {
     filled = after;
     if (after > chunk_entries) {
       finish(chunk_entries);
-      chunk = next, filled = after - chunk_entries, begun = true;
+      chunk = next, filled = after - chunk_entries, has_chunk = true;
     }
   }
 
-  // What was appended is complete.
+  // Records the length of the last chunk; to be called after the last entry.
   __device__ void finish() { finish(filled); }
 
  private:
-  bool begun = false;
+  bool has_chunk = false;
 
   __device__ void finish(u32 count) {
-    if (begun && (threadIdx.x & 31) == 0) list.filled[chunk] = count;
+    if (has_chunk && (threadIdx.x & 31) == 0) list.filled[chunk] = count;
   }
 };
 
-// Call f(entry or nothing, whether there is one) for each entry, by all lanes of a warp together.
+// Calls use(whether this lane has an entry, the entry) until all entries of a list were used, by
+// all lanes of a warp together.
 template <class T, class F>
-__device__ void for_each_entry(chunked_list<T> list, u32 warp, u32 warps, F f) {
+__device__ void for_each_entry(chunked_list<T> list, u32 warp, u32 warps, F use) {
   const u32 lane = threadIdx.x & 31, chunks = __ldcg(list.chunks);
   for (u32 chunk = warp; chunk < chunks; chunk += warps) {
     const u32 count = __ldcg(&list.filled[chunk]);
     for (u32 i = 0; i < count; i += 32) {
-      const bool there = i + lane < count;
-      f(there, there ? list.entries[chunk * (unsigned long long)chunk_entries + i + lane] : T{});
+      const bool has_entry = i + lane < count;
+      use(has_entry,
+          has_entry ? list.entries[chunk * (unsigned long long)chunk_entries + i + lane] : T{});
     }
   }
 }

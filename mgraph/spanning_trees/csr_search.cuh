@@ -5,7 +5,7 @@ namespace mgraph {
 
 using u32 = unsigned int;
 
-// The vertex to which an arc belongs: the last whose row does not begin behind it.
+// The vertex whose row contains an arc.
 __device__ inline u32 tail_of(const long long* indptr, u32 n, u32 arc) {
   u32 begin = 0, end = n;
   while (end - begin > 1) {
@@ -19,7 +19,7 @@ __device__ inline u32 tail_of(const long long* indptr, u32 n, u32 arc) {
   return begin;
 }
 
-// The first arc in the row of v, which ascends, that does not lead below u.
+// The first arc in the row of v, whose heads ascend, with a head of at least u.
 __device__ inline u32 lower_bound(const long long* indptr, const int* indices, u32 v, u32 u) {
   u32 begin = u32(indptr[v]), end = u32(indptr[v + 1]);
   while (begin < end) {

@@ -1,4 +1,4 @@
-"""The forest of a list of edges: what a part of a graph that is too large is reduced to."""
+"""The forest of a list of edges: what a part of a larger graph is reduced to."""
 
 from typing import Any
 
@@ -14,33 +14,36 @@ from mgraph.spanning_trees.weight_keys import order_keys, ranks
 def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> EdgeList:
     """The minimum spanning forest of undirected edges between n vertices, where their arrays are.
 
-    edges: in any order and direction, with loops and parallel ones or without; the ids are put in
-    place, the larger first. threads: on a CPU, by default one a core. Returns what
-    ``minimum_spanning_forest`` of their graph has: src above dst, in order of (src, dst). Cost: a
-    sort of the edges, then that of ``filter_boruvka`` on a GPU and of ``filter_kruskal`` on a CPU.
-    Raises UsageError for ids and weights that are wrong, DeviceError for 2^32 edges on a GPU.
+    edges: in any order and direction, with or without self-loops and parallel edges. Its arrays are
+    changed: each edge is turned so that ``src`` is its larger end. threads: on a CPU, by default
+    one per core. Returns the same edges as ``minimum_spanning_forest`` of their graph: src above
+    dst, in order of (src, dst).
+
+    Cost: a sort of the edges, then that of ``filter_boruvka`` on a GPU or ``filter_kruskal`` on a
+    CPU. Raises UsageError for ids and weights out of range, DeviceError for more than 2^32 edges on
+    a GPU.
     """
-    _larger_first(edges)
-    where = "gpu" if on_gpu(edges.src) else "cpu"
-    # A row for the larger ends alone: half of the arcs, in the order of the edges' ids.
-    graph = from_edges(edges, n, drop_loops=True, backend=where)
+    _turn_larger_end_first(edges)
+    backend = "gpu" if on_gpu(edges.src) else "cpu"
+    # Only the larger ends have rows: half of the arcs, in the order of the edges' ids.
+    graph = from_edges(edges, n, drop_loops=True, backend=backend)
     del edges
     check_weights(graph)
-    src, ids = _on_gpu(graph) if where == "gpu" else _on_cpu(graph, threads)
+    src, ids = _compute_on_gpu(graph) if backend == "gpu" else _compute_on_cpu(graph, threads)
     weight = None if graph.weights is None else graph.weights[ids]
     return EdgeList(src, graph.indices[ids], weight)
 
 
-def _larger_first(edges: EdgeList) -> None:
-    """In place."""
-    lower = edges.src < edges.dst
-    if lower.any():
-        smaller = edges.src[lower]
-        edges.src[lower] = edges.dst[lower]
-        edges.dst[lower] = smaller
+def _turn_larger_end_first(edges: EdgeList) -> None:
+    """Exchange the ends of edges, in place, so that src is never below dst."""
+    turned = edges.src < edges.dst
+    if turned.any():
+        smaller = edges.src[turned]
+        edges.src[turned] = edges.dst[turned]
+        edges.dst[turned] = smaller
 
 
-def _on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
+def _compute_on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
     """The larger ends and the ids of the forest's edges."""
     from mgraph.spanning_trees import edge_ids_cpu, filter_kruskal_cpu
 
@@ -50,7 +53,8 @@ def _on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
     return edge_ids_cpu.tails(graph.indptr, ids).astype(graph.indices.dtype), ids
 
 
-def _on_gpu(graph: Graph) -> tuple[Any, Any]:
+def _compute_on_gpu(graph: Graph) -> tuple[Any, Any]:
+    """The same on a GPU."""
     from mgraph.core.rows_gpu import tails
     from mgraph.spanning_trees import filter_boruvka_gpu
 
@@ -58,5 +62,5 @@ def _on_gpu(graph: Graph) -> tuple[Any, Any]:
     if weights is not None and weights.itemsize == 8:
         weights = ranks(order_keys(weights))
     src = tails(graph.indptr, graph.num_arcs)
-    ids = filter_boruvka_gpu.of_list(src, graph.indices, weights, graph.n)
+    ids = filter_boruvka_gpu.select_forest(src, graph.indices, weights, graph.n)
     return src[ids], ids

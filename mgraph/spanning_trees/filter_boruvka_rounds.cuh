@@ -1,8 +1,26 @@
-// Rounds of Borůvka's algorithm on lists of edges, by all blocks of a launch together.
+// Rounds of Borůvka's algorithm on lists of edges, executed by all blocks of a launch together.
 //
-// A component is named by its root. A list holds edges between components that are there at the time of
-// a round, which hooks components together along the lightest edge of each, and then passes the list on,
-// with the roots there are now, and without the edges whose ends have met. A round takes two barriers.
+// A component is named by the root of its tree in `parent`. The current list holds edges between
+// roots, and `min_edge[root]` the minimum of (key, id) over the listed edges of each root. A round:
+//   hook    the minimum edge of each root joins the forest; the root becomes a child of the other
+//           end (if both roots chose the same edge, the larger becomes the child)
+//   filter  each listed edge looks up the roots of its ends again; if they still differ it is
+//           appended to the other list and offered to both roots
+// Rounds end when a list is empty. Edges come in bands of ascending keys: `choose_bound` estimates
+// from a sample the key up to which about two edges per component remain, so that most edges are
+// filtered before they are ever listed. After a band, `flatten_trees` lets every vertex point to
+// its root.
+//
+// Path lookups are bounded: after max_hops a lookup gives up, and the pass is repeated after a
+// barrier, since each lookup shortens the path (path splitting).
+//
+// Memory order. hook writes `parent` and clears `min_edge`, filter reads and shortens `parent` and
+// writes `min_edge` by atomics; a barrier separates the two. Within filter, threads shorten paths
+// without atomics: every value ever stored in parent[v] is an ancestor of v, so any order of these
+// stores is correct. `min_edge[root] == packed(e)` holds for one edge only, so its two ends are
+// cleared by the thread that holds the edge.
+//
+// Cost of a round: two barriers; about 40 bytes and four random reads per listed edge.
 #pragma once
 
 #include "chunked_list.cuh"
@@ -11,11 +29,13 @@
 
 namespace mgraph {
 
-constexpr u64 no_choice = ~0ULL;
-constexpr int most_hops = 32;  // on the way to a root, before others are let to shorten it
-constexpr u32 samples = 2048, few_samples = 64, edges_a_component = 2;
+constexpr u64 no_edge = ~0ULL;
+constexpr int max_hops = 32;
+constexpr u32 samples = 2048;          // edges in the sample
+constexpr u32 min_samples = 64;        // with fewer between components, all edges are taken
+constexpr u32 edges_per_component = 2;
 
-// Weights as unsigned integers in the same order; of floats -0.0 is 0.0.
+// Weights as unsigned integers in the same order; of floats, -0.0 equals 0.0.
 __device__ __forceinline__ u32 order_key(unsigned key) { return key; }
 __device__ __forceinline__ u32 order_key(int weight) { return u32(weight) ^ 0x80000000u; }
 __device__ __forceinline__ u32 order_key(float weight) {
@@ -24,54 +44,67 @@ __device__ __forceinline__ u32 order_key(float weight) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
-// Among edges of one weight the one of the lower id is lighter.
-__device__ __forceinline__ u64 lightness(u32 key, u32 id) { return u64(key) << 32 | id; }
+// Orders edges by key, and edges of equal keys by id.
+__device__ __forceinline__ u64 packed(u32 key, u32 id) { return u64(key) << 32 | id; }
 
-struct __align__(16) listed_edge {
-  u32 a, b, key, id;
+struct alignas(16) listed_edge {
+  u32 a;  // the roots of both ends
+  u32 b;
+  u32 key;
+  u32 id;
 };
 
 struct sampled_edge {
-  u32 u, v, key;
+  u32 u;
+  u32 v;
+  u32 key;
 };
 
-// What the blocks tell each other; 0 at the launch.
-struct forest_progress {
-  u64 arrived;
-  u32 chunks[2], pieces, joined, deep, bound, isolated, unused;
+// Counters that the blocks share; 0 at the launch.
+struct forest_counters {
+  u64 arrived;    // of the barrier
+  u32 chunks[2];  // in use in each list
+  u32 pieces;     // of long rows
+  u32 joined;     // edges of the forest
+  u32 gave_up;    // 1 if a lookup of a root gave up
+  u32 bound;      // the key that choose_bound chose
+  u32 isolated;   // vertices without an edge
+  u32 unused;
 };
 
+// The forest under construction, and what each thread knows of it.
 struct forest {
   u32 n;
-  u32* parent;           // towards the root of a component
-  u64* best;             // a root's lightest edge in the list; else none
-  u32* bits;             // an edge's is set when it is of the forest
-  listed_edge* entries;  // of two lists
+  u32* parent;    // [n] towards the root of the component
+  u64* min_edge;  // [n] for each root the minimum listed edge, else no_edge
+  u32* bits;      // a bit per edge, set for those of the forest
+  listed_edge* entries;
   u32* filled;
-  u32 chunks;  // that each has room for
-  sampled_edge* sample;
-  u64* drawn;
-  forest_progress* progress;
+  u32 chunks_per_list;
+  sampled_edge* sample;   // [samples]
+  u64* remaining_sample;  // [samples] packed(key, index), or no_edge
+  forest_counters* counters;
   grid_barrier barrier;
-  u32 joined;  // by this thread, not told yet
-  bool deep;   // it gave a way to a root up
+  u32 joined;    // edges that this thread added and has not published
+  bool gave_up;  // whether a lookup of this thread gave up
 
   __device__ static u32 thread() { return blockIdx.x * blockDim.x + threadIdx.x; }
   __device__ static u32 threads() { return gridDim.x * blockDim.x; }
   __device__ static u32 warp() { return thread() / 32; }
   __device__ static u32 warps() { return threads() / 32; }
 
-  // The first or the second list.
+  // One of the two lists.
   __device__ chunked_list<listed_edge> list(u32 which) const {
-    return {entries + u64(which) * chunks * chunk_entries, filled + which * chunks,
-            &progress->chunks[which]};
+    return {entries + u64(which) * chunks_per_list * chunk_entries,
+            filled + which * chunks_per_list, &counters->chunks[which]};
   }
 
-  // The root of v's component, and a shorter way to it. After many hops it gives up, and says so.
-  __device__ u32 root(u32 v) {
+  // Returns the root of v's component and shortens the path to it. After max_hops it gives up and
+  // returns an ancestor.
+  __device__ u32 find_root(u32 v) {
     u32 at = v, next = parent[v];
     if (next == v) return v;
-    for (int hop = 0; hop < most_hops; ++hop) {
+    for (int hop = 0; hop < max_hops; ++hop) {
       const u32 after = parent[next];
       if (after == next) {
         if (at != v) parent[v] = next;
@@ -81,160 +114,165 @@ struct forest {
       at = next, next = after;
     }
     parent[v] = next;
-    deep = true;
+    gave_up = true;
     return next;
   }
 
-  // Do something that looks for roots, again and again until nobody gave up.
-  template <class Work, class Undo> __device__ void until_shallow(Work work, Undo undo) {
+  // Repeats a pass that looks up roots until no lookup of any thread gave up; ends with a barrier.
+  // undo: what one thread does before the pass is repeated.
+  template <class Pass, class Undo> __device__ void repeat_until_complete(Pass pass, Undo undo) {
     while (true) {
-      deep = false;
-      work();
-      if (deep) progress->deep = 1;
+      gave_up = false;
+      pass();
+      if (gave_up) counters->gave_up = 1;
       barrier.wait();
-      if (!fresh(&progress->deep)) return;
+      if (!fresh(&counters->gave_up)) return;
       barrier.wait();
       if (thread() == 0) {
-        progress->deep = 0;
+        counters->gave_up = 0;
         undo();
       }
       barrier.wait();
     }
   }
 
-  // Let every vertex know its root. Each is seen to by one thread alone: one that is late, as in root(), would
-  // undo what others found.
-  __device__ void flatten() {
-    until_shallow(
+  // Lets every vertex point to its root. Only one thread writes a vertex's parent here: a late
+  // store of another thread, as in find_root, could replace the root by an ancestor below it.
+  __device__ void flatten_trees() {
+    repeat_until_complete(
         [&] {
           for (u32 v = thread(); v < n; v += threads()) {
             const u32 first = parent[v];
             u32 at = first, next = parent[at];
-            for (int hop = 0; hop < most_hops && next != at; ++hop) at = next, next = parent[at];
-            deep |= next != at;
+            for (int hop = 0; hop < max_hops && next != at; ++hop) at = next, next = parent[at];
+            gave_up |= next != at;
             if (at != first) parent[v] = at;
           }
         },
         [] {});
   }
 
-  // An edge is of the forest.
-  __device__ void join(u32 id) {
+  // Adds an edge to the forest.
+  __device__ void add_edge(u32 id) {
     atomicOr(&bits[id / 32], 1u << (id & 31));
     ++joined;
   }
 
-  // An edge between two roots offers itself to both.
+  // Offers an edge between two roots to both as their minimum.
   __device__ void offer(const listed_edge& e) {
-    const u64 mine = lightness(e.key, e.id);
-    if (mine < best[e.a]) atomicMin(&best[e.a], mine);
-    if (mine < best[e.b]) atomicMin(&best[e.b], mine);
+    const u64 mine = packed(e.key, e.id);
+    if (mine < min_edge[e.a]) atomicMin(&min_edge[e.a], mine);
+    if (mine < min_edge[e.b]) atomicMin(&min_edge[e.b], mine);
   }
 
-  // Join each root to the other end of its lightest edge; of two that chose the same, the larger.
+  // Hooks each root to the other end of its minimum edge.
   __device__ void hook(u32 which) {
-    for_each_entry(list(which), warp(), warps(), [&](bool there, listed_edge e) {
-      if (!there) return;
-      const u64 mine = lightness(e.key, e.id);
-      const bool of_a = fresh(&best[e.a]) == mine, of_b = fresh(&best[e.b]) == mine;
-      if (!of_a && !of_b) return;
-      const u32 child = of_a && of_b ? max(e.a, e.b) : of_a ? e.a : e.b;
+    for_each_entry(list(which), warp(), warps(), [&](bool has_edge, listed_edge e) {
+      if (!has_edge) return;
+      const u64 mine = packed(e.key, e.id);
+      const bool is_min_of_a = fresh(&min_edge[e.a]) == mine;
+      const bool is_min_of_b = fresh(&min_edge[e.b]) == mine;
+      if (!is_min_of_a && !is_min_of_b) return;
+      const u32 child = is_min_of_a && is_min_of_b ? max(e.a, e.b) : is_min_of_a ? e.a : e.b;
       parent[child] = e.a ^ e.b ^ child;
-      join(e.id);
-      // Nobody else asks for this edge, and to others no choice is as good as that of another edge.
-      if (of_a) best[e.a] = no_choice;
-      if (of_b) best[e.b] = no_choice;
+      add_edge(e.id);
+      // No other thread compares with this edge, and no_edge equals no listed edge.
+      if (is_min_of_a) min_edge[e.a] = no_edge;
+      if (is_min_of_b) min_edge[e.b] = no_edge;
     });
   }
 
-  // Pass the edges whose ends are still apart on to the other list, and offer them.
+  // Appends the edges that still connect two components to the other list, and offers them.
   __device__ void filter(u32 which) {
     list_writer<listed_edge> writer(list(1 - which));
-    for_each_entry(list(which), warp(), warps(), [&](bool there, listed_edge e) {
-      bool apart = false;
-      if (there) {
-        const bool before = deep;
-        deep = false;
-        e.a = root(e.a), e.b = root(e.b);
-        apart = !deep && e.a != e.b;
-        deep |= before;
+    for_each_entry(list(which), warp(), warps(), [&](bool has_edge, listed_edge e) {
+      bool connects = false;
+      if (has_edge) {
+        const bool gave_up_before = gave_up;
+        gave_up = false;
+        e.a = find_root(e.a), e.b = find_root(e.b);
+        connects = !gave_up && e.a != e.b;
+        gave_up |= gave_up_before;
       }
-      writer.append(apart, e);
-      if (apart) offer(e);
+      writer.append(connects, e);
+      if (connects) offer(e);
     });
     writer.finish();
   }
 
-  // Rounds until the first list, whose edges have been offered, is empty.
+  // Executes rounds until no edge is left. The edges of the first list have been offered.
   __device__ void contract() {
     u32 which = 0;
-    while (fresh(&progress->chunks[which])) {
+    while (fresh(&counters->chunks[which])) {
       hook(which);
       barrier.wait();
-      until_shallow([&] { filter(which); }, [&] { progress->chunks[1 - which] = 0; });
-      if (thread() == 0) progress->chunks[which] = 0;
+      repeat_until_complete([&] { filter(which); }, [&] { counters->chunks[1 - which] = 0; });
+      if (thread() == 0) counters->chunks[which] = 0;
       which = 1 - which;
     }
   }
 
-  __device__ void tell_joined() {
-    const u32 told = __reduce_add_sync(~0u, joined);
-    if ((threadIdx.x & 31) == 0 && told) atomicAdd(&progress->joined, told);
+  __device__ void publish_joined() {
+    const u32 of_warp = __reduce_add_sync(~0u, joined);
+    if ((threadIdx.x & 31) == 0 && of_warp) atomicAdd(&counters->joined, of_warp);
     joined = 0;
   }
 
-  // The key up to which edges should be taken next, of those from `low` on; roots must be known. edges: in all.
-  __device__ u32 next_bound(u32 low, u32 edges) {
+  // Chooses the largest key of the next band, which begins at min_key. Every vertex must point to
+  // its root. edges: in the source, all bands together.
+  __device__ u32 choose_bound(u32 min_key, u32 edges) {
     const u32 lane = threadIdx.x & 31;
-    tell_joined();
+    publish_joined();
     for (u32 i = thread(); i < samples; i += threads()) {
       const sampled_edge s = sample[i];
-      const bool left = s.key >= low && parent[s.u] != parent[s.v];
-      drawn[i] = left ? lightness(s.key, i) : no_choice;
+      const bool remains = s.key >= min_key && parent[s.u] != parent[s.v];
+      remaining_sample[i] = remains ? packed(s.key, i) : no_edge;
     }
-    if (thread() == 0) progress->bound = ~0u;
+    if (thread() == 0) counters->bound = ~0u;
     barrier.wait();
-    const u32 components = n - fresh(&progress->isolated) - fresh(&progress->joined);
-    const double wanted = double(edges_a_component) * components;
+    const u32 components = n - fresh(&counters->isolated) - fresh(&counters->joined);
+    const double wanted = double(edges_per_component) * components;
     for (u32 i = warp(); i < samples; i += warps()) {
-      const u64 mine = drawn[i];
-      u32 left = 0, below = 0;
+      const u64 mine = remaining_sample[i];
+      u32 remaining = 0, below = 0;
       for (u32 j = lane; j < samples; j += 32) {
-        left += drawn[j] != no_choice;
-        below += drawn[j] < mine;
+        remaining += remaining_sample[j] != no_edge;
+        below += remaining_sample[j] < mine;
       }
-      left = __reduce_add_sync(~0u, left), below = __reduce_add_sync(~0u, below);
-      const double there = double(left) / samples * edges;
-      const bool enough = left >= few_samples && there >= 2 * wanted;
-      if (lane == 0 && enough && below == u32(left * wanted / there)) progress->bound = u32(mine >> 32);
+      remaining = __reduce_add_sync(~0u, remaining), below = __reduce_add_sync(~0u, below);
+      const double estimate = double(remaining) / samples * edges;
+      const bool is_enough = remaining >= min_samples && estimate >= 2 * wanted;
+      if (lane == 0 && is_enough && below == u32(remaining * wanted / estimate))
+        counters->bound = u32(mine >> 32);
     }
     barrier.wait();
-    return fresh(&progress->bound);
+    return fresh(&counters->bound);
   }
 
-  // The forest of a source's edges, lightest first, between what is joined already; roots must be known.
+  // Adds the minimum spanning forest of a source's edges, band after band. Every vertex must point
+  // to its root.
   template <class Source> __device__ void span(const Source& source) {
-    for (u32 low = 0, bound;; low = bound + 1) {
-      bound = next_bound(low, source.edges());
+    for (u32 min_key = 0, bound;; min_key = bound + 1) {
+      bound = choose_bound(min_key, source.edges());
       list_writer<listed_edge> writer(list(0));
-      source.for_each_edge(*this, low, bound, [&](bool there, listed_edge e) {
-        writer.append(there, e);
-        if (there) offer(e);
+      source.for_each_edge(*this, min_key, bound, [&](bool has_edge, listed_edge e) {
+        writer.append(has_edge, e);
+        if (has_edge) offer(e);
       });
       writer.finish();
       barrier.wait();
       contract();
       if (bound == ~0u) return;
-      barrier.wait();  // all have seen that nobody gave up, before somebody may again
-      flatten();
+      barrier.wait();  // all threads have read gave_up == 0 before one may set it again
+      flatten_trees();
     }
   }
 
-  // The edges whose bits are set, of so many, in ascending order. counts: a word a block.
+  // Writes the ids of the edges whose bits are set, ascending. counts: a word per block.
   __device__ void write_ids(u32 edges, u32* counts, u32* ids) {
     __shared__ u32 sums[33];
     const u32 lane = threadIdx.x & 31, warp_of_block = threadIdx.x / 32;
-    // The sum of the values of the block's threads before this one; their total into sums[32].
+    // An exclusive scan over the block's threads; the total goes to sums[32].
     const auto sum_before = [&](u32 value) {
       u32 sum = value;
       for (int step = 1; step < 32; step *= 2) {

@@ -1,14 +1,14 @@
-"""Filter-Kruskal on all cores: the lightest edges first, and of the others only what they leave.
+"""Filter-Kruskal on all cores: light edges first, and of the heavier ones only what remains.
 
 Source: V. Osipov, P. Sanders, J. Singler, "The filter-Kruskal minimum spanning tree algorithm",
-ALENEX 2009, with a sampled bound in place of quicksort's pivots. The sample tells up to which
-weight there are about twice as many edges as components to join: those are sorted and go through
-Kruskal's union-find. Then components are known, heavier edges inside of one are passed over, and so
-on.
+ALENEX 2009, with a sampled bound instead of quicksort's pivots. The sample estimates the weight up
+to which there are about twice as many edges as components. These edges are sorted and go through
+Kruskal's union-find. Then every vertex learns its component, heavier edges within a component are
+filtered, and the next band follows.
 
-An edge is looked at from its larger end, whose row begins with the smaller ones. Cost: O(n + m)
-for each pass over the arcs, of which there are a handful, and O(k log k) for the k edges sorted,
-about n to 3n where weights differ; 4 or 8 bytes a vertex, 28 to 36 an edge sorted at a time.
+An edge is read from its larger end, whose row begins with the smaller neighbours. Cost: O(n + m)
+per pass over the arcs, of which there are a handful, and O(k log k) for the k edges that are
+sorted, about n to 3n unless weights tie; 4 or 8 bytes per vertex, 28 to 36 per edge of a band.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +23,8 @@ from mgraph.core.rows import row_pieces
 from mgraph.core.union_find_cpu import root
 
 _SAMPLES = 4096
-_FEW_SAMPLES = 64  # tell too little: then all that is left is taken
-_EDGES_A_COMPONENT = 2
+_MIN_SAMPLES = 64  # with fewer between components the estimate is poor: all edges are taken
+_EDGES_PER_COMPONENT = 2
 _CHUNK_ARCS = 1 << 20
 _WORD, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 
@@ -36,25 +36,28 @@ def run(
     edges: int | None = None,
     threads: int | None = None,
 ) -> np.ndarray:
-    """The forest's edges by id, int64, ascending. keys: ``(m,)``, unsigned. Rows must ascend.
+    """Compute the forest's edges by id, int64, ascending.
 
-    edges: how many there are, by default half of the arcs; rows may hold smaller neighbours alone.
-    threads: by default one a core.
+    keys: ``(m,)``, unsigned, in the order of the weights. Rows must ascend. edges: the number of
+    edges if rows hold the smaller neighbours only; by default half of the arcs. threads: by default
+    one per core.
     """
     n, m = indptr.size - 1, indices.size
     if m == 0:
         return np.empty(0, np.int64)
     parent = np.arange(n, dtype=indices.dtype)
-    chosen, found = np.empty(n, np.int64), 0
+    chosen, count = np.empty(n, np.int64), 0
     chunks = [rows for *rows, _, _ in row_pieces(indptr, _CHUNK_ARCS)]
-    met = int(_vertices_met(indptr, indices) if edges else np.count_nonzero(np.diff(indptr)))
+    degrees = np.diff(indptr)
+    touched = int(_count_touched(indptr, indices) if edges else np.count_nonzero(degrees))
     random = np.random.default_rng(1)
     collect, flatten = cancellation.with_token(_collect), cancellation.with_token(_flatten)
-    low, most = -1, int(np.iinfo(keys.dtype).max)
+    low, max_key = -1, int(np.iinfo(keys.dtype).max)
+    total_edges = m // 2 if edges is None else edges
     with ThreadPoolExecutor(threads or available_cores()) as pool:
-        while low < most:
-            left = m // 2 if edges is None else edges
-            high = _bound(indptr, indices, keys, parent, low, left, met - found, random)
+        while low < max_key:
+            components = touched - count
+            high = _bound(indptr, indices, keys, parent, low, total_edges, components, random)
             band = keys.dtype.type(low + 1), keys.dtype.type(high)
             tasks = [
                 pool.submit(collect, indptr, indices, keys, parent, *band, *chunk)
@@ -63,21 +66,21 @@ def run(
             tails, arcs = map(np.concatenate, zip(*(task.result() for task in tasks), strict=True))
             order = _order(keys[arcs])
             for piece in cancellation.chunks(order.size):
-                found = int(_unite(parent, tails, indices, arcs, order[piece], chosen, found))
+                count = int(_unite(parent, tails, indices, arcs, order[piece], chosen, count))
             for task in [pool.submit(flatten, parent, *chunk) for chunk in chunks]:
                 task.result()
             low = high
-    return np.sort(chosen[:found])
+    return np.sort(chosen[:count])
 
 
 @compiled
-def _vertices_met(indptr, indices):
-    """How many vertices have an edge."""
-    met = np.zeros(indptr.size - 1, np.bool_)
-    for u in range(met.size):
+def _count_touched(indptr, indices):
+    """The number of vertices that have an edge."""
+    is_touched = np.zeros(indptr.size - 1, np.bool_)
+    for u in range(is_touched.size):
         for arc in range(indptr[u], indptr[u + 1]):
-            met[u] = met[indices[arc]] = True
-    return met.sum()
+            is_touched[u] = is_touched[indices[arc]] = True
+    return is_touched.sum()
 
 
 def _bound(
@@ -90,35 +93,38 @@ def _bound(
     components: int,
     random: Any,
 ) -> int:
-    """Up to which key edges should be taken next, of so many in all, those above ``low``."""
+    """The largest key of the next band of edges, which have keys above ``low``.
+
+    edges: the number of all edges, in every band.
+    """
     arcs = random.integers(0, indices.size, _SAMPLES)
     sample = keys[arcs]
     tails = np.searchsorted(indptr, arcs, "right") - 1
-    left = sample[(parent[tails] != parent[indices[arcs]]) & (sample > low)]
-    between = edges * (left.size / _SAMPLES)
-    wanted = _EDGES_A_COMPONENT * components
-    if left.size < _FEW_SAMPLES or between < 2 * wanted:
+    remaining = sample[(parent[tails] != parent[indices[arcs]]) & (sample > low)]
+    estimate = edges * (remaining.size / _SAMPLES)
+    wanted = _EDGES_PER_COMPONENT * components
+    if remaining.size < _MIN_SAMPLES or estimate < 2 * wanted:
         return int(np.iinfo(keys.dtype).max)
-    place = int(left.size * wanted / between)
-    return int(np.partition(left, place)[place])
+    position = int(remaining.size * wanted / estimate)
+    return int(np.partition(remaining, position)[position])
 
 
 @compiled
 def _collect(indptr, indices, keys, parent, low, high, first, stop):
-    """Tails and arcs, from the larger end, of edges between components with keys of a band.
+    """List the edges of rows ``first`` to ``stop`` with keys in [low, high] between components.
 
-    Of the rows from ``first`` to ``stop``; ``parent`` names each vertex's component.
+    ``parent`` holds each vertex's component. Returns the tails and the arcs from the larger ends.
     """
-    most = indptr[stop] - indptr[first]
-    tails, arcs = np.empty(most, indices.dtype), np.empty(most, np.int64)
+    capacity = indptr[stop] - indptr[first]
+    tails, arcs = np.empty(capacity, indices.dtype), np.empty(capacity, np.int64)
     count = 0
     for u in range(first, stop):
-        own = parent[u]
+        component = parent[u]
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
             if v >= u:
                 break
-            if low <= keys[arc] <= high and parent[v] != own:
+            if low <= keys[arc] <= high and parent[v] != component:
                 tails[count], arcs[count] = u, arc
                 count += 1
     return tails[:count].copy(), arcs[:count].copy()
@@ -134,8 +140,8 @@ def _order(keys: Any) -> Any:
 
 
 @compiled
-def _unite(parent, tails, indices, arcs, order, chosen, found):
-    """Kruskal's algorithm: append to ``chosen``; returns how many there are."""
+def _unite(parent, tails, indices, arcs, order, chosen, count):
+    """Kruskal's algorithm: append edges to ``chosen``, and return their number."""
     for i in order:
         a, b = root(parent, tails[i]), root(parent, indices[arcs[i]])
         if a != b:
@@ -143,14 +149,17 @@ def _unite(parent, tails, indices, arcs, order, chosen, found):
                 parent[b] = a
             else:
                 parent[a] = b
-            chosen[found] = arcs[i]
-            found += 1
-    return found
+            chosen[count] = arcs[i]
+            count += 1
+    return count
 
 
 @compiled
 def _flatten(parent, first, stop):
-    """Name the vertices' components. Others' are not written: they have their own threads."""
+    """Let vertices ``first`` to ``stop`` point to their roots.
+
+    Other vertices are only read, since other threads write them.
+    """
     for v in range(first, stop):
         at = v
         while parent[at] != at:

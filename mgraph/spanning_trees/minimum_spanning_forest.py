@@ -1,4 +1,4 @@
-"""The front door of the spanning forest methods: check, choose, call."""
+"""The front door of the spanning forest methods: check the request, choose, call the method."""
 
 import importlib
 from collections.abc import Mapping
@@ -28,66 +28,107 @@ def minimum_spanning_forest(
     variants: Mapping[str, str] | None = None,
     timed: bool = False,
 ) -> SpanningForest:
-    """The minimum spanning forest of an undirected graph: a tree for each component.
+    """The minimum spanning forest of an undirected graph: one tree per component.
 
-    graph: with weights of any sign, each 1 where it has none; self-loops are passed over.
-    method: auto, or one of ``METHODS``. backend: cpu, gpu, or auto: where the graph is; from the
-    CPU to a GPU with room, if there is one and the method is known there.
-    variants: of boruvka's steps on a GPU, as ``{"contract": "vertex"}``: a thread a vertex (or an
-    arc, ``edge``) in choose, count and contract; colours by ``jump`` or ``walk``; scan by ``cub``,
-    ``naive`` or on the ``host``, as contract. timed: have ``step_times`` of boruvka on a GPU.
+    Parameters
+    ----------
+    graph : Graph
+        Weights may have any sign; without weights each edge counts 1. Self-loops are ignored.
+    method : str, default "auto"
+        ``filter_boruvka`` (GPU), ``filter_kruskal`` (all CPU cores), ``boruvka`` (both, in the
+        paper's five steps), ``prim`` or ``prim_naive`` (one CPU core). ``auto`` is the first on a
+        GPU and the second on a CPU.
+    backend : {"auto", "cpu", "gpu"}, default "auto"
+        ``auto`` stays where the graph is, but moves a graph on the CPU to a GPU that has memory for
+        it, if the method runs there.
+    variants : mapping of str to str, optional
+        Variants of the steps of ``boruvka`` on a GPU, such as ``{"contract": "vertex"}``: choose,
+        count and contract with one thread per ``edge`` (default) or per ``vertex``; contract also
+        on the ``host``; colours by ``jump`` (default) or ``walk``; scan by ``cub`` (default),
+        ``naive`` or on the ``host``.
+    timed : bool, default False
+        Whether to measure ``step_times`` of ``boruvka`` on a GPU.
 
-    Ties go to the edge whose larger end is smaller, then to the smaller of the other ends, so that
-    there is one answer, whatever the method: in rows that ascend that is the order of edge ids.
-    Arrays are on the backend that found them. Deterministic. Cost: ``filter_boruvka`` and
-    ``filter_kruskal`` read each arc a few times, and sort or join about three edges a vertex;
-    ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive`` O(n² + m).
-    Raises UsageError for graphs that are directed or lack arcs' mirrors, weights that are not
-    finite, and unknown methods.
+    Returns
+    -------
+    SpanningForest
+        Edges ``src``, ``dst``, ``weight`` and ``edge_id``, on the backend that computed them, and
+        ``total_weight``, ``components``, ``to_graph()``, ``to_pandas()``.
+
+    Raises
+    ------
+    UsageError
+        If the graph is directed or lacks the mirror of an arc, if a weight is infinite or NaN, or
+        if the method does not run on the backend.
+    DeviceError
+        If ``backend="gpu"`` and there is no GPU.
+    OutOfMemoryError
+        If the GPU has too little memory.
+
+    Notes
+    -----
+    Among edges of equal weight, the one with the smaller larger endpoint is preferred, then the one
+    with the smaller other endpoint (in rows that ascend, the smaller ``edge_id``). So there is one
+    answer for all methods and backends.
+
+    Work: ``filter_boruvka`` and ``filter_kruskal`` read each arc a few times and sort or list about
+    three edges per vertex; ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive``
+    O(n² + m). Memory of ``filter_boruvka``: 17 bytes per arc and 40 per vertex beside the graph.
+    Sources: Sanders and Schimek 2023 and Fallin et al. 2023 (``filter_boruvka``), Osipov, Sanders
+    and Singler 2009 (``filter_kruskal``), Biagiotti (``boruvka``, ``prim_naive``), Prim 1957.
+
+    Examples
+    --------
+    >>> edges = mgraph.EdgeList([1, 2, 2, 4], [0, 1, 0, 3], [7, 3, 5, 2])
+    >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
+    >>> forest = mgraph.minimum_spanning_forest(graph, backend="cpu")
+    >>> forest.total_weight, forest.components
+    (10, 2)
+    >>> forest.src, forest.dst
+    (array([2, 2, 4], dtype=int32), array([0, 1, 3], dtype=int32))
     """
     check_method(method, bool(variants or timed))
-    check(graph)
-    where = _backend_for(graph, method, backend)
+    check_graph(graph)
+    chosen_backend = _choose_backend(graph, method, backend)
+    on_gpu = chosen_backend == "gpu"
     if method == "auto":
-        method = "filter_boruvka" if where == "gpu" else "filter_kruskal"
-    if method not in (GPU_METHODS if where == "gpu" else CPU_METHODS):
-        other = "CPU; use filter_boruvka" if where == "gpu" else "GPU; use filter_kruskal"
-        raise UsageError(f"{method} is a method of the {other}, or the other backend")
-    if where == "cpu" and graph.backend == "gpu":
+        method = "filter_boruvka" if on_gpu else "filter_kruskal"
+    if method not in (GPU_METHODS if on_gpu else CPU_METHODS):
+        needed, replacement = ("CPU", "filter_boruvka") if on_gpu else ("GPU", "filter_kruskal")
         raise UsageError(
-            "backend cpu was asked for, and the graph is on a GPU; graph.to_cpu() moves it"
+            f"method {method} needs a {needed}; use another backend, or method {replacement}"
         )
-    ordered, origin = sort_rows(graph.to_gpu() if where == "gpu" else graph)
-    if where == "gpu":
+    if not on_gpu and graph.backend == "gpu":
+        raise UsageError("backend is cpu but the graph is on a GPU; graph.to_cpu() copies it")
+    ordered, origin = sort_rows(graph.to_gpu() if on_gpu else graph)
+    if on_gpu:
         from mgraph.spanning_trees import spanning_forest_gpu
 
-        found = spanning_forest_gpu.run(ordered, method, dict(variants or {}), timed)
+        forest = spanning_forest_gpu.run(ordered, method, dict(variants or {}), timed)
     elif variants or timed:
-        raise UsageError(
-            "variants and times of boruvka's steps are of a GPU; on a CPU leave them out"
-        )
+        raise UsageError("variants and timed apply to boruvka on a GPU; leave them out on a CPU")
     else:
-        found = _on_cpu(ordered, method)
-    if origin is not None:  # back to where the arcs stood
-        ids = origin[found.edge_id]
+        forest = _compute_on_cpu(ordered, method)
+    if origin is not None:  # rows were sorted: return the positions in the original graph
+        ids = origin[forest.edge_id]
         order = ids.argsort()
-        columns = {name: getattr(found, name)[order] for name in ("src", "dst", "weight")}
-        found = replace(found, edge_id=ids[order], **columns)
-    return replace(found, labels=graph.labels)
+        columns = {name: getattr(forest, name)[order] for name in ("src", "dst", "weight")}
+        forest = replace(forest, edge_id=ids[order], **columns)
+    return replace(forest, labels=graph.labels)
 
 
-def check_method(method: str, steps: bool) -> None:
-    """Raise UsageError for an unknown method, or one that has no ``steps`` to choose or to time."""
+def check_method(method: str, has_step_options: bool) -> None:
+    """Raise UsageError for an unknown method, or step options of a method other than boruvka."""
     check_choice("method", method, METHODS)
-    if steps and method != "boruvka":
-        raise UsageError(f"variants and times of steps are of method boruvka, not of {method}")
+    if has_step_options and method != "boruvka":
+        raise UsageError(f"variants and timed apply to method boruvka (got method {method})")
 
 
-def check(graph: Graph) -> None:
+def check_graph(graph: Graph) -> None:
     """Raise UsageError for a graph that has no minimum spanning forest."""
     if graph.directed:
         raise UsageError(
-            "a spanning forest is of an undirected graph, and this one is directed; symmetrise it "
+            "a spanning forest needs an undirected graph, and this one is directed; symmetrise it "
             "when it is read"
         )
     check_weights(graph)
@@ -95,19 +136,19 @@ def check(graph: Graph) -> None:
 
 
 def check_weights(graph: Graph) -> None:
-    """Raise UsageError where a weight is infinite or NaN."""
+    """Raise UsageError if a weight is infinite or NaN."""
     for weight in graph.weight_range:
         if not np.isfinite(weight):
-            raise UsageError(f"a spanning forest needs finite weights, and one is {weight}")
+            raise UsageError(f"a spanning forest needs finite weights (got {weight})")
 
 
-def _backend_for(graph: Graph, method: str, backend: str) -> str:
-    """Where to work: of ``auto`` where the graph is, else on a GPU that has room for it."""
+def _choose_backend(graph: Graph, method: str, backend: str) -> str:
+    """The backend to use. ``auto`` means that of the graph, or a GPU with memory for it."""
     if backend == "auto" and graph.backend == "gpu":
         return "gpu"
-    where = backends.resolve(backend)
-    if where == "cpu" or backend == "gpu":
-        return where
+    resolved = backends.resolve(backend)
+    if resolved == "cpu" or backend == "gpu":
+        return resolved
     from mgraph.spanning_trees import spanning_forest_gpu
 
     if method not in ("auto", *GPU_METHODS) or not spanning_forest_gpu.fits(graph, method):
@@ -115,7 +156,8 @@ def _backend_for(graph: Graph, method: str, backend: str) -> str:
     return "gpu"
 
 
-def _on_cpu(graph: Graph, method: str) -> SpanningForest:
+def _compute_on_cpu(graph: Graph, method: str) -> SpanningForest:
+    """Compute the forest of a graph whose rows ascend."""
     from mgraph.spanning_trees import edge_ids_cpu
 
     indptr, indices, weights = graph.indptr, graph.indices, graph.weights

@@ -1,20 +1,24 @@
-// The edges of a forest from a bit an arc; spanning_forest_gpu.py has the plan.
+// From a bit per arc to the arrays of a forest; spanning_forest_gpu.py launches the kernels.
+//
+//   mark   sets the bits of edges that a method listed by id
+//   count  counts the bits of each word; an inclusive scan follows
+//   write  writes the edges in ascending order of id, which is the order of rows. A lane writes a
+//          row of up to lane_row_arcs arcs, so that short rows are written side by side; a warp one
+//          of up to long_row_arcs. Longer rows are listed, and the whole grid writes them in a
+//          second launch.
+// An edge's position is the number of bits before its own, so that threads need no order.
+//
 //   MGRAPH_VERTEX_T  int or long long
-//   MGRAPH_WEIGHT_T  int or long long: 32 or 64 bits of weight, whatever they mean
+//   MGRAPH_WEIGHT_T  int or long long: 32 or 64 bits of weight, which are only copied
 
 using vertex_t = MGRAPH_VERTEX_T;
 using weight_t = MGRAPH_WEIGHT_T;
 using u32 = unsigned int;
 
-constexpr long long lane_row_arcs = 256;      // a lane writes rows of so many arcs at most,
-constexpr long long long_row_arcs = 1 << 17;  // a warp those of so many, the whole grid longer ones
+constexpr long long lane_row_arcs = 256;
+constexpr long long long_row_arcs = 1 << 17;
 
-namespace {
-
-__device__ long long thread() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
-__device__ long long threads() { return (long long)gridDim.x * blockDim.x; }
-
-}  // namespace
+// The kernel's arguments, which spanning_forest_gpu.py packs.
 
 // A graph and its arcs' bits, set for those of the forest.
 struct marked_graph {
@@ -22,10 +26,10 @@ struct marked_graph {
   const vertex_t* indices;
   long long n;
   const u32* bits;
-  const u32* set_before_end;  // of each word of bits: how many are set in it and in those before
+  const u32* bits_through;  // an inclusive scan: the bits set in a word and in those before it
 };
 
-// The edges of the forest, ascending by id.
+// The edges of the forest.
 struct forest_columns {
   vertex_t* src;
   vertex_t* dst;
@@ -33,22 +37,25 @@ struct forest_columns {
   long long* edge_id;
 };
 
-// Rows of more than long_row_arcs arcs, in any order; the count is 0 at first.
+// Rows of more than long_row_arcs arcs, in any order.
 struct long_rows {
-  u32* count;
+  u32* count;  // 0 at first
   long long* row;
 };
 
 namespace {
 
-// Write the edges in every so many words of a row, from one on.
+__device__ long long thread() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+__device__ long long threads() { return (long long)gridDim.x * blockDim.x; }
+
+// Writes the edges in every `stride`-th word of a row, beginning with word `offset`.
 __device__ void write_row(const marked_graph& graph, const weight_t* weights,
-                          const forest_columns& forest, long long row, long long from,
-                          long long every) {
+                          const forest_columns& forest, long long row, long long offset,
+                          long long stride) {
   const long long begin = graph.indptr[row], last = graph.indptr[row + 1] - 1;
   if (last < begin) return;
-  for (long long word = begin / 32 + from; word <= last / 32; word += every) {
-    u32 set = graph.bits[word], at = graph.set_before_end[word];
+  for (long long word = begin / 32 + offset; word <= last / 32; word += stride) {
+    u32 set = graph.bits[word], at = graph.bits_through[word];
     if (word == last / 32) set &= ~0u >> (31 - (last & 31));
     at -= __popc(graph.bits[word] & ~set);
     if (word == begin / 32) set &= ~0u << (begin & 31);
@@ -65,21 +72,18 @@ __device__ void write_row(const marked_graph& graph, const weight_t* weights,
 
 }  // namespace
 
-// Set the bits of edges that are listed by id.
 extern "C" __global__ void spanning_forest_mark(const long long* ids, long long count, u32* bits) {
   for (long long i = thread(); i < count; i += threads()) {
     atomicOr(&bits[ids[i] / 32], 1u << (ids[i] & 31));
   }
 }
 
-// How many bits are set in each word.
 extern "C" __global__ void spanning_forest_count(const u32* bits, long long words, u32* count) {
   for (long long w = thread(); w < words; w += threads()) count[w] = __popc(bits[w]);
 }
 
-// Write the edges down, in order, a row a lane, or a warp where it is longer, so that rows of a few arcs each are
-// written side by side. Rows that are longer still are counted and listed, and written by all threads in a second
-// launch, with `listed`. weights may be null, then each is 1.
+// weights: null if the graph has none, then each is 1; a parameter of its own, since only then does
+// the compiler specialise the loops for null. listed: 0 in the first launch, 1 in the second.
 extern "C" __global__ void spanning_forest_write(
     __grid_constant__ const marked_graph marked_graph_, const weight_t* weights,
     __grid_constant__ const forest_columns forest_columns_,
@@ -98,6 +102,7 @@ extern "C" __global__ void spanning_forest_write(
     if (row < n && arcs <= lane_row_arcs) write_row(graph, weights, forest, row, 0, 1);
     if (arcs > long_row_arcs) longs.row[atomicAdd(longs.count, 1u)] = row;
     u32 rows = __ballot_sync(~0u, arcs > lane_row_arcs && arcs <= long_row_arcs);
-    for (; rows; rows &= rows - 1) write_row(graph, weights, forest, first + __ffs(rows) - 1, lane, 32);
+    for (; rows; rows &= rows - 1)
+      write_row(graph, weights, forest, first + __ffs(rows) - 1, lane, 32);
   }
 }

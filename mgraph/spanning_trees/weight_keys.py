@@ -1,4 +1,4 @@
-"""Weights as unsigned integers in the same order, which every method compares instead."""
+"""Weights as unsigned integers in the same order, which all methods compare instead of weights."""
 
 from typing import Any
 
@@ -6,33 +6,35 @@ import numpy as np
 
 
 def order_keys(weights: Any) -> Any:
-    """Keys of the weights' width, uint32 or uint64: one is below another where its weight is.
+    """Keys of the weights' width, uint32 or uint64, in the same order as the weights.
 
     weights: NumPy or CuPy, int32, int64, float32 or float64, without NaN. Equal weights have equal
-    keys, -0.0 and 0.0 too; subnormal numbers keep their order, since only bits are looked at.
+    keys, and so do -0.0 and 0.0. Subnormal numbers keep their order, since keys are computed from
+    bits.
     """
     bits = weights.dtype.itemsize * 8
-    whole, unsigned = np.dtype(f"i{bits // 8}"), np.dtype(f"u{bits // 8}")
-    sign = unsigned.type(1 << (bits - 1))
-    signed = weights.view(whole)
+    signed_dtype, unsigned_dtype = np.dtype(f"i{bits // 8}"), np.dtype(f"u{bits // 8}")
+    sign = unsigned_dtype.type(1 << (bits - 1))
+    signed = weights.view(signed_dtype)
     if weights.dtype.kind == "f":
-        # Of a negative number all bits but the sign are turned round; -0.0 becomes 0.0.
-        flipped = signed ^ ((signed >> (bits - 1)) & whole.type((1 << (bits - 1)) - 1))
-        flipped[signed == np.iinfo(whole).min] = 0
+        # Negative numbers have all bits but the sign inverted; -0.0 becomes 0.0.
+        flipped = signed ^ ((signed >> (bits - 1)) & signed_dtype.type((1 << (bits - 1)) - 1))
+        flipped[signed == np.iinfo(signed_dtype).min] = 0
         signed = flipped
-    return signed.view(unsigned) ^ sign
+    return signed.view(unsigned_dtype) ^ sign
 
 
-def ranks(keys: Any, below: int = 1 << 32) -> Any:
-    """Keys as uint32 in the same order, from 0: less the least, or where that is too much, dense.
+def ranks(keys: Any, limit: int = 1 << 32) -> Any:
+    """Keys as uint32 in the same order, below ``limit``, which is at least the number of keys.
 
-    below: what they must be below, as the number of keys is. Cost: a pass, or a sort of all keys.
+    The minimum is subtracted; if the keys still reach the limit, they are replaced by dense ranks.
+    Cost: one pass, or a sort of all keys.
     """
     if not keys.size:
         return keys.astype(np.uint32)
-    least, largest = int(keys.min()), int(keys.max())
-    if largest - least < below:
-        return (keys - keys.dtype.type(least)).astype(np.uint32)
+    minimum, maximum = int(keys.min()), int(keys.max())
+    if maximum - minimum < limit:
+        return (keys - keys.dtype.type(minimum)).astype(np.uint32)
     order = keys.argsort()
     ordered = keys[order]
     dense = keys.astype(np.uint32)

@@ -3,8 +3,8 @@
     python -m tests.benchmarks.msf_cpu MAKER NAME …
 
 MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
-undirected graph. The methods take turns; of each the least and the median time count, since others
-use the machine.
+undirected graph. The methods take turns; the minimum and the median time of each are reported,
+since the machine is shared.
 """
 
 import statistics
@@ -26,16 +26,17 @@ def measure(maker, name):
     matrix = csr_matrix((graph.weights.astype(float), graph.indices, graph.indptr))
     forest = mgraph.minimum_spanning_forest(graph, backend="cpu")
     assert forest.total_weight == minimum_spanning_tree(matrix).sum()
-    took = {way: [] for way in (*METHODS, "SciPy")}
+    times = {method: [] for method in (*METHODS, "SciPy")}
     for _ in range(TURNS + 1):  # the first compiles
-        for way in METHODS:
+        for method in METHODS:
             span = mgraph.minimum_spanning_forest
-            took[way].append(milliseconds(span, graph, method=way, backend="cpu"))
-        took["SciPy"].append(milliseconds(minimum_spanning_tree, matrix))
-    told = (
-        f"{way} {min(row[1:]):.0f} ({statistics.median(row[1:]):.0f})" for way, row in took.items()
+            times[method].append(milliseconds(span, graph, method=method, backend="cpu"))
+        times["SciPy"].append(milliseconds(minimum_spanning_tree, matrix))
+    columns = (
+        f"{method} {min(row[1:]):.0f} ({statistics.median(row[1:]):.0f})"
+        for method, row in times.items()
     )
-    print(f"{name}, ms, least and median: {'; '.join(told)}", flush=True)
+    print(f"{name}, ms, minimum and median: {'; '.join(columns)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
 """Figures of spanning forests on GPUs, as they stand in spanning_trees/BENCHMARKS.md.
 
-    python -m tests.benchmarks.msf_gpu forest MAKER NAME …      filter_boruvka, against the anchors
+    python -m tests.benchmarks.msf_gpu forest MAKER NAME …      filter_boruvka, against ECL-MST
     python -m tests.benchmarks.msf_gpu boruvka MAKER NAME …     the paper's, against prim on a core
     python -m tests.benchmarks.msf_gpu hard MAKER               chains, stars, cliques, ties
     python -m tests.benchmarks.msf_gpu dataset FOLDER N D GPUS  a forest from Parquet to Parquet
-    python -m tests.benchmarks.msf_gpu backends MAKER NAME …    a graph of the host, on either side
+    python -m tests.benchmarks.msf_gpu backends MAKER NAME …    a graph in host memory, by backend
     python -m tests.benchmarks.msf_gpu wide                     more than 2^32 arcs
 
 MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
@@ -37,7 +37,7 @@ ANCHORS = {  # ECL-MST's milliseconds, the forest's weight and edges
 
 
 def milliseconds(call, repeats=REPEATS):
-    """The median by device events, after a run that is not counted; and what the last gave."""
+    """The median by device events after a warm-up run, and the last result."""
     import cupy
 
     times = []
@@ -58,19 +58,19 @@ def forest(options):
         began = time.perf_counter()
         first = mgraph.minimum_spanning_forest(graph)
         first_seconds = time.perf_counter() - began
-        took, found = milliseconds(lambda graph=graph: mgraph.minimum_spanning_forest(graph))
+        time_ms, result = milliseconds(lambda graph=graph: mgraph.minimum_spanning_forest(graph))
         edges, _ = milliseconds(
-            lambda graph=graph: filter_boruvka_gpu.of_graph(
+            lambda graph=graph: filter_boruvka_gpu.mark_forest(
                 graph.indptr, graph.indices, graph.weights
             )
         )
         anchor, weight, count = ANCHORS.get(name, (float("nan"), None, None))
-        right = (found.total_weight, len(found)) == (weight, count) if weight else None
-        assert (first.edge_id == found.edge_id).all()
+        right = (result.total_weight, len(result)) == (weight, count) if weight else None
+        assert (first.edge_id == result.edge_id).all()
         print(
-            f"{name}: {took:.2f} ms, {edges:.2f} of it to the edges' bits; ECL-MST {anchor} ms, "
-            f"{anchor / took:.1f} times; weight {found.total_weight}, {len(found)} edges, as the "
-            f"anchor: {right}; first call {first_seconds:.2f} s",
+            f"{name}: {time_ms:.2f} ms, {edges:.2f} of it to the bits; ECL-MST {anchor} ms, "
+            f"{anchor / time_ms:.1f} times; weight {result.total_weight}, {len(result)} edges, "
+            f"as the anchor: {right}; first call {first_seconds:.2f} s",
             flush=True,
         )
 
@@ -78,7 +78,7 @@ def forest(options):
 def boruvka(options):
     for name in options.names:
         graph, _ = made(options.maker, name, "gpu")
-        took, found = milliseconds(
+        time_ms, result = milliseconds(
             lambda graph=graph: mgraph.minimum_spanning_forest(graph, method="boruvka")
         )
         on_cpu = graph.to_cpu()
@@ -86,10 +86,10 @@ def boruvka(options):
         began = time.perf_counter()
         prim = mgraph.minimum_spanning_forest(on_cpu, method="prim", backend="cpu")
         seconds = time.perf_counter() - began
-        assert (found.edge_id.get() == prim.edge_id).all()
+        assert (result.edge_id.get() == prim.edge_id).all()
         print(
-            f"{name}: boruvka {took:.1f} ms, prim on one core {seconds:.2f} s, "
-            f"{1000 * seconds / took:.0f} times",
+            f"{name}: boruvka {time_ms:.1f} ms, prim on one core {seconds:.2f} s, "
+            f"{1000 * seconds / time_ms:.0f} times",
             flush=True,
         )
 
@@ -184,9 +184,9 @@ def wide(_):
         rows.sort(axis=1)
         indices[first * steps.size : (first + len(rows)) * steps.size] = rows.ravel()
     graph = Graph.unchecked(indptr, indices, None, False)
-    took, found = milliseconds(lambda: mgraph.minimum_spanning_forest(graph), 2)
-    assert len(found) == n - 1
-    print(f"{graph}: {took:.0f} ms, {found}")
+    time_ms, result = milliseconds(lambda: mgraph.minimum_spanning_forest(graph), 2)
+    assert len(result) == n - 1
+    print(f"{graph}: {time_ms:.0f} ms, {result}")
 
 
 def main():

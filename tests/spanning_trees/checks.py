@@ -1,4 +1,4 @@
-"""Certificates: what must hold of a forest, whoever found it."""
+"""Certificates: properties that a minimum spanning forest must have, whatever the method."""
 
 import numpy as np
 from scipy.sparse import coo_matrix
@@ -6,14 +6,15 @@ from scipy.sparse.csgraph import connected_components
 
 
 def components(n, src, dst):
-    """Their number, and each vertex's."""
+    """The number of components, and the component of each vertex."""
     return connected_components(coo_matrix((np.ones(len(src)), (src, dst)), (n, n)), False)
 
 
 def check_forest(graph, forest, sampled=50):
-    """It is of the graph, spans it and has no cycle; an edge outside closes one of lighter edges.
+    """Check that a forest belongs to a graph, spans it, has no cycle, and is of minimum weight.
 
-    For graphs whose rows ascend.
+    Minimum weight: for a sample of the edges outside the forest, smaller edges of the forest
+    already connect both ends. For graphs whose rows ascend.
     """
     graph, forest = graph.to_cpu(), forest.to_cpu()
     ids = forest.edge_id
@@ -27,12 +28,12 @@ def check_forest(graph, forest, sampled=50):
     np.testing.assert_array_equal(weights[ids], forest.weight)
     assert forest.weight.dtype == weights.dtype
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
-    spanned = components(graph.n, tails, graph.indices)[0]
-    assert components(graph.n, forest.src, forest.dst)[0] == spanned
-    assert len(forest) == graph.n - spanned  # so without a cycle
-    assert forest.components == spanned
+    count = components(graph.n, tails, graph.indices)[0]
+    assert components(graph.n, forest.src, forest.dst)[0] == count
+    assert len(forest) == graph.n - count  # so there is no cycle
+    assert forest.components == count
     outside = np.setdiff1d(np.flatnonzero(tails > graph.indices), ids)
     for arc in np.random.default_rng(1).permutation(outside)[:sampled]:
-        before = (forest.weight < weights[arc]) | ((forest.weight == weights[arc]) & (ids < arc))
-        _, label = components(graph.n, forest.src[before], forest.dst[before])
+        smaller = (forest.weight < weights[arc]) | ((forest.weight == weights[arc]) & (ids < arc))
+        _, label = components(graph.n, forest.src[smaller], forest.dst[smaller])
         assert label[tails[arc]] == label[graph.indices[arc]]

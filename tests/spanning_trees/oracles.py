@@ -1,4 +1,4 @@
-"""Plain and slow: what the fast code is held against."""
+"""Plain and slow implementations, with which the fast code is compared."""
 
 import numpy as np
 
@@ -13,14 +13,14 @@ class Components:
         return v
 
     def join(self, u, v):
-        """Whether they were apart."""
+        """Unite two components; return whether they were different."""
         u, v = self.root(u), self.root(v)
         self.parent[u] = v
         return u != v
 
 
 def kruskal(graph):
-    """The forest's edge ids: all edges in order of (weight, larger end, smaller end, id)."""
+    """The forest's edge ids: edges are tried in order of (weight, larger end, smaller end, id)."""
     tails = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
     weights = np.ones(graph.num_arcs, int) if graph.weights is None else graph.weights
     ids = np.arange(graph.num_arcs)

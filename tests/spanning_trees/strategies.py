@@ -24,12 +24,12 @@ def weights(draw, m, dtype):
 
 
 @st.composite
-def graphs(draw, most=30, dtypes=DTYPES):
-    n = draw(st.integers(0, most))
+def graphs(draw, max_n=30, dtypes=DTYPES):
+    n = draw(st.integers(0, max_n))
     m = draw(st.integers(0, 4 * n))
     ends = st.lists(st.integers(0, max(n - 1, 0)), min_size=m, max_size=m)
     dtype = draw(st.sampled_from(dtypes))
-    # With one type of weights only, since each pair of types takes seconds to compile.
+    # 64-bit ids with one type of weights only: each pair of types takes seconds to compile.
     ids = draw(st.sampled_from([np.int32, np.int64])) if dtype == "int64" else np.int32
     weight = None if dtype is None else draw(weights(m, dtype))
     edges = EdgeList(np.array(draw(ends), ids), np.array(draw(ends), ids), weight)

@@ -1,4 +1,4 @@
-"""Every method on the CPU finds the one forest; wrong use is one sentence."""
+"""Every method on the CPU computes the same forest; wrong use is one sentence."""
 
 import dataclasses
 from fractions import Fraction
@@ -47,8 +47,8 @@ def test_all_methods_agree_on_a_larger_graph(weights):
     expected = forest_of(graph)
     check_forest(graph, expected)
     for method in CPU_METHODS:
-        found = forest_of(graph, method)
-        np.testing.assert_array_equal(found.edge_id, expected.edge_id)
+        forest = forest_of(graph, method)
+        np.testing.assert_array_equal(forest.edge_id, expected.edge_id)
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
@@ -65,7 +65,7 @@ def test_scipy_and_networkx_agree(dtype):
 def test_bands_of_few_edges_and_small_chunks(monkeypatch):
     graph = copy_graph(5000, 12, weights=(1, 1000))
     expected = forest_of(graph, "prim").edge_id
-    monkeypatch.setattr(filter_kruskal_cpu, "_EDGES_A_COMPONENT", 0.05)
+    monkeypatch.setattr(filter_kruskal_cpu, "_EDGES_PER_COMPONENT", 0.05)
     monkeypatch.setattr(filter_kruskal_cpu, "_CHUNK_ARCS", 1000)
     bounds = []
     bound = filter_kruskal_cpu._bound
@@ -144,10 +144,10 @@ def small(weights=None, directed=False):
     ("graph", "options", "message"),
     [
         (small(directed=True), {}, "undirected graph, and this one is directed"),
-        (small(np.array([np.nan, np.nan])), {}, "finite weights, and one is nan"),
-        (small(np.array([1, np.inf])), {}, "finite weights, and one is inf"),
+        (small(np.array([np.nan, np.nan])), {}, r"finite weights \(got nan\)"),
+        (small(np.array([1, np.inf])), {}, r"finite weights \(got inf\)"),
         (small(), {"method": "kruskal"}, "method must be one of auto"),
-        (small(), {"method": "filter_boruvka"}, "is a method of the GPU"),
+        (small(), {"method": "filter_boruvka"}, "method filter_boruvka needs a GPU"),
         (small(), {"backend": "tpu"}, "backend must be one of"),
     ],
 )

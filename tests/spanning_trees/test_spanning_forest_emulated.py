@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.core.csr import ascending
+from mgraph.core.csr import sort_rows
 from mgraph.spanning_trees import filter_boruvka_gpu, spanning_forest_gpu
 from mgraph.spanning_trees.boruvka_gpu import CHOICES
 from tests import emulator
@@ -27,10 +27,10 @@ def device():
         yield device
 
 
-def assert_same(found, graph):
+def assert_forest_of(graph, forest):
     expected = mgraph.minimum_spanning_forest(graph, backend="cpu")
     for name in ("edge_id", "src", "dst", "weight"):
-        ours, theirs = getattr(found, name), getattr(expected, name)
+        ours, theirs = getattr(forest, name), getattr(expected, name)
         np.testing.assert_array_equal(ours, theirs)
         assert ours.dtype == theirs.dtype
 
@@ -40,8 +40,8 @@ def assert_same(found, graph):
 @given(graph=graphs(), seed=st.integers(1, 1 << 30))
 def test_small_graphs_of_all_kinds(device, method, graph, seed):
     device.seed = seed
-    ordered, _ = ascending(graph)
-    assert_same(spanning_forest_gpu.run(graph_on_device(ordered), method), ordered)
+    ordered, _ = sort_rows(graph)
+    assert_forest_of(ordered, spanning_forest_gpu.run(graph_on_device(ordered), method))
 
 
 @MANY
@@ -50,8 +50,8 @@ def test_small_graphs_of_all_kinds(device, method, graph, seed):
     variants=st.fixed_dictionaries({step: st.sampled_from(CHOICES[step]) for step in CHOICES}),
 )
 def test_variants_of_boruvka_agree(device, graph, variants):
-    found = spanning_forest_gpu.run(graph_on_device(graph), "boruvka", variants)
-    assert_same(found, graph)
+    forest = spanning_forest_gpu.run(graph_on_device(graph), "boruvka", variants)
+    assert_forest_of(graph, forest)
 
 
 def copy_graph(n, d, weights):
@@ -69,12 +69,13 @@ def hub(n):
 @pytest.mark.parametrize("weights", [(1, 99), None])
 def test_more_edges_than_a_chunk_holds(device, weights):
     graph = copy_graph(3000, 6, weights)
-    assert_same(spanning_forest_gpu.run(graph_on_device(graph), "filter_boruvka"), graph)
+    assert_forest_of(graph, spanning_forest_gpu.run(graph_on_device(graph), "filter_boruvka"))
 
 
 @pytest.mark.parametrize("n", [200, 5000, (1 << 17) + 9])
 def test_rows_that_a_lane_a_warp_or_the_whole_grid_writes(device, n):
-    assert_same(spanning_forest_gpu.run(graph_on_device(hub(n)), "filter_boruvka"), hub(n))
+    graph = hub(n)
+    assert_forest_of(graph, spanning_forest_gpu.run(graph_on_device(graph), "filter_boruvka"))
 
 
 @MANY
@@ -83,7 +84,7 @@ def test_lists_of_edges(device, graph, seed):
     device.seed = seed
     edges = graph.to_edges()
     src, dst = (on_device(ids.astype(np.int32)) for ids in (edges.src, edges.dst))
-    ids = filter_boruvka_gpu.of_list(src, dst, on_device(edges.weight), graph.n)
+    ids = filter_boruvka_gpu.select_forest(src, dst, on_device(edges.weight), graph.n)
     columns = (np.asarray(column)[ids] for column in edges)
     forest = EdgeList(*columns)
     expected = mgraph.minimum_spanning_forest(graph, backend="cpu")
@@ -98,4 +99,4 @@ def test_graphs_in_pieces(device, graph):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(filter_boruvka_gpu, "PIECE_ARCS", 3)
         patch.setattr(filter_boruvka_gpu, "fits", lambda n, m: False)
-        assert_same(spanning_forest_gpu.run(graph_on_device(graph), "filter_boruvka"), graph)
+        assert_forest_of(graph, spanning_forest_gpu.run(graph_on_device(graph), "filter_boruvka"))
