@@ -112,6 +112,7 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
         raise UsageError(
             f"--variant and --steps apply to --method boruvka (got {options['method']})"
         )
+    check_method(options["method"], bool(options["variants"] or options["steps"]))
     read = _read(graph, options)
     forest = _here(read, options)
     if out is not None:
