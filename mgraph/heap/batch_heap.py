@@ -172,8 +172,8 @@ class BatchHeap:
         total = len(self) + keys.size
         if self.capacity is not None and total > self.capacity:
             raise UsageError(
-                f"the heap may hold at most {self.capacity:,} keys (got {keys.size:,} more than "
-                f"its {len(self):,}); pop some first, or make it with a larger capacity"
+                f"the heap's capacity is {self.capacity:,} keys (got {keys.size:,}, and it holds "
+                f"{len(self):,}); pop some first, or make it with a larger capacity"
             )
         words = None if values is None else values.view(word_type(self.value_dtype))
         with memory_guard(f"{total:,} keys", "pop some first, or push fewer"):

@@ -207,7 +207,7 @@ class Heap:
         return self._keys[ROOT if self._counts[0] else BUFFER, :1].copy()
 
     def _reserve(self, keys: int) -> None:
-        """Provide places for so many keys in all."""
+        """Provide places for that many keys in all."""
         nodes = keys // self._size
         places = self._keys.shape[0] - 2
         if nodes <= places:

@@ -117,8 +117,8 @@ class Heap:
     ) -> None:
         """Make an empty heap on the current device.
 
-        blocks: the maximum of a launch. places: for so many nodes there is memory at first, a power
-        of two less 1. max_nodes: kernels refuse to insert more nodes; None: as many as there are
+        blocks: the maximum of a launch. places: the nodes for which there is memory at first, a
+        power of two less 1. max_nodes: kernels refuse to insert more nodes; None: no limit but the
         places.
         """
         import cupy
@@ -205,7 +205,7 @@ class Heap:
         return history
 
     def reserve(self, items: int) -> None:
-        """Provide memory for so many items in all."""
+        """Provide memory for that many items in all."""
         nodes = items // self._node
         if nodes <= self._places:
             return
@@ -287,7 +287,7 @@ class Heap:
         )  # fmt: skip
 
     def _allocate(self, places: int) -> tuple[Any, Any, Any]:
-        """Arrays of keys, values and words for so many places."""
+        """Arrays of keys, values and words for that many places."""
         import cupy
 
         rows = places + read_constant("spare_rows")

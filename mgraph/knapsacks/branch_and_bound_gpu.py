@@ -155,7 +155,7 @@ class Search:
         )
 
     def _reserve(self, nodes: int) -> None:
-        """Provide memory for so many nodes, and for as many again if it is free."""
+        """Provide memory for that many nodes, and for as many again if it is free."""
         if nodes <= len(self._nodes):
             return
         made = int(self.state["made"][0])

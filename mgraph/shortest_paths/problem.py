@@ -27,7 +27,9 @@ def length_dtype(graph: Graph) -> np.dtype:
             "method here takes negative weights"
         )
     if max_weight == np.inf:
-        raise UsageError("weights must be finite for shortest paths (one is infinite); remove it")
+        raise UsageError(
+            "weights must be finite for shortest paths (one is infinite); remove that arc"
+        )
     dtype: np.dtype = np.dtype(np.float64)
     if weights is not None and weights.dtype.kind == "f":
         # Each addition is rounded, which at most doubles a path's length.

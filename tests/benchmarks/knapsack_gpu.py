@@ -3,8 +3,8 @@
     python -m tests.benchmarks.knapsack_gpu FILE … [--repeats 5] [--time-limit 60] [--keys bound]
 
 Branch and bound on the GPU (medians, warm), without collecting and with it, and on one core of the
-same machine (once where it takes long), and the dynamic program. Each is compared with the dynamic
-program's optimum. "-" stands for a search that the time limit has ended.
+same machine (once if it takes long), and the dynamic program. Each profit is compared with the
+dynamic program's optimum. "-" stands for a search that the time limit ended.
 """
 
 import argparse
@@ -17,37 +17,39 @@ from mgraph import OutOfMemoryError
 LONG = 10  # seconds, after which there are no further measurements
 
 
-def measured(instance, repeats, **how):
-    """The last answer, and the median of seconds; (None, None) where there was no memory."""
+def measure(instance, repeats, **options):
+    """The last result and the median of the seconds; (None, None) if memory ran out."""
     seconds: list[float] = []
     try:
         while len(seconds) < repeats + 1 and sum(seconds) < LONG:
             begun = time.perf_counter()
-            found = mgraph.knapsack(instance.profits, instance.weights, instance.capacity, **how)
+            result = mgraph.knapsack(
+                instance.profits, instance.weights, instance.capacity, **options
+            )
             seconds.append(time.perf_counter() - begun)
     except OutOfMemoryError:
         return None, None
-    return found, statistics.median(seconds[1:] or seconds)
+    return result, statistics.median(seconds[1:] or seconds)
 
 
-def row(file, arguments):
+def print_row(file, arguments):
     instance = mgraph.KnapsackInstance.read(file)
-    best, program = measured(instance, 1, method="dynamic_program")
+    best, program = measure(instance, 1, method="dynamic_program")
     cells: list[str] = []
     times: dict[str, float | None] = {}
     for key in arguments.keys:
-        for name, how in (
+        for name, options in (
             ("gpu", {"backend": "gpu", "collect": False}),
             ("collected", {"backend": "gpu"}),
             ("cpu", {"backend": "cpu"}),
         ):
-            limit = {"time_limit": arguments.time_limit, "key": key, **how}
-            found, seconds = measured(
-                instance, arguments.repeats, method="branch_and_bound", **limit
+            options = {"time_limit": arguments.time_limit, "key": key, **options}
+            result, seconds = measure(
+                instance, arguments.repeats, method="branch_and_bound", **options
             )
-            optimal = found is not None and found.optimal
-            assert not optimal or best is None or found.profit == best.profit
-            nodes = f"{found.nodes:,}" if found else "no memory"
+            optimal = result is not None and result.optimal
+            assert not optimal or best is None or result.profit == best.profit
+            nodes = f"{result.nodes:,}" if result else "no memory"
             cells.append(f"{nodes} | {f'{seconds:.3f}' if optimal else '-'}")
             times[name] = seconds if optimal else None
     ratio = times["cpu"] / times["collected"] if times["cpu"] and times["collected"] else 0
@@ -65,7 +67,7 @@ def main():
     arguments = parser.parse_args()
     mgraph.knapsack([1], [1], 1, method="branch_and_bound", backend="cpu")  # compiles
     for file in arguments.files:
-        row(file, arguments)
+        print_row(file, arguments)
 
 
 if __name__ == "__main__":

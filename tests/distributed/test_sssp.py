@@ -159,7 +159,7 @@ def test_random_sources_are_drawn_by_seed(cluster, dataset):
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"batch": 0}, "batch must be at least 1"),
         ({"delta": 0}, "delta must be positive"),
-        ({"set_point": 5, "power_limit": 300}, "give one of the two"),
+        ({"set_point": 5, "power_limit": 300}, "give power_limit or set_point"),
         ({"power_limit": -1}, "more than 0 watts"),
         ({"power_limit": 300}, "needs a GPU"),
     ],

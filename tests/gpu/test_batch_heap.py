@@ -121,7 +121,7 @@ def test_a_heap_grows_up_to_its_capacity():
     heap = BatchHeap("int64", node=2, backend="gpu", capacity=1000)
     for begin in range(0, 1000, 100):
         heap.push(np.arange(begin, begin + 100)[::-1])
-    with pytest.raises(UsageError, match=r"at most 1,000 keys \(got 1 more than its 1,000\)"):
+    with pytest.raises(UsageError, match=r"capacity is 1,000 keys \(got 1, and it holds 1,000\)"):
         heap.push(np.zeros(1, np.int64))
     assert heap.pop(2000).get().tolist() == list(range(1000))
     assert heap.pop(5).size == 0

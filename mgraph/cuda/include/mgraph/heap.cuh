@@ -5,10 +5,10 @@
 //   using heap_arguments = block::memory::arrays;  // the type of a parameter of the kernel
 //   extern __shared__ __align__(16) unsigned long long shared[];
 //   block heap({arguments}, *reinterpret_cast<block::scratch*>(shared));
-//   heap.carried.keys[i] = …;   // by the block's threads, then a block barrier;
-//   heap.sort(count);           // the items that the block carries are in order,
-//   heap.insert(count, true);   // and then in the heap.
-//   heap.remove().count;        // The block carries so many items again.
+//   heap.carried.keys[i] = …;   // by the block's threads, then a block barrier
+//   heap.sort(count);           // sorts what the block carries,
+//   heap.insert(count, true);   // and inserts it
+//   heap.remove().count;        // deletes that many items, which the block then carries
 //
 // Blocks wait for each other, so all blocks of a launch must be resident: launch it cooperatively.
 // Keys are unsigned words; mgraph.heap.key_order converts others. On the host, batch_heap_gpu.Heap

@@ -34,7 +34,7 @@ template <class T> struct block_broadcast {
   }
 };
 
-// A block's shared memory is scratch_lists lists of K items and some bytes more, as the host counts.
+// The size of a block's scratch, for the host: scratch_lists lists of K items, and extra bytes.
 constexpr unsigned scratch_lists = 3, scratch_extra_bytes = 112;
 
 // The lists of a block that works on a heap. All threads of the block call the functions. K and
@@ -65,7 +65,7 @@ template <class key_t, class value_t, unsigned K, unsigned threads> class heap_l
   const memory heap;
   const list left, right;
 
-  // Three threads that may wait for different words at a time, if the block has so many warps.
+  // Three threads that can wait for different words at a time, if the block has several warps.
   __device__ static bool is_first_thread() { return threadIdx.x == 0; }
   __device__ static bool is_second_thread() { return threadIdx.x == threads / 2; }
   __device__ static bool is_third_thread() { return threadIdx.x == threads / 4; }

@@ -51,7 +51,7 @@ struct heap_counts {
   alignas(32) unsigned long long nodes;
   alignas(32) unsigned delivered;  // 1: the marked insertion's items are in the delivery row
   alignas(32) unsigned long long buffered;
-  unsigned long long removed;        // items deleted so far
+  unsigned long long removed;        // items deleted since the host set it to 0
   unsigned long long next_sequence;  // operations that have had the root or were combined with one
   ticket_lock root_lock;
 };
