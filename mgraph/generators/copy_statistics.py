@@ -1,21 +1,23 @@
-"""What a generator of the copy model does to make a graph: draws, chains, segments, queues."""
+"""Statistics of how a graph of the copy model was generated: attempts, chains, segments, queues."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-MOST = 1 << 16  # draws of a slot, or of a chain, that are told apart
+HISTOGRAM_SIZE = 1 << 16  # the last element counts all larger values, too
 
 
 class Round(NamedTuple):
-    """A segment of the vertices, ``first`` to ``stop - 1``, and what waited in it.
+    """A segment of the vertices, ``first`` to ``stop - 1``, and the copies that depend on it.
 
-    dependent: copies from a vertex of the same segment, those that would wait if all were drawn at
-    once; most_dependent: of one vertex, at most. They depend on the graph and the segments alone.
-    The others are those of a run on a GPU, and 0 on a CPU. longest: vertices that waited in one
-    team's queue, at most; waited: in all; overflows: how often a queue had no room for what its
-    team would work on next; seconds: how long it took, unknown and 0 of the first round.
+    dependent: copies from vertices of the same segment, which would have to wait if all were drawn
+    at once. most_dependent: the maximum of these per vertex. Both depend on the graph and the
+    segments only.
+
+    The others describe a run on a GPU and are 0 on a CPU. longest: the maximum number of vertices
+    in one team's queue. waited: vertices in all queues. overflows: how often a queue had no room
+    for its team's next vertices. seconds: the duration, unknown and 0 for the first round.
     """
 
     first: int
@@ -30,13 +32,14 @@ class Round(NamedTuple):
 
 @dataclass(frozen=True)
 class CopyStatistics:
-    """How a graph was made.
+    """How a graph was generated.
 
-    attempts[k]: slots that drew k times, until their endpoint was none of a lower slot's.
-    chains[k]: edges whose endpoint is k draws away: the slot's own, its source's, and so on to a
-    direct edge or the clique. Both int64, without the clique's edges; element 65,535 counts what is
-    longer, too. rounds: of methods that read endpoints, the segments in order. teams: how many had
-    a queue on the GPU; block_threads: threads of a block; both 0 on a CPU.
+    attempts[k]: the number of edges whose k-th draw was accepted, being different from the
+    endpoints of lower slots. chains[k]: the number of edges whose endpoint is k draws away: the
+    edge's own draw, that of the copied edge, and so on to a direct edge or the clique. Both int64,
+    without the clique's edges; element 65,535 counts longer ones, too. rounds: the segments in
+    order, for methods that read endpoints. teams: the number of teams with a queue on the GPU;
+    block_threads: threads per block; both 0 on a CPU.
     """
 
     attempts: np.ndarray
@@ -46,6 +49,6 @@ class CopyStatistics:
     block_threads: int = 0
 
 
-def trimmed(histogram: np.ndarray) -> np.ndarray:
-    """Without the zeros at its end, as int64."""
+def trim_zeros(histogram: np.ndarray) -> np.ndarray:
+    """A histogram as int64, without the zeros at its end."""
     return np.trim_zeros(histogram.astype(np.int64), "b")

@@ -1,8 +1,8 @@
-"""Statistics of a graph of the copy model from its finished endpoints, on one core.
+"""Statistics of a graph of the copy model from its final endpoints, on one core.
 
-An edge's accepted draw is its first that leads to its endpoint: what was refused before led to
-those of lower slots, which differ. So the draws are made again and compared, slot by slot along
-each chain.
+The accepted draw of an edge is its first draw that leads to its endpoint: those rejected before led
+to endpoints of lower slots, which are different. So all draws are repeated and compared, edge after
+edge along each chain.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ from mgraph.core.compiled import compiled
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_draws_cpu import ALL_STORED, draw, endpoint, parameters
 from mgraph.generators.copy_model import CopyModel
-from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
+from mgraph.generators.copy_statistics import HISTOGRAM_SIZE, CopyStatistics, Round, trim_zeros
 
 
 @compiled
@@ -26,12 +26,14 @@ def _accepted(v, slot, end, draws, ends, stored):
 
 
 @compiled
-def _count(ends, draws, stored, stops, counted, cancelled):
-    """Fill the two histograms, and each segment's dependent copies and a vertex's most.
+def _count(ends, draws, stored, stops, counts, cancelled):
+    """Fill the histograms, and count the dependent copies of each segment.
 
-    ends: of vertex d and on. stored: copies from vertices below it read their endpoints.
+    ends: the endpoints of vertex d and on. stored: copies from vertices below it read their
+    endpoints. counts: histograms of attempts and chains; dependent copies per segment, and their
+    maximum per vertex. Ends early once ``cancelled[0]`` is not 0.
     """
-    attempts, chains, dependent, most = counted
+    attempts, chains, dependent, most_dependent = counts
     d = draws.d
     segment, start, of_vertex = 0, d, 0
     for e in range(ends.size):
@@ -50,7 +52,7 @@ def _count(ends, draws, stored, stops, counted, cancelled):
             of_vertex += int64(not final and u >= start)
             if slot == d - uint64(1):
                 dependent[segment] += of_vertex
-                most[segment] = max(most[segment], of_vertex)
+                most_dependent[segment] = max(most_dependent[segment], of_vertex)
         length = 1
         u, at, final = draw(v, slot, attempt, draws)
         while not final:
@@ -64,7 +66,10 @@ def _count(ends, draws, stored, stops, counted, cancelled):
 
 
 def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
-    """See ``copy_statistics.copy_statistics``; segment: the vertices of each, if there are some."""
+    """Generate a graph and count its draws; see ``chain_statistics.copy_statistics``.
+
+    segment: vertices per segment, if segments are to be counted.
+    """
     d = model.d
     stops = np.empty(0, np.uint64)
     if segment is not None:
@@ -72,13 +77,12 @@ def statistics(model: CopyModel, segment: int | None) -> CopyStatistics:
     dst = preferential_attachment.generate_edges(model, backend="cpu").edges.dst
     ends = dst[model.edges_before(d) :]
     stored = ALL_STORED if model.stores_endpoints else np.uint64(model.core_vertices)
-    counted = tuple(np.zeros(size, np.int64) for size in (MOST, MOST, stops.size, stops.size))
-    _count(ends, parameters(model), stored, stops, counted, cancellation.cancel_flag())
+    sizes = (HISTOGRAM_SIZE, HISTOGRAM_SIZE, stops.size, stops.size)
+    counts = tuple(np.zeros(size, np.int64) for size in sizes)
+    _count(ends, parameters(model), stored, stops, counts, cancellation.cancel_flag())
     cancellation.raise_if_cancelled()
-    attempts, chains, dependent, most = counted
-    edges = [d, *stops.tolist()]
-    rounds = tuple(
-        Round(*told)
-        for told in zip(edges[:-1], edges[1:], dependent.tolist(), most.tolist(), strict=True)
-    )
-    return CopyStatistics(trimmed(attempts), trimmed(chains), rounds)
+    attempts, chains, dependent, most_dependent = counts
+    starts = [d, *stops.tolist()]
+    columns = starts[:-1], starts[1:], dependent.tolist(), most_dependent.tolist()
+    rounds = tuple(Round(*row) for row in zip(*columns, strict=True))
+    return CopyStatistics(trim_zeros(attempts), trim_zeros(chains), rounds)

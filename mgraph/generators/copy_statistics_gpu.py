@@ -1,20 +1,24 @@
-"""Statistics of a graph of the copy model on a GPU: it is made, and ``copy_statistics.cu`` counts.
+"""Statistics of a graph of the copy model on a GPU: it is generated, and its draws are counted.
 
-Cost: the draws of each edge's chain once more; the endpoints, and 4 bytes a vertex, in device
-memory.
+Cost: the draws of each edge's chain once more. Device memory: the endpoints, and 4 bytes per
+vertex.
 """
+
+import functools
+from typing import NamedTuple
 
 import numpy as np
 
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.source import Source
 from mgraph.generators import cuppa_gpu, preferential_attachment_gpu
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.copy_model_gpu import model_defines, model_values
-from mgraph.generators.copy_statistics import MOST, CopyStatistics, Round, trimmed
+from mgraph.generators.copy_statistics import HISTOGRAM_SIZE, CopyStatistics, Round, trim_zeros
 
 
 def _defines(d: int, dtype: str, start: str) -> dict[str, str]:
-    return model_defines(d, dtype, start) | {"MGRAPH_MOST": str(MOST)}
+    return model_defines(d, dtype, start) | {"MGRAPH_HISTOGRAM_SIZE": str(HISTOGRAM_SIZE)}
 
 
 KERNELS = Source(
@@ -28,53 +32,77 @@ KERNELS = Source(
 )
 
 
+class Declared(NamedTuple):
+    """The arguments that ``copy_statistics.cu`` declares."""
+
+    graph_launch: StructType
+    segment_counts: StructType
+    histograms: StructType
+
+
+@functools.cache
+def _read_declarations(d: int, dtype: str, start: str) -> Declared:
+    """Read the kernel's source, once per variant."""
+    macros = _defines(d, dtype, start)
+    return Declared(
+        graph_launch=KERNELS.struct("graph_launch", None, **macros),
+        segment_counts=KERNELS.struct("segment_counts", None, **macros),
+        histograms=KERNELS.struct("histograms", None, **macros),
+    )
+
+
 def statistics(model: CopyModel, segments: str | int, block_threads: int) -> CopyStatistics:
-    """See ``copy_statistics.copy_statistics``."""
+    """Generate a graph and count its draws; see ``chain_statistics.copy_statistics``."""
     import cupy
 
-    told: list[cuppa_gpu.QueueRound] = []
+    queue_rounds: list[cuppa_gpu.QueueRound] = []
     launch = None
     if model.stores_endpoints:
         launch = cuppa_gpu.plan(model, segments, block_threads)
         dst = preferential_attachment_gpu.generate_endpoints(
-            model, model.n, segments=segments, block_threads=block_threads, told=told
+            model, model.n, segments=segments, block_threads=block_threads, rounds=queue_rounds
         )
     else:
         dst = preferential_attachment_gpu.generate_edges(model, range(model.n))[0].dst
     ends = dst[model.edges_before(model.d) :]
-    attempts, chains = cupy.zeros(MOST, np.uint64), cupy.zeros(MOST, np.uint64)
-    counts = cupy.zeros((2, max(1, len(told))), np.uint64)
-    stops = cupy.asarray([round.stop for round in told] or [0], np.uint64)
-    of_vertex = cupy.zeros(model.n - model.d if told else 1, np.uint32)
-    macros = _defines(model.d, str(model.dtype), model.start)
+    attempts, chains = cupy.zeros(HISTOGRAM_SIZE, np.uint64), cupy.zeros(HISTOGRAM_SIZE, np.uint64)
+    counts = cupy.zeros((2, max(1, len(queue_rounds))), np.uint64)
+    stops = cupy.asarray([round.stop for round in queue_rounds] or [0], np.uint64)
+    of_vertex = cupy.zeros(model.n - model.d if queue_rounds else 1, np.uint32)
     stored = model.n if model.stores_endpoints else model.core_vertices
-    arguments = {
-        "graph_launch": {
-            "model": model_values(model), "count": ends.size, "ends": ends, "stored": stored,
-        },
-        "segment_counts": {
-            "stops": stops, "segments": len(told), "dependent": counts[0],
-            "most_dependent": counts[1], "of_vertex": of_vertex,
-        },
-        "histograms": {"attempts": attempts, "chains": chains},
-    }  # fmt: skip
-    packed = [KERNELS.struct(name, None, **macros).pack(arguments[name]) for name in arguments]
-    KERNELS.launch("copy_statistics_count", packed, **macros)
+    variant = model.d, str(model.dtype), model.start
+    declared = _read_declarations(*variant)
+    arguments = (
+        declared.graph_launch.pack(
+            {"model": model_values(model), "count": ends.size, "ends": ends, "stored": stored}
+        ),
+        declared.segment_counts.pack(
+            {
+                "stops": stops,
+                "segments": len(queue_rounds),
+                "dependent": counts[0],
+                "most_dependent": counts[1],
+                "of_vertex": of_vertex,
+            }
+        ),
+        declared.histograms.pack({"attempts": attempts, "chains": chains}),
+    )
+    KERNELS.launch("copy_statistics_count", arguments, **_defines(*variant))
     dependent, most_dependent = counts.get().tolist()
     rounds = tuple(
         Round(
-            run.first,
-            run.stop,
+            queued.first,
+            queued.stop,
             dependent[i],
             most_dependent[i],
-            run.longest,
-            run.waited,
-            run.overflows,
-            run.seconds,
+            queued.longest,
+            queued.waited,
+            queued.overflows,
+            queued.seconds,
         )
-        for i, run in enumerate(told)
+        for i, queued in enumerate(queue_rounds)
     )
-    histograms = trimmed(attempts.get()), trimmed(chains.get())
+    histograms = trim_zeros(attempts.get()), trim_zeros(chains.get())
     if launch is None:
         return CopyStatistics(*histograms)
     return CopyStatistics(*histograms, rounds, launch.teams, launch.block_threads)

@@ -1,7 +1,22 @@
-// cuPPA: the exact copy model of a graph that lies in device memory; cuppa_gpu.py explains the
-// method. copy_model.cuh says what the host defines, and here also
-//   MGRAPH_QUEUE    the vertices that may wait in a team's queue, at most 32
-//   MGRAPH_THREADS  threads a block
+// cuPPA: the exact copy model of a graph in device memory, in one cooperative launch. Source: Alam,
+// Perumalla, Sanders 2019, section 3; cuppa_gpu.py explains the departures.
+//
+//   The vertices are cut into segments; a round generates one segment, by all teams of threads:
+//   phase 1  execute the copy model: a team takes vertices in turn. A direct edge is final at once,
+//            a copy reads the endpoint of its source. If that is unknown, the vertex goes to the
+//            team's waiting queue, in shared memory
+//   phase 2  resolve the waiting queue, vertex after vertex
+//   A grid barrier ends the round; block 0 checks for cancellation and logs the round; dynamic
+//   segments grow while queues have room.
+// A team is a warp for D <= 32 (cuppa_short.cuh), else a block (cuppa_long.cuh). cuppa_graph.cuh
+// has the data that teams share, and why relaxed loads suffice.
+//
+// No deadlock: all blocks are resident, and a team waits only for vertices below all those that it
+// has not begun; the lowest waiting vertex of the grid can always be finished.
+//
+//   MGRAPH_QUEUE_CAPACITY  vertices in a team's waiting queue, at most 32
+//   MGRAPH_THREADS         threads per block
+// and the macros of copy_model.cuh.
 
 #include <mgraph/clock.cuh>
 #include <mgraph/grid_barrier.cuh>
@@ -15,90 +30,90 @@
 
 using namespace mgraph;
 
-constexpr u32 queue_size = MGRAPH_QUEUE;
+constexpr u32 queue_capacity = MGRAPH_QUEUE_CAPACITY;
 constexpr u32 rows = cuppa_team::rows;
 
-// A round: its segment, and what waited in it.
+// The log entry of a round.
 struct round_log {
   u64 stop;         // the vertex after the segment; 0: there was no such round
-  u64 nanoseconds;  // when it was over, from any time
-  u64 longest;      // vertices that waited in one queue, at most
-  u64 waited;       // in all queues
+  u64 nanoseconds;  // the time at its end
+  u64 longest;      // the maximum number of vertices in one queue
+  u64 waited;       // vertices that waited in any queue
   u64 overflows;    // how often a queue had no room for a team's next vertices
 };
 
-// How the vertices are cut into segments.
+// The kernel's other arguments, which cuppa_gpu.py packs.
+
 struct segment_plan {
-  u64 size;      // vertices of the first
-  int dynamic;   // while no queue was half full they grow, twofold at least, and more where there
-                 // was room for more, up to `most` vertices
-  u64 most;
+  u64 size;      // vertices of the first segment
+  int dynamic;   // not 0: while no queue was half full, segments grow at least twofold, and further
+                 // if queues have room
+  u64 max_size;  // up to which they grow
 };
 
-// What the blocks of a launch tell each other and the host.
 struct launch_state {
-  round_log* log;   // `logged` rounds, at least 3, all 0; more rounds take their places in turn
-  u32 logged;
-  u64* arrived;     // of the barrier; 0
-  const u32* stop;  // not 0: end with the segment
-  u64* stopped_at;  // its number, first the largest there is
+  round_log* log;          // [log_rounds], at least 3, all 0; further rounds overwrite them in turn
+  u32 log_rounds;
+  u64* arrived;            // of the barrier; 0
+  const u32* cancel_flag;  // not 0: stop after this segment; null: it cannot be cancelled
+  u64* cancelled_round;    // its number, at first the largest number
 };
 
-// The vertices of a team that wait, in ascending order, in shared memory.
+// A team's vertices that wait, in ascending order, in shared memory.
 class waiting_queue {
  public:
-  u32 length = 0, most = 0, waited = 0, overflows = 0;
+  u32 length = 0, longest = 0, waited = 0, overflows = 0;
 
-  __device__ waiting_queue(unfinished* items, cuppa_team& team) : items(items), team(team) {}
+  __device__ waiting_queue(waiting_vertex* items, cuppa_team& team) : items(items), team(team) {}
 
-  // Finishes all, in order. Each waits for lower vertices alone, so some team can always go on.
+  // Finishes all vertices, in order.
   __device__ void resolve() {
     for (u32 begin = 0; begin < length; begin += rows) {
       const u32 at = begin + team.row();
-      const bool mine = team.row() < rows && at < length;
-      const u64 edge = mine ? items[at].edge : 0;
-      team.advance(uvertex(edge / D), u32(edge % D), mine, true);
+      const bool is_active = team.row() < rows && at < length;
+      const u64 edge = is_active ? items[at].edge : 0;
+      team.advance(uvertex(edge / D), u32(edge % D), is_active, true);
     }
     length = 0;
     team.sync();
   }
 
-  // Goes on with the first of those whose source is known by now.
+  // Advances the first vertices whose sources are known by now.
   __device__ void retry() {
     if (length == 0) return;
     const vertex_t* source = team.thread() < length ? items[team.thread()].source : nullptr;
     const u32 ready = team.ballot(source && load_relaxed(source) != unknown);
     if (!ready) return;
     const u32 at = __fns(ready, 0, team.row() + 1);
-    const bool mine = team.row() < rows && at < 32;
-    const u64 edge = mine ? items[at].edge : 0;
-    const unfinished left = team.advance(uvertex(edge / D), u32(edge % D), mine, false);
+    const bool is_active = team.row() < rows && at < 32;
+    const u64 edge = is_active ? items[at].edge : 0;
+    const waiting_vertex item = team.advance(uvertex(edge / D), u32(edge % D), is_active, false);
     team.sync();
-    if (mine && team.leads()) items[at] = left;
+    if (is_active && team.is_row_leader()) items[at] = item;
     team.sync();
-    close_up();
+    compact();
   }
 
-  // Takes the team's vertices that have to wait.
-  __device__ void push(const unfinished& left) {
-    if (D > 32 && !left.source) return;  // which all threads of a block know
-    const u32 all = team.ballot(left.source && team.leads());
-    if (!all) return;
-    const u32 at = length + __popc(all & ((1u << team.thread() % 32) - 1));
-    if (left.source && team.leads()) items[at] = left;
-    length += __popc(all);
-    waited += __popc(all);
-    most = max(most, length);
+  // Appends those of the team's vertices that have to wait.
+  __device__ void push(const waiting_vertex& item) {
+    if (D > 32 && !item.source) return;  // the same for all threads of a block
+    const u32 waiting = team.ballot(item.source && team.is_row_leader());
+    if (!waiting) return;
+    const u32 at = length + __popc(waiting & ((1u << team.thread() % 32) - 1));
+    if (item.source && team.is_row_leader()) items[at] = item;
+    length += __popc(waiting);
+    waited += __popc(waiting);
+    longest = max(longest, length);
     team.sync();
   }
 
  private:
-  unfinished* const items;
+  waiting_vertex* const items;
   cuppa_team& team;
 
-  // Drops the items that wait no more.
-  __device__ void close_up() {
-    unfinished item{0, nullptr};
+  // Removes the vertices that are finished.
+  __device__ void compact() {
+    waiting_vertex item{0, nullptr};
     if (team.thread() < length) item = items[team.thread()];
     const u32 kept = team.ballot(item.source != nullptr);
     team.sync();
@@ -108,69 +123,71 @@ class waiting_queue {
   }
 };
 
-// Makes all edges of vertices D .. n-1. All blocks are resident.
+// Generates all edges of vertices D .. n-1. All blocks are resident. Dynamic shared memory per
+// team: its own words, then its queue.
 extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
     cuppa_generate(__grid_constant__ const cuppa_launch cuppa_launch_,
                    __grid_constant__ const segment_plan segment_plan_,
                    __grid_constant__ const launch_state launch_state_) {
   const u64 n = u64(cuppa_launch_.n);
   round_log* const log = launch_state_.log;
-  const u32 logged = launch_state_.logged;
+  const u32 log_rounds = launch_state_.log_rounds;
   u64 segment = segment_plan_.size;
-  // Of each team of the block: its own words, then its queue.
   extern __shared__ __align__(16) u64 shared[];
-  constexpr u32 queue_words = queue_size * sizeof(unfinished) / 8;
+  constexpr u32 queue_words = queue_capacity * sizeof(waiting_vertex) / 8;
   u64* const own = shared + (D <= 32 ? threadIdx.x / 32 * queue_words : 0);
   const cuppa_graph graph{cuppa_launch_.model, cuppa_launch_.ends};
   cuppa_team team(own, graph);
   grid_barrier barrier{launch_state_.arrived, 0};
   __shared__ stop_watch watch;
-  if (threadIdx.x == 0) watch = {launch_state_.stop, 0, false};
+  if (threadIdx.x == 0) watch = {launch_state_.cancel_flag, 0, false};
 
   u64 start = D;
   for (u32 round = 0; start < n; ++round) {
-    round_log& now = log[round % logged];
+    round_log& entry = log[round % log_rounds];
     const u64 stop = segment < n - start ? start + segment : n;
-    waiting_queue queue(reinterpret_cast<unfinished*>(own + cuppa_team::shared_words), team);
+    waiting_queue queue(reinterpret_cast<waiting_vertex*>(own + cuppa_team::shared_words), team);
 
-    // Phase 1: the copy model for every vertex of the segment.
-    const u64 stride = u64(team.count()) * rows;
-    for (u64 base = start + u64(team.number()) * rows; base < stop; base += stride) {
+    // Phase 1: execute the copy model for each vertex of the segment.
+    const u64 stride = u64(team.teams()) * rows;
+    for (u64 base = start + u64(team.index()) * rows; base < stop; base += stride) {
       const u64 v = base + team.row();
-      const bool mine = team.row() < rows && v < stop;
-      if (queue.length + rows > queue_size) {
+      const bool is_active = team.row() < rows && v < stop;
+      if (queue.length + rows > queue_capacity) {
         ++queue.overflows;
         queue.resolve();
       }
-      const unfinished left = team.advance(uvertex(v), 0, mine, false);
-      queue.push(left);
+      const waiting_vertex item = team.advance(uvertex(v), 0, is_active, false);
+      queue.push(item);
       queue.retry();
     }
-    // Phase 2: what waits.
+    // Phase 2: resolve the waiting queue.
     queue.resolve();
 
     if (team.thread() == 0) {
-      atomicMax(&now.longest, u64(queue.most));
-      atomicAdd(&now.waited, u64(queue.waited));
-      atomicAdd(&now.overflows, u64(queue.overflows));
-      if (team.number() == 0) log[(round + 1) % logged] = {};
+      atomicMax(&entry.longest, u64(queue.longest));
+      atomicAdd(&entry.waited, u64(queue.waited));
+      atomicAdd(&entry.overflows, u64(queue.overflows));
+      if (team.index() == 0) log[(round + 1) % log_rounds] = {};
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0 && watch.stopped()) *launch_state_.stopped_at = round;
+    if (blockIdx.x == 0 && threadIdx.x == 0 && watch.stopped())
+      *launch_state_.cancelled_round = round;
     barrier.wait(100);
-    if (fresh(launch_state_.stopped_at) <= round) return;  // what is written later is larger
-    if (team.number() == 0 && team.thread() == 0) {
-      now.stop = stop;
-      now.nanoseconds = nanoseconds();
+    // Written before the barrier of its round; a later round writes a larger number.
+    if (fresh(launch_state_.cancelled_round) <= round) return;
+    if (team.index() == 0 && team.thread() == 0) {
+      entry.stop = stop;
+      entry.nanoseconds = nanoseconds();
     }
-    const u64 room = queue_size / (2 * fresh(&now.longest) + 1);
-    if (segment_plan_.dynamic && room > 0)
-      segment = min(segment * max(room, u64(2)), max(segment, segment_plan_.most));
+    const u64 growth = queue_capacity / (2 * fresh(&entry.longest) + 1);
+    if (segment_plan_.dynamic && growth > 0)
+      segment = min(segment * max(growth, u64(2)), max(segment, segment_plan_.max_size));
     start = stop;
   }
 }
 
-// Rows `first` and on of the edge list, whose endpoints are `ends`: their sources, a copy of the
-// endpoints where dst is another array, and their hashes, added to the checksum.
+// Rows `first` and on of the edge list, whose endpoints are `ends`: writes their sources, and a
+// copy of the endpoints if dst is another array, and adds their hashes to the checksum.
 extern "C" __global__ void cuppa_list(long long first, long long count, const vertex_t* ends,
                                       vertex_t* src, vertex_t* dst, u64* checksum) {
   constexpr long long clique = (long long)D * (D - 1) / 2;

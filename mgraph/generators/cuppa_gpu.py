@@ -1,34 +1,34 @@
 """cuPPA on a GPU: device memory, and the one launch of ``cuppa.cu``.
 
-Source: "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free
-networks", section 3. The vertices are cut into segments, one after another; a segment's are dealt
-to teams of threads in turn, a thread a slot. Phase 1 draws: a direct edge is known, a copy is where
-its source has its endpoint already. A vertex with a copy that cannot be read yet waits in its
-team's queue, in shared memory; phase 2 finishes the queues. A team is a warp for as many vertices
-as it has lanes for, and above 32 slots a block for one.
+Source: Alam, Perumalla, Sanders, "Novel parallel algorithms for fast multi-GPU-based generation of
+massive scale-free networks", section 3. The vertices are cut into consecutive segments; the
+vertices of a segment are dealt to teams of threads in turn, one thread per slot. Phase 1 executes
+the copy model: a direct edge is final, a copy reads the endpoint of its source if that is known. A
+vertex with a copy that cannot be read yet goes to its team's waiting queue, in shared memory; phase
+2 resolves the queues. A team is a warp for as many vertices as it has lanes for, and above 32 slots
+a block for one vertex.
 
-What differs from the paper. Its endpoints depend on which thread came first; here slot s is
-accepted when it differs from the final endpoints of the vertex's lower slots, and drawn again with
-the next attempt where not, so the graph is that of ``copy_cpu``, to the bit. Nothing behind a slot
-that waits can be accepted before it, so a vertex waits as a whole, as one item, where the paper
-queues up to d copies. While phase 1 goes on, a team looks at its queue after each step, and takes
-up one of those whose source has come: otherwise they would keep others waiting until the segment's
-end. A queue that is full is finished there and then: no edge is lost. Above 32 slots a block works
-on one vertex, which often waits for several sources; looking again and again beats putting it by,
-so it is queued after ``PATIENCE`` looks only. Blocks wait for each other, which is safe since all
-are resident (a cooperative launch, the paper's section 3.4), and since a team waits only for
-vertices below all that it has yet to begin.
+Departures from the paper. Its edges depend on which thread came first. Here slot s accepts an
+endpoint if it differs from the final endpoints of the vertex's lower slots, and draws again with
+the next attempt if not, so the graph is that of ``copy_cpu``, bit for bit. No slot behind a waiting
+slot can be accepted before it, so a vertex waits as one item, where the paper queues up to d
+copies. During phase 1 a team checks its queue after each step and takes up a vertex whose source is
+known by now; otherwise such vertices would keep others waiting until the end of the segment. A full
+queue is resolved at once, so no edge is lost. Above 32 slots a vertex often waits for several
+sources; polling them is faster than queueing the vertex, so it is queued only after ``MAX_POLLS``
+polls. Blocks wait for each other, which is safe because all are resident (a cooperative launch; the
+paper's section 3.4) and because a team waits only for vertices below all those it has not begun.
 
-Segments. ``fixed``, as the paper has it: as many vertices as the queues have places for d copies
-each. ``dynamic``: the first is such; as long as no queue was half full they grow, twofold at least,
-and more where the queues had room for more, until one takes some tenths of a second: between two
-the device looks whether the graph is still wanted.
+Segments. ``fixed``, as in the paper: as many vertices as the queues have room for d copies each.
+``dynamic``: the first segment has that size; while no queue was half full, segments grow at least
+twofold, and further if the queues have room, until one takes some tenths of a second: between two
+segments the device checks for cancellation.
 
-Cost of an edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (once
-as unknown); a barrier of the whole device a segment. Device bytes: the endpoints alone.
-Deterministic.
+Cost per edge: one draw, 1 - p random reads of a 32-byte sector, 4 or 8 bytes written twice (first
+as unknown); one grid barrier per segment. Device memory: the endpoints. Deterministic.
 """
 
+import functools
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -36,32 +36,28 @@ import numpy as np
 from mgraph.core import cancellation_gpu
 from mgraph.core.graph import MAX_N
 from mgraph.core.numbers import check_integer
+from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, resident_blocks
 from mgraph.errors import OutOfMemoryError, UsageError
-from mgraph.generators.copy_model_gpu import (
-    WARP_SLOTS,
-    hash_table_size,
-    model_defines,
-    model_values,
-)
+from mgraph.generators.copy_model_gpu import WARP_SLOTS, model_defines, model_values
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
 
-QUEUE = 32  # vertices that may wait in a team's queue
-ITEM_BYTES = 16
-PATIENCE = 10_000  # looks at what a vertex of many slots waits for before it is queued
-SHORT_THREADS, MOST_THREADS = 256, 1024  # a block
-_LOGGED = 5  # words of a round in the kernel's log
-_MOST_EDGES = 1 << 29  # of a segment that has grown
+QUEUE_CAPACITY = 32  # vertices in a team's waiting queue
+MAX_POLLS = 10_000  # of the source that a vertex of many slots waits for, before it is queued
+WARP_TEAM_THREADS, MAX_THREADS = 256, 1024  # per block
+_MAX_SEGMENT_EDGES = 1 << 29  # of a dynamic segment
+_MIN_LOG_ROUNDS = 3  # a round is written while the next one's entry is cleared
+_UNKNOWN_BYTE = 0xFF  # every byte of `unknown`, -1
 
 
 def defines(d: int, dtype: Any, block_threads: int, start: str = "paper") -> dict[str, str]:
     """The kernels' macros."""
     return model_defines(d, dtype, start) | {
-        "MGRAPH_QUEUE": str(QUEUE),
-        "MGRAPH_PATIENCE": str(PATIENCE),
+        "MGRAPH_QUEUE_CAPACITY": str(QUEUE_CAPACITY),
+        "MGRAPH_MAX_POLLS": str(MAX_POLLS),
         "MGRAPH_THREADS": str(block_threads),
     }
 
@@ -86,8 +82,37 @@ KERNELS = Source(
 )
 
 
+class Declared(NamedTuple):
+    """What ``cuppa.cu`` declares: its arguments, a round of the log, and sizes in shared memory."""
+
+    cuppa_launch: StructType
+    segment_plan: StructType
+    launch_state: StructType
+    round_log: np.dtype
+    queue_item_bytes: int
+    scratch_bytes: int
+
+
+@functools.cache
+def read_declarations(d: int, dtype: str, block_threads: int, start: str) -> Declared:
+    """Read the kernels' source, once per variant."""
+    macros = defines(d, dtype, block_threads, start)
+
+    def struct(name: str) -> StructType:
+        return KERNELS.struct(name, None, **macros)
+
+    return Declared(
+        cuppa_launch=struct("cuppa_launch"),
+        segment_plan=struct("segment_plan"),
+        launch_state=struct("launch_state"),
+        round_log=struct("round_log").dtype,
+        queue_item_bytes=struct("waiting_vertex").dtype.itemsize,
+        scratch_bytes=0 if d <= WARP_SLOTS else struct("block_scratch").dtype.itemsize,
+    )
+
+
 class Launch(NamedTuple):
-    """How a graph is made: threads a block, blocks, teams in all, vertices of the first segment."""
+    """A launch: threads per block, blocks, teams in all blocks, vertices of the first segment."""
 
     block_threads: int
     blocks: int
@@ -96,11 +121,11 @@ class Launch(NamedTuple):
 
 
 class QueueRound(NamedTuple):
-    """A segment, vertices ``first`` to ``stop - 1``, and what waited in it.
+    """A round: its segment, vertices ``first`` to ``stop - 1``, and the queues.
 
-    longest: vertices in one queue, at most; waited: in all queues; overflows: how often a queue had
-    no room for what its team would work on next. They depend on the order of events. seconds: not
-    known of the first round, and 0 there.
+    longest: the maximum number of vertices in one queue. waited: vertices in all queues. overflows:
+    how often a queue had no room for its team's next vertices. These depend on the order of events.
+    seconds: unknown for the first round, and 0 there.
     """
 
     first: int
@@ -112,16 +137,16 @@ class QueueRound(NamedTuple):
 
 
 def plan(model: "CopyModel", segments: str | int = "dynamic", block_threads: int = 0) -> Launch:
-    """What ``fill`` will launch on the current device; its options are ``fill``'s."""
-    block_threads = _threads(model, block_threads)
+    """The launch that ``fill`` makes on the current device with these options."""
+    block_threads = _check_threads(model, block_threads)
     kernel = KERNELS.kernel(
         "cuppa_generate", **defines(model.d, model.dtype, block_threads, model.start)
     )
-    shared = _shared_bytes(model, block_threads)
-    what = f"cuppa with d = {model.d}"
-    blocks = resident_blocks(kernel, block_threads, shared, what, "use method cuppa_hash")
+    shared = shared_bytes(model, block_threads)
+    purpose = f"cuppa with d = {model.d}"
+    blocks = resident_blocks(kernel, block_threads, shared, purpose, "use method cuppa_hash")
     teams = blocks * (block_threads // 32 if model.d <= WARP_SLOTS else 1)
-    segment = max(1, teams * QUEUE // model.d)
+    segment = max(1, teams * QUEUE_CAPACITY // model.d)
     if segments not in ("dynamic", "fixed"):
         segment = check_integer("segments, if not dynamic or fixed,", segments, 1, MAX_N)
     return Launch(block_threads, blocks, teams, segment)
@@ -134,53 +159,60 @@ def fill(
     *,
     segments: str | int = "dynamic",
     block_threads: int = 0,
-    told: list[QueueRound] | None = None,
+    rounds: list[QueueRound] | None = None,
 ) -> None:
-    """Write the endpoints of vertex d to ``stop - 1``, on the current stream.
+    """Write the endpoints of vertices d to ``stop - 1``, on the current stream.
 
-    dst: CuPy array of ``model.dtype`` and shape (edges of vertices below ``stop``,), the clique's
-    first, which are not written. segments: ``dynamic``, ``fixed``, or how many vertices each has.
-    block_threads: a multiple of 32, by default 256 and, above d = 32, a thread a slot. told: a list
-    that the rounds are added to, which waits for them; without it nothing is waited for.
-    Device memory beside ``dst``: with ``told`` 40 bytes for each segment of the first one's size,
-    OutOfMemoryError where there is no room for it.
+    dst: CuPy array of dtype ``model.dtype`` and shape (edges of vertices below ``stop``,); the
+    clique's endpoints come first and are not written. segments: ``dynamic``, ``fixed``, or the
+    number of vertices per segment. block_threads: a multiple of 32, by default 256 and, above
+    d = 32, one thread per slot. rounds: a list to which the rounds are appended; the call then
+    waits for the device, and otherwise does not. Device memory beside ``dst``: with ``rounds``, 40
+    bytes per segment of the first one's size; OutOfMemoryError if there is not enough.
     """
     import cupy
 
     launch = plan(model, segments, block_threads)
+    declared = read_declarations(model.d, str(model.dtype), launch.block_threads, model.start)
     first = model.d
-    most_rounds = -(-(stop - first) // launch.segment)
-    logged = 3 if told is None else most_rounds + 2
-    if 8 * _LOGGED * logged > free_bytes():
+    max_rounds = -(-(stop - first) // launch.segment)
+    log_rounds = _MIN_LOG_ROUNDS if rounds is None else max_rounds + 2
+    if declared.round_log.itemsize * log_rounds > free_bytes():
         raise OutOfMemoryError(
-            f"this GPU has no room to tell of up to {most_rounds:,} segments; make them larger"
+            f"this GPU has too little memory for a log of up to {max_rounds:,} segments; make the "
+            "segments larger"
         )
-    log = cupy.zeros((logged, _LOGGED), np.uint64)
+    log = cupy.zeros((log_rounds, declared.round_log.itemsize // 8), np.uint64)
+    arrived = cupy.zeros(1, np.uint64)
+    cancelled_round = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
-    cupy.cuda.runtime.memsetAsync(ends.data.ptr, 0xFF, ends.nbytes, stream.ptr)  # unknown
-    arguments = {
-        "cuppa_launch": {"model": model_values(model), "n": stop, "ends": ends},
-        "segment_plan": {
-            "size": launch.segment,
-            "dynamic": segments == "dynamic",
-            "most": _MOST_EDGES // model.d,
-        },
-        "launch_state": {
-            "log": log,
-            "logged": len(log),
-            "arrived": cupy.zeros(1, np.uint64),
-            "stop": cancellation_gpu.cancel_flag(),
-            "stopped_at": cupy.full(1, np.iinfo(np.uint64).max, np.uint64),
-        },
-    }
+    cupy.cuda.runtime.memsetAsync(ends.data.ptr, _UNKNOWN_BYTE, ends.nbytes, stream.ptr)
+    arguments = (
+        declared.cuppa_launch.pack({"model": model_values(model), "n": stop, "ends": ends}),
+        declared.segment_plan.pack(
+            {
+                "size": launch.segment,
+                "dynamic": segments == "dynamic",
+                "max_size": _MAX_SEGMENT_EDGES // model.d,
+            }
+        ),
+        declared.launch_state.pack(
+            {
+                "log": log,
+                "log_rounds": log_rounds,
+                "arrived": arrived,
+                "cancel_flag": cancellation_gpu.cancel_flag(),
+                "cancelled_round": cancelled_round,
+            }
+        ),
+    )
     macros = defines(model.d, model.dtype, launch.block_threads, model.start)
-    packed = [KERNELS.struct(name, None, **macros).pack(arguments[name]) for name in arguments]
     kernel = KERNELS.kernel("cuppa_generate", **macros)
-    shared = _shared_bytes(model, launch.block_threads)
-    launch_resident(kernel, launch.blocks, launch.block_threads, packed, shared)
-    if told is not None:
-        told += _rounds(log.get(), first)
+    shared = shared_bytes(model, launch.block_threads)
+    launch_resident(kernel, launch.blocks, launch.block_threads, arguments, shared)
+    if rounds is not None:
+        rounds += read_rounds(log.get(), first, declared.round_log)
 
 
 def fill_rows(
@@ -188,38 +220,55 @@ def fill_rows(
 ) -> None:
     """Write a vertex range's edges, on the current stream.
 
-    ends: all endpoints from vertex 0 on. src, dst: CuPy arrays of shape (edges of the range,); dst
-    may be the same rows of ``ends``. checksum: uint64 of shape (1,), to which hashes are added.
+    ends: the endpoints of all vertices from 0 on. src, dst: CuPy arrays of shape (edges of the
+    range,); dst may be the same rows of ``ends``. checksum: uint64 of shape (1,), to which the
+    edges' hashes are added.
     """
     first, count = model.edges_before(part.start), model.edges_in(part)
     KERNELS.launch(
         "cuppa_list",
         (np.int64(first), np.int64(count), ends[first:], src, dst, checksum),
-        **defines(model.d, model.dtype, _threads(model, 0), model.start),
+        **defines(model.d, model.dtype, _check_threads(model, 0), model.start),
     )
 
 
-def _threads(model: "CopyModel", asked: int) -> int:
-    if asked % 32 or not 0 <= asked <= MOST_THREADS:
-        raise UsageError(f"threads a block must be a multiple of 32 up to 1024, and are {asked}")
+def _check_threads(model: "CopyModel", block_threads: int) -> int:
+    """The number of threads per block; 0 means the default. Raises UsageError for a wrong one."""
+    if block_threads % 32 or not 0 <= block_threads <= MAX_THREADS:
+        raise UsageError(
+            f"block_threads must be a multiple of 32 up to {MAX_THREADS} (got {block_threads})"
+        )
     if model.d <= WARP_SLOTS:
-        return asked or SHORT_THREADS
-    return min(asked or MOST_THREADS, -(-model.d // 32) * 32)
+        return block_threads or WARP_TEAM_THREADS
+    return min(block_threads or MAX_THREADS, -(-model.d // 32) * 32)
 
 
-def _shared_bytes(model: "CopyModel", block_threads: int) -> int:
-    """Each team's queue; above d = 32 also its hash table, and 20 bytes and an id a thread."""
+def shared_bytes(model: "CopyModel", block_threads: int) -> int:
+    """Dynamic shared memory per block: each team's waiting queue and, above d = 32, the scratch."""
+    declared = read_declarations(model.d, str(model.dtype), block_threads, model.start)
+    queue_bytes = QUEUE_CAPACITY * declared.queue_item_bytes
     if model.d <= WARP_SLOTS:
-        return block_threads // 32 * QUEUE * ITEM_BYTES
-    own = 8 * hash_table_size(model.d) + (20 + model.dtype.itemsize) * block_threads + 64
-    return QUEUE * ITEM_BYTES + own
+        return block_threads // 32 * queue_bytes
+    return queue_bytes + -(-declared.scratch_bytes // 8) * 8
 
 
-def _rounds(log: np.ndarray, first: int) -> list[QueueRound]:
+def read_rounds(log: np.ndarray, first: int, round_log: np.dtype) -> list[QueueRound]:
+    """The rounds of a log, whose first segment begins at vertex ``first``."""
+    records = log.view(round_log).ravel()
     rounds: list[QueueRound] = []
-    before = 0
-    for stop, nanoseconds, longest, waited, overflows in log[log[:, 0] > 0].tolist():
-        seconds = (nanoseconds - before) / 1e9 if before else 0.0
-        rounds.append(QueueRound(first, stop, longest, waited, overflows, seconds))
-        first, before = stop, nanoseconds
+    previous = 0
+    for record in records[records["stop"] > 0]:
+        stop, nanoseconds = int(record["stop"]), int(record["nanoseconds"])
+        seconds = (nanoseconds - previous) / 1e9 if previous else 0.0
+        rounds.append(
+            QueueRound(
+                first,
+                stop,
+                longest=int(record["longest"]),
+                waited=int(record["waited"]),
+                overflows=int(record["overflows"]),
+                seconds=seconds,
+            )
+        )
+        first, previous = stop, nanoseconds
     return rounds

@@ -1,26 +1,30 @@
-// cuPPA-Hash: every edge of the copy model by itself; cuppa_hash_cpu.py explains the method and
-// holds the same bits. copy_model.cuh says what the host defines.
+// cuPPA-Hash: every edge of the copy model is computed independently. Source: Alam, Perumalla,
+// Sanders 2019, section 4.1, algorithm 2; cuppa_hash_cpu.py explains the method and the departures,
+// and computes the same bits. copy_model.cuh has the macros.
 //
-// cuppa_hash_fill_core: the rows of the exact core's vertices, which are stored.
-// cuppa_hash_fill_short (d <= 32): a warp owns a tile of whole vertices, about 1024 edges. Each
-//   lane follows one chain and takes the tile's next edge as soon as its chain ends, so lanes
-//   never wait for the warp's longest chain (1/p draws per edge instead of three times that). A
-//   chain that reaches the core leaves its place there, as a negative number, in the tile: the
-//   reads are made together afterwards. Then each lane looks for repeats in vertices of its own and
-//   redraws, again without waiting for other lanes. Endpoints leave in 16-byte stores.
-// cuppa_hash_fill_long (any d): a block owns a vertex and places its d endpoints in a hash table in
-//   shared memory by deferred acceptance: an endpoint belongs to the lowest slot that ever drew
-//   it, and a slot that loses one draws again. Whatever the order of events, that ends in what
-//   drawing slot after slot gives: a slot is refused x only if a lower slot holds x, and from then
+// cuppa_hash_fill_clique: the edges of the clique.
+// cuppa_hash_fill_core: the edges of the exact core's vertices, whose endpoints are stored.
+// cuppa_hash_fill_short (D <= 32): a warp generates a tile of consecutive vertices, about 1024
+//   edges. Each lane follows one chain and takes the tile's next edge as soon as its chain ends, so
+//   lanes never wait for the warp's longest chain (1/p draws per edge instead of three times that).
+//   A chain that reaches the core stores its position there in the tile, as a negative number; the
+//   reads follow together. Then each lane looks for repeats in vertices of its own and redraws,
+//   again without waiting for other lanes. Endpoints leave in 16-byte stores.
+// cuppa_hash_fill_long (any D): a block generates a vertex and places its D endpoints in a hash
+//   table in shared memory by deferred acceptance: an endpoint belongs to the lowest slot that ever
+//   drew it, and a slot that loses one draws again. Whatever the order of events, the result is
+//   that of drawing slot after slot: a slot rejects x only if a lower slot holds x, and from then
 //   on some lower slot holds x for ever.
+// Cost: 1/p draws per edge; 4 or 8 bytes written per edge and column. No data is shared between
+// warps (short) or blocks (long) but the checksum, to which each warp adds once.
 
 #include "copy_model.cuh"
 #include <mgraph/warp.cuh>
 
 using namespace mgraph;
 
-// The endpoints of the exact core: of vertices 0 to `stop` - 1, D each. Those of the clique are the
-// vertex itself, where a copy from it ends.
+// The endpoints of the exact core, vertices 0 to `stop` - 1, D each. Those of a clique vertex are
+// the vertex itself, since a copy from it ends there.
 struct exact_core {
   const int* ends;
   uvertex stop;
@@ -30,12 +34,14 @@ template <bool is_one> struct edge_of { using type = u64; };
 template <> struct edge_of<true> { using type = uvertex; };
 using uedge = edge_of<D == 1>::type;
 
-// A chain under way: the draw of edge e, v * D + slot, comes next.
+// A chain of copies: the draw of edge e = v * D + slot comes next. The state is (v, e), since e is
+// also the position in the core.
 struct chain {
   uvertex v;
   uedge e;
 
-  // Takes a hash of e for its draw; returns whether the edge ends at v. Else it ends where e does.
+  // One draw, whose hash is that of e. Returns whether the edge ends at v; else it ends where the
+  // new edge e does.
   __device__ __forceinline__ bool step(const copy_model& model, u64 hash) {
     u32 slot;
     const bool is_direct = choose(model, hash, v, slot);
@@ -44,7 +50,7 @@ struct chain {
   }
 };
 
-// Where the chain of one slot ends; `attempt` counts for its first draw alone.
+// The end of a slot's chain, whose first draw has number `attempt`; the others have number 0.
 __device__ uvertex endpoint(const copy_model& model, const exact_core& core, uvertex v, u32 slot,
                             u32 attempt) {
   chain at{v, uedge(v) * D + slot};
@@ -56,7 +62,7 @@ __device__ uvertex endpoint(const copy_model& model, const exact_core& core, uve
   return at.v;
 }
 
-// The clique: vertex v has edges to 0 .. v-1. Rows begin at that of vertex `first`.
+// Clique vertices first .. stop-1, of which v has edges to 0 .. v-1. Row 0 is the first of `first`.
 extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long stop, vertex_t* src,
                                                   vertex_t* dst, u64* checksum) {
   u64 sum = 0;
@@ -71,7 +77,7 @@ extern "C" __global__ void cuppa_hash_fill_clique(long long first, long long sto
   add_checksum(sum, checksum);
 }
 
-// Vertices first .. stop-1 of the exact core, all at or above D. Rows begin at that of `first`.
+// Vertices first .. stop-1 of the exact core, beyond the clique. Row 0 is the first of `first`.
 extern "C" __global__ void cuppa_hash_fill_core(long long first, long long stop, const int* core,
                                                 vertex_t* src, vertex_t* dst, u64* checksum) {
   const long long count = (stop - first) * D, stride = (long long)gridDim.x * blockDim.x;
@@ -93,23 +99,23 @@ constexpr u32 tile_edges = tile_vertices * D;
 constexpr u32 block_warps_max = 49152 / (tile_edges * sizeof(vertex_t));
 constexpr u32 block_warps = block_warps_max < 8 ? block_warps_max : 8;
 
-// A lane's walk through those of its vertices that have a repeated endpoint: slot after slot, each
-// drawn again until no lower slot of its vertex has its endpoint.
-struct redrawing {
+// A lane's redraws in those of its vertices that have repeated endpoints: slot after slot is drawn
+// again until no lower slot of the vertex has the same endpoint.
+struct redraw_walk {
   const copy_model model;
   const exact_core core;
   vertex_t* const tile;
   const uvertex base;  // the vertex of the tile's first row
   u32 rows;            // bit i: row `lane + 32 i` has a repeat and is not done
   u32 slot = 1, attempt = 0;
-  bool is_open = false;  // `at` is under way; its next draw has `key`
+  bool has_chain = false;  // `at` has not ended; its next draw has `key`
   u32 key;
   chain at;
 
   __device__ u32 index() const { return threadIdx.x % 32 + 32 * (__ffs(rows) - 1); }
   __device__ vertex_t* row() const { return tile + index() * D; }
 
-  // Goes on to the next slot that repeats a lower one, and begins a chain for it.
+  // Moves to the next slot that repeats a lower one, and begins a chain for it.
   __device__ void next() {
     for (; rows; rows &= rows - 1, slot = 1) {
       for (; slot < D; ++slot, attempt = 0) {
@@ -119,14 +125,14 @@ struct redrawing {
         key = draw_key(model, ++attempt);
         at.v = base + index();
         at.e = uedge(at.v) * D + slot;
-        is_open = true;
+        has_chain = true;
         return;
       }
     }
-    is_open = false;
+    has_chain = false;
   }
 
-  // One draw of the chain under way.
+  // One draw of the chain.
   __device__ void step() {
     const bool is_direct = at.step(model, philox(at.e, model.stream, key));
     key = draw_key(model, 0);
@@ -136,12 +142,12 @@ struct redrawing {
   }
 };
 
-// Rare at a large p, and so apart: its registers would cost the loops around it occupancy.
+// Rare for large p, and not inlined: its registers would reduce the occupancy of the caller.
 __device__ __noinline__ void redraw(copy_model model, exact_core core, vertex_t* tile, uvertex base,
                                     u32 rows) {
-  redrawing lanes_own{model, core, tile, base, rows};
-  lanes_own.next();
-  while (lanes_own.is_open) lanes_own.step();
+  redraw_walk walk{model, core, tile, base, rows};
+  walk.next();
+  while (walk.has_chain) walk.step();
 }
 
 struct alignas(16) quad {
@@ -170,16 +176,17 @@ struct row_of_ends {
   }
 
   __device__ __forceinline__ bool has_repeats() const {
-    bool found = false;
+    bool is_repeated = false;
 #pragma unroll
     for (u32 i = 1; i < D; ++i)
 #pragma unroll
-      for (u32 j = 0; j < i; ++j) found |= ids[i] == ids[j];
-    return found;
+      for (u32 j = 0; j < i; ++j) is_repeated |= ids[i] == ids[j];
+    return is_repeated;
   }
 };
 
-// Edges of vertices first .. stop-1, all beyond the core. src may be null. One warp per tile.
+// Vertices first .. stop-1, all beyond the core; one warp per tile. src: null if sources are not
+// requested. white1_key is white1 ^ key: as an argument it saves the loop an instruction.
 extern "C" __global__ void __launch_bounds__(32 * block_warps)
     cuppa_hash_fill_short(long long first, long long stop, u64 threshold, u32 white0, u32 white1,
                           u32 key, u32 white1_key, const int* core_ends, long long core_stop,
@@ -217,16 +224,17 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
     }
     __syncwarp();
 
-    // Rows with a copy from the core, which is -e for its edge e (edge 0 ends at vertex 0), are
-    // put by: they are few at a large p, and then the warp waits once for all their reads.
+    // Endpoints to be read from the core are stored as -e (edge 0 ends at vertex 0). Rows that
+    // have any are few for large p; they are handled after the others, so that the warp waits once
+    // for all their reads.
     u32 rows_with_reads = 0, rows_with_repeats = 0;
     for (u32 vertex = lane; D > 1 && vertex < vertices; vertex += 32) {
       const row_of_ends row(tile + vertex * D);
       rows_with_reads |= u32(row.has_reads()) << (vertex / 32);
       rows_with_repeats |= u32(row.has_repeats()) << (vertex / 32);
     }
-    for (u32 left = rows_with_reads; left; left &= left - 1) {
-      const u32 i = __ffs(left) - 1;
+    for (u32 remaining = rows_with_reads; remaining; remaining &= remaining - 1) {
+      const u32 i = __ffs(remaining) - 1;
       vertex_t* const ends = tile + (lane + 32 * i) * D;
 #pragma unroll 4
       for (u32 slot = 0; slot < D; ++slot)
@@ -262,13 +270,13 @@ extern "C" __global__ void __launch_bounds__(32 * block_warps)
 
 #endif
 
-// Edges of vertices first .. stop-1, all beyond the core. src may be null. One block per vertex.
-// Dynamic shared memory: the table, 8 * table_size bytes, then the attempts, 4 * D bytes.
+// Vertices first .. stop-1, all beyond the core; one block per vertex. src: null if sources are not
+// requested. Dynamic shared memory: the table, 8 * table_size bytes, then D attempts of 4 bytes.
 extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop, u64 threshold,
                                                 u32 white0, u32 white1, u32 key,
                                                 const int* core_ends, long long core_stop,
                                                 vertex_t* src, vertex_t* dst, u64* checksum) {
-  extern __shared__ u64 table[];  // (endpoint << 12 | slot), or `vacant`
+  extern __shared__ u64 table[];  // endpoint << slot_bits | slot, or vacant
   constexpr u64 vacant = ~0ULL;
   u32* attempts = reinterpret_cast<u32*>(table + table_size);
   const copy_model model{threshold, {white0, white1, key}};
@@ -284,7 +292,7 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
       u32 slot = first_slot, attempt = 0;
       for (bool placed = false; !placed;) {
         const u64 end = endpoint(model, core, uvertex(v), slot, attempt);
-        const u64 claim = end << 12 | slot;
+        const u64 claim = end << slot_bits | slot;
         u32 at = u32(mix64(end)) % table_size;
         for (;;) {
           u64 held = atomicCAS(&table[at], vacant, claim);
@@ -292,9 +300,9 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
             placed = true;
             break;
           }
-          if (held >> 12 == end) {
+          if (held >> slot_bits == end) {
             held = atomicMin(&table[at], claim);  // the lower slot keeps the endpoint
-            slot = u32(held > claim ? held : claim) & 4095;
+            slot = u32(held > claim ? held : claim) & slot_mask;
             attempt = atomicAdd(&attempts[slot], 1u) + 1;  // and the higher one draws again
             break;
           }
@@ -308,10 +316,10 @@ extern "C" __global__ void cuppa_hash_fill_long(long long first, long long stop,
     for (u32 i = threadIdx.x; i < table_size; i += blockDim.x) {
       const u64 held = table[i];
       if (held == vacant) continue;
-      const u32 slot = u32(held) & 4095;
-      dst[row0 + slot] = vertex_t(held >> 12);
+      const u32 slot = u32(held) & slot_mask;
+      dst[row0 + slot] = vertex_t(held >> slot_bits);
       if (src) src[row0 + slot] = vertex_t(v);
-      sum += edge_hash(u64(v), held >> 12);
+      sum += edge_hash(u64(v), held >> slot_bits);
     }
     __syncthreads();
   }

@@ -1,4 +1,4 @@
-// cuPPA's team for D <= 32: a warp for as many vertices as it has lanes for.
+// cuPPA's team for D <= 32: a warp, for as many vertices as it has lanes for, one lane per slot.
 #pragma once
 
 #include "cuppa_graph.cuh"
@@ -13,34 +13,34 @@ class cuppa_team {
   __device__ cuppa_team(u64*, const cuppa_graph& graph) : graph(graph) {}
 
   __device__ static u32 thread() { return threadIdx.x % 32; }
-  __device__ static u32 number() { return (blockIdx.x * blockDim.x + threadIdx.x) / 32; }
-  __device__ static u32 count() { return gridDim.x * blockDim.x / 32; }
+  __device__ static u32 index() { return (blockIdx.x * blockDim.x + threadIdx.x) / 32; }
+  __device__ static u32 teams() { return gridDim.x * blockDim.x / 32; }
   __device__ static u32 row() { return thread() / D; }
-  __device__ static bool leads() { return thread() % D == 0; }
+  __device__ static bool is_row_leader() { return thread() % D == 0; }
   __device__ static void sync() { __syncwarp(); }
   __device__ static u32 ballot(bool vote) { return __ballot_sync(full_warp, vote); }
 
-  __device__ unfinished advance(uvertex v, u32, bool mine, bool wait) {
+  __device__ waiting_vertex advance(uvertex v, u32, bool is_active, bool may_wait) {
     const u32 slot = thread() % D, lower = lanes_below() & row_lanes();
-    const drawn_end drawn = mine ? graph.draw_for(v, slot, 0) : drawn_end{unknown, nullptr};
+    const drawn_end drawn = is_active ? graph.draw_for(v, slot, 0) : drawn_end{unknown, nullptr};
     vertex_t held = drawn.end;
     const vertex_t* source = drawn.source;
-    u32 attempt = 1;  // the next
-    bool written = false;
+    u32 attempt = 1;  // of the next draw
+    bool is_written = false;
     for (;;) {
       if (held != unknown) source = nullptr;
       if (repeats(held) && held != unknown) held = unknown;
-      const u32 open = ballot(mine && held == unknown);
-      const bool final = mine && !(open & (lower | 1u << thread()));
-      if (final && !written) store_relaxed(graph.at(v, slot), held);
-      written = final;
+      const u32 open = ballot(is_active && held == unknown);
+      const bool is_final = is_active && !(open & (lower | 1u << thread()));
+      if (is_final && !is_written) store_relaxed(graph.at(v, slot), held);
+      is_written = is_final;
       if (!open) return {0, nullptr};
 
-      const bool draws = mine && held == unknown && !source;
+      const bool draws = is_active && held == unknown && !source;
       const u32 drawing = ballot(draws);
       if (drawing) {
         draw_again(drawing, draws, v, slot, lower, attempt, held, source);
-      } else if (!wait) {
+      } else if (!may_wait) {
         const u32 first = open & row_lanes() ? __ffs(open & row_lanes()) - 1 : thread();
         return {u64(v) * D, of_lane(first, source)};
       }
@@ -62,17 +62,17 @@ class cuppa_team {
   // Whether a lane with a lower slot of the same vertex holds the same endpoint.
   __device__ static bool repeats(vertex_t end) {
     if constexpr (D > 8) return __match_any_sync(full_warp, end) & row_lanes() & lanes_below();
-    bool found = false;
+    bool is_repeat = false;
 #pragma unroll
     for (u32 k = 1; k < D; ++k) {
-      const bool same = __shfl_up_sync(full_warp, end, k) == end;
-      found |= same && thread() % D >= k;
+      const bool is_same = __shfl_up_sync(full_warp, end, k) == end;
+      is_repeat |= is_same && thread() % D >= k;
     }
-    return found;
+    return is_repeat;
   }
 
-  // All lanes draw for those of `drawing`, each a different attempt. Such a lane takes the first
-  // that no lower slot holds, or waits for the first that is unknown.
+  // All lanes draw for the lanes in `drawing`, each lane a different attempt. Each of those takes
+  // the first endpoint that no lower slot holds, or waits for the first that is unknown.
   __device__ void draw_again(u32 drawing, bool draws, uvertex v, u32 slot, u32 lower,
                              u32& attempt, vertex_t& held, const vertex_t*& source) const {
     const u32 lane = thread(), count = __popc(drawing);
@@ -81,21 +81,21 @@ class cuppa_team {
     const drawn_end drawn = graph.draw_for(__shfl_sync(full_warp, v, owner),
                                            __shfl_sync(full_warp, slot, owner),
                                            __shfl_sync(full_warp, attempt, owner) + lane / count);
-    bool refused = false;
+    bool is_rejected = false;
 #pragma unroll 4
     for (u32 other = 0; other < 32; ++other) {
-      const bool same = __shfl_sync(full_warp, held, other) == drawn.end;
-      refused |= same && owners_lower >> other & 1;
+      const bool is_same = __shfl_sync(full_warp, held, other) == drawn.end;
+      is_rejected |= is_same && owners_lower >> other & 1;
     }
-    const u32 found = ballot(drawn.end == unknown || !refused);
+    const u32 accepted = ballot(drawn.end == unknown || !is_rejected);
     u32 at = __popc(drawing & lanes_below());
     if (draws)
-      for (; at < 32 && !(found >> at & 1); at += count) ++attempt;
+      for (; at < 32 && !(accepted >> at & 1); at += count) ++attempt;
     const vertex_t end = __shfl_sync(full_warp, drawn.end, at % 32);
-    const vertex_t* const waits_for = of_lane(at % 32, drawn.source);
+    const vertex_t* const awaited = of_lane(at % 32, drawn.source);
     if (draws && at < 32) {
       held = end;
-      source = waits_for;
+      source = awaited;
       ++attempt;
     }
   }

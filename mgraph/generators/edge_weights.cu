@@ -1,4 +1,5 @@
-// Weights of generated edges; edge_weights_cpu.py holds the same bits.
+// Weights of generated edges, a hash of both endpoints and the seed; edge_weights_cpu.py computes
+// the same bits. One thread per edge, in a grid-stride loop; each warp adds once to the checksum.
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
 
 #include <mgraph/hash.cuh>
@@ -6,7 +7,7 @@
 using mgraph::u64;
 using vertex_t = MGRAPH_VERTEX_T;
 
-// Writes count weights, and adds the weighted edges' hashes to the checksum.
+// Writes `count` weights in [low, low + span), and adds the weighted edges' hashes to the checksum.
 extern "C" __global__ void edge_weights_fill(const vertex_t* src, const vertex_t* dst,
                                              long long count, u64 key, u64 low, u64 span,
                                              int* weight, u64* checksum) {

@@ -40,10 +40,10 @@ def seconds(model, repeats=REPEATS, dst=None, **options):
     return statistics.median(times)
 
 
-def report(model, time, *told):
+def report(model, time, *notes):
     line = f"n {model.n:>13,} d {model.d:>4} p {model.p:<7g} {model.num_edges:>14,} edges "
     line += f"{time * 1e3:9.2f} ms {model.num_edges / time / 1e9:6.1f}e9/s"
-    print(line, *told, flush=True)
+    print(line, *notes, flush=True)
 
 
 def exact(n, d, p=0.5):
@@ -61,12 +61,12 @@ def bars():
     ]:  # fmt: skip
         model = exact(n, d, p)
         for segments in ("dynamic", "fixed"):
-            told = []
+            rounds = []
             preferential_attachment_gpu.generate_endpoints(
-                model, model.n, segments=segments, told=told
+                model, model.n, segments=segments, rounds=rounds
             )
-            longest = max(round.longest for round in told)
-            where = f"{segments}: {len(told)} rounds, at most {longest} wait in a queue"
+            longest = max(round.longest for round in rounds)
+            where = f"{segments}: {len(rounds)} rounds, at most {longest} wait in a queue"
             report(model, seconds(model, segments=segments), where)
 
 
@@ -84,8 +84,8 @@ def hard():
             n = free // (4 * d)
             n = n if n < 1 << 31 else free // (8 * d)
         model = exact(n, d, p)
-        told = []
-        dst = preferential_attachment_gpu.generate_endpoints(model, model.n, told=told)
+        rounds = []
+        dst = preferential_attachment_gpu.generate_endpoints(model, model.n, rounds=rounds)
         vertices = certificate.sample(model, small(1_000_000 // d, 10))
         wrong = certificate.wrong_endpoints(model, dst, vertices)
         share = model.num_edges * model.dtype.itemsize / (free / NEARLY)
@@ -95,7 +95,7 @@ def hard():
             model,
             time,
             f"{model.dtype}, {share:.0%} of the memory; of {drawn:,} drawn again {wrong} wrong;",
-            f"{sum(round.overflows for round in told):,} full queues",
+            f"{sum(round.overflows for round in rounds):,} full queues",
         )
         del dst
 

@@ -7,7 +7,7 @@ from mgraph import CopyModel, experiments
 from mgraph.core import cancellation
 from mgraph.generators import cuppa_gpu, preferential_attachment
 from tests import emulator, stopped
-from tests.generators.test_cuppa_emulated import made
+from tests.generators.test_cuppa_emulated import generate
 
 
 @pytest.mark.parametrize("method", ["cuppa_hash", "copy_hash", "copy", "cuppa", "ba"])
@@ -44,7 +44,7 @@ def test_statistics_stop():
 def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
     """All blocks with the same one, where the word is set from the beginning."""
     model = CopyModel(d + 400, d, 0.5, method="copy")
-    ends, rounds = made(model, 3, threads, 50, False, seed, stop=1)
+    ends, rounds = generate(model, 3, threads, 50, False, seed, cancelled=1)
     expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends[: 50 * d], expected[: 50 * d])
     assert (ends[50 * d :] == -1).all()
@@ -54,8 +54,8 @@ def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
 @pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 def test_segments_of_cuppa_grow_no_further():
     model = CopyModel(4 + 2000, 4, 0.5, method="copy")
-    ends, rounds = made(model, 2, 64, 10, True, 1, most=100)
+    ends, rounds = generate(model, 2, 64, 10, True, 1, max_size=100)
     np.testing.assert_array_equal(ends, preferential_attachment.generate_endpoints(model)[6:])
     sizes = {round.stop - round.first for round in rounds[:-1]}
     assert max(sizes) == 100
-    assert cuppa_gpu._MOST_EDGES >> 12 > 0
+    assert cuppa_gpu._MAX_SEGMENT_EDGES >> 12 > 0

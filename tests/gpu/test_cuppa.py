@@ -63,12 +63,12 @@ def test_ids_of_64_bits(d, p):
 @pytest.mark.parametrize(("n", "d", "p"), [(20_000, 4, 0.5), (5_000, 33, 0.1), (3_000, 200, 0.5)])
 def test_segments_do_not_matter(n, d, p, segments):
     model = CopyModel(n, d, p, method="cuppa")
-    told = []
-    np.testing.assert_array_equal(on_gpu(model, segments=segments, told=told), on_cpu(model))
-    assert told[0].first == d
-    assert told[-1].stop == n
-    assert all(round.stop == after.first for round, after in itertools.pairwise(told))
-    sizes = [round.stop - round.first for round in told]
+    rounds = []
+    np.testing.assert_array_equal(on_gpu(model, segments=segments, rounds=rounds), on_cpu(model))
+    assert rounds[0].first == d
+    assert rounds[-1].stop == n
+    assert all(round.stop == after.first for round, after in itertools.pairwise(rounds))
+    sizes = [round.stop - round.first for round in rounds]
     assert segments == "dynamic" or all(size == sizes[0] for size in sizes[:-1])
 
 
@@ -84,7 +84,7 @@ def test_threads_of_a_block_do_not_matter(n, d, block_threads):
 def test_vertices_of_more_slots_than_threads_go_on_where_they_waited(monkeypatch, n, d, p):
     from mgraph.generators import cuppa_gpu
 
-    monkeypatch.setattr(cuppa_gpu, "PATIENCE", 0)
+    monkeypatch.setattr(cuppa_gpu, "MAX_POLLS", 0)
     for seed in range(5):
         model = CopyModel(n, d, p, seed, "cuppa")
         np.testing.assert_array_equal(on_gpu(model, block_threads=64), on_cpu(model))
@@ -94,14 +94,14 @@ def test_vertices_of_more_slots_than_threads_go_on_where_they_waited(monkeypatch
 def test_a_full_queue_loses_no_edge(monkeypatch, d, queue):
     from mgraph.generators import cuppa_gpu
 
-    monkeypatch.setattr(cuppa_gpu, "QUEUE", queue)
-    monkeypatch.setattr(cuppa_gpu, "PATIENCE", 0)  # else hardly anything is queued above d = 32
+    monkeypatch.setattr(cuppa_gpu, "QUEUE_CAPACITY", queue)
+    monkeypatch.setattr(cuppa_gpu, "MAX_POLLS", 0)  # else hardly anything is queued above d = 32
     model = CopyModel(8_000_000 // d, d, 0.0, method="cuppa")
-    told = []
-    made = on_gpu(model, segments=1 << 40, told=told)
+    rounds = []
+    made = on_gpu(model, segments=1 << 40, rounds=rounds)
     np.testing.assert_array_equal(made, on_cpu(model))
-    assert told[0].longest == queue
-    assert told[0].overflows > 0
+    assert rounds[0].longest == queue
+    assert rounds[0].overflows > 0
 
 
 @pytest.mark.parametrize("method", ["cuppa", "cuppa_hash"])
@@ -162,8 +162,8 @@ def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
     [
         ({"segments": "all"}, "segments, if not dynamic or fixed, must be a whole number"),
         ({"segments": 0}, "segments must lie in"),
-        ({"block_threads": 33}, "threads a block must be a multiple of 32"),
-        ({"block_threads": 2048}, "threads a block must be a multiple of 32"),
+        ({"block_threads": 33}, "block_threads must be a multiple of 32"),
+        ({"block_threads": 2048}, "block_threads must be a multiple of 32"),
     ],
 )
 def test_wrong_use(options, sentence):
