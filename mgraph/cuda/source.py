@@ -169,6 +169,10 @@ class Source:
     file: str
     check: tuple[tuple[tuple[str, str], ...], ...] = ((),)
 
+    def __hash__(self) -> int:
+        """Hash the file's name, since ``check`` is long and hashed for each launch otherwise."""
+        return hash((self.package, self.file))
+
     def text(self, defines: dict[str, str]) -> str:
         """Return the source with these macros defined, ready for NVRTC."""
         lines = [f"#define {name} {value}\n" for name, value in sorted(defines.items())]

@@ -70,13 +70,14 @@ def test_unsupported_declarations_are_no_constants(name):
 
 def test_a_struct_is_packed_from_numbers_arrays_and_structs():
     keys, sums = np.zeros(3, np.int64), np.zeros(2, np.uint64)
-    packed = DECLARED.struct("memory").pack(
+    struct = DECLARED.struct("memory")
+    packed = struct.pack(
         {
             "near": {"vertex": None, "key": keys}, "capacity": np.uint32(7), "sums": sums,
             "notes": keys, "shares": (1.0, 2.0, 0.5), "full": True, "low": -1, "high": 2.5,
         }
     )  # fmt: skip
-    value = packed[0]
+    value = packed.view(struct.dtype)[0]
     assert value["near"].tolist() == (0, keys.ctypes.data)
     assert (value["sums"], value["notes"]) == (sums.ctypes.data, keys.ctypes.data)
     assert value["shares"].tolist() == [1.0, 2.0, 0.5]
