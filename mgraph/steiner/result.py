@@ -88,7 +88,7 @@ class SteinerTree:
 
     @property
     def gap(self) -> float | None:
-        """``cost / lower_bound - 1``: by what share a cheaper tree may cost less; None unknown."""
+        """The relative gap, ``cost / lower_bound - 1``; None without a lower bound."""
         return gap_of(self.cost, self.lower_bound)
 
     @property
