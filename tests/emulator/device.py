@@ -85,7 +85,7 @@ class Device:
 
         known = {
             "multiprocessors": lambda: self.blocks,
-            "threads_a_multiprocessor": lambda: 1024,
+            "threads_per_multiprocessor": lambda: 1024,
             "resident_blocks": lambda *arguments: self.blocks,
             "free_bytes": lambda: 1 << 30,
         }
