@@ -96,8 +96,8 @@ def plot_dots(
     labels = list(values)[::-1]
     axes.plot([values[label] for label in labels], labels, "o", color="C0")
     for label in labels:
-        beside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(f"{values[label]:.3g}", (values[label], label), **beside)
+        text_style = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{values[label]:.3g}", (values[label], label), **text_style)
     axes.set(xlabel=x, title=title, xscale="log")
     axes.set_xlim(min(values.values()) / 3, 3 * max(values.values()))
     axes.margins(y=0.15)
