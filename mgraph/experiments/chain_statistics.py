@@ -1,4 +1,4 @@
-"""How a graph of the copy model is made: the front door of the two counters."""
+"""Statistics of how a graph of the copy model is generated: the front door of the two counters."""
 
 from mgraph.core.graph import MAX_N
 from mgraph.core.numbers import check_integer
@@ -15,20 +15,20 @@ def copy_statistics(
     segments: str | int | None = None,
     block_threads: int = 0,
 ) -> CopyStatistics:
-    """Make a graph in memory and tell how it was made.
+    """Generate a graph in memory and count its attempts, chains and dependent copies.
 
-    backend: auto, cpu or gpu. segments: of the methods copy and cuppa; how many vertices each
-    segment has; on a GPU also ``dynamic``, the default, and ``fixed``. block_threads: on a GPU, a
-    multiple of 32; by default the generator's own. Cost beside making it: the draws of each edge's
-    whole chain, with those refused; memory as for ``edges``, on a GPU for endpoints alone.
-    Raises UsageError for ``ba``, which draws among edges, and for options that the method or
-    backend lacks; and what ``edges`` raises.
+    backend: auto, cpu or gpu. segments: the number of vertices per segment, for methods copy and
+    cuppa; on a GPU also ``dynamic`` (default) or ``fixed``. block_threads: on a GPU, a multiple of
+    32; by default that of the generator. Cost in addition to the generation: all draws of each
+    edge's chain, rejected ones included. Memory: as for ``CopyModel.edges``; on a GPU for the
+    endpoints alone.
+    Raises UsageError for method ``ba``, which has no copies, and for options that do not apply to
+    the method or backend; and what ``CopyModel.edges`` raises.
     """
     if model.method == "ba":
-        raise UsageError("method ba has no copies to tell of; the others have")
-    exact = model.stores_endpoints
+        raise UsageError("method ba has no copies to count; use another method")
     backend = preferential_attachment.resolve(model, backend)
-    if not exact and segments is not None:
+    if not model.stores_endpoints and segments is not None:
         raise UsageError(f"method {model.method} has no segments; copy and cuppa have")
     if segments is not None and not isinstance(segments, str):
         segments = check_integer("segments", segments, 1, MAX_N)
@@ -38,8 +38,7 @@ def copy_statistics(
         return copy_statistics_gpu.statistics(model, segments or "dynamic", block_threads)
     if isinstance(segments, str) or block_threads:
         raise UsageError(
-            "on a CPU segments is a number of vertices, and there are no threads of a block; "
-            "the others are of a GPU"
+            "on a CPU segments must be a number of vertices, and block_threads does not apply"
         )
     from mgraph.generators import copy_statistics_cpu
 

@@ -1,4 +1,4 @@
-"""Plots of generators: the figures of the paper on cuPPA, of any sizes.
+"""Plots of generators: the figures of the paper on cuPPA, for graphs of any size.
 
 Source: "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free
 networks", figures 3 and 7 to 16.
@@ -23,10 +23,10 @@ def plot_degree_distributions(
     title: str = "",
     alike: int = 1,
 ) -> None:
-    """Figures 3 and 7: the share of vertices by degree. histograms: (degree, count), by label.
+    """Figures 3 and 7: the share of vertices with each degree, on logarithmic axes.
 
-    alike: how many histograms, one after another, have one colour, and markers that return. Above
-    degree 30 neighbouring degrees are taken together, since few vertices have each.
+    histograms: (degree, count) by label. alike: the number of consecutive histograms that share a
+    colour and differ by their markers. Degrees above 30 are binned, since few vertices have each.
     """
     figure, axes = new_figure()
     for i, (label, (degree, count)) in enumerate(histograms.items()):
@@ -51,11 +51,11 @@ def plot_curves(
     dashed: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     dashed_y: str = "",
 ) -> None:
-    """Figures 8, 9 and 11 to 16: curves (xs, ys) by label, with the names of the axes.
+    """Figures 8, 9 and 11 to 16: curves (xs, ys) by label. x, y: the names of the axes.
 
-    logarithmic: which axes are, of "xy"; one with values of 0 has a linear piece there. dashed:
-    further curves by the same labels, against an axis on the right named ``dashed_y``; with them
-    vertical axes that are not logarithmic begin at 0.
+    logarithmic: the logarithmic axes, of "xy"; an axis with values of 0 is linear near 0. dashed:
+    further curves with the same labels, against a right axis named ``dashed_y``; linear vertical
+    axes then begin at 0.
     """
     figure, axes = new_figure()
     right: Any = axes.twinx() if dashed else None
@@ -82,8 +82,8 @@ def plot_curves(
     if right is not None:
         if "y" not in logarithmic:
             axes.set_ylim(0, None)
-        most = max(max(ys) for _, ys in (dashed or {}).values())
-        right.set(ylabel=dashed_y, ylim=(0, 2 * most))  # so that they do not hide the others
+        maximum = max(max(ys) for _, ys in (dashed or {}).values())
+        right.set(ylabel=dashed_y, ylim=(0, 2 * maximum))  # keeps them below the other curves
     _finish(axes)
     save_figure(figure, file)
 
@@ -91,13 +91,13 @@ def plot_curves(
 def plot_dots(
     values: Mapping[str, float], file: str | os.PathLike[str], *, x: str, title: str = ""
 ) -> None:
-    """Figure 10: a dot for each label on a logarithmic axis, with its value beside it."""
+    """Figure 10: one dot per label on a logarithmic axis, with its value beside it."""
     figure, axes = new_figure()
     labels = list(values)[::-1]
     axes.plot([values[label] for label in labels], labels, "o", color="C0")
     for label in labels:
-        beside = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
-        axes.annotate(f"{values[label]:.3g}", (values[label], label), **beside)
+        text_style = {"xytext": (8, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate(f"{values[label]:.3g}", (values[label], label), **text_style)
     axes.set(xlabel=x, title=title, xscale="log")
     axes.set_xlim(min(values.values()) / 3, 3 * max(values.values()))
     axes.margins(y=0.15)
@@ -106,23 +106,24 @@ def plot_dots(
 
 
 def _binned(degree: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Degrees above 30 in bins of equal width on a logarithmic axis, by their mean share."""
-    there = degree > 0
-    degree, share = degree[there], share[there]
+    """Replace degrees above 30 by bins of equal logarithmic width, with the mean share of each."""
+    is_positive = degree > 0
+    degree, share = degree[is_positive], share[is_positive]
     if degree.size == 0 or degree[-1] <= 30:
         return degree, share
-    few = degree <= 30
+    is_small = degree <= 30
     decades = np.log10(degree[-1] / 30)
     edges = np.unique(
         np.geomspace(31, degree[-1] + 1, max(2, int(decades * _BINS_PER_DECADE))).astype(np.int64)
     )
     width = np.diff(edges)
-    within = np.histogram(degree[~few], edges, weights=share[~few])[0] / width
+    mean_share = np.histogram(degree[~is_small], edges, weights=share[~is_small])[0] / width
     centre = np.sqrt(edges[:-1] * (edges[1:] - 1.0))
-    some = within > 0
-    return np.r_[degree[few], centre[some]], np.r_[share[few], within[some]]
+    is_used = mean_share > 0
+    return np.r_[degree[is_small], centre[is_used]], np.r_[share[is_small], mean_share[is_used]]
 
 
 def _finish(axes: Any) -> None:
+    """Add the grid and the legend."""
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")

@@ -1,4 +1,4 @@
-"""How long a generator takes, edges kept in memory and nothing written."""
+"""Run times of generators, with the edges in memory."""
 
 import time
 
@@ -17,23 +17,25 @@ def generator_seconds(
     segments: str | int = "dynamic",
     block_threads: int = 0,
 ) -> list[float]:
-    """Seconds of each of ``repeats`` times that a graph is made, after a first that is not told.
+    """Seconds of each of ``repeats`` generations of a graph, after a warm-up that is not reported.
 
-    part: a range of vertices instead, of a method that makes ranges. On a GPU the endpoints are
-    made in memory that is there, timed by device events; on a CPU, by the clock, the endpoints of a
-    method that keeps them all, and of the others what ``edges`` does, sources and checksum, too.
-    threads: of a CPU; segments, block_threads: of cuppa on a GPU.
-    Raises UsageError for no repeats or options of elsewhere, and what ``edges`` raises.
+    part: a range of vertices instead of all, for a method that can generate parts. On a GPU the
+    endpoints are written to memory that is allocated before, timed by device events. On a CPU the
+    wall clock times the endpoints alone for a method that stores them all, and otherwise
+    ``CopyModel.edges``, with sources and checksum. threads: on a CPU; segments, block_threads: for
+    cuppa on a GPU.
+    Raises UsageError for repeats below 1 or options that do not apply, and what
+    ``CopyModel.edges`` raises.
     """
     if part is not None and model.stores_endpoints:
-        raise UsageError(f"method {model.method} makes a graph as a whole, so it has no parts")
+        raise UsageError(f"method {model.method} cannot generate a part by itself; leave part out")
     if repeats < 1:
-        raise UsageError(f"repeats must be 1 at least, and are {repeats}")
+        raise UsageError(f"repeats must be at least 1 (got {repeats})")
     backend = preferential_attachment.resolve(model, backend)
     if (segments, block_threads) != ("dynamic", 0) and not (
         model.stores_endpoints and backend == "gpu"
     ):
-        raise UsageError("segments and threads of a block are options of method cuppa on a GPU")
+        raise UsageError("segments and block_threads apply to method cuppa on a GPU")
     if backend == "gpu":
         from mgraph.experiments import generator_timing_gpu
 

@@ -1,4 +1,4 @@
-"""How long a generator takes on a GPU, by device events."""
+"""Run times of generators on a GPU, by device events."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mgraph.generators.copy_model import CopyModel
 
 
 def seconds(model: CopyModel, part: range, repeats: int, options: dict[str, Any]) -> list[float]:
-    """See ``generator_timing.generator_seconds``; options: of ``cuppa_gpu.fill``."""
+    """See ``generator_timing.generator_seconds``; options: as for ``cuppa_gpu.fill``."""
     import cupy
 
     if model.stores_endpoints:

@@ -1,4 +1,4 @@
-"""How a generator that needs no communication scales over a cluster's workers."""
+"""Strong scaling of a communication-free generator over a cluster's workers."""
 
 import statistics
 import sys
@@ -15,7 +15,7 @@ from mgraph.generators.copy_model import CopyModel
 
 @dataclass(frozen=True)
 class Scaling:
-    """So many workers took so many seconds: the slowest of them, with an equal share each."""
+    """The run time with equal shares for a number of workers: that of the slowest."""
 
     workers: int
     seconds: float
@@ -25,7 +25,7 @@ class Scaling:
 def make_share(
     index: int, model: CopyModel, shares: int, backend: str, repeats: int
 ) -> tuple[str, float]:
-    """The task: which worker it ran on, and its median time to make a share of the edges."""
+    """The task: generate one share; return the worker's address and the median seconds."""
     from mgraph.distributed.monitoring.counters import count_edges
 
     part = model.part(index, shares)
@@ -41,17 +41,19 @@ def generator_scaling(
     cluster: ClusterLike = None,
     progress: TextIO | None = sys.stderr,
 ) -> list[Scaling]:
-    """Make the same graph in memory with 1, 2, 3 … of the workers, each with an equal share.
+    """Generate the same graph in memory with 1, 2, 3 … workers, each with an equal share.
 
     On a CPU a worker uses one core. The time is the slowest worker's median of ``repeats``, after a
-    first. Raises UsageError for a method that makes a graph as a whole, ClusterError where a worker
-    is lost, and what ``edges`` raises.
+    warm-up. Raises UsageError for a method that cannot generate parts, ClusterError if a worker is
+    lost, and what ``CopyModel.edges`` raises.
     """
     if model.stores_endpoints:
-        raise UsageError(f"method {model.method} makes a graph as a whole: it has no shares")
+        raise UsageError(
+            f"method {model.method} cannot generate parts by themselves, so it does not scale"
+        )
     if repeats < 1:
-        raise UsageError(f"repeats must be 1 at least, and are {repeats}")
-    found = []
+        raise UsageError(f"repeats must be at least 1 (got {repeats})")
+    results = []
     with open_cluster(cluster) as cluster:
         addresses = sorted(cluster.workers)
         for count in range(1, len(addresses) + 1):
@@ -67,13 +69,13 @@ def generator_scaling(
                     repeats,
                     key=(run, index),
                     workers=[addresses[index]],
-                    allow_other_workers=True,  # else it waits for ever for one that died
+                    allow_other_workers=True,  # else it would wait for a dead worker for ever
                 )
                 for index in shares
             }
             following = follow_parts(cluster, futures, shares, verb="scaling", progress=progress)
-            on, times = zip(*(result_of(done, "scaling") for _, done in following), strict=True)
-            if set(on) != set(addresses[:count]):
+            used, times = zip(*(result_of(done, "scaling") for _, done in following), strict=True)
+            if set(used) != set(addresses[:count]):
                 raise ClusterError("a worker was lost while it was timed; measure again")
-            found.append(Scaling(count, max(times), model.num_edges))
-    return found
+            results.append(Scaling(count, max(times), model.num_edges))
+    return results

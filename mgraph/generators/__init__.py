@@ -1,1 +1,1 @@
-"""Random graph generators: one parameter set (``copy_model``), one stem a method."""
+"""Random graph generators: ``copy_model`` has the parameters, and each method has one stem."""

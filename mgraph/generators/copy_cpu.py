@@ -2,13 +2,13 @@
 
 Source: R. Kumar et al., "Stochastic models for the web graph", FOCS 2000, as in section 2.4 of
 "Novel parallel algorithms for fast multi-GPU-based generation of massive scale-free networks".
-Slot after slot, an endpoint is drawn (``copy_draws_cpu``); one that a lower slot of the vertex has
-is drawn again with the next attempt. A copy reads the final endpoint, which stands there already.
+Edges are generated in order. An endpoint that a lower slot of the vertex already has is drawn again
+with the next attempt. A copy reads the final endpoint of the copied edge, which is stored already.
 
-How it is fast: the draws of a block depend on nothing, so they vectorise; then the copies are
-read, in order, without a branch, so that a core has many reads of main memory under way. A block
-with a repeated endpoint, which is rare, is gone through again, vertex by vertex.
-Cost: one draw an edge, 1 - p random reads, 4 or 8 bytes written; no memory beyond the output.
+Why it is fast: draws do not depend on each other, so those of a block vectorise. Then the copies
+are read in order, without a branch, so that a core has many reads of main memory in flight. A block
+with repeated endpoints, which is rare, is processed again vertex by vertex.
+Cost: one draw per edge, 1 - p random reads, 4 or 8 bytes written; no memory beyond the output.
 """
 
 import functools
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 @compiled
 def _read(drawn, ends):
-    """Where a draw leads: to the vertex that is drawn, or where endpoint ~drawn does."""
+    """The endpoint of a draw: the drawn vertex, or stored endpoint ~drawn."""
     copied = ends[0 if drawn >= 0 else ~drawn]
     return drawn if drawn >= 0 else int64(copied)
 
@@ -48,11 +48,11 @@ def _read(drawn, ends):
 def fill(draws, ends, cancelled):
     """Write the endpoints of vertex d and on. ends: int32 or int64, shape (vertices·d,).
 
-    cancelled: ends early once its first element is not 0.
+    Ends early once ``cancelled[0]`` is not 0.
     """
     d = draws.d
     degree = int64(d)
-    slots, room = slots_of_block(degree)
+    slots, to_row_end = slots_of_block(degree)
     words, state, table = np.empty_like(slots), np.empty_like(slots), empty_table(degree)
     drawn = state.view(np.int64)
     for begin in range(0, ends.size, slots.size):
@@ -67,7 +67,7 @@ def fill(draws, ends, cancelled):
         if degree <= PAIRWISE:
             for i in range(count):
                 block[i] = _read(drawn[i], ends)
-            if count_repeats(count, degree, room, block) == 0:
+            if count_repeats(count, degree, to_row_end, block) == 0:
                 continue
         for row in range(0, count, degree):
             for i in range(row, row + degree):
@@ -77,7 +77,7 @@ def fill(draws, ends, cancelled):
 
 
 def fill_endpoints(model: "CopyModel", dst: np.ndarray) -> None:
-    """``fill`` for a model; dst: of ``model.dtype``, after those of the clique are written."""
+    """Write the endpoints of vertex d and on. dst: of ``model.dtype``, the clique's come first."""
     fill(parameters(model), dst[model.edges_before(model.d) :], cancellation.cancel_flag())
     cancellation.raise_if_cancelled()
 
@@ -86,9 +86,9 @@ _cores = threading.Lock()
 
 
 def exact_core(model: "CopyModel") -> np.ndarray:
-    """The endpoints of the exact core's vertices d and on: int32, shape (vertices·d,), read-only.
+    """The endpoints of the exact core, from vertex d on: int32, shape (vertices·d,), read-only.
 
-    Made once for a model's draws and kept: at most 16 MiB, 40 ms; whatever the model's n.
+    Generated once per model and kept, whatever the model's n: at most 16 MiB, 40 ms.
     """
     with _cores:
         return _exact_core(parameters(model), model.core_vertices)
@@ -99,6 +99,6 @@ def _exact_core(draws: Draws, vertices: int) -> np.ndarray:
     degree = int(draws.d)
     ends = np.empty((vertices - degree) * degree, np.int32)
     fill(draws, ends, cancellation.cancel_flag())
-    cancellation.raise_if_cancelled()  # raises, so that a core that was cut short is not kept
+    cancellation.raise_if_cancelled()  # so that the cache does not keep an incomplete core
     ends.setflags(write=False)
     return ends

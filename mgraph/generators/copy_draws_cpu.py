@@ -1,19 +1,19 @@
-"""The copy model's draws in Numba; ``copy_model.cuh`` has the same bits in CUDA.
+"""The copy model's draws in Numba; ``copy_model.cuh`` computes the same bits in CUDA.
 
-Slot s of vertex v is edge e = v·d + s. Its draw is a 64-bit hash h of (seed, e, attempt), taken
-apart as digits in mixed radix: u = ⌊h·v / 2^64⌋ is the vertex, ⌊fraction·d⌋ the slot of u, and the
-first 32 bits of what is left the coin. A coin below p, or a u in the clique, ends the edge at u;
-else it ends where that slot of u does: its endpoint is read where endpoints are stored, and else
-found by drawing for that slot in turn. ``copy`` and ``cuppa`` store all endpoints, ``copy_hash``
-and ``cuppa_hash`` those of the exact core. The generators differ in that alone.
+Slot s of vertex v is edge e = v·d + s. The draw for (seed, e, attempt) is a 64-bit hash h, taken
+apart as digits of a mixed radix: u = ⌊h·v / 2^64⌋ is a vertex, ⌊fraction·d⌋ a slot of u, and the
+first 32 bits of the remaining fraction are the coin. If the coin is below p, or u is in the clique,
+the edge ends at u. Otherwise it is a copy and ends where that slot of u ends: the endpoint is read
+if it is stored, and otherwise found by repeating the draw for that slot. ``copy`` and ``cuppa``
+store all endpoints, ``copy_hash`` and ``cuppa_hash`` those of the exact core; this is the only
+difference between the two graphs.
 
-With the start ``ba`` the first digit x is in the radix 2(v - d) + d - 1: twice the earlier edges,
-over d. An x below d - 1 is an edge of the clique, which ends the edge at vertex ⌊fraction·d⌋, and
-any other an edge of the vertex u = d + ⌊(x - (d - 1)) / 2⌋.
+With the start ``ba`` the first digit x has the radix 2(v - d) + d - 1, which is twice the number of
+earlier edges divided by d. If x is below d - 1 an edge of the clique was chosen, and the edge ends
+at vertex ⌊fraction·d⌋; otherwise it is an edge of the vertex u = d + ⌊(x - (d - 1)) / 2⌋.
 
-``draw_all`` is cut in two loops because a chain of seven dependent multiplications, in one loop,
-leaves the vector units waiting for each other (309 against 490 million draws/s on one core of an
-AMD EPYC).
+``draw_all`` consists of two loops because a chain of seven dependent multiplications in one loop
+leaves the vector units idle (309 against 490 million draws/s on one core of an AMD EPYC).
 """
 
 from typing import TYPE_CHECKING, NamedTuple
@@ -36,24 +36,25 @@ from mgraph.core.hashing import (
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
 
-BLOCK = 8192  # draws of a block: 0.2 MB, within an L2 cache
+BLOCK = 8192  # draws per block: 0.2 MB, which fit an L2 cache
 PAIRWISE = 32  # up to this d, a vertex's endpoints are compared pair by pair
 ALL_STORED = np.uint64(1 << 62)  # more vertices than any graph has: every copy is read
 _FIRST_ROUNDS = 4
 _LAST_ROUNDS = PHILOX_ROUNDS - _FIRST_ROUNDS
 _KEY_AFTER_FIRST = np.uint64(_FIRST_ROUNDS) * PHILOX_KEY_STEP
 
-# A draw is one word: whether the chain ends there, the vertex (40 bits), the slot (12 bits).
+# A draw is one word: whether the chain ends (bit 63), the vertex (40 bits), the slot (12 bits).
 SLOT_BITS, SLOT_MASK = np.uint64(12), np.uint64(4095)
 ENDED_BIT, DRAW_MASK = np.uint64(63), np.uint64((1 << 63) - 1)
 
 
 class Draws(NamedTuple):
-    """What every draw takes of a model.
+    """The parameters of all draws of a model.
 
-    threshold: a coin below it makes a direct edge. white0, white1, key: the stream's words.
-    offset: the radix of a draw's first digit is 2v - offset with the start ``ba``; None with
-    ``paper``, where it is v: the type, so that each start has machine code of its own.
+    threshold: a coin below it makes a direct edge. white0, white1, key: the words of the random
+    stream. offset: with the start ``ba`` the radix of a draw's first digit is 2v - offset; with
+    ``paper`` it is v and the offset is None, a type of its own, so that each start is compiled
+    separately.
     """
 
     d: np.uint64
@@ -65,7 +66,7 @@ class Draws(NamedTuple):
 
 
 def parameters(model: "CopyModel") -> Draws:
-    """The draws of a model."""
+    """The ``Draws`` of a model."""
     offset = np.uint64(model.d + 1) if model.start == "ba" else None
     return Draws(
         np.uint64(model.d), np.uint64(model.threshold), *stream_key(model.seed), offset=offset
@@ -87,7 +88,7 @@ def digits(word0, word1, v, d):
 
 @compiled
 def hashed(e, attempt, draws):
-    """The two words of edge e's draw number ``attempt``."""
+    """The two words of the hash for edge e and an attempt."""
     key = (draws.key + attempt * ATTEMPT_KEY_STEP) & LOW32
     white0, white1 = draws.white0, draws.white1
     return philox_rounds((e & LOW32) ^ white0, (e >> S32) ^ white1, key, PHILOX_ROUNDS)
@@ -95,31 +96,31 @@ def hashed(e, attempt, draws):
 
 @compiled
 def choice(word0, word1, v, d, threshold, offset):
-    """What a hash chooses for a slot of vertex v: (u, slot, whether the edge ends at u)."""
+    """The choice of a hash for a slot of vertex v: (u, slot, whether the edge ends at u)."""
     if offset is None:
         u, slot, coin = digits(word0, word1, v, d)
         return u, slot, (coin < threshold) | (u < d)
     u, slot, coin = digits(word0, word1, (v << uint64(1)) - offset, d)
     u = (u + offset) >> uint64(1)
-    u -= uint64(u == v)  # d = 1, v = 1, and no edge yet to draw from
+    u -= uint64(u == v)  # d = 1, v = 1: there is no edge to draw from
     in_clique = u < d
-    # By its degree, which is that of all of the clique.
+    # All clique vertices have the same degree, so any is equally likely.
     return slot if in_clique else u, slot, (coin < threshold) | in_clique
 
 
 @compiled
 def draw(v, slot, attempt, draws):
-    """``choice`` of draw number ``attempt`` of one slot."""
+    """The ``choice`` of a slot's draw number ``attempt``."""
     word0, word1 = hashed(v * draws.d + slot, attempt, draws)
     return choice(word0, word1, v, draws.d, draws.threshold, draws.offset)
 
 
 @compiled
 def endpoint(v, slot, attempt, draws, ends, stored):
-    """Where draw number ``attempt`` of one slot leads.
+    """The endpoint of a slot's draw number ``attempt``.
 
-    ends: the endpoints of vertex d and on, d each; copies from vertices below ``stored`` read them,
-    others are followed.
+    ends: the endpoints of vertex d and on, d each. Copies from vertices below ``stored`` read them;
+    for other copies the draw is repeated.
     """
     while True:
         u, slot, final = draw(v, slot, attempt, draws)
@@ -132,7 +133,7 @@ def endpoint(v, slot, attempt, draws, ends, stored):
 
 @compiled
 def _first_rounds(count, draws, vertex_mask, words, state):
-    """Begin the hashes of ``count`` slots, those of ``words``; they go on with the key returned."""
+    """The first rounds of the hashes of ``count`` slots; returns the key of the next round."""
     d, white0, white1, key = draws.d & LOW32, draws.white0, draws.white1, draws.key
     for i in range(count):
         e = ((words[i] >> SLOT_BITS) & vertex_mask) * d + (words[i] & SLOT_MASK)
@@ -143,7 +144,7 @@ def _first_rounds(count, draws, vertex_mask, words, state):
 
 @compiled
 def hash_all(count, draws, words, state):
-    """The hashes of ``count`` slots, those of ``words``, into ``state``, each by its attempt 0."""
+    """Write the hashes of ``count`` slots, given as ``words``, to ``state``, for attempt 0."""
     key = _first_rounds(count, draws, DRAW_MASK, words, state)
     for i in range(count):
         word0, word1 = philox_rounds(state[i] >> S32, state[i] & LOW32, key, _LAST_ROUNDS)
@@ -152,13 +153,13 @@ def hash_all(count, draws, words, state):
 
 @compiled
 def draw_all(count, draws, stored, narrow, words, state):
-    """Draw once for each of ``count`` words, in place, its ended bit set where the chain ends.
+    """Draw once for each of ``count`` words, in place.
 
-    That is where the edge ends at a vertex, or where a slot of a vertex below ``stored`` does. Then
-    state, as int64, is that vertex, or ~i where endpoint i of those that are stored is to be read.
-    narrow: an array of 4-byte numbers where all vertices fit 31 bits.
+    A chain ends if its edge ends at a vertex, or if it copies a slot of a vertex below ``stored``.
+    Then the word's ended bit is set, and state, as int64, is the vertex, or ~i if stored endpoint i
+    is to be read. narrow: an array whose itemsize is 4 if all vertices fit 31 bits.
     """
-    # Masks tell the compiler which words fit 32 bits: it drops the multiplications by zero.
+    # The masks let the compiler drop multiplications of words that are zero.
     vertex_mask = LOW32 if narrow.itemsize == 4 else DRAW_MASK
     key = _first_rounds(count, draws, vertex_mask, words, state)
     d, threshold, offset = draws.d & LOW32, draws.threshold, draws.offset
@@ -172,34 +173,35 @@ def draw_all(count, draws, stored, narrow, words, state):
 
 @compiled
 def slots_of_block(d):
-    """The words of the slots of vertices 0, 1, … of a block, and how many of a row are left."""
+    """The words of all slots of a block's vertices, and each slot's distance to its row's end."""
     vertices = max(1, BLOCK // d)
     slots = np.empty(vertices * d, np.uint64)
-    room = np.empty(vertices * d, np.int32)
+    to_row_end = np.empty(vertices * d, np.int32)
     for i in range(slots.size):
         slots[i] = (uint64(i // d) << SLOT_BITS) | uint64(i % d)
-        room[i] = d - i % d
-    return slots, room
+        to_row_end[i] = d - i % d
+    return slots, to_row_end
 
 
 @compiled
-def count_repeats(count, d, room, ends):
-    """How often an endpoint stands again further on in its vertex's row of ``d``.
+def count_repeats(count, d, to_row_end, ends):
+    """The number of pairs of equal endpoints within rows of ``d`` endpoints.
 
-    room[i]: how many endpoints of the same row stand at i and after. One pass a distance, so that
-    it vectorises: rows are short and repeats are rare.
+    to_row_end: as returned by ``slots_of_block``. One pass per distance, which vectorises: rows are
+    short and repeats are rare.
     """
     repeats = int32(0)
     for distance in range(1, d):
-        within = int32(distance)
+        narrow_distance = int32(distance)
         for i in range(count - distance):
-            repeats += int32((ends[i] == ends[i + distance]) & (within < room[i]))
+            is_same = ends[i] == ends[i + distance]
+            repeats += int32(is_same & (narrow_distance < to_row_end[i]))
     return repeats
 
 
 @compiled
 def empty_table(d):
-    """A hash set for one row's endpoints, at most half full; of one place where none is needed."""
+    """A hash set for one row's endpoints, at most half full; one entry if none is needed."""
     size = 1
     while d > PAIRWISE and size < 2 * d:
         size *= 2
@@ -212,18 +214,19 @@ def repeats(row):
     if row.size > PAIRWISE:
         row = np.sort(row)
         return np.any(row[1:] == row[:-1])
-    found = False
+    is_repeated = False
     for i in range(1, row.size):
         for j in range(i):
-            found |= row[i] == row[j]
-    return found
+            is_repeated |= row[i] == row[j]
+    return is_repeated
 
 
 @compiled
 def is_new(row, slot, table):
-    """Whether no lower slot of a row has the slot's endpoint; where not, asked again later.
+    """Whether no lower slot of a row has the slot's endpoint.
 
-    To be asked of slot after slot; table: ``empty_table(row.size)``, filled with -1 before.
+    To be called for slot after slot, and again for a slot with a new endpoint after False. table:
+    ``empty_table(row.size)``, filled with -1 at first.
     """
     if row.size <= PAIRWISE:
         lower = 0
@@ -242,10 +245,10 @@ def is_new(row, slot, table):
 
 @compiled
 def redraw(v, row, draws, ends, stored, table):
-    """Give slots of v that repeat a lower slot's endpoint new attempts, in slot order.
+    """Draw again for slots of v that repeat a lower slot's endpoint, in slot order.
 
-    row: v's endpoints, each by its attempt 0. table: as ``is_new``'s. ends, stored: as
-    ``endpoint``'s.
+    row: v's endpoints, each of attempt 0. table: as for ``is_new``. ends, stored: as for
+    ``endpoint``.
     """
     if row.size <= PAIRWISE and not repeats(row):
         return

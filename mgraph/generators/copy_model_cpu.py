@@ -1,4 +1,4 @@
-"""Rows of the edge list that are known beforehand, and checks of rows that are read."""
+"""Rows of the edge list that follow from the model, and checks of rows that are read."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 GOOD, WRONG_SRC, WRONG_DST, REPEATED = 0, 1, 2, 3
 REASONS = {
-    WRONG_SRC: "has another src than its place demands",
+    WRONG_SRC: "has another src than its position requires",
     WRONG_DST: "has a dst outside [0, src)",
     REPEATED: "repeats an edge",
 }
@@ -24,12 +24,12 @@ REASONS = {
 
 @compiled
 def _check(src, dst, v, slot, d):
-    """Walk rows that should begin at slot ``slot`` of vertex ``v``.
+    """Check rows that should begin at slot ``slot`` of vertex ``v``.
 
-    Returns the checksum, the first bad row or -1, its reason, and where the next row should be.
+    Returns the checksum, the first wrong row or -1, the reason, and the next row's vertex and slot.
     """
     checksum = uint64(0)
-    begin = 0  # the row where vertex v's edges begin in this block
+    begin = 0  # the first row of vertex v in this block
     for row in range(src.size):
         if src[row] != v:
             return checksum, row, WRONG_SRC, v, slot
@@ -54,7 +54,7 @@ def _fill_sources(first, stop, d, src):
 
 
 def fill_sources(model: "CopyModel", part: range, src: np.ndarray) -> None:
-    """Write the sources of a vertex range's edges; src: of shape (edges of the range,)."""
+    """Write the sources of a vertex range's edges. src: shape (edges of the range,)."""
     _fill_sources(part.start, part.stop, model.d, src)
 
 
@@ -68,38 +68,38 @@ def _fill_clique(first, stop, dst):
 
 
 def fill_clique(part: range, dst: np.ndarray) -> None:
-    """Write the endpoints of vertices ``part`` of the clique, to dst's first elements."""
+    """Write the endpoints of a range of clique vertices to the first elements of dst."""
     _fill_clique(part.start, part.stop, dst)
 
 
 class RowCheck:
-    """Follows one part's rows, block by block: order, ranges, no repeated edge, checksum."""
+    """Checks one part's rows, block by block: order, ranges, repeated edges, checksum, weights."""
 
     def __init__(self, model: "CopyModel", first: int) -> None:
-        """Expect the edges of vertex ``first`` and on, d a vertex (v of a clique vertex v)."""
+        """Expect the edges of vertex ``first`` and on: d per vertex, v for a clique vertex v."""
         self._model, self._v, self._slot = model, max(first, 1), 0
         self.rows = 0
         self.checksum = 0
 
     def add(self, edges: EdgeList) -> str | None:
-        """Check a block; return what is wrong with its first bad row, or None."""
-        checksum, bad, reason, self._v, self._slot = _check(
+        """Check a block; return the fault of its first wrong row, or None."""
+        checksum, wrong_row, reason, self._v, self._slot = _check(
             edges.src, edges.dst, self._v, self._slot, self._model.d
         )
-        if bad >= 0:
-            edge = f"({edges.src[bad]}, {edges.dst[bad]})"
-            return f"row {self.rows + bad}, edge {edge}, {REASONS[reason]}"
+        if wrong_row >= 0:
+            edge = f"({edges.src[wrong_row]}, {edges.dst[wrong_row]})"
+            return f"row {self.rows + wrong_row}, edge {edge}, {REASONS[reason]}"
         if (edges.weight is not None) != bool(self._model.weights):
-            return f"a column weight is {'not there' if edges.weight is None else 'one too many'}"
+            return f"the column weight is {'missing' if edges.weight is None else 'unexpected'}"
         if edges.weight is not None:
             expected = np.empty(len(edges), np.int32)
             checksum = edge_weights_cpu.fill(self._model, EdgeList(edges.src, edges.dst, expected))
             wrong = np.flatnonzero(edges.weight != expected)
             if wrong.size:
-                bad = wrong[0]
+                row = wrong[0]
                 return (
-                    f"row {self.rows + bad} has weight {edges.weight[bad]}, and its endpoints "
-                    f"give {expected[bad]}"
+                    f"row {self.rows + row} has weight {edges.weight[row]}, but its endpoints "
+                    f"give {expected[row]}"
                 )
         self.checksum = (self.checksum + int(checksum)) % (1 << 64)
         self.rows += edges.src.size

@@ -1,4 +1,4 @@
-"""Weights of generated edges on a CPU: a hash of the two endpoints and the seed."""
+"""Weights of generated edges on a CPU: a hash of both endpoints and the seed."""
 
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 @compiled
 def _fill(src, dst, key, low, span, weight):
+    """Write weights in [low, low + span); return the checksum of the weighted edges."""
     checksum = uint64(0)
     for i in range(src.size):
         u, v = uint64(src[i]), uint64(dst[i])
@@ -25,7 +26,7 @@ def _fill(src, dst, key, low, span, weight):
 
 
 def fill(model: "CopyModel", edges: EdgeList) -> int:
-    """Write ``edges.weight`` (int32); returns the checksum of the weighted edges."""
+    """Write ``edges.weight``, int32; return the checksum of the weighted edges."""
     assert model.weights
     low, high = model.weights
     key = weight_key(model.seed)

@@ -1,4 +1,4 @@
-"""Weights of generated edges on a GPU: one pass over them, 12 or 20 bytes an edge."""
+"""Weights of generated edges on a GPU: one pass over the edges, 12 or 20 bytes per edge."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,8 @@ KERNELS = Source(
 def fill(model: "CopyModel", src: Any, dst: Any, weight: Any, checksum: Any) -> None:
     """Write the weights of edges on the device, on the current stream.
 
-    src, dst: of ``model.dtype``; weight: int32, of their shape. checksum: uint64 of shape (1,), to
-    which the weighted edges' hashes are added.
+    src, dst: of ``model.dtype``; weight: int32, of the same shape. checksum: uint64 of shape (1,),
+    to which the weighted edges' hashes are added.
     """
     assert model.weights
     low, high = model.weights

@@ -1,8 +1,8 @@
 """Generated edges on a GPU: device memory, weights, and copies to the host.
 
-A method gives ``fill(model, part, src, dst, checksum)``, which writes a vertex range's edges on the
-current stream: CuPy arrays of ``model.dtype`` and shape (edges of the range,), and a uint64 array
-of shape (1,) to which the edges' hashes are added.
+Each method has a function ``fill(model, part, src, dst, checksum)``, which writes a vertex range's
+edges on the current stream: CuPy arrays of ``model.dtype`` and shape (edges of the range,), and a
+uint64 array of shape (1,) to which the edges' hashes are added.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,10 +23,10 @@ Fill = Callable[["CopyModel", range, Any, Any, Any], None]
 
 
 def empty_ids(model: "CopyModel", part: range) -> Any:
-    """A device array for one column of a range's edges: ``model.dtype``, uninitialised.
+    """An uninitialised device array for one column of a range's edges, of ``model.dtype``.
 
-    The row of the first vertex beyond the exact core, or beyond the clique where the method has no
-    core, starts a 16-byte word, which stores then fill.
+    The first row beyond the exact core, or beyond the clique if the method has no core, is aligned
+    to 16 bytes, so that stores can be that wide.
     """
     import cupy
 
@@ -37,9 +37,9 @@ def empty_ids(model: "CopyModel", part: range) -> Any:
 
 
 def generate_endpoints(model: "CopyModel", stop: int, extra_bytes: int = 0, **options: Any) -> Any:
-    """All endpoints of vertices below ``stop``, by ``cuppa``; options: those of its ``fill``.
+    """The endpoints of all vertices below ``stop``, by ``cuppa``; options: as for its ``fill``.
 
-    Raises OutOfMemoryError where they and ``extra_bytes`` more do not fit.
+    Raises OutOfMemoryError if they and ``extra_bytes`` more do not fit in memory.
     """
     import cupy
 
@@ -50,11 +50,12 @@ def generate_endpoints(model: "CopyModel", stop: int, extra_bytes: int = 0, **op
     cuppa_hash_gpu.fill(model, clique, None, dst[: model.edges_in(clique)], unused)
     if stop > model.d:
         cuppa_gpu.fill(model, stop, dst, **options)
-    cancellation_gpu.finish()  # whoever keeps a graph has a whole one
+    cancellation_gpu.finish()  # so that callers do not keep an incomplete graph
     return dst
 
 
-def _fill_of(model: "CopyModel", ends: Any) -> Fill:
+def _fill_function(model: "CopyModel", ends: Any) -> Fill:
+    """The method's ``fill``. ends: all endpoints, of a method that stores them."""
     if not model.stores_endpoints:
         return cuppa_hash_gpu.fill
 
@@ -64,10 +65,10 @@ def _fill_of(model: "CopyModel", ends: Any) -> Fill:
     return fill
 
 
-def _fill_all(
+def _fill_edges(
     fill: Fill, model: "CopyModel", part: range, src: Any, dst: Any, weight: Any, checksum: Any
 ) -> int:
-    """``fill``, and the weights where the model has them; returns the rows written."""
+    """Write edges, and weights if the model has them; return the number of rows."""
     rows = model.edges_in(part)
     if not model.weights:
         fill(model, part, src[:rows], dst[:rows], checksum[:1])
@@ -87,20 +88,20 @@ def generate_edges(model: "CopyModel", part: range) -> tuple[EdgeList, int]:
     src = empty_ids(model, part)
     dst = empty_ids(model, part) if ends is None else ends[model.edges_before(part.start) :]
     weight = cupy.empty(dst.size, model.weight_dtype) if model.weights else None
-    checksum = cupy.zeros(2, np.uint64)  # of the edges; of those without the weights
-    _fill_all(_fill_of(model, ends), model, part, src, dst, weight, checksum)
+    checksum = cupy.zeros(2, np.uint64)  # of the edges; of the edges without weights
+    _fill_edges(_fill_function(model, ends), model, part, src, dst, weight, checksum)
     return EdgeList(src, dst, weight), int(checksum[0])
 
 
 def stream(
     model: "CopyModel", part: range, block_edges: int, ends: Any
 ) -> Iterator[tuple[EdgeList, int]]:
-    """Blocks of a vertex range, in order, as host arrays; the last carries the sum of all hashes.
+    """Generate a vertex range in blocks, in order, as host arrays.
 
-    ends: all endpoints below the range's end, where the method makes a graph as a whole.
-    While the caller works on one block the next is generated and copied. A yielded block is
-    overwritten once the iterator is asked for the one after it. Device and pinned memory: two
-    blocks each, 16 or 32 bytes an edge of ``block_edges``, and 8 more for weights.
+    The last block carries the checksum of all. ends: all endpoints below the range's end, if the
+    method stores them. While the caller works on one block, the next is generated and copied; a
+    block is overwritten once the next one is requested. Device and pinned memory: two blocks each,
+    16 or 32 bytes per edge of ``block_edges``, and 8 more for weights.
     """
     import cupy
 
@@ -110,12 +111,12 @@ def stream(
 
     checksum = cupy.zeros(2, np.uint64)
     cupy.cuda.get_current_stream().synchronize()  # the kernels run on another
-    fill = _fill_of(model, ends)
+    fill = _fill_function(model, ends)
 
     def launch(block: range, src: Any, dst: Any, weight: Any = None) -> int:
-        return _fill_all(fill, model, block, src, dst, weight, checksum)
+        return _fill_edges(fill, model, block, src, dst, weight, checksum)
 
-    left = len(blocks)
-    for made in stream_to_host(blocks, launch, columns):
-        left -= 1
-        yield EdgeList(*made), 0 if left else int(checksum[0])
+    remaining = len(blocks)
+    for block_columns in stream_to_host(blocks, launch, columns):
+        remaining -= 1
+        yield EdgeList(*block_columns), 0 if remaining else int(checksum[0])

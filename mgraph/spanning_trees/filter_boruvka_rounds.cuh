@@ -231,7 +231,7 @@ struct forest {
     if (thread() == 0) counters->bound = ~0u;
     barrier.wait();
     const u32 components = n - fresh(&counters->isolated) - fresh(&counters->joined);
-    const double wanted = double(edges_per_component) * components;
+    const double target = double(edges_per_component) * components;
     for (u32 i = warp(); i < samples; i += warps()) {
       const u64 mine = remaining_sample[i];
       u32 remaining = 0, below = 0;
@@ -241,8 +241,8 @@ struct forest {
       }
       remaining = __reduce_add_sync(~0u, remaining), below = __reduce_add_sync(~0u, below);
       const double estimate = double(remaining) / samples * edges;
-      const bool is_enough = remaining >= min_samples && estimate >= 2 * wanted;
-      if (lane == 0 && is_enough && below == u32(remaining * wanted / estimate))
+      const bool is_enough = remaining >= min_samples && estimate >= 2 * target;
+      if (lane == 0 && is_enough && below == u32(remaining * target / estimate))
         counters->bound = u32(mine >> 32);
     }
     barrier.wait();

@@ -102,10 +102,10 @@ def _bound(
     tails = np.searchsorted(indptr, arcs, "right") - 1
     remaining = sample[(parent[tails] != parent[indices[arcs]]) & (sample > low)]
     estimate = edges * (remaining.size / _SAMPLES)
-    wanted = _EDGES_PER_COMPONENT * components
-    if remaining.size < _MIN_SAMPLES or estimate < 2 * wanted:
+    target = _EDGES_PER_COMPONENT * components
+    if remaining.size < _MIN_SAMPLES or estimate < 2 * target:
         return int(np.iinfo(keys.dtype).max)
-    position = int(remaining.size * wanted / estimate)
+    position = int(remaining.size * target / estimate)
     return int(np.partition(remaining, position)[position])
 
 

@@ -73,7 +73,7 @@ def minimum_spanning_forest(
 
     Work: ``filter_boruvka`` and ``filter_kruskal`` read each arc a few times and sort or list about
     three edges per vertex; ``boruvka`` O(m log n); ``prim`` O((n + m) log n); ``prim_naive``
-    O(n² + m). Memory of ``filter_boruvka``: 17 bytes per arc and 40 per vertex beside the graph.
+    O(n² + m). ``filter_boruvka`` needs 17 bytes per arc and 40 per vertex in addition to the graph.
     Sources: Sanders and Schimek 2023 and Fallin et al. 2023 (``filter_boruvka``), Osipov, Sanders
     and Singler 2009 (``filter_kruskal``), Biagiotti (``boruvka``, ``prim_naive``), Prim 1957.
 

@@ -5,7 +5,7 @@
     python -m tests.benchmarks.cuppa_gpu linear      time against n and d, and its log-log slope
 
 Edges are kept in device memory. Medians of five by device events, warm. `hard` draws a sample of
-rows again, and counts endpoints that are not what the exact model says.
+rows again, and counts endpoints that differ from the exact model.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from tests.benchmarks.tiny import add_option, apply, small
 from tests.gpu import certificate
 
 REPEATS = 5
-NEARLY = 0.97  # of the memory that is free
+MEMORY_SHARE = 0.97  # of the free memory, for the largest graphs
 
 
 def seconds(model, repeats=REPEATS, dst=None, **options):
-    """The median time of a launch."""
+    """The median seconds of a launch."""
     import cupy
 
     if dst is None:
@@ -66,8 +66,8 @@ def bars():
                 model, model.n, segments=segments, rounds=rounds
             )
             longest = max(round.longest for round in rounds)
-            where = f"{segments}: {len(rounds)} rounds, at most {longest} wait in a queue"
-            report(model, seconds(model, segments=segments), where)
+            note = f"{segments}: {len(rounds)} rounds, at most {longest} in a queue"
+            report(model, seconds(model, segments=segments), note)
 
 
 def hard():
@@ -79,7 +79,7 @@ def hard():
         (0, 4, 0.5), (0, 4, 0.0), (0, 1024, 0.5), (0, 1024, 0.0), (250_000, 4096, 0.0),
     ]:  # fmt: skip
         cupy.get_default_memory_pool().free_all_blocks()
-        free = int(free_bytes() * NEARLY)
+        free = int(free_bytes() * MEMORY_SHARE)
         if not n:
             n = free // (4 * d)
             n = n if n < 1 << 31 else free // (8 * d)
@@ -88,7 +88,7 @@ def hard():
         dst = preferential_attachment_gpu.generate_endpoints(model, model.n, rounds=rounds)
         vertices = certificate.sample(model, small(1_000_000 // d, 10))
         wrong = certificate.wrong_endpoints(model, dst, vertices)
-        share = model.num_edges * model.dtype.itemsize / (free / NEARLY)
+        share = model.num_edges * model.dtype.itemsize / (free / MEMORY_SHARE)
         time = seconds(model, 1 if model.num_edges > 1e10 else 3, dst)
         drawn = len(vertices) * d
         report(

@@ -31,7 +31,7 @@ REPEATS = 7
 
 
 def device_seconds(model, part, with_src=False):
-    """The median time to fill a device array with a part's edges, and how many these are."""
+    """The median seconds to write a part's edges to a device array, and the number of edges."""
     import cupy
 
     from mgraph.generators import cuppa_hash_gpu, preferential_attachment_gpu
@@ -75,7 +75,7 @@ def memory():
 
 @contextlib.contextmanager
 def peak_memory():
-    """Follow the resident memory of this process's children; yields a dict of bytes."""
+    """Track the maximum resident memory of this process's children; yields {"bytes": maximum}."""
     import psutil
 
     peak, stopped = {"bytes": 0}, threading.Event()
@@ -112,7 +112,7 @@ def in_host_memory(model):
 
 
 def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
-    """The same parts, written by as many PyArrow threads from arrays that lie in host memory."""
+    """Seconds in which PyArrow threads write the same parts from arrays in host memory."""
     target = Folder(folder)
     target.create()
 
@@ -168,15 +168,15 @@ def parquet(folder):
 
 
 def fill_share(index, model, shares):
-    """Runs on a worker: seconds to fill its share of the vertices into device memory."""
+    """Runs on a worker: seconds to write its share of the edges to device memory."""
     return device_seconds(model, model.part(index, shares))
 
 
-def scaling(most):
+def scaling(max_gpus):
     model = CopyModel(small(2_000_000_000), 8)
     alone = None
     gpus = 1
-    while gpus <= most:
+    while gpus <= max_gpus:
         with mgraph.connect(workers=gpus, backend="gpu", dashboard="127.0.0.1:0") as cluster:
             workers = list(cluster.workers)
             futures = [

@@ -1,12 +1,12 @@
-"""How far the hubs of cuppa_hash are from the exact copy model's: generators/BENCHMARKS.md.
+"""The bias of cuppa_hash's hubs against the exact copy model: generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.hubs [--n 200_000] [--seeds 40] [--core ENDPOINTS]
 
 For each d and p, over the seeds: the largest degree, the mean degree of the first d vertices, of
 vertices d to 3d, and the 99.99th percentile of the degrees; first the exact model's means, then the
 difference of cuppa_hash's in per cent, and in standard errors of the difference of two such means.
-Both models have the same seeds, so the difference itself is known much more closely than that.
---core replaces the size of the exact core; 0 is the method as the paper has it.
+Both models have the same seeds, so the difference itself is known more precisely than that.
+--core replaces the size of the exact core; 0 is the paper's method, without a core.
 """
 
 import argparse
@@ -20,17 +20,17 @@ from tests.oracles import hubs
 DS, PS = (1, 4, 8, 16), (0.1, 0.25, 0.5, 0.75)
 
 
-def of_seeds(method, n, d, p, seeds, backend="cpu", start="paper"):
-    """Hubs of each seed, shape (seeds, 4)."""
+def hubs_by_seed(method, n, d, p, seeds, backend="cpu", start="paper"):
+    """The statistics of the hubs for each seed, shape (seeds, 4)."""
     rows = []
     for seed in range(seeds):
-        made = CopyModel(n, d, p, seed, method, start=start).edges(backend=backend).edges
-        rows.append(hubs(made.dst if backend == "cpu" else made.dst.get(), n, d))
+        edges = CopyModel(n, d, p, seed, method, start=start).edges(backend=backend).edges
+        rows.append(hubs(edges.dst if backend == "cpu" else edges.dst.get(), n, d))
     return np.array(rows)
 
 
-def compared(ours, exact):
-    """Mean difference in per cent of the exact mean, and in standard errors."""
+def compare_hubs(ours, exact):
+    """The mean difference in per cent of the exact mean, and in standard errors."""
     difference = (ours - exact).mean(axis=0)
     error = np.sqrt((ours.var(axis=0, ddof=1) + exact.var(axis=0, ddof=1)) / len(exact))
     shares = 100 * difference / exact.mean(axis=0)
@@ -54,9 +54,9 @@ def main(argv=None):
     )
     for d in options.d:
         for p in options.p:
-            of = (options.n, d, p, options.seeds, options.backend)
-            exact, ours = of_seeds(exact_method, *of), of_seeds("cuppa_hash", *of)
-            shares, errors = compared(ours, exact)
+            case = (options.n, d, p, options.seeds, options.backend)
+            exact, ours = hubs_by_seed(exact_method, *case), hubs_by_seed("cuppa_hash", *case)
+            shares, errors = compare_hubs(ours, exact)
             core = CopyModel(options.n, d, p).core_vertices
             print(
                 f"d {d:>4} p {p:<5} core {core:>9,} | "

@@ -2,8 +2,8 @@
 
     python -m tests.benchmarks.sequential_cpu [--edges 100_000_000] [--only NAME]
 
-Edges are kept in memory, on one core; medians of five after a first. Where NetworKit and igraph are
-installed, their Barabási–Albert generators run beside, once, since they take long.
+Edges are kept in memory, on one core; medians of five after a warm-up. If NetworKit and igraph are
+installed, their Barabási–Albert generators run as well, once, since they take long.
 """
 
 import argparse
@@ -22,8 +22,8 @@ def report(name, edges, seconds):
     print(f"{name:32s} {edges:>12,} edges {seconds:8.2f} s {rate:8.1f}e6/s", flush=True)
 
 
-def make(model):
-    """All endpoints in memory, of cuppa_hash also the sources."""
+def generate(model):
+    """Generate all endpoints in memory, for cuppa_hash also the sources."""
     import numpy as np
 
     from mgraph.generators import copy_hash_cpu, cuppa_hash_cpu, preferential_attachment
@@ -42,10 +42,10 @@ def ours(method, n):
     from mgraph import CopyModel
 
     times = []
-    for size in (1000, *[n] * 6):  # compiled by the first, memory touched by the second
+    for size in (1000, *[n] * 6):  # the first compiles, the second touches the memory
         model = CopyModel(size, D, method=method)
         began = time.perf_counter()
-        make(model)
+        generate(model)
         times.append(time.perf_counter() - began)
     report(f"mgraph {method}", model.num_edges, statistics.median(times[2:]))
 
@@ -71,7 +71,7 @@ def igraph(n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--edges", type=int, default=100_000_000)
-    parser.add_argument("--only", help="one of them")
+    parser.add_argument("--only", help="one generator")
     arguments = parser.parse_args()
     n = arguments.edges // D
     for name in ("copy", "ba", "copy_hash", "cuppa_hash", "networkit", "igraph"):
@@ -79,7 +79,7 @@ def main():
             try:
                 globals()[name](n) if name in globals() else ours(name, n)
             except ImportError as error:
-                print(f"{name}: left out, {error}")
+                print(f"{name}: skipped, {error}")
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ def report(benchmark, edges):
 @pytest.mark.parametrize("p", [0.5, 1.0])
 def test_cuppa_hash_on_one_core(benchmark, d, p):
     model = CopyModel(EDGES // d + d, d, p)
-    made = benchmark(model.edges, backend="cpu", threads=1)
-    assert made.edges.src.size == model.num_edges
+    generated = benchmark(model.edges, backend="cpu", threads=1)
+    assert generated.edges.src.size == model.num_edges
     report(benchmark, model.num_edges)
 
 
@@ -34,8 +34,8 @@ def test_cuppa_hash_on_one_core(benchmark, d, p):
 @pytest.mark.parametrize("d", [1, 4, 8, 33])
 def test_cuppa_hash_on_a_gpu(benchmark, d):
     model = CopyModel(EDGES // d + d, d)
-    made = benchmark(model.edges, backend="gpu")
-    assert made.edges.src.size == model.num_edges
+    generated = benchmark(model.edges, backend="gpu")
+    assert generated.edges.src.size == model.num_edges
     report(benchmark, model.num_edges)
 
 

@@ -87,7 +87,7 @@ def disorder(src, dst):
         (negative, "dst outside"),
         (beyond, "dst outside"),
         (drop_last, "rows, and the manifest says"),
-        (disorder, "another src than its place demands"),
+        (disorder, "another src than its position requires"),
     ],
 )
 def test_an_edited_part_is_named(dataset, cluster, change, words):

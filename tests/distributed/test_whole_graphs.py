@@ -74,9 +74,9 @@ def test_scaling(cluster):
     found = experiments.generator_scaling(model, repeats=1, cluster=cluster, progress=None)
     assert [told.workers for told in found] == [1, 2]
     assert all(told.seconds > 0 and told.edges == model.num_edges for told in found)
-    with pytest.raises(UsageError, match="method copy makes a graph as a whole"):
+    with pytest.raises(UsageError, match="method copy cannot generate parts"):
         experiments.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
-    with pytest.raises(UsageError, match="repeats must be 1 at least"):
+    with pytest.raises(UsageError, match="repeats must be at least 1"):
         experiments.generator_scaling(CopyModel(2000), repeats=0, cluster=cluster)
 
 

@@ -1,4 +1,4 @@
-"""What is told of draws, chains and segments, against the plainest count of them."""
+"""Attempts, chains and dependent copies, against a plain count of the draws."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,12 @@ from tests.generators.test_cuppa_hash import set_core
 MODELS = [(300, 1, 0.5), (200, 4, 0.0), (200, 4, 0.5), (120, 33, 0.3), (50, 3, 1.0)]
 
 
-def pluralize(model, stored):
+def count_draws(model, stored):
     """Attempts and chain lengths, by drawing: {edge: (attempts, length)}.
 
     Copies from vertices below ``stored`` read their endpoints.
     """
-    told = {}
+    counts = {}
     ends = {}
     core = oracles.exact_rows(model, stored)
 
@@ -24,7 +24,7 @@ def pluralize(model, stored):
         u, at, ended = oracles.copy_model_draw(model, v, slot, attempt)
         if ended:
             return 1
-        return 1 + (told[u, at][1] if u < stored else length(u, at, 0))
+        return 1 + (counts[u, at][1] if u < stored else length(u, at, 0))
 
     for v in range(model.d, model.n):
         for slot in range(model.d):
@@ -38,8 +38,8 @@ def pluralize(model, stored):
                     break
                 attempt += 1
             ends[v, slot] = end
-            told[v, slot] = attempt + 1, length(v, slot, attempt)
-    return told
+            counts[v, slot] = attempt + 1, length(v, slot, attempt)
+    return counts
 
 
 @pytest.mark.parametrize("core", [0, 200, 1 << 22])
@@ -48,38 +48,46 @@ def pluralize(model, stored):
 def test_attempts_and_chains(monkeypatch, n, d, p, method, core):
     set_core(monkeypatch, core)
     model = CopyModel(n, d, p, 9, method)
-    found = copy_statistics(model, backend="cpu")
-    expected = pluralize(model, n if method == "copy" else model.core_vertices).values()
+    statistics = copy_statistics(model, backend="cpu")
+    expected = count_draws(model, n if method == "copy" else model.core_vertices).values()
     for ours, theirs in zip(
-        (found.attempts, found.chains), zip(*expected, strict=True), strict=True
+        (statistics.attempts, statistics.chains), zip(*expected, strict=True), strict=True
     ):
         np.testing.assert_array_equal(ours, np.bincount(theirs))
-    assert found.rounds == ()
+    assert statistics.rounds == ()
 
 
 @pytest.mark.parametrize("segment", [1, 7, 100, 1 << 40])
 @pytest.mark.parametrize(("n", "d", "p"), MODELS)
-def test_copies_from_their_own_segment(n, d, p, segment):
+def test_copies_within_a_segment(n, d, p, segment):
     model = CopyModel(n, d, p, 9, "copy")
     rounds = copy_statistics(model, backend="cpu", segments=segment).rounds
     assert [(round.first, round.stop) for round in rounds] == [
         (first, min(first + segment, n)) for first in range(d, n, segment)
     ]
     for round in rounds:
-        each = []
+        per_vertex = []
         for v in range(round.first, round.stop):
             drawn = [oracles.copy_model_draw(model, v, slot, 0) for slot in range(d)]
-            each.append(sum(not ended and u >= round.first for u, _, ended in drawn))
-        assert (round.dependent, round.most_dependent) == (sum(each), max(each))
+            per_vertex.append(sum(not ended and u >= round.first for u, _, ended in drawn))
+        assert (round.dependent, round.most_dependent) == (sum(per_vertex), max(per_vertex))
 
 
 @pytest.mark.parametrize(
     ("model", "options", "sentence"),
     [
-        (CopyModel(100, method="ba"), {}, "method ba has no copies"),
+        (CopyModel(100, method="ba"), {}, "method ba has no copies to count"),
         (CopyModel(100), {"segments": 9}, "method cuppa_hash has no segments"),
-        (CopyModel(100, method="copy"), {"segments": "fixed"}, "on a CPU segments is a number"),
-        (CopyModel(100, method="copy"), {"block_threads": 64}, "on a CPU segments is a number"),
+        (
+            CopyModel(100, method="copy"),
+            {"segments": "fixed"},
+            "on a CPU segments must be a number",
+        ),
+        (
+            CopyModel(100, method="copy"),
+            {"block_threads": 64},
+            "on a CPU segments must be a number",
+        ),
         (CopyModel(100, method="copy"), {"segments": 0}, r"segments must lie in \[1, .* \(got 0\)"),
         (CopyModel(100, method="copy"), {"segments": 10.5}, "segments must be a whole number"),
         (CopyModel(100, method="copy"), {"segments": True}, "segments must be a whole number"),

@@ -1,4 +1,4 @@
-"""What the generators' plots show."""
+"""The plots of generators show labels, titles and ticks."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from mgraph import experiments
 
 
 def drawn(file):
-    """An SVG's text, in which a label stands as a comment before its glyphs."""
+    """The text of an SVG file, which has each label as a comment before its glyphs."""
     return file.read_text()
 
 

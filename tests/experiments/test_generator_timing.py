@@ -1,4 +1,4 @@
-"""Times are told for each repeat, and wrong use is refused."""
+"""There is one time per repeat, and wrong use is refused."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from mgraph.experiments import generator_seconds
 
 
 @pytest.mark.parametrize("method", ["cuppa_hash", "copy", "copy_hash", "ba"])
-def test_a_time_for_each_repeat(method):
+def test_one_time_per_repeat(method):
     times = generator_seconds(CopyModel(2000, method=method), repeats=3, backend="cpu")
     assert len(times) == 3
     assert min(times) > 0
@@ -26,10 +26,10 @@ def test_of_a_range():
 
 
 def test_wrong_use():
-    with pytest.raises(UsageError, match="repeats must be 1 at least"):
+    with pytest.raises(UsageError, match="repeats must be at least 1"):
         generator_seconds(CopyModel(2000), repeats=0)
-    with pytest.raises(UsageError, match="method copy makes a graph as a whole"):
+    with pytest.raises(UsageError, match="method copy cannot generate a part"):
         generator_seconds(CopyModel(2000, method="copy"), range(9))
     for options in ({"segments": "fixed"}, {"block_threads": 64}):
-        with pytest.raises(UsageError, match="are options of method cuppa on a GPU"):
+        with pytest.raises(UsageError, match="apply to method cuppa on a GPU"):
             generator_seconds(CopyModel(2000, method="cuppa"), backend="cpu", **options)

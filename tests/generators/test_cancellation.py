@@ -1,4 +1,4 @@
-"""A graph that nobody wants any more is soon no longer generated, and else it is as it was."""
+"""A cancelled generation stops soon; the ability to cancel does not change the graph."""
 
 import numpy as np
 import pytest
@@ -12,21 +12,21 @@ from tests.generators.test_cuppa_emulated import generate
 
 @pytest.mark.parametrize("method", ["cuppa_hash", "copy_hash", "copy", "cuppa", "ba"])
 def test_edges_stop(method):
-    def edges(n, d=8):
+    def generate_edges(n, d=8):
         return CopyModel(n, d, 0.5, 1, method).edges(backend="cpu")
 
-    found = stopped.both_ways(lambda: edges(1 << 12))
-    np.testing.assert_array_equal(*(one.edges.dst for one in found))
-    assert found[0].checksum == found[1].checksum
-    assert stopped.seconds_to_stop(lambda: edges(1 << 25)) < stopped.PATIENCE
+    results = stopped.both_ways(lambda: generate_edges(1 << 12))
+    np.testing.assert_array_equal(*(result.edges.dst for result in results))
+    assert results[0].checksum == results[1].checksum
+    assert stopped.seconds_to_stop(lambda: generate_edges(1 << 25)) < stopped.PATIENCE
 
 
 def test_a_stream_stops_between_blocks():
-    model, wanted = CopyModel(1 << 12, 8), [True]
-    with cancellation.cancelled_when(lambda: not wanted[0]):
+    model, cancelled = CopyModel(1 << 12, 8), []
+    with cancellation.cancelled_when(lambda: bool(cancelled)):
         blocks = preferential_attachment.stream(model, range(model.n), block_edges=1000)
         next(blocks)
-        wanted[0] = False
+        cancelled.append(True)
         with pytest.raises(cancellation.Cancelled):
             next(blocks)
 
@@ -42,13 +42,13 @@ def test_statistics_stop():
 @pytest.mark.parametrize("seed", range(1, 6))
 @pytest.mark.parametrize(("d", "threads"), [(4, 64), (40, 64)])
 def test_cuppas_kernel_ends_with_a_segment(d, threads, seed):
-    """All blocks with the same one, where the word is set from the beginning."""
+    """All blocks stop after the first segment if the cancel flag is set from the beginning."""
     model = CopyModel(d + 400, d, 0.5, method="copy")
     ends, rounds = generate(model, 3, threads, 50, False, seed, cancelled=1)
     expected = preferential_attachment.generate_endpoints(model)[model.edges_before(d) :]
     np.testing.assert_array_equal(ends[: 50 * d], expected[: 50 * d])
     assert (ends[50 * d :] == -1).all()
-    assert not rounds  # none was written down after it
+    assert not rounds  # a cancelled round is not logged
 
 
 @pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")

@@ -32,7 +32,7 @@ models = st.integers(1, 40).flatmap(
         ({"n": 100, "method": "magic"}, "method must be one of"),
     ],
 )
-def test_what_is_out_of_range_is_refused_by_name(parameters, word):
+def test_a_parameter_out_of_range_is_refused_by_name(parameters, word):
     with pytest.raises(UsageError, match=word):
         CopyModel(**parameters)
 

@@ -1,4 +1,4 @@
-"""cuPPA-Hash: the reference's bits, a simple graph, one graph in every partition, the right law."""
+"""cuPPA-Hash: the reference's bits, a simple graph, one graph for every partition, its degrees."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def cpu(model, part=None, **options):
 
 
 def set_core(monkeypatch, endpoints):
-    """Give the exact core so many endpoints, so that small graphs have vertices beyond it."""
+    """Limit the exact core's endpoints, so that small graphs have vertices beyond it."""
     monkeypatch.setattr(copy_model, "CORE_ENDPOINTS", endpoints)
     monkeypatch.setattr(copy_model, "SMALL_CORE_ENDPOINTS", endpoints)
 
@@ -32,10 +32,10 @@ def test_it_has_the_bits_of_the_reference(monkeypatch, n, d, p, core, start):
     for method in ("cuppa_hash", "copy_hash"):
         model = CopyModel(n, d, p, seed=7, start=start, method=method)
         assert d <= model.core_vertices <= n
-        made, (src, dst) = cpu(model), oracles.cuppa_hash(model, range(n))
-        np.testing.assert_array_equal(made.edges.src, src)
-        np.testing.assert_array_equal(made.edges.dst, dst)
-        assert made.checksum == oracles.edge_checksum(src, dst)
+        generated, (src, dst) = cpu(model), oracles.cuppa_hash(model, range(n))
+        np.testing.assert_array_equal(generated.edges.src, src)
+        np.testing.assert_array_equal(generated.edges.dst, dst)
+        assert generated.checksum == oracles.edge_checksum(src, dst)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -44,17 +44,17 @@ def test_it_has_the_bits_of_the_reference_at_the_largest_n(monkeypatch, d, start
     set_core(monkeypatch, 10_000)
     model = CopyModel(1 << 40, d, 0.5, start=start)
     part = range((1 << 40) - 3, 1 << 40)
-    made, (src, dst) = cpu(model, part), oracles.cuppa_hash(model, part)
-    assert made.edges.src.dtype == np.int64
-    np.testing.assert_array_equal(made.edges.src, src)
-    np.testing.assert_array_equal(made.edges.dst, dst)
+    generated, (src, dst) = cpu(model, part), oracles.cuppa_hash(model, part)
+    assert generated.edges.src.dtype == np.int64
+    np.testing.assert_array_equal(generated.edges.src, src)
+    np.testing.assert_array_equal(generated.edges.dst, dst)
 
 
 @settings(
     deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.data())
-def test_every_partition_makes_one_graph(monkeypatch, data):
+def test_every_partition_gives_the_same_graph(monkeypatch, data):
     set_core(monkeypatch, data.draw(st.sampled_from([0, 5000, 1 << 22])))
     d = data.draw(st.sampled_from([1, 2, 4, 7, 8, 32, 33, 64]))
     model = CopyModel(
@@ -63,7 +63,7 @@ def test_every_partition_makes_one_graph(monkeypatch, data):
         p=data.draw(st.sampled_from([0.0, 0.01, 0.5, 1.0])),
         seed=data.draw(st.integers(0, (1 << 64) - 1)),
     )
-    whole = cpu(model)
+    complete = cpu(model)
     parts = [cpu(model, part) for part in model.split(data.draw(st.integers(1, min(64, model.n))))]
     blocks = list(
         preferential_attachment.stream(
@@ -71,9 +71,9 @@ def test_every_partition_makes_one_graph(monkeypatch, data):
         )
     )
     for pieces in (parts, blocks):
-        assert sum(piece.checksum for piece in pieces) % (1 << 64) == whole.checksum
-    np.testing.assert_array_equal(np.concatenate([p.edges.src for p in parts]), whole.edges.src)
-    np.testing.assert_array_equal(np.concatenate([p.edges.dst for p in parts]), whole.edges.dst)
+        assert sum(piece.checksum for piece in pieces) % (1 << 64) == complete.checksum
+    np.testing.assert_array_equal(np.concatenate([p.edges.src for p in parts]), complete.edges.src)
+    np.testing.assert_array_equal(np.concatenate([p.edges.dst for p in parts]), complete.edges.dst)
 
 
 @pytest.mark.parametrize("p", [0.0, 0.01, 0.5, 1.0])
@@ -136,9 +136,9 @@ def test_degrees_are_those_of_the_plain_copy_model():
     assert stats.chi2_contingency(table).pvalue > 0.01
 
     fits = [power_law.fit_tail(*np.unique(x, return_counts=True), 40) for x in (ours, theirs)]
-    for found in fits:
-        assert abs(found.exponent - 3) < 0.12
-    spread = np.hypot(*(found.standard_error for found in fits))
+    for fit in fits:
+        assert abs(fit.exponent - 3) < 0.12
+    spread = np.hypot(*(fit.standard_error for fit in fits))
     assert abs(fits[0].exponent - fits[1].exponent) < 4 * spread
 
 

@@ -1,4 +1,4 @@
-"""cuppa_hash's kernel for up to 32 edges per vertex, without a GPU, makes the CPU's edges."""
+"""cuppa_hash's kernel for d <= 32 in the emulator generates the edges of the CPU."""
 
 import numpy as np
 import pytest
@@ -17,15 +17,15 @@ pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
 @pytest.mark.parametrize("start", ["paper", "ba"])
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5])
 @pytest.mark.parametrize("d", [1, 3, 8, 32])
-def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
+def test_its_edges_are_those_of_the_cpu(monkeypatch, d, p, start, core):
     set_core(monkeypatch, core)
     model = CopyModel(d + 600, d, p, 5, start=start)
     first = model.core_vertices
-    made = model.edges(range(first, model.n), backend="cpu")
+    expected = model.edges(range(first, model.n), backend="cpu")
     clique = np.repeat(np.arange(d, dtype=np.int32), d)  # a copy from it ends there
     core = np.concatenate([clique, copy_cpu.exact_core(model)])
     white0, white1, key = (np.uint32(word) for word in stream_key(model.seed))
-    src, dst = np.empty_like(made.edges.src), np.full_like(made.edges.dst, -1)
+    src, dst = np.empty_like(expected.edges.src), np.full_like(expected.edges.dst, -1)
     checksum = np.zeros(1, np.uint64)
     emulator.launch(
         cuppa_hash_gpu.KERNELS,
@@ -41,6 +41,6 @@ def test_it_makes_the_edges_of_the_cpu(monkeypatch, d, p, start, core):
         ),
         seed=1,
     )  # fmt: skip
-    np.testing.assert_array_equal(dst, made.edges.dst)
-    np.testing.assert_array_equal(src, made.edges.src)
-    assert checksum[0] == made.checksum
+    np.testing.assert_array_equal(dst, expected.edges.dst)
+    np.testing.assert_array_equal(src, expected.edges.src)
+    assert checksum[0] == expected.checksum

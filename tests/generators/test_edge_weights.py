@@ -1,4 +1,4 @@
-"""Weights of generated edges: the reference's bits, whatever the partition and the direction."""
+"""Weights of generated edges: the reference's bits, for any partition and direction."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_they_have_the_bits_of_the_reference(bounds):
     assert checksum == oracles.edge_checksum(src, dst, weight)
 
 
-def test_both_directions_have_one_weight():
+def test_both_directions_have_the_same_weight():
     key, low, span = hashing.weight_key(3), np.uint64(1), np.uint64(1000)
     ends = np.random.default_rng(1).integers(0, 1 << 40, (200, 2)).astype(np.uint64)
     for u, v in ends:
@@ -31,21 +31,21 @@ def test_both_directions_have_one_weight():
         )
 
 
-def test_every_partition_has_one_weight():
+def test_every_partition_gives_the_same_weights():
     model = CopyModel(5000, 8, weights=(1, 1000))
-    whole = model.edges(backend="cpu")
+    complete = model.edges(backend="cpu")
     for parts, block in ((1, 999), (7, 1 << 20)):
         blocks = [
-            (made.edges.weight.copy(), made.checksum)
+            (generated.edges.weight.copy(), generated.checksum)
             for part in model.split(parts)
-            for made in preferential_attachment.stream(model, part, block_edges=block)
+            for generated in preferential_attachment.stream(model, part, block_edges=block)
         ]
         weight = np.concatenate([weight for weight, _ in blocks])
-        np.testing.assert_array_equal(weight, whole.edges.weight)
-        assert sum(checksum for _, checksum in blocks) % (1 << 64) == whole.checksum
+        np.testing.assert_array_equal(weight, complete.edges.weight)
+        assert sum(checksum for _, checksum in blocks) % (1 << 64) == complete.checksum
 
 
-def test_edges_are_those_without_weights_and_other_seeds_have_other_weights():
+def test_weights_do_not_change_edges_and_depend_on_the_seed():
     plain, one, two = (
         CopyModel(2000, 4, p=1.0, seed=seed, weights=weights).edges(backend="cpu")
         for seed, weights in ((1, None), (1, (1, 1000)), (2, (1, 1000)))

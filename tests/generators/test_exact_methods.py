@@ -1,4 +1,4 @@
-"""copy, cuppa, ba and copy_hash: the references' bits, one graph everywhere, one law of degrees."""
+"""copy, cuppa, ba and copy_hash: the references' bits, one graph per model, the same degrees."""
 
 import functools
 
@@ -21,8 +21,8 @@ def cpu(model, part=None):
     return model.edges(part, backend="cpu")
 
 
-def assert_same_edges(made, expected):
-    for ours, theirs in zip(made.edges, expected, strict=True):
+def assert_same_edges(generated, expected):
+    for ours, theirs in zip(generated.edges, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
 
 
@@ -31,9 +31,9 @@ def assert_same_edges(made, expected):
 @pytest.mark.parametrize(("n", "d"), SIZES)
 def test_copy_has_the_bits_of_the_reference(n, d, p, start):
     model = CopyModel(n, d, p, seed=7, method="copy", start=start)
-    made, expected = cpu(model), oracles.exact_copy_model(model)
-    assert_same_edges(made, expected)
-    assert made.checksum == oracles.edge_checksum(*expected)
+    generated, expected = cpu(model), oracles.exact_copy_model(model)
+    assert_same_edges(generated, expected)
+    assert generated.checksum == oracles.edge_checksum(*expected)
 
 
 @pytest.mark.parametrize(("n", "d"), SIZES)
@@ -44,16 +44,16 @@ def test_ba_has_the_bits_of_the_reference(n, d):
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5, 1.0])
 @pytest.mark.parametrize(("n", "d"), [(2, 1), (20_000, 4), (3000, 40), (1_200_000, 4)])
-def test_copy_hash_makes_the_edges_of_cuppa_hash(n, d, p):
-    made, expected = (
+def test_copy_hash_has_the_edges_of_cuppa_hash(n, d, p):
+    generated, expected = (
         cpu(CopyModel(n, d, p, method=method)) for method in ("copy_hash", "cuppa_hash")
     )
-    assert_same_edges(made, expected.edges)
+    assert_same_edges(generated, expected.edges)
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.data())
-def test_every_partition_makes_one_graph(data):
+def test_every_partition_gives_the_same_graph(data):
     d = data.draw(st.sampled_from([1, 2, 4, 8, 33, 64]))
     method = data.draw(st.sampled_from([m for m in METHODS if m != "cuppa_hash"]))
     model = CopyModel(
@@ -64,15 +64,15 @@ def test_every_partition_makes_one_graph(data):
         method=method,
         weights=data.draw(st.sampled_from([None, (0, 9)])),
     )
-    whole = cpu(model)
+    complete = cpu(model)
     parts = [cpu(model, part) for part in model.split(data.draw(st.integers(1, min(9, model.n))))]
     columns = zip(*(part.edges for part in parts), strict=True)
-    assert_same_edges(whole, [np.concatenate(column) for column in columns])
+    assert_same_edges(complete, [np.concatenate(column) for column in columns])
     blocks = preferential_attachment.stream(
         model, range(model.n), block_edges=data.draw(st.integers(1, 2 * model.num_edges))
     )
     for pieces in (parts, blocks):
-        assert sum(piece.checksum for piece in pieces) % (1 << 64) == whole.checksum
+        assert sum(piece.checksum for piece in pieces) % (1 << 64) == complete.checksum
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -107,24 +107,24 @@ def test_all_methods_have_the_degrees_of_ba(method, d):
     table = table[:, table.min(axis=0) > 10]
     assert stats.chi2_contingency(table).pvalue > 0.01
     fits = [power_law.fit_tail(*np.unique(x, return_counts=True), 10 * d) for x in samples]
-    spread = np.hypot(*(found.standard_error for found in fits))
+    spread = np.hypot(*(fit.standard_error for fit in fits))
     assert abs(fits[0].exponent - fits[1].exponent) < 4 * spread
-    assert all(abs(found.exponent - 3) < 0.25 for found in fits)
+    assert all(abs(fit.exponent - 3) < 0.25 for fit in fits)
 
 
 @pytest.mark.parametrize("method", ["copy", "copy_hash", "ba"])
-def test_a_method_of_cpus_refuses_a_gpu(method):
+def test_a_cpu_method_refuses_a_gpu(method):
     with pytest.raises(UsageError, match=f"method {method} runs on CPUs"):
         CopyModel(100, method=method).edges(backend="gpu")
 
 
 def test_endpoints_alone():
     model = CopyModel(3000, 4, method="copy")
-    whole = cpu(model).edges.dst
+    complete = cpu(model).edges.dst
     for stop in (None, 0, 3, 2000):
         rows = model.num_edges if stop is None else model.edges_before(stop)
         np.testing.assert_array_equal(
-            preferential_attachment.generate_endpoints(model, stop), whole[:rows]
+            preferential_attachment.generate_endpoints(model, stop), complete[:rows]
         )
     with pytest.raises(UsageError, match="copy_hash stores no endpoints; cuppa, copy and ba do"):
         preferential_attachment.generate_endpoints(CopyModel(100, method="copy_hash"))
@@ -138,7 +138,7 @@ def test_ba_takes_one_p():
 
 
 @pytest.mark.parametrize("method", ["cuppa", "copy", "ba"])
-def test_a_graph_too_large_for_memory_is_refused_before_it_is_begun(method):
+def test_a_graph_too_large_for_memory_is_refused_before_any_work(method):
     model = CopyModel(1 << 40, 8, method=method)
     with pytest.raises(OutOfMemoryError, match=r"needs 131,072\.0 GiB.*use method cuppa_hash"):
         cpu(model)

@@ -1,4 +1,4 @@
-"""The first vertices have the degrees of the exact copy model, and of Barabási and Albert's."""
+"""The first vertices have the degrees of the exact copy model, or of Barabási and Albert's."""
 
 import functools
 
@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from mgraph import CopyModel
-from tests.benchmarks.hubs import compared, of_seeds
+from tests.benchmarks.hubs import compare_hubs, hubs_by_seed
 from tests.generators.test_cuppa_hash import set_core
 
 N, SEEDS = 20_000, 20
@@ -18,10 +18,10 @@ METHODS = ("cuppa_hash", "copy")
 @pytest.mark.parametrize("p", [0.1, 0.25, 0.5, 0.75])
 @pytest.mark.parametrize("d", [1, 4, 8, 16])
 def test_hubs_are_those_of_the_exact_model(monkeypatch, d, p):
-    """A core of a quarter of the vertices: 0.4 per cent at p = 0.5, where none leaves 25."""
+    """A core of a quarter of the vertices leaves 0.4 per cent at p = 0.5; no core leaves 25."""
     set_core(monkeypatch, N * d // 4)
-    exact, ours = of_seeds("copy", N, d, p, SEEDS), of_seeds("cuppa_hash", N, d, p, SEEDS)
-    shares, errors = compared(ours, exact)
+    exact, ours = hubs_by_seed("copy", N, d, p, SEEDS), hubs_by_seed("cuppa_hash", N, d, p, SEEDS)
+    shares, errors = compare_hubs(ours, exact)
     assert np.abs(shares).max() < {0.1: 6, 0.25: 3, 0.5: 1, 0.75: 0.5}[p]
     if p >= 0.5:
         assert np.abs(errors).max() < 1
@@ -31,10 +31,10 @@ def test_hubs_are_those_of_the_exact_model(monkeypatch, d, p):
 
 @pytest.mark.parametrize(("d", "p"), [(8, 0.5), (4, 0.25), (16, 0.1)])
 def test_without_a_core_hubs_are_too_large(monkeypatch, d, p):
-    """What the test above would find: it is not blind."""
+    """The test above would detect a missing core."""
     set_core(monkeypatch, 0)
-    exact, ours = of_seeds("copy", N, d, p, SEEDS), of_seeds("cuppa_hash", N, d, p, SEEDS)
-    shares, _ = compared(ours, exact)
+    exact, ours = hubs_by_seed("copy", N, d, p, SEEDS), hubs_by_seed("cuppa_hash", N, d, p, SEEDS)
+    shares, _ = compare_hubs(ours, exact)
     assert shares[0] > 10
     assert shares[1] > 10
 
@@ -42,9 +42,9 @@ def test_without_a_core_hubs_are_too_large(monkeypatch, d, p):
 @pytest.mark.parametrize("p", [0.1, 0.5])
 @pytest.mark.parametrize("d", [4, 16])
 def test_a_small_graph_is_the_exact_model(d, p):
-    """One that the core covers: edge by edge."""
-    made = [CopyModel(9000, d, p, 3, method).edges(backend="cpu") for method in METHODS]
-    assert made[0].checksum == made[1].checksum
+    """A graph within the core equals the exact model edge by edge."""
+    results = [CopyModel(9000, d, p, 3, method).edges(backend="cpu") for method in METHODS]
+    assert results[0].checksum == results[1].checksum
 
 
 @functools.cache
@@ -96,9 +96,9 @@ def test_the_two_starts_at_three_vertices():
 def test_the_starts_differ_at_the_first_vertex():
     """Mean degree of vertex 0 at n = 1000, d = 1: 68 against 35, as the documentation says."""
     for start, expected in (("paper", 68), ("ba", 35)):
-        found = degrees("cuppa_hash", 1000, 1, start, 1000)[:, 0]
-        error = found.std() / np.sqrt(len(found))
-        assert abs(found.mean() - expected) < 4 * error + 0.5
+        first_degrees = degrees("cuppa_hash", 1000, 1, start, 1000)[:, 0]
+        error = first_degrees.std() / np.sqrt(len(first_degrees))
+        assert abs(first_degrees.mean() - expected) < 4 * error + 0.5
 
 
 @pytest.mark.parametrize("p", [0.0, 0.25, 1.0])

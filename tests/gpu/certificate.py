@@ -1,4 +1,4 @@
-"""A certificate of exact graphs on a GPU: rows drawn again from the endpoints before them."""
+"""A certificate of exact graphs on a GPU: rows are drawn again from the endpoints before them."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ CODE = """
 #include "copy_model.cuh"
 using namespace mgraph;
 
-// A warp a vertex: slot after slot, its first draw that leads to no lower slot's endpoint.
+// One warp per vertex: slot after slot, the first draw that differs from all lower slots.
 extern "C" __global__ void certify(const long long* vertices, int count, u64 threshold, u32 white0,
                                    u32 white1, u32 key, const vertex_t* ends, u64* wrong) {
   const copy_model model{threshold, {white0, white1, key}};
@@ -38,7 +38,7 @@ extern "C" __global__ void certify(const long long* vertices, int count, u64 thr
 
 
 def wrong_endpoints(model, dst, vertices):
-    """How many endpoints of some vertices (each d at least) are not what the exact model draws."""
+    """The number of endpoints of these vertices, d or above, that differ from the exact model."""
     import cupy
 
     macros = model_defines(model.d, model.dtype, model.start)
@@ -46,17 +46,17 @@ def wrong_endpoints(model, dst, vertices):
     includes = [f"-I{path}" for path in cuppa_hash_gpu.KERNELS.include_paths()]
     module = cupy.RawModule(code=defines + CODE, options=("-std=c++17", *includes))
     wrong = cupy.zeros(1, np.uint64)
-    some = cupy.asarray(vertices, np.int64)
+    sampled = cupy.asarray(vertices, np.int64)
     key = (np.uint32(word) for word in stream_key(model.seed))
     ends = dst[model.edges_before(model.d) :]
-    arguments = (some, np.int32(some.size), np.uint64(model.threshold), *key, ends, wrong)
+    arguments = (sampled, np.int32(sampled.size), np.uint64(model.threshold), *key, ends, wrong)
     module.get_function("certify")((1056,), (256,), arguments)
     return int(wrong[0])
 
 
 def sample(model, count, seed=1):
-    """Vertices at random, and as many of the last; of a small graph all."""
+    """Random vertices, and as many of the last ones; all vertices of a small graph."""
     if model.n - model.d <= 2 * count:
         return np.arange(model.d, model.n)
-    some = np.random.default_rng(seed).integers(model.d, model.n, count)
-    return np.concatenate([some, np.arange(model.n - count, model.n)])
+    chosen = np.random.default_rng(seed).integers(model.d, model.n, count)
+    return np.concatenate([chosen, np.arange(model.n - count, model.n)])

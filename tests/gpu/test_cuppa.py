@@ -1,4 +1,4 @@
-"""cuPPA on a GPU makes the edges of copy on a CPU, to the bit, however its work is cut."""
+"""cuPPA on a GPU generates the edges of copy on a CPU, bit for bit, for any segments."""
 
 import itertools
 
@@ -61,7 +61,7 @@ def test_ids_of_64_bits(d, p):
 
 @pytest.mark.parametrize("segments", ["dynamic", "fixed", 1, 100, 12_345, 1 << 40])
 @pytest.mark.parametrize(("n", "d", "p"), [(20_000, 4, 0.5), (5_000, 33, 0.1), (3_000, 200, 0.5)])
-def test_segments_do_not_matter(n, d, p, segments):
+def test_segments_do_not_change_the_graph(n, d, p, segments):
     model = CopyModel(n, d, p, method="cuppa")
     rounds = []
     np.testing.assert_array_equal(on_gpu(model, segments=segments, rounds=rounds), on_cpu(model))
@@ -74,14 +74,14 @@ def test_segments_do_not_matter(n, d, p, segments):
 
 @pytest.mark.parametrize("block_threads", [32, 64, 256, 512, 1024])
 @pytest.mark.parametrize(("n", "d"), [(20_000, 1), (20_000, 4), (5_000, 33), (3_000, 200)])
-def test_threads_of_a_block_do_not_matter(n, d, block_threads):
+def test_block_threads_do_not_change_the_graph(n, d, block_threads):
     model = CopyModel(n, d, method="cuppa")
     np.testing.assert_array_equal(on_gpu(model, block_threads=block_threads), on_cpu(model))
 
 
 @pytest.mark.parametrize("p", [0.0, 0.3])
 @pytest.mark.parametrize(("n", "d"), [(1_000, 200), (3_000, 1100), (5_000, 4096)])
-def test_vertices_of_more_slots_than_threads_go_on_where_they_waited(monkeypatch, n, d, p):
+def test_vertices_of_more_slots_than_threads_resume_after_waiting(monkeypatch, n, d, p):
     from mgraph.generators import cuppa_gpu
 
     monkeypatch.setattr(cuppa_gpu, "MAX_POLLS", 0)
@@ -98,8 +98,8 @@ def test_a_full_queue_loses_no_edge(monkeypatch, d, queue):
     monkeypatch.setattr(cuppa_gpu, "MAX_POLLS", 0)  # else hardly anything is queued above d = 32
     model = CopyModel(8_000_000 // d, d, 0.0, method="cuppa")
     rounds = []
-    made = on_gpu(model, segments=1 << 40, rounds=rounds)
-    np.testing.assert_array_equal(made, on_cpu(model))
+    endpoints = on_gpu(model, segments=1 << 40, rounds=rounds)
+    np.testing.assert_array_equal(endpoints, on_cpu(model))
     assert rounds[0].longest == queue
     assert rounds[0].overflows > 0
 
@@ -120,35 +120,35 @@ def test_statistics_are_those_of_the_cpu(n, d, p, method):
 @pytest.mark.parametrize("weights", [None, (1, 9)])
 def test_edges_and_streams(weights):
     model = CopyModel(30_000, 8, method="cuppa", weights=weights)
-    whole = model.edges(backend="cpu")
+    complete = model.edges(backend="cpu")
     for part in (range(model.n), range(3, 20_000), range(5, 5)):
-        made, expected = (model.edges(part, backend=where) for where in ("gpu", "cpu"))
-        for ours, theirs in zip(made.edges, expected.edges, strict=True):
+        result, expected = (model.edges(part, backend=backend) for backend in ("gpu", "cpu"))
+        for ours, theirs in zip(result.edges, expected.edges, strict=True):
             np.testing.assert_array_equal(ours.get(), theirs)
-        assert made.checksum == expected.checksum
+        assert result.checksum == expected.checksum
     rows = checksum = 0
     for block in preferential_attachment.stream(
         model, range(model.n), backend="gpu", block_edges=1000
     ):
-        here = slice(rows, rows + len(block.edges))
-        for ours, theirs in zip(block.edges, whole.edges, strict=True):
-            np.testing.assert_array_equal(ours, theirs[here])
-        rows, checksum = here.stop, checksum + block.checksum
-    assert (rows, checksum % (1 << 64)) == (model.num_edges, whole.checksum)
+        block_rows = slice(rows, rows + len(block.edges))
+        for ours, theirs in zip(block.edges, complete.edges, strict=True):
+            np.testing.assert_array_equal(ours, theirs[block_rows])
+        rows, checksum = block_rows.stop, checksum + block.checksum
+    assert (rows, checksum % (1 << 64)) == (model.num_edges, complete.checksum)
 
 
 @pytest.mark.parametrize("parts", [1, 7])
 def test_datasets_are_those_of_the_cpu(tmp_path, parts):
     model = CopyModel(500_000, 4, method="cuppa")
     with mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster:
-        made = mgraph.generate(
+        manifest = mgraph.generate(
             tmp_path / "g", model, cluster=cluster, parts=parts, progress=None
         ).manifest
         assert mgraph.verify(tmp_path / "g", regenerate=1.0, cluster=cluster, progress=None).ok
-    assert made.checksum == model.edges(backend="cpu").checksum
+    assert manifest.checksum == model.edges(backend="cpu").checksum
 
 
-def test_what_does_not_fit_is_refused_before_it_is_begun(tmp_path):
+def test_a_graph_too_large_for_memory_is_refused_before_any_work(tmp_path):
     model = CopyModel(1 << 36, 4, method="cuppa")
     with pytest.raises(OutOfMemoryError, match=r"needs 4,096\.0 GiB.*use method cuppa_hash"):
         model.edges(backend="gpu")

@@ -1,4 +1,4 @@
-"""The GPU makes the CPU's edges, to the bit, in memory, in a stream and in files."""
+"""A GPU generates the edges of a CPU, bit for bit, in memory, in a stream and in files."""
 
 import numpy as np
 import pytest
@@ -49,20 +49,20 @@ def test_ids_of_64_bits(d):
 
 @pytest.mark.parametrize("parts", [1, 7, 64])
 @pytest.mark.parametrize("block_edges", [1, 1000, 1 << 20])
-def test_streams_are_the_whole(parts, block_edges):
+def test_streams_are_the_entire_graph(parts, block_edges):
     model = CopyModel(600 if block_edges == 1 else 30_000, 8)
-    whole = model.edges(backend="cpu")
+    complete = model.edges(backend="cpu")
     row = checksum = 0
     for part in model.split(parts):
         for block in preferential_attachment.stream(
             model, part, backend="gpu", block_edges=block_edges
         ):
             rows = slice(row, row + block.edges.src.size)
-            np.testing.assert_array_equal(block.edges.src, whole.edges.src[rows])
-            np.testing.assert_array_equal(block.edges.dst, whole.edges.dst[rows])
+            np.testing.assert_array_equal(block.edges.src, complete.edges.src[rows])
+            np.testing.assert_array_equal(block.edges.dst, complete.edges.dst[rows])
             row, checksum = rows.stop, checksum + block.checksum
     assert row == model.num_edges
-    assert checksum % (1 << 64) == whole.checksum
+    assert checksum % (1 << 64) == complete.checksum
 
 
 @pytest.fixture(scope="module")
