@@ -18,10 +18,12 @@ WORD = np.dtype(np.uint32)
 class Heap(batch_heap_gpu.Heap):
     """The heap with its memory on the host and its kernels in the emulator."""
 
-    def __init__(self, node, max_nodes, *, bottom_up, threads, blocks):
+    def __init__(self, node, max_nodes, *, bottom_up, threads, blocks, word=WORD, value_word=WORD):
         places = (1 << max_nodes.bit_length()) - 1
         self.emulated_blocks, self.seed = blocks, 0
-        super().__init__(WORD, WORD, node, bottom_up, threads, places=places, max_nodes=max_nodes)
+        super().__init__(
+            word, value_word, node, bottom_up, threads, places=places, max_nodes=max_nodes
+        )
 
     def _launch(self, name, tasks, *arguments):
         emulator.launch(
@@ -116,6 +118,19 @@ def test_many_blocks_give_keys_in_order(bottom_up):
             np.testing.assert_array_equal(popped, expected[:count])
             np.testing.assert_array_equal(values, ~popped)
             expected = expected[count:]
+
+
+@pytest.mark.parametrize("value_word", [None, np.dtype(np.uint64)])
+@pytest.mark.parametrize("word", [WORD, np.dtype(np.uint64)])
+def test_keys_of_either_width_have_values_or_none(word, value_word):
+    rng = np.random.default_rng(3)
+    types = {"word": word, "value_word": value_word}
+    heap = Heap(4, 63, bottom_up=True, threads=2, blocks=3, **types)
+    keys = rng.integers(0, np.iinfo(word).max, 150, word)
+    heap.push(keys, None if value_word is None else ~keys.astype(np.uint64))
+    popped, values = heap.pop(keys.size)
+    np.testing.assert_array_equal(popped, np.sort(keys))
+    assert value_word is None or (values == ~popped.astype(np.uint64)).all()
 
 
 def test_a_heap_grows_and_can_be_refilled():
