@@ -28,9 +28,9 @@ def run(*arguments, **options):
     ("arguments", "status", "words"),
     [
         (["start", "--workers", "0"], 2, "workers must lie in [1, 1,024]"),
-        (["start", "--workers", "two"], 2, "no whole number"),
+        (["start", "--workers", "two"], 2, "not a whole number"),
         (["start", "--threads", "0"], 2, "threads must lie in [1, 1,024]"),
-        (["start", "--backend", "tpu"], 2, "'auto', 'cpu', 'gpu'"),
+        (["start", "--backend", "tpu"], 2, "must be one of auto, cpu, gpu"),
         (["start", "--host", "198.51.100.7"], 2, "must be an address of this"),
         (["start", "--host", "198.51.100.7", "--port", "8786"], 2, "must be an address of this"),
         (["start", "--dashboard", "198.51.100.7:8787"], 2, "must be an address of this"),
