@@ -86,6 +86,7 @@ def shell(tmp_path):
 def test_bash_completes_what_is_typed(shell):
     for line, words in {
         "mgraph gene": ["generate"],
+        "mgraph single": ["single-linkage"],
         "mgraph generate g --comp": ["generate", "g", "--compression"],
         "mgraph generate g --compression z": ["generate", "g", "--compression", "zstd"],
         "mgraph generate g --compression=z": ["generate", "g", "--compression=zstd"],
@@ -93,11 +94,11 @@ def test_bash_completes_what_is_typed(shell):
             "generate", "--scheduler", "tcp://a:8786", "--backend", "gpu",
         ],
         "mgraph --ver": ["--version"],
-        "mgraph info roads.num_arcs": ["info", "roads.mtx"],
+        "mgraph info roads.m": ["info", "roads.mtx"],
         "mgraph info ./roads.g": ["info", "./roads.gr"],
         "mgraph info gra": ["info", "graph folder/"],
         "mgraph info 'graph folder/in": ["info", "graph folder/inside.gr"],
-        "mgraph msf roads.gr --out=roads.num_arcs": ["msf", "roads.gr", "--out=roads.mtx"],
+        "mgraph msf roads.gr --out=roads.m": ["msf", "roads.gr", "--out=roads.mtx"],
         "mgraph config monitor.h": ["config", "monitor.history"],
         "mgraph completion ba": ["completion", "bash"],
         "mgraph logs 2026010": ["logs", "20260101-120000-0a1b"],
