@@ -74,7 +74,7 @@ def test_what_is_no_whole_number(text):
         (["generate", "OUT", "-n", "99", "--parts", "100"], 2, "parts must lie in [1, n]"),
         (["generate", "OUT", "-n", "99", "--compression", "rar"], 2, "none, lz4, zstd"),
         (["generate", "OUT", "-n", "99", "--resume", "--overwrite"], 2, "choose one"),
-        (["generate", "OUT", "-n", "99", "--method", "ba", "-p", "0.3"], 2, "which is p = 0.5"),
+        (["generate", "OUT", "-n", "99", "--method", "ba", "-p", "0.3"], 2, "p must be 0.5"),
         (["generate", "OUT", "-n", "99", "--method", "ba", "--backend", "gpu"], 2, "runs on CPUs"),
         (["generate", "OUT", "-n", "1e11", "--method", "copy"], 1, "use method cuppa_hash"),
         (["generate", "OUT", "-n", "99", "--workers", "0"], 2, "workers must lie in [1, 1,024]"),

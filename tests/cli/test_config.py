@@ -86,6 +86,7 @@ def shell(tmp_path):
 def test_bash_completes_what_is_typed(shell):
     for line, words in {
         "mgraph gene": ["generate"],
+        "mgraph single": ["single-linkage"],
         "mgraph generate g --comp": ["generate", "g", "--compression"],
         "mgraph generate g --compression z": ["generate", "g", "--compression", "zstd"],
         "mgraph generate g --compression=z": ["generate", "g", "--compression=zstd"],
