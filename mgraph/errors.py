@@ -67,5 +67,5 @@ class DeviceError(MgraphError, RuntimeError):
     """A GPU was asked for and there is none, or it cannot do what was asked."""
 
 
-class OutOfMemoryError(MgraphError, MemoryError):
+class OutOfMemoryError(MemoryError, MgraphError):
     """There is no room in memory, this machine's or a GPU's, for what was asked."""

@@ -159,7 +159,8 @@ def test_cleaning_up_is_short_and_is_not_cancelled(monkeypatch, stuck):
 
 
 def test_ctrl_c_comes_through(stuck):
-    threading.Timer(0.3, signal.raise_signal, [signal.SIGINT]).start()
+    main = threading.main_thread().ident
+    threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         store.call(stuck, PLACE)
 
@@ -178,7 +179,7 @@ def test_threads_of_a_read_end_with_it():
 
     def interrupt():
         begun.wait()
-        signal.raise_signal(signal.SIGINT)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):

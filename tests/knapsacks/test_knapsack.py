@@ -140,14 +140,14 @@ def test_auto_goes_on_by_branch_and_bound_where_memory_is_short(monkeypatch, kin
     [
         (
             {"method": "luck"},
-            "method must be one of auto, dynamic_program, branch_and_bound, and is 'luck'",
+            "method must be one of auto, dynamic_program, branch_and_bound .got 'luck'",
         ),
         ({"time_limit": -1}, "time_limit must be a number of seconds, 0 or more, or left out"),
         ({"time_limit": "5"}, "or left out, and is '5'"),
         ({"time_limit": float("inf")}, "or left out, and is inf"),
         ({"backend": "tpu"}, "backend must be auto, cpu or gpu, and is 'tpu'"),
         ({"method": "dynamic_program", "backend": "gpu"}, "dynamic_program runs on a CPU"),
-        ({"key": "weight"}, "key must be one of bound, profit, and is 'weight'"),
+        ({"key": "weight"}, "key must be one of bound, profit .got 'weight'"),
         ({"time_limit": float("nan")}, "time_limit must be a number of seconds"),
     ],
 )
