@@ -54,7 +54,7 @@ def test_it_is_opened_with_what_the_operation_needs(asked, given, threaded, back
         ("cpu", "cpu", "cpu"),
     ],
 )
-def test_an_operation_works_where_it_is_told_to_on_a_cluster_that_runs(has, backend, expected):
+def test_an_operation_uses_the_requested_backend_on_a_cluster_that_runs(has, backend, expected):
     given = cluster(has)
     with open_cluster(given, backend=backend) as opened:
         assert opened == dataclasses.replace(given, backend=expected)

@@ -128,7 +128,7 @@ def _start(
 
 
 def _not_started(error: Exception) -> str:
-    """Why no cluster could be started on this machine, as far as it can be told."""
+    """The likely reason why no cluster could be started on this machine."""
     while error.__cause__ is not None and isinstance(error.__cause__, Exception):
         error = error.__cause__
     return main_module.why_workers_fail(certain=False) or (
