@@ -46,9 +46,9 @@ def test_commands_refuse_it_before_they_read(tmp_path, monkeypatch, capsys, argu
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("mgraph.io.formats.read_graph", lambda *_, **__: pytest.fail("it reads"))
     assert main(arguments) == 2
-    told = capsys.readouterr().err.strip()
-    assert f"did you mean '{nearest}'?" in told
-    assert "\n" not in told
+    message = capsys.readouterr().err.strip()
+    assert f"did you mean '{nearest}'?" in message
+    assert "\n" not in message
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from tests.io.left_owners import gone, leave
 
 
 def test_an_owner_survives_a_round_trip_and_other_content_is_refused():
-    told = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
-    assert parse_owner(owner_json(told)) == told
-    more = json.loads(owner_json(told)) | {"surprise": 1}
-    assert parse_owner(json.dumps(more).encode()) == told
+    owner = this_process("mgraph generate", ("20260101-000000-aaaa", 3), claims=True)
+    assert parse_owner(owner_json(owner)) == owner
+    more = json.loads(owner_json(owner)) | {"surprise": 1}
+    assert parse_owner(json.dumps(more).encode()) == owner
     for name, value in {"pid": "7", "claims": 1, "host": None, "token": "x"}.items():
         with pytest.raises(ValueError, match=f"{name} is of another type|no token"):
             parse_owner(json.dumps(more | {name: value}).encode())
