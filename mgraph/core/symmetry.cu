@@ -18,7 +18,8 @@ namespace {
 constexpr long long tile = 4096;
 
 // The row of an arc: the last one in [begin, end) that begins at the arc or before it.
-__device__ long long row_of(const long long* indptr, long long begin, long long end, long long arc) {
+__device__ long long row_of(const long long* indptr, long long begin, long long end,
+                            long long arc) {
   while (end - begin > 1) {
     const long long middle = begin + (end - begin) / 2;
     if (indptr[middle] <= arc) {

@@ -15,8 +15,12 @@ constexpr u32 D = MGRAPH_D;
 using vertex_t = MGRAPH_VERTEX_T;
 
 template <typename T> struct unsigned_of;
-template <> struct unsigned_of<int> { using type = u32; };
-template <> struct unsigned_of<long long> { using type = u64; };
+template <> struct unsigned_of<int> {
+  using type = u32;
+};
+template <> struct unsigned_of<long long> {
+  using type = u64;
+};
 using uvertex = unsigned_of<vertex_t>::type;
 
 constexpr u32 table_size = MGRAPH_TABLE_SIZE;

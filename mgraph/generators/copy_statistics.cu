@@ -27,7 +27,7 @@ struct graph_launch {
 
 // For a method that reads stored endpoints: dependent copies per segment.
 struct segment_counts {
-  const u64* stops;     // [segments] the vertex after each segment
+  const u64* stops;  // [segments] the vertex after each segment
   u32 segments;
   u64* dependent;       // [segments] copies from vertices of the same segment
   u64* most_dependent;  // [segments] the maximum of these per vertex
@@ -66,10 +66,10 @@ struct final_graph {
   }
 };
 
-extern "C" __global__ void copy_statistics_count(
-    __grid_constant__ const graph_launch graph_launch_,
-    __grid_constant__ const segment_counts segment_counts_,
-    __grid_constant__ const histograms histograms_) {
+extern "C" __global__ void copy_statistics_count(__grid_constant__ const graph_launch graph_launch_,
+                                                 __grid_constant__ const segment_counts
+                                                     segment_counts_,
+                                                 __grid_constant__ const histograms histograms_) {
   __shared__ u32 few_attempts[in_shared], short_chains[in_shared];
   const final_graph graph{graph_launch_.model, graph_launch_.ends, uvertex(graph_launch_.stored)};
   const u64* const stops = segment_counts_.stops;
@@ -83,15 +83,19 @@ extern "C" __global__ void copy_statistics_count(
     u32 slot = u32(e % D);
     u32 attempt = graph.accepted(v, slot);
     const u32 attempts = min(attempt + 1, histogram_size - 1);
-    if (attempts < in_shared) atomicAdd(&few_attempts[attempts], 1u);
-    else atomicAdd(&histograms_.attempts[attempts], 1ULL);
+    if (attempts < in_shared)
+      atomicAdd(&few_attempts[attempts], 1u);
+    else
+      atomicAdd(&histograms_.attempts[attempts], 1ULL);
 
     if (segment_counts_.segments) {
       u32 low = 0, high = segment_counts_.segments - 1;  // the segment of v, by binary search
       while (low < high) {
         const u32 middle = (low + high) / 2;
-        if (stops[middle] > u64(v)) high = middle;
-        else low = middle + 1;
+        if (stops[middle] > u64(v))
+          high = middle;
+        else
+          low = middle + 1;
       }
       const u64 start = low ? stops[low - 1] : u64(D);
       uvertex u = v;
@@ -109,8 +113,10 @@ extern "C" __global__ void copy_statistics_count(
       ++length;
     }
     length = min(length, histogram_size - 1);
-    if (length < in_shared) atomicAdd(&short_chains[length], 1u);
-    else atomicAdd(&histograms_.chains[length], 1ULL);
+    if (length < in_shared)
+      atomicAdd(&short_chains[length], 1u);
+    else
+      atomicAdd(&histograms_.chains[length], 1ULL);
   }
   __syncthreads();
   for (u32 i = threadIdx.x; i < in_shared; i += blockDim.x) {

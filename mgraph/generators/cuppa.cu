@@ -52,7 +52,7 @@ struct segment_plan {
 };
 
 struct launch_state {
-  round_log* log;          // [log_rounds], at least 3, all 0; further rounds overwrite them in turn
+  round_log* log;  // [log_rounds], at least 3, all 0; further rounds overwrite them in turn
   u32 log_rounds;
   u64* arrived;            // of the barrier; 0
   const u32* cancel_flag;  // not 0: stop after this segment; null: it cannot be cancelled

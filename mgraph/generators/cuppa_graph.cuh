@@ -5,8 +5,8 @@
 // Hence relaxed loads and stores suffice, and a reader needs no fence.
 #pragma once
 
-#include "copy_model.cuh"
 #include <mgraph/relaxed.cuh>
+#include "copy_model.cuh"
 
 namespace mgraph {
 

@@ -18,8 +18,8 @@
 // Cost: 1/p draws per edge; 4 or 8 bytes written per edge and column. No data is shared between
 // warps (short) or blocks (long) but the checksum, to which each warp adds once.
 
-#include "copy_model.cuh"
 #include <mgraph/warp.cuh>
+#include "copy_model.cuh"
 
 using namespace mgraph;
 
@@ -30,8 +30,12 @@ struct exact_core {
   uvertex stop;
 };
 
-template <bool is_one> struct edge_of { using type = u64; };
-template <> struct edge_of<true> { using type = uvertex; };
+template <bool is_one> struct edge_of {
+  using type = u64;
+};
+template <> struct edge_of<true> {
+  using type = uvertex;
+};
 using uedge = edge_of<D == 1>::type;
 
 // A chain of copies: the draw of edge e = v * D + slot comes next. The state is (v, e), since e is
@@ -163,8 +167,10 @@ struct row_of_ends {
     constexpr u32 step = D % quad_ids ? 1 : quad_ids;
 #pragma unroll
     for (u32 i = 0; i < D; i += step) {
-      if constexpr (step == 1) ids[i] = ends[i];
-      else reinterpret_cast<quad&>(ids[i]) = reinterpret_cast<const quad&>(ends[i]);
+      if constexpr (step == 1)
+        ids[i] = ends[i];
+      else
+        reinterpret_cast<quad&>(ids[i]) = reinterpret_cast<const quad&>(ends[i]);
     }
   }
 

@@ -73,14 +73,14 @@ class cuppa_team {
 
   // All lanes draw for the lanes in `drawing`, each lane a different attempt. Each of those takes
   // the first endpoint that no lower slot holds, or waits for the first that is unknown.
-  __device__ void draw_again(u32 drawing, bool draws, uvertex v, u32 slot, u32 lower,
-                             u32& attempt, vertex_t& held, const vertex_t*& source) const {
+  __device__ void draw_again(u32 drawing, bool draws, uvertex v, u32 slot, u32 lower, u32& attempt,
+                             vertex_t& held, const vertex_t*& source) const {
     const u32 lane = thread(), count = __popc(drawing);
     const u32 owner = __fns(drawing, 0, lane % count + 1);
     const u32 owners_lower = __shfl_sync(full_warp, lower, owner);
-    const drawn_end drawn = graph.draw_for(__shfl_sync(full_warp, v, owner),
-                                           __shfl_sync(full_warp, slot, owner),
-                                           __shfl_sync(full_warp, attempt, owner) + lane / count);
+    const drawn_end drawn =
+        graph.draw_for(__shfl_sync(full_warp, v, owner), __shfl_sync(full_warp, slot, owner),
+                       __shfl_sync(full_warp, attempt, owner) + lane / count);
     bool is_rejected = false;
 #pragma unroll 4
     for (u32 other = 0; other < 32; ++other) {

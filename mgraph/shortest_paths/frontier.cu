@@ -42,20 +42,20 @@ struct graph {
 struct search_request {
   const int* targets;
   int target_count;
-  bool stop_at_first;       // one settled target ends the search, else all must be settled
-  key_t cutoff;             // longer paths are dropped
-  weight_t min_weight;      // w_min
+  bool stop_at_first;           // one settled target ends the search, else all must be settled
+  key_t cutoff;                 // longer paths are dropped
+  weight_t min_weight;          // w_min
   const unsigned* cancel_flag;  // not 0: the search ends early; null: it cannot be cancelled
 };
 
 struct search_memory {
-  key_t* distance;          // [n], infinity but for the sources, which have 0
-  u8* in_u;                 // [n] flags, set for the sources
-  u8* in_f;                 // [n] flags, if by arc
-  key_t* min_distance;      // [3], no_key
-  u64* arrived;             // 0; of the barrier
-  u64* rounds;              // 0
-  u64* cancelled_round;     // the largest number
+  key_t* distance;       // [n], infinity but for the sources, which have 0
+  u8* in_u;              // [n] flags, set for the sources
+  u8* in_f;              // [n] flags, if by arc
+  key_t* min_distance;   // [3], no_key
+  u64* arrived;          // 0; of the barrier
+  u64* rounds;           // 0
+  u64* cancelled_round;  // the largest number
 };
 
 namespace {
@@ -94,9 +94,10 @@ __device__ bool targets_are_settled(const search_request& request, const key_t* 
 
 }  // namespace
 
-extern "C" __global__ void __launch_bounds__(threads, 1) frontier_search(
-    __grid_constant__ const graph graph_, __grid_constant__ const search_request request,
-    __grid_constant__ const search_memory memory) {
+extern "C" __global__ void __launch_bounds__(threads, 1)
+    frontier_search(__grid_constant__ const graph graph_,
+                    __grid_constant__ const search_request request,
+                    __grid_constant__ const search_memory memory) {
   __shared__ stop_watch cancel_watch;
   if (threadIdx.x == 0) cancel_watch = {request.cancel_flag, 0, false};
   grid_barrier barrier{memory.arrived, 0};

@@ -167,10 +167,9 @@ struct block_search : block_rounds {
     batch_width = max(1u, min(32u, (near_share + first_size + warps - 2) / (warps - 1)));
     position = warp * batch_width + lane;
     in_batch = lane < batch_width;
-    queued = position < near_share
-                 ? read_near_entry()
-                 : read_far_entry(in_batch && position < near_share + first_size, first_list,
-                                  position - near_share);
+    queued = position < near_share ? read_near_entry()
+                                   : read_far_entry(in_batch && position < near_share + first_size,
+                                                    first_list, position - near_share);
     if (threadIdx.x == 0) {
       state.near_share = near_share;
       state.batch_width = batch_width;
@@ -326,10 +325,12 @@ struct block_search : block_rounds {
 
 using namespace mgraph;
 
-extern "C" __global__ void __launch_bounds__(threads, 1) near_far_search(
-    __grid_constant__ const graph graph_, __grid_constant__ const search_request request,
-    __grid_constant__ const search_options options, __grid_constant__ const search_memory memory,
-    __grid_constant__ const search_output output) {
+extern "C" __global__ void __launch_bounds__(threads, 1)
+    near_far_search(__grid_constant__ const graph graph_,
+                    __grid_constant__ const search_request request,
+                    __grid_constant__ const search_options options,
+                    __grid_constant__ const search_memory memory,
+                    __grid_constant__ const search_output output) {
   extern __shared__ hop_list hop_lists[];  // two, and behind them the tables of chunks
   __shared__ block_state state;
   u16* const chunk_of = (u16*)(hop_lists + 2);

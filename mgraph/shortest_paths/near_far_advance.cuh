@@ -12,7 +12,7 @@ namespace mgraph {
 
 struct block_advance : block_queues {
   const graph& graph_;
-  key_t* distance;      // of the search
+  key_t* distance;  // of the search
   key_t cutoff;
   hop_list* hop_lists;  // [2]
   int hop;              // within the iteration
@@ -131,7 +131,10 @@ struct block_advance : block_queues {
       u32 low = 0, high = count - 1;  // the first entry whose end is above rank
       while (low < high) {
         const u32 middle = (low + high) / 2;
-        if (state.arc_ends[middle] <= rank) low = middle + 1; else high = middle;
+        if (state.arc_ends[middle] <= rank)
+          low = middle + 1;
+        else
+          high = middle;
       }
       const u32 start = low ? state.arc_ends[low - 1] : 0;
       relax(rank < total, list.key[low], list.first_arc[low] + (rank - start));

@@ -24,8 +24,12 @@ template <bool has_heaps> struct far_heap {
   __device__ far_heap(const far_heap_arrays& arrays, hop_list* shared)
       : scratch(reinterpret_cast<typename operations::scratch*>(shared)) {
     const size_t row = size_t(blockIdx.x) * (arrays.places + operations::memory::spare_rows);
-    memory = {arrays.keys + row * heap_node, arrays.values + row * heap_node, arrays.words + row,
-              arrays.counts + blockIdx.x, arrays.places, arrays.places};
+    memory = {arrays.keys + row * heap_node,
+              arrays.values + row * heap_node,
+              arrays.words + row,
+              arrays.counts + blockIdx.x,
+              arrays.places,
+              arrays.places};
   }
 
   // Empty the heap. By the whole block, between block barriers.
@@ -49,8 +53,7 @@ template <bool has_heaps> struct far_heap {
       const u32 size = state.list_size[list], remaining = size - heap_node;
       if (!state.may_spill || size < spill_at) return;
       const entry queued = search.read_far_entry(true, list, remaining + threadIdx.x);
-      const bool current =
-          queued.current && fresh(&search.distance[queued.vertex]) == queued.key;
+      const bool current = queued.current && fresh(&search.distance[queued.vertex]) == queued.key;
       if (threadIdx.x == 0) state.spilled = 0;
       __syncthreads();
       operations heap(memory, *scratch);

@@ -12,9 +12,9 @@ namespace mgraph {
 
 struct block_queues {
   block_state& state;
-  u16* chunk_of;        // [lists][chunks]: the chunks of each list
-  u16* free_chunks;     // [chunks], a stack
-  search_memory memory; // its near, pieces and far are this block's own
+  u16* chunk_of;         // [lists][chunks]: the chunks of each list
+  u16* free_chunks;      // [chunks], a stack
+  search_memory memory;  // its near, pieces and far are this block's own
   bool one_partition;
 
   // Reserve a position for each lane of a mask at the end of a list.

@@ -33,14 +33,14 @@ struct block_rounds : block_advance {
   const search_request& request;
   const search_options& options;
   const search_output& output;
-  int block, blocks;            // the number of this block in its group, and of the group's blocks
-  int group;                    // of blocks that do a search
-  search_memory all_memory;     // with the lists of all blocks
-  u64 *sums, *notes;            // the group's: sums of three rounds, notes of two
+  int block, blocks;         // the number of this block in its group, and of the group's blocks
+  int group;                 // of blocks that do a search
+  search_memory all_memory;  // with the lists of all blocks
+  u64 *sums, *notes;         // the group's: sums of three rounds, notes of two
   bool is_traced;
   u32 lane, warp;
-  u32 round;                    // counted from the launch on
-  int side;                     // of the lists that are read: they were written a round before
+  u32 round;  // counted from the launch on
+  int side;   // of the lists that are read: they were written a round before
 
   // Where the lists of a block of this group are, among those of all blocks.
   __device__ size_t list_index(int side, int of_block) const {
@@ -138,9 +138,8 @@ struct block_rounds : block_advance {
     const int slot = lane < partitions ? control.slots[lane] : 0;
     const int live_before = fixed ? 1 : control.live;
     const int divided = !reads_far ? 0 : fixed ? 1 : control.divide(next_threshold, is_wave, lane);
-    const bool check_all =
-        !any_lost &&
-        state.sums[fullest_column] > u64(memory.chunks) * memory.chunk_entries * 4 / 10;
+    const bool check_all = !any_lost && state.sums[fullest_column] >
+                                            u64(memory.chunks) * memory.chunk_entries * 4 / 10;
     const int lists_read = check_all ? live_before : divided, list = state.list_of_slot[slot];
     const u32 end = prefix_sum(int(lane) < lists_read ? state.list_size[list] : 0, lane);
     __syncwarp();
@@ -177,23 +176,20 @@ struct block_rounds : block_advance {
     seen.piece_arcs = float(state.queued.pieces) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
     seen.arcs = float(sum[arcs_sum]);
-    seen.partition_size =
-        int(lane) < control.live ? float(sum[far_sum + control.slots[lane]]) : 0;
+    seen.partition_size = int(lane) < control.live ? float(sum[far_sum + control.slots[lane]]) : 0;
     seen.min_queued = double_of(any_near ? min_near : min_far) * options.inverse_unit;
     if (!any_near && !any_far) seen.min_queued = control.threshold;  // it is the last round
     seen.max_updated = double_of(key_t(sum[max_updated_column])) * options.inverse_unit;
-    bool finished = (!any_near && !any_far) || iteration >= options.max_iterations ||
-                    sum[cancelled_column] > 0;
+    bool finished =
+        (!any_near && !any_far) || iteration >= options.max_iterations || sum[cancelled_column] > 0;
     if (request.target_count > 0 && iteration > 0) {
-      finished = finished ||
-                 (request.stop_at_first ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
+      finished = finished || (request.stop_at_first ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }
     // Where few arcs are under way latency counts, and a hop within the block costs less than a
     // barrier.
     const u32 far_size =
         __reduce_add_sync(all_lanes, u32(fminf(seen.partition_size, 1 << 26)));  // in 32 bits
-    const float vertices =
-        options.delta > 0 ? seen.near : (seen.near + far_size) / max_wave_arcs;
+    const float vertices = options.delta > 0 ? seen.near : (seen.near + far_size) / max_wave_arcs;
     const float arcs = vertices * float(options.mean_degree) + seen.piece_arcs;
     const bool is_wave = options.max_hops > 1 && arcs <= float(blocks * threads);
     double next = control.threshold;
@@ -201,8 +197,8 @@ struct block_rounds : block_advance {
     if (options.delta <= 0) {
       next = control.decide(seen, is_wave, lane);
     } else if (!any_near && any_far) {
-      next = fmax(next + options.delta,
-                  (floor(seen.min_queued / options.delta) + 1) * options.delta);
+      next =
+          fmax(next + options.delta, (floor(seen.min_queued / options.delta) + 1) * options.delta);
       __syncwarp();
       if (lane == 0) control.threshold = next;
     }
@@ -224,8 +220,7 @@ struct block_rounds : block_advance {
       state.is_wave = is_wave;
       state.hops = state.is_wave ? options.max_hops : 1;
       // What a block gives away comes an iteration late, which a wave should not wait for.
-      const float needed =
-          options.delta > 0 ? seen.partition_size : control.target - seen.near;
+      const float needed = options.delta > 0 ? seen.partition_size : control.target - seen.near;
       const u32 fair_share = max(32u, u32(fmaxf(needed, 0) * 1.25f / blocks));
       state.far_quota =
           is_wave && options.delta <= 0 ? max(fair_share, max_hop_entries) : fair_share;
@@ -256,11 +251,16 @@ struct block_rounds : block_advance {
       double far_size = 0;
       for (int p = 0; p < partitions; ++p) far_size += double(state.sums[far_sum + p]);
       const bool fixed = options.delta > 0;
-      const double row[trace_columns] = {
-          expanded, arcs, double(state.sums[updated_sum]), double(state.sums[near_sum]),
-          state.previous_threshold * options.unit, fixed ? 0 : double(control.d()),
-          fixed ? 0 : control.last.alpha, fixed ? 1.0 : control.live, far_size,
-          double(nanoseconds())};
+      const double row[trace_columns] = {expanded,
+                                         arcs,
+                                         double(state.sums[updated_sum]),
+                                         double(state.sums[near_sum]),
+                                         state.previous_threshold * options.unit,
+                                         fixed ? 0 : double(control.d()),
+                                         fixed ? 0 : control.last.alpha,
+                                         fixed ? 1.0 : control.live,
+                                         far_size,
+                                         double(nanoseconds())};
       double* const trace_row = output.trace + size_t(iteration) * trace_columns;
       for (int i = 0; i < trace_columns; ++i) trace_row[i] = row[i];
     }

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <mgraph/grid_barrier.cuh>
-#include <mgraph/warp.cuh>
 #include <mgraph/path_length.cuh>
-#include "self_tuning.cuh"
 #include <mgraph/stop_watch.cuh>
+#include <mgraph/warp.cuh>
+#include "self_tuning.cuh"
 
 namespace mgraph {
 
@@ -17,15 +17,15 @@ using word_t = unsigned_of<sizeof(key_t)>::type;  // a key in a heap
 constexpr int threads = MGRAPH_THREADS;
 constexpr int warps = threads / 32;
 constexpr u32 all_lanes = 0xFFFFFFFF;
-constexpr int max_blocks = 256;          // per search
+constexpr int max_blocks = 256;  // per search
 constexpr int note_warps = max_blocks / 32;
-constexpr int lists = 2 * partitions;    // per partition one that is read and one that is filled
+constexpr int lists = 2 * partitions;  // per partition one that is read and one that is filled
 constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
-constexpr u32 piece_arcs = 256;          // a vertex with more arcs is cut into pieces of this size
-constexpr u32 few_batches = 8;           // of entries: up to this the block shares arcs evenly
-constexpr u32 max_local_arcs = 4;        // per thread: up to this a block goes on with its hops
-constexpr float max_wave_arcs = 8;       // per thread: up to this an iteration has several hops
-constexpr int near_bits = 26, piece_bits = 20;  // of the counts in a round's note
+constexpr u32 piece_arcs = 256;     // a vertex with more arcs is cut into pieces of this size
+constexpr u32 few_batches = 8;      // of entries: up to this the block shares arcs evenly
+constexpr u32 max_local_arcs = 4;   // per thread: up to this a block goes on with its hops
+constexpr float max_wave_arcs = 8;  // per thread: up to this an iteration has several hops
+constexpr int near_bits = 26, piece_bits = 20;       // of the counts in a round's note
 constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
 // The sums over a search's blocks in one round.
@@ -43,9 +43,9 @@ enum column {
   far_sum = counters,
   min_near_column = far_sum + partitions,  // minima of keys
   min_far_column,
-  max_updated_column,                      // the maximum of the improved keys
-  fullest_column,                          // the maximum of the entries in a block's far queue
-  cancelled_column,                        // not 0: the host has cancelled the launch
+  max_updated_column,  // the maximum of the improved keys
+  fullest_column,      // the maximum of the entries in a block's far queue
+  cancelled_column,    // not 0: the host has cancelled the launch
   columns
 };
 
@@ -97,38 +97,38 @@ struct search_request {
   const int* sources;
   const int* targets;
   int target_count;
-  bool stop_at_first;       // a search ends with its first settled target, else with its last
-  key_t cutoff;             // longer paths are dropped
-  const u32* cancel_flag;   // not 0: all searches end early; null: they cannot be cancelled
+  bool stop_at_first;      // a search ends with its first settled target, else with its last
+  key_t cutoff;            // longer paths are dropped
+  const u32* cancel_flag;  // not 0: all searches end early; null: they cannot be cancelled
 };
 
 struct search_options {
-  double delta;             // near-far's; 0: the controller moves the threshold
-  double unit;              // the power of two in which the controller measures lengths
+  double delta;  // near-far's; 0: the controller moves the threshold
+  double unit;   // the power of two in which the controller measures lengths
   double inverse_unit;
-  double set_point;         // P, arcs per iteration; 0 where delta is fixed
+  double set_point;  // P, arcs per iteration; 0 where delta is fixed
   double mean_degree;
-  double mean_weight;       // in units
-  double min_step;          // the smallest step of the threshold that has an effect, in units
-  int max_hops;             // per iteration
+  double mean_weight;  // in units
+  double min_step;     // the smallest step of the threshold that has an effect, in units
+  int max_hops;        // per iteration
   u32 max_iterations;
 };
 
 // Each block's heap, one behind the other; null where there are no heaps.
-struct heap_word;    // <mgraph/heap_memory.cuh>
+struct heap_word;  // <mgraph/heap_memory.cuh>
 struct heap_counts;
 struct far_heap_arrays {
   word_t* keys;
   u32* values;
   heap_word* words;
   heap_counts* counts;
-  u32 places;          // per heap
+  u32 places;  // per heap
 };
 
 // Working memory. Capacities are per block. The near queue and the pieces have two sides, of which
 // one is read while the other is written; the blocks' lists stand one behind the other in each.
 struct search_memory {
-  int blocks;          // per search
+  int blocks;  // per search
   entry_list near;
   u32 near_capacity;
   piece_list pieces;
@@ -136,21 +136,21 @@ struct search_memory {
   entry_list far;
   int chunks;
   u32 chunk_entries;
-  u64* sums;           // [groups][3 rounds][columns]
-  u64* notes;          // [groups][2 rounds][blocks]
+  u64* sums;   // [groups][3 rounds][columns]
+  u64* notes;  // [groups][2 rounds][blocks]
   far_heap_arrays heaps;
 };
 
 struct search_output {
-  key_t* distance;     // [searches][n]
-  u64* iterations;     // [searches]
-  double* trace;       // [trace_rows][trace_columns] of the first search, or null
+  key_t* distance;  // [searches][n]
+  u64* iterations;  // [searches]
+  double* trace;    // [trace_rows][trace_columns] of the first search, or null
   int trace_rows;
 };
 
 // A queued vertex and its row, as a thread holds it.
 struct entry {
-  bool current;        // key is still the vertex's distance: no shorter path was found since
+  bool current;  // key is still the vertex's distance: no shorter path was found since
   int vertex;
   key_t key;
   long long first_arc;
@@ -167,19 +167,19 @@ struct hop_list {
 
 // A block's shared memory, without its hop lists and the tables of its far queue's chunks.
 struct block_state {
-  stop_watch cancel_watch;      // used by the control warp's first lane in a search's first block
+  stop_watch cancel_watch;  // used by the control warp's first lane in a search's first block
   controller control;
   // The iteration, decided by the control warp.
   key_t threshold;
   double previous_threshold;
-  bool finished, rebuild;       // the search is over; the far queue is lost and must be rebuilt
-  bool is_wave;                 // few arcs are under way: hop on, and fetch rows early
-  bool check_all;               // look up every far entry that is read, to drop stale ones
+  bool finished, rebuild;  // the search is over; the far queue is lost and must be rebuilt
+  bool is_wave;            // few arcs are under way: hop on, and fetch rows early
+  bool check_all;          // look up every far entry that is read, to drop stale ones
   int hops;
-  u32 far_quota;                // far vertices that this block expands itself
-  key_t bounds[partitions];     // a far entry with bounds[i - 1] < key <= bounds[i] is appended
+  u32 far_quota;             // far vertices that this block expands itself
+  key_t bounds[partitions];  // a far entry with bounds[i - 1] < key <= bounds[i] is appended
   int list_of_partition[partitions];  // to this list
-  int lists_read;               // the far queue's lists that are read,
+  int lists_read;                     // the far queue's lists that are read,
   int read_list[partitions];
   u32 read_start[partitions + 1];  // and where each begins among all their entries
   // This block's share of the sums.
@@ -188,8 +188,8 @@ struct block_state {
   // The far queue.
   u32 list_size[lists];
   key_t list_min[lists];
-  int list_of_slot[partitions]; // the list that is filled, by the controller's slots
-  int first_list;               // the first partition's
+  int list_of_slot[partitions];  // the list that is filled, by the controller's slots
+  int first_list;                // the first partition's
   int free_chunk_count;
   // The search's blocks in sum.
   u64 sums[columns];
@@ -197,15 +197,15 @@ struct block_state {
     u32 near, pieces;
     bool any_far, any_lost;
   } queued;
-  u64 block_counts[max_blocks]; // prefix sums of the notes' counts, within each 32 blocks
-  u64 warp_counts[note_warps];  // the counts of 32 blocks
+  u64 block_counts[max_blocks];  // prefix sums of the notes' counts, within each 32 blocks
+  u64 warp_counts[note_warps];   // the counts of 32 blocks
   // The heap, if there are heaps.
   u32 heap_size, spilled;
   key_t heap_min;
-  bool may_spill;               // many vertices wait, and the heap is not full
+  bool may_spill;  // many vertices wait, and the heap is not full
   // The work of the iteration.
   u32 near_share, batch_width, next_entry;
-  u32 hop_count[3];             // of the hop that is read, the one that is written, the one after
+  u32 hop_count[3];  // of the hop that is read, the one that is written, the one after
   u32 warp_arcs[warps], arc_ends[threads];
 };
 

@@ -34,8 +34,8 @@ constexpr float bias_gain = MGRAPH_BIAS_GAIN;
 constexpr float min_bias = MGRAPH_MIN_BIAS, max_bias = MGRAPH_MAX_BIAS;
 constexpr float max_miss = MGRAPH_MAX_MISS;
 constexpr double unbounded = MGRAPH_UNBOUNDED;
-constexpr float max_exponent = 8;       // of waves
-constexpr float max_wave_factor = 4;    // by which a wave's width changes at a time
+constexpr float max_exponent = 8;     // of waves
+constexpr float max_wave_factor = 4;  // by which a wave's width changes at a time
 
 // A linear model's slope, learned by stochastic gradient descent (the paper's algorithm 1).
 struct slope_model {
@@ -87,23 +87,23 @@ struct observation {
 };
 
 struct controller {
-  double threshold;             // δ
-  double max_distance;          // the largest distance seen
-  double min_queued;            // the nearest queued vertex at the last decision
-  float width;                  // from there to the threshold
-  float min_step;               // the smallest step of the threshold that has an effect
-  float set_point;              // P
+  double threshold;     // δ
+  double max_distance;  // the largest distance seen
+  double min_queued;    // the nearest queued vertex at the last decision
+  float width;          // from there to the threshold
+  float min_step;       // the smallest step of the threshold that has an effect
+  float set_point;      // P
   slope_model models[model_count];
-  float target;                 // the X1 to aim at: P / d (equation 3), corrected by the bias
-  float alpha;                  // α: vertices per unit of distance
-  float max_per_hop;            // vertices that keep the device busy
+  float target;       // the X1 to aim at: P / d (equation 3), corrected by the bias
+  float alpha;        // α: vertices per unit of distance
+  float max_per_hop;  // vertices that keep the device busy
   float inverse_degree, inverse_alpha, inverse_exponent;
   float mean_weight;
-  float current_share;          // of the far entries
-  bool was_wave;                // the last decision was for a wave
-  float bias;                   // integral action: corrects the models' lasting error
-  float step;                   // the last change of the threshold; for a wave, log2 of its width's
-  float expected;               // vertices that were expected without that change
+  float current_share;  // of the far entries
+  bool was_wave;        // the last decision was for a wave
+  float bias;           // integral action: corrects the models' lasting error
+  float step;           // the last change of the threshold; for a wave, log2 of its width's
+  float expected;       // vertices that were expected without that change
   int iteration;
   // The far queue's partitions in ascending order: upper bounds, and the slots where their lists
   // are. Slots from `live` on are free.
@@ -114,7 +114,7 @@ struct controller {
     double threshold, min_queued, max_distance;
     float passed, alpha, expected;
     bool is_wave;
-  } last;                       // the decision that `learn` will record
+  } last;  // the decision that `learn` will record
 
   __device__ float d() const { return models[degree_model].slope; }
 
@@ -153,8 +153,7 @@ struct controller {
   // by the model beyond the last bound. size: current entries in this lane's partition.
   __device__ float find_reach(float need, float size, float density, double end, int lane) const {
     const int bounded = live - 1;  // all partitions but the last
-    const float upper =
-        lane < bounded ? float(fmax(fmin(bounds[lane], end) - threshold, 0.0)) : 0;
+    const float upper = lane < bounded ? float(fmax(fmin(bounds[lane], end) - threshold, 0.0)) : 0;
     float held = lane < bounded ? size : 0;  // in the partitions up to this one
     for (int step = 1; step < partitions; step *= 2) {
       const float other = __shfl_up_sync(0xFFFFFFFF, held, step);
@@ -235,13 +234,13 @@ struct controller {
     const double end = fmax(seen.max_updated, seen.min_queued);
     const float passed = fmaxf(fminf(width, float(end - min_queued)), min_step);
     float density = alpha;
-    double next = is_wave ? follow_wave(seen, passed)
-                          : follow_frontier(seen, queued, end, density, lane);
+    double next =
+        is_wave ? follow_wave(seen, passed) : follow_frontier(seen, queued, end, density, lane);
     // Integer lengths have nothing between two integers.
     if (min_step >= 1) next = 2 * queued < target ? ceil(next) : rint(next);
     next = fmax(next, seen.min_queued);
     if (lane == 0) {
-      last = {next, seen.min_queued, end, passed, density, is_wave ? seen.expanded : queued,
+      last = {next,   seen.min_queued, end, passed, density, is_wave ? seen.expanded : queued,
               is_wave};
     }
     return next;

@@ -187,10 +187,9 @@ extern "C" __global__ void boruvka_contract_vertex(const long long* indptr, cons
   }
 }
 extern "C" __global__ void boruvka_contract_edge(const long long* indptr, const int* indices,
-                                                 const u32* keys, const u32* ids,
-                                                 const int* colour, const u32* new_id, u32 n,
-                                                 u32 m, u64* cursor, int* new_indices,
-                                                 u32* new_keys, u32* new_ids) {
+                                                 const u32* keys, const u32* ids, const int* colour,
+                                                 const u32* new_id, u32 n, u32 m, u64* cursor,
+                                                 int* new_indices, u32* new_keys, u32* new_ids) {
   const contraction arcs = {indices, colour, new_id, keys, ids};
   for (u32 arc = thread(); arc < m; arc += threads()) {
     arcs.write(tail_of(indptr, n, arc), arc, cursor, new_indices, new_keys, new_ids);

@@ -50,8 +50,8 @@ struct forest_memory {
   listed_edge* entries;
   u32* filled;
   u32 chunks_per_list;
-  sampled_edge* sample;      // [samples]
-  u64* remaining_sample;     // [samples]
+  sampled_edge* sample;       // [samples]
+  u64* remaining_sample;      // [samples]
   forest_counters* counters;  // all 0
 };
 
@@ -157,7 +157,7 @@ struct graph_edges {
           begin, is_long ? 0 : degree,
           [&](bool is_arc, u32, u32 arc) { return is_arc ? packed(key(arc), arc) : no_edge; },
           [&](u64 value, u32 owner, u32 base, u32 ends) {
-            // A segmented minimum: each owner's, in the first of its lanes.
+      // A segmented minimum: each owner's, in the first of its lanes.
 #pragma unroll
             for (int step = 1; step < 32; step *= 2) {
               const u64 other = __shfl_down_sync(~0u, value, step);

@@ -23,16 +23,16 @@
 // Cost of a round: two barriers; about 40 bytes and four random reads per listed edge.
 #pragma once
 
-#include "chunked_list.cuh"
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/hash.cuh>
+#include "chunked_list.cuh"
 
 namespace mgraph {
 
 constexpr u64 no_edge = ~0ULL;
 constexpr int max_hops = 32;
-constexpr u32 samples = 2048;          // edges in the sample
-constexpr u32 min_samples = 64;        // with fewer between components, all edges are taken
+constexpr u32 samples = 2048;    // edges in the sample
+constexpr u32 min_samples = 64;  // with fewer between components, all edges are taken
 constexpr u32 edges_per_component = 2;
 
 // Weights as unsigned integers in the same order; of floats, -0.0 equals 0.0.

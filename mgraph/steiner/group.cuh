@@ -28,9 +28,9 @@ template <class T> struct shared_counters : T {
 };
 
 struct group {
-  int blocks, rank;               // the number of blocks, and which of them this is
-  unsigned long long* arrivals;   // the number of arrivals at barriers; 0 at the launch
-  unsigned long long awaited;     // arrivals at the next barrier, as each first thread knows
+  int blocks, rank;              // the number of blocks, and which of them this is
+  unsigned long long* arrivals;  // the number of arrivals at barriers; 0 at the launch
+  unsigned long long awaited;    // arrivals at the next barrier, as each first thread knows
 
   __device__ unsigned thread() const { return rank * blockDim.x + threadIdx.x; }
   __device__ unsigned threads() const { return blocks * blockDim.x; }

@@ -80,23 +80,23 @@ struct outcome {
 
 // What changes from one launch to the next.
 struct exchange_launch {
-  const query* queries;        // [query_count]
-  const loose_path* paths;     // of all queries
-  const path_step* steps;      // of all paths
-  outcome* outcomes;           // [query_count]
-  path_step* answers;          // [answers_capacity]: the trees' steps
-  u64* answers_used;           // 0 at the launch
-  u64* group_arrivals;         // [groups]: 0 at the launch, as the next two
-  u64* team_arrivals;          // [teams]
+  const query* queries;     // [query_count]
+  const loose_path* paths;  // of all queries
+  const path_step* steps;   // of all paths
+  outcome* outcomes;        // [query_count]
+  path_step* answers;       // [answers_capacity]: the trees' steps
+  u64* answers_used;        // 0 at the launch
+  u64* group_arrivals;      // [groups]: 0 at the launch, as the next two
+  u64* team_arrivals;       // [teams]
   u32* next_query;
-  void* counters;              // shared_counters of each group of several blocks: 0 at the launch
-  const u32* cancel_flag;      // null: the launch cannot be cancelled
+  void* counters;          // shared_counters of each group of several blocks: 0 at the launch
+  const u32* cancel_flag;  // null: the launch cannot be cancelled
   u64 answers_capacity;
-  double first_bucket;         // the width of the first bucket, as a range of weights
-  double improvement_factor;   // star.improvement_factor
+  double first_bucket;        // the width of the first bucket, as a range of weights
+  double improvement_factor;  // star.improvement_factor
   u32 query_count;
   int blocks_per_group, groups_per_team;
-  int slots, capacity;         // of a team's paths and steps
+  int slots, capacity;  // of a team's paths and steps
 };
 
 // Faults: the memory of a team or of the answers does not suffice; a path cannot be followed back.

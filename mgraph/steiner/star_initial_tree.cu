@@ -41,15 +41,15 @@ struct outcome {
 
 // What changes from one launch to the next.
 struct initial_tree_launch {
-  const query* queries;      // [query_count]
-  const int* terminals;      // of all queries
-  outcome* outcomes;         // [query_count]
-  int* sizes;                // of each terminal's path, in vertices
-  path_step* paths;          // of all terminals
-  u64* group_arrivals;       // [groups]: 0 at the launch, as the next two
+  const query* queries;  // [query_count]
+  const int* terminals;  // of all queries
+  outcome* outcomes;     // [query_count]
+  int* sizes;            // of each terminal's path, in vertices
+  path_step* paths;      // of all terminals
+  u64* group_arrivals;   // [groups]: 0 at the launch, as the next two
   u32* next_query;
-  void* counters;            // shared_counters of each group of several blocks
-  const u32* cancel_flag;    // null: the launch cannot be cancelled
+  void* counters;          // shared_counters of each group of several blocks
+  const u32* cancel_flag;  // null: the launch cannot be cancelled
   u32 query_count;
   int blocks_per_group;
 };
@@ -250,17 +250,13 @@ extern "C" __global__ void __launch_bounds__(threads_per_block, 1)
   const int blocks = launch.blocks_per_group;
   const size_t group_index = blockIdx.x / blocks, n = size_t(graph.n);
   auto* const group_counters = (shared_counters<level_counters>*)launch.counters + group_index;
-  initial_tree_search tree{{group_of_block(blocks, launch.group_arrivals),
-                            graph,
-                            n,
-                            memory_of_group(memory, group_index, n),
-                            levels.state + group_index * n * words_per_vertex * levels.words,
-                            levels.listed + group_index * ((n + 15) / 16),
-                            blocks > 1 ? group_counters : &block_counters,
-                            snapshot,
-                            watch,
-                            levels.words},
-                           hubs};
+  initial_tree_search tree{
+      {group_of_block(blocks, launch.group_arrivals), graph, n,
+       memory_of_group(memory, group_index, n),
+       levels.state + group_index * n * words_per_vertex * levels.words,
+       levels.listed + group_index * ((n + 15) / 16), blocks > 1 ? group_counters : &block_counters,
+       snapshot, watch, levels.words},
+      hubs};
   if (threadIdx.x == 0) watch = {launch.cancel_flag, 0, false};
   while (true) {
     if (tree.blocks.is_leader()) {

@@ -49,10 +49,10 @@ struct level_search {
   u32* state;
   u32* listed;
   shared_counters<level_counters>* counters;  // in shared memory where the group is one block
-  level_counters& snapshot;  // the counters at the last barrier; in shared memory
-  stop_watch& watch;         // of the first thread; in shared memory
-  int words;                 // one per 32 terminals
-  int count;                 // the number of the query's terminals
+  level_counters& snapshot;                   // the counters at the last barrier; in shared memory
+  stop_watch& watch;                          // of the first thread; in shared memory
+  int words;                                  // one per 32 terminals
+  int count;                                  // the number of the query's terminals
 
   __device__ u32* words_of(int v, int column) const {
     return state + (size_t(v) * words_per_vertex + column) * words;
@@ -73,8 +73,12 @@ struct level_search {
     return (code & 1 ? is_low : ~is_low) & (code & 2 ? is_high : ~is_high);
   }
   __device__ arc_queue deferred_queue(int level) const {
-    return {memory.bucket_vertex,   memory.bucket_arcs, memory.bucket_key,
-            memory.bucket_capacity, &counters->deferred[level % 3], graph.tile};
+    return {memory.bucket_vertex,
+            memory.bucket_arcs,
+            memory.bucket_key,
+            memory.bucket_capacity,
+            &counters->deferred[level % 3],
+            graph.tile};
   }
   // The vertices at which something arrived for a level.
   __device__ int* arrived_list(int level) const { return memory.far + (level & 1) * n; }

@@ -51,8 +51,8 @@ static_assert(sizeof(label) == keys_per_label * sizeof(key_t), "as the host allo
 // buckets for vertices of many arcs, and the far lists for the vertices of a level and all that are
 // touched.
 struct search_memory {
-  label* labels;        // [groups][n]; between searches no_key and no flags
-  int* bucket_vertex;   // [groups][2 halves][bucket_capacity]
+  label* labels;       // [groups][n]; between searches no_key and no flags
+  int* bucket_vertex;  // [groups][2 halves][bucket_capacity]
   u64* bucket_arcs;
   key_t* bucket_key;
   int* far;             // [groups][2 sides][2 halves][n]; in the end the path that was found
@@ -65,14 +65,9 @@ struct search_memory {
 __device__ __forceinline__ search_memory memory_of_group(const search_memory& all, size_t group,
                                                          size_t n) {
   const size_t bucket = 2 * group * all.bucket_capacity;
-  return {all.labels + group * n,
-          all.bucket_vertex + bucket,
-          all.bucket_arcs + bucket,
-          all.bucket_key + bucket,
-          all.far + 4 * group * n,
-          all.touched + 2 * group * n,
-          all.path_size + group,
-          all.bucket_capacity};
+  return {all.labels + group * n,  all.bucket_vertex + bucket, all.bucket_arcs + bucket,
+          all.bucket_key + bucket, all.far + 4 * group * n,    all.touched + 2 * group * n,
+          all.path_size + group,   all.bucket_capacity};
 }
 
 }  // namespace mgraph

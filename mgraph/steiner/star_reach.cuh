@@ -72,10 +72,10 @@ struct bidirectional_search : search_state {
       if (amount) place = atomicAdd(list, amount);
     }
     u32 bucket_place = __shfl_sync(all_lanes, place, 0) + piece_sum - pieces;
-    u32 far_place = __shfl_sync(all_lanes, place, 1 + side) + (sums >> 8 * side & 0xFF) -
-                    (counts & 0xFFFF);
-    u32 touched_place = __shfl_sync(all_lanes, place, 3 + side) + (sums >> 16 + 8 * side & 0xFF) -
-                        (counts >> 16);
+    u32 far_place =
+        __shfl_sync(all_lanes, place, 1 + side) + (sums >> 8 * side & 0xFF) - (counts & 0xFFFF);
+    u32 touched_place =
+        __shfl_sync(all_lanes, place, 3 + side) + (sums >> 16 + 8 * side & 0xFF) - (counts >> 16);
     const arc_queue queue = bucket_queue(bucket_written);
     int* const far = far_list(side, status.far_written[side]);
 #pragma unroll
@@ -164,9 +164,7 @@ struct bidirectional_search : search_state {
 
   // How many pieces a bucket should have: enough to keep the group busy, but in a wide bucket many
   // vertices get distances that are improved later.
-  __device__ u32 target_pieces() const {
-    return min(max(blocks.threads() / 8, 1024u), 4096u);
-  }
+  __device__ u32 target_pieces() const { return min(max(blocks.threads() / 8, 1024u), 4096u); }
 
   // Widen the buckets where the last one held few vertices, and hardly more than the one before: on
   // graphs of small diameter they soon hold too many.
@@ -275,8 +273,7 @@ struct bidirectional_search : search_state {
     });
     while (status.next != phase::done) {
       if (blocks.is_leader()) {
-        counters->abandoned =
-            is_overtaken(winner) || nanoseconds() > deadline || watch.stopped();
+        counters->abandoned = is_overtaken(winner) || nanoseconds() > deadline || watch.stopped();
       }
       if (status.next == phase::fill) {
         for (int side = 0; side < 2; ++side) {
@@ -287,12 +284,12 @@ struct bidirectional_search : search_state {
         const key_t longest = min(status.snapshot.best, status.attempt.bound - 1);
         const distances limits = {{saturating_difference(longest, status.radius[below]),
                                    saturating_difference(longest, status.radius[above])}};
-        for_each_arc(limits, [&](bool (&valid)[arcs_per_lane], const int (&v)[arcs_per_lane],
-                                 const arc_length_t (&length)[arcs_per_lane],
-                                 const distances (&head_label)[arcs_per_lane], int side,
-                                 key_t tail_key) {
-          relax(valid, v, length, head_label, side, tail_key, both);
-        });
+        for_each_arc(limits,
+                     [&](bool (&valid)[arcs_per_lane], const int (&v)[arcs_per_lane],
+                         const arc_length_t(&length)[arcs_per_lane],
+                         const distances(&head_label)[arcs_per_lane], int side, key_t tail_key) {
+                       relax(valid, v, length, head_label, side, tail_key, both);
+                     });
       }
       sync_and_decide([&]() { choose_phase(); });
     }

@@ -66,9 +66,7 @@ __device__ __forceinline__ distances load(const label* address) {
   return loaded;
 }
 
-__device__ __forceinline__ key_t added(key_t a, key_t b) {
-  return a + b;
-}
+__device__ __forceinline__ key_t added(key_t a, key_t b) { return a + b; }
 
 // a - b, but at least 0.
 __device__ __forceinline__ key_t saturating_difference(key_t a, key_t b) {
@@ -89,7 +87,7 @@ struct search_state {
   group blocks;
   star_graph graph;
   size_t n;
-  search_memory memory;  // of this group
+  search_memory memory;                        // of this group
   shared_counters<search_counters>* counters;  // in shared memory where the group is one block
   search_status status;
   star_tree tree;       // of the query
@@ -148,7 +146,7 @@ struct search_state {
   __device__ arc_queue bucket_queue(int half) const {
     const size_t first = size_t(half) * memory.bucket_capacity;
     return {memory.bucket_vertex + first, memory.bucket_arcs + first, memory.bucket_key + first,
-            memory.bucket_capacity, &counters->bucket[half], graph.tile};
+            memory.bucket_capacity,       &counters->bucket[half],    graph.tile};
   }
   __device__ int* far_list(int side, int half) const {
     return memory.far + size_t(2 * side + half) * n;
@@ -276,8 +274,8 @@ struct search_state {
       }
 #pragma unroll
       for (int k = 0; k < arcs_per_lane; ++k) {
-        valid[k] = valid[k] && tail_key == piece.key &&
-                   extended(piece.key, length[k]) <= limits.of(side);
+        valid[k] =
+            valid[k] && tail_key == piece.key && extended(piece.key, length[k]) <= limits.of(side);
         head_label[k] = valid[k] ? load(&memory.labels[head[k]]) : distances{{no_key, no_key}};
       }
       f(valid, head, length, head_label, side, piece.key);

@@ -235,8 +235,9 @@ struct star_tree {
     const int vertex = steps()[step_index(lower, upward, vertex_location.index)].vertex;
     const int middle = step_index(lower, upward, vertex_location.index);
     paths[slot] = {key_t(-1), vertex, lower.up, upward ? middle : lower.start, rest, 0};
-    lower = {key_t(-1), lower.vertex, slot, upward ? lower.start : middle,
-             vertex_location.index + 1, lower.terminal};
+    lower = {
+        key_t(-1),     lower.vertex, slot, upward ? lower.start : middle, vertex_location.index + 1,
+        lower.terminal};
     return slot;
   }
 

@@ -61,19 +61,18 @@ struct path_search : bidirectional_search {
   __device__ void mark_below() {
     while (status.snapshot.bucket[status.bucket_read] > 0 ||
            status.snapshot.resumed < status.snapshot.deferred) {
-      for_each_arc({{no_key, no_key}}, [&](bool (&valid)[arcs_per_lane],
-                                           const int (&v)[arcs_per_lane],
-                                           const arc_length_t (&length)[arcs_per_lane],
-                                           const distances (&head_label)[arcs_per_lane], int,
-                                           key_t tail_key) {
+      for_each_arc({{no_key, no_key}},
+                   [&](bool (&valid)[arcs_per_lane], const int (&v)[arcs_per_lane],
+                       const arc_length_t(&length)[arcs_per_lane],
+                       const distances(&head_label)[arcs_per_lane], int, key_t tail_key) {
 #pragma unroll
-        for (int i = 0; i < arcs_per_lane; ++i) {
-          const key_t rest = head_label[i].distance[below];
-          const bool is_tight =
-              valid[i] && rest < tail_key && extended(rest, length[i]) == tail_key;
-          if (__any_sync(all_lanes, is_tight)) mark(is_tight, v[i], rest);
-        }
-      });
+                     for (int i = 0; i < arcs_per_lane; ++i) {
+                       const key_t rest = head_label[i].distance[below];
+                       const bool is_tight =
+                           valid[i] && rest < tail_key && extended(rest, length[i]) == tail_key;
+                       if (__any_sync(all_lanes, is_tight)) mark(is_tight, v[i], rest);
+                     }
+                   });
       const bool is_idle = status.snapshot.bucket[status.bucket_read] == 0;
       if (is_idle && threadIdx.x < 32) resume_deferred();
       sync_and_decide([&]() { status.bucket_read = 1 - status.bucket_read; });

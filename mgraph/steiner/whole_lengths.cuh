@@ -9,8 +9,12 @@ namespace mgraph {
 
 constexpr int bound_bits = MGRAPH_BOUND_BITS;
 
-template <bool condition, class A, class B> struct choice { using type = A; };
-template <class A, class B> struct choice<false, A, B> { using type = B; };
+template <bool condition, class A, class B> struct choice {
+  using type = A;
+};
+template <class A, class B> struct choice<false, A, B> {
+  using type = B;
+};
 
 // The length of an arc: an integer weight itself, or a fractional weight in a search's units.
 using arc_length_t = choice<whole_weights, weight_t, key_t>::type;

@@ -26,9 +26,7 @@ __device__ __forceinline__ u64 mix64(u64 x) {
   return x ^ (x >> 31);
 }
 
-__device__ __forceinline__ u64 edge_hash(u64 src, u64 dst) {
-  return mix64(src * golden64 + dst);
-}
+__device__ __forceinline__ u64 edge_hash(u64 src, u64 dst) { return mix64(src * golden64 + dst); }
 
 __device__ __forceinline__ u64 weighted_edge_hash(u64 src, u64 dst, u64 weight) {
   return mix64(edge_hash(src, dst) + weight);
@@ -43,7 +41,8 @@ __device__ __forceinline__ void add_checksum(u64 sum, u64* checksum) {
 
 // A weight in [low, low + span), the same for both directions. span: 1 to 2^32.
 __device__ __forceinline__ u64 edge_weight(u64 src, u64 dst, u64 key, u64 low, u64 span) {
-  return low + __umul64hi(mix64((src > dst ? edge_hash(src, dst) : edge_hash(dst, src)) + key), span);
+  return low +
+         __umul64hi(mix64((src > dst ? edge_hash(src, dst) : edge_hash(dst, src)) + key), span);
 }
 
 // Philox2x32-7 of a 64-bit counter; word 0 is the high half of the result. white1_key: the stream's

@@ -25,8 +25,6 @@ namespace mgraph {
 template <class key_t, class value_t, unsigned K, unsigned threads>
 class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   using insertions = heap_insertions<key_t, value_t, K, threads>;
-  using typename insertions::list;
-  using typename insertions::register_items;
   using insertions::buffer;
   using insertions::heap;
   using insertions::in_order;
@@ -47,6 +45,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   using insertions::root_lock;
   using insertions::store;
   using insertions::write;
+  using typename insertions::list;
+  using typename insertions::register_items;
 
  public:
   using insertions::carried;
@@ -123,8 +123,13 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     const unsigned long long behind[3] = {status(ticket + 1), status(ticket + 2),
                                           status(ticket + 3)};
     const unsigned long long nodes = load_relaxed(&heap.counts->nodes);
-    deletion_plan plan{unsigned(__ldcg(&heap.counts->buffered)), 0, root, ticket, ticket,
-                       ticket + 1, __ldcg(&heap.counts->removed),
+    deletion_plan plan{unsigned(__ldcg(&heap.counts->buffered)),
+                       0,
+                       root,
+                       ticket,
+                       ticket,
+                       ticket + 1,
+                       __ldcg(&heap.counts->removed),
                        __ldcg(&heap.counts->next_sequence)};
     bool next_offers = behind[0] == offer_of(ticket + 1);
     if (before == offer_of(ticket - 1)) {
@@ -135,8 +140,7 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       next_offers = behind[1] == offer_of(ticket + 2);
     }
     // An insertion that offers would pass the head on to a deletion behind it: that is done for it.
-    const unsigned long long after_next =
-        plan.next_ticket == ticket + 1 ? behind[1] : behind[2];
+    const unsigned long long after_next = plan.next_ticket == ticket + 1 ? behind[1] : behind[2];
     plan.next_ticket += next_offers && after_next == ticket_lock::status_of(plan.next_ticket + 1,
                                                                             ticket_lock::deletion);
     const bool has_donor = plan.donor != ticket;

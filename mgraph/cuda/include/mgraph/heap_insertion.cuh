@@ -30,7 +30,6 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   }
 
  protected:
-  using typename lists::register_items;
   using lists::buffer;
   using lists::heap;
   using lists::in_order;
@@ -50,6 +49,7 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
   using lists::root_lock;
   using lists::store;
   using lists::write;
+  using typename lists::register_items;
 
  private:
   // The end of a top-down insertion's time in the queue.
@@ -77,8 +77,7 @@ class heap_insertions : public heap_lists<key_t, value_t, K, threads> {
       const bool has_root = queued.exit == root_present;
       register_items node_items;
       if (has_root) node_items = prefetch(root);
-      const insertion_plan plan =
-          on_first_thread([&] { return plan_insertion(count, has_root); });
+      const insertion_plan plan = on_first_thread([&] { return plan_insertion(count, has_root); });
       if (plan.answer != admitted) {
         release(root, has_root ? node_available : node_empty);
         if (plan.answer == full) return {false, 0, 0, no_sequence};

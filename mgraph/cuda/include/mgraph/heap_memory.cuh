@@ -99,8 +99,7 @@ template <class key_t, class value_t> struct heap_arrays {
   unsigned places;    // the last of them may stand anywhere in its level: 2^levels - 1
 };
 
-template <class key_t, class value_t, unsigned K>
-struct heap_memory : heap_arrays<key_t, value_t> {
+template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arrays<key_t, value_t> {
   static constexpr unsigned root = 1, buffer = 0, spare_rows = 2 + ticket_slots;
 
   using arrays = heap_arrays<key_t, value_t>;

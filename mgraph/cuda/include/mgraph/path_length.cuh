@@ -17,14 +17,22 @@ constexpr bool whole_weights = static_cast<weight_t>(0.5) == 0;
 constexpr bool whole_lengths = static_cast<length_t>(0.5) == 0;
 
 template <int bytes> struct bits_of;
-template <> struct bits_of<4> { using type = int; };
-template <> struct bits_of<8> { using type = long long; };
+template <> struct bits_of<4> {
+  using type = int;
+};
+template <> struct bits_of<8> {
+  using type = long long;
+};
 using key_t = bits_of<sizeof(length_t)>::type;
 
 // Keys are not negative, so they have the same order as unsigned integers.
 template <int bytes> struct unsigned_of;
-template <> struct unsigned_of<4> { using type = unsigned; };
-template <> struct unsigned_of<8> { using type = unsigned long long; };
+template <> struct unsigned_of<4> {
+  using type = unsigned;
+};
+template <> struct unsigned_of<8> {
+  using type = unsigned long long;
+};
 
 __device__ __forceinline__ int as_key(int x) { return x; }
 __device__ __forceinline__ long long as_key(long long x) { return x; }
@@ -44,7 +52,8 @@ __device__ __forceinline__ length_t as_length(key_t key) {
 
 template <class Weight> __device__ __forceinline__ key_t extended(key_t key, Weight weight) {
   constexpr bool whole = static_cast<Weight>(0.5) == 0;
-  static_assert(whole || !whole_lengths, "scale and round fractional weights as in whole_lengths.cuh");
+  static_assert(whole || !whole_lengths,
+                "scale and round fractional weights as in whole_lengths.cuh");
   if constexpr (whole) {
     return as_key(as_length(key) + static_cast<length_t>(weight));
   } else {
