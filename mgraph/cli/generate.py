@@ -101,10 +101,11 @@ def generate(
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
     from mgraph.distributed.protocol.progress import quantity
 
+    cluster = cluster_spec(quiet=quiet, **where)
     result = mgraph.generate(
         out,
         model,
-        cluster=cluster_spec(quiet=quiet, **where),
+        cluster=cluster,
         backend=backend,
         parts=parts,
         compression=compression,

@@ -130,11 +130,12 @@ def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: 
     """
     from mgraph.distributed.protocol.progress import quantity
 
+    cluster = cluster_spec(quiet=quiet, **where)
     verdict = mgraph.verify(
         dataset,
         regenerate=regenerate,
         backend=backend,
-        cluster=cluster_spec(quiet=quiet, **where),
+        cluster=cluster,
         progress=None if quiet else sys.stderr,
     )
     for fault in verdict.faults:
@@ -174,10 +175,11 @@ def degrees(
     """
     if plot:
         check_figure(plot)
+    cluster = cluster_spec(quiet=quiet, **where)
     found = mgraph.degrees(
         dataset,
         backend=backend,
-        cluster=cluster_spec(quiet=quiet, **where),
+        cluster=cluster,
         progress=None if quiet else sys.stderr,
     )
     if plot:

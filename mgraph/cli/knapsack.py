@@ -121,10 +121,11 @@ def _sentence(found: Any) -> str:
 
 def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    cluster = cluster_spec(**{name: options[name] for name in where})
     run = mgraph.knapsack_many(
         files,
         out,
-        cluster=cluster_spec(**{name: options[name] for name in where}),
+        cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
         backend=options["backend"],
         **{name: options[name] for name in (*_ALIKE, "compression", "resume", "overwrite")},

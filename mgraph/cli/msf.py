@@ -171,10 +171,11 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
+    cluster = cluster_spec(**{name: options[name] for name in where})
     run = mgraph.spanning_forest_dataset(
         graph,
         out,
-        cluster=cluster_spec(**{name: options[name] for name in where}),
+        cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},
     )

@@ -193,12 +193,17 @@ def cluster_spec(
     dashboard: str | None,
     quiet: bool,
 ) -> Any:
-    """The ``ClusterSpec`` of these options; what local workers share begins to start."""
+    """The ``ClusterSpec`` of these options; what local workers share begins to start.
+
+    Called before an operation is imported, which takes as long as that start.
+    """
     from mgraph.core.backend import gpu_count
-    from mgraph.distributed.clusters import connect, local
     from mgraph.distributed.protocol import configuration
 
-    configuration.check_files()  # first: processes that start below read them, too
+    configuration.check_files()  # before Dask reads them, here and in processes that start below
+
+    from mgraph.distributed.clusters import connect, local
+
     # Without asking Dask's configuration: importing it takes as long as the fork server's start.
     is_local = not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS"))
     if is_local and not gpu_count():

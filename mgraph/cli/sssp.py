@@ -215,11 +215,12 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
         "symmetrise", "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
+    cluster = cluster_spec(**{name: options[name] for name in where})
     run = mgraph.sssp_many(
         graph,
         sources,
         options["out"],
-        cluster=cluster_spec(**{name: options[name] for name in where}),
+        cluster=cluster,
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},

@@ -247,11 +247,12 @@ def _many(graph: str, options: dict[str, Any]) -> int:
         refuse(("resume", "overwrite", "compression"), "is for --out")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = ("sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite", *_ALIKE)
+    cluster = cluster_spec(**{name: options[name] for name in where})
     run = mgraph.steiner_many(
         graph,
         queries,
         options["out"],
-        cluster=cluster_spec(**{name: options[name] for name in where}),
+        cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
         **{name: options[name] for name in same},
     )

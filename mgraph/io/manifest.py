@@ -5,20 +5,24 @@ begin with ``_`` or ``.``.
 """
 
 import json
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-from mgraph.core.graph import MAX_N, WEIGHT_DTYPES
+from msgspec import Meta
+
+from mgraph.core.graph import MAX_N
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import untrusted
 from mgraph.io.address import missing_error
 from mgraph.io.folder import Folder
-from mgraph.io.record_fields import check_version, unknown_fields
+from mgraph.io.record_fields import check_version, read_record, record_json
 
 NAME = "_manifest.json"
 FORMAT, VERSION = "mgraph edge list", 1
 _KEYS = {"num_edges": "m"}  # fields that the file calls by another name
-_MAX_SIZE = 1 << 56  # of rows, so that no array's size in bytes overflows, and of bytes
+# No array's size in bytes overflows.
+Size = Annotated[int, Meta(ge=0, le=1 << 56)]
+VertexCount = Annotated[int, Meta(ge=0, le=MAX_N)]
 
 
 @dataclass(frozen=True)
@@ -29,40 +33,30 @@ class PartRecord:
     """
 
     file: str
-    rows: int
-    first: int
-    stop: int
+    rows: Size
+    first: VertexCount
+    stop: VertexCount
     checksum: int
-    bytes: int
+    bytes: Size
     unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
-
-
-_PART_FIELDS = [each.name for each in fields(PartRecord) if each.name != "unknown"]
 
 
 def part_to_json(part: PartRecord) -> dict[str, Any]:
     """Return the record as JSON; the checksum is hexadecimal, since JSON's numbers are doubles."""
-    known = {name: getattr(part, name) for name in _PART_FIELDS}
-    return known | {"checksum": f"{part.checksum:016x}"} | part.unknown
+    return record_json(part) | {"checksum": f"{part.checksum:016x}"}
 
 
 def part_from_json(content: Any) -> PartRecord:
-    """Parse what ``part_to_json`` wrote; raise ValueError for anything else.
-
-    The file is checked to be a plain name, so that no record leads out of its folder.
-    """
-    if not isinstance(content, dict) or not content.keys() >= set(_PART_FIELDS):
-        raise ValueError(f"a part must have {', '.join(_PART_FIELDS)}, and is {content!r:.60}")
-    first = untrusted.parse_int("a part's first", content["first"], 0, MAX_N)
-    return PartRecord(
-        file=untrusted.parse_file_name(content["file"]),
-        rows=untrusted.parse_int("a part's rows", content["rows"], 0, _MAX_SIZE),
-        first=first,
-        stop=untrusted.parse_int("a part's stop", content["stop"], first, MAX_N),
-        checksum=untrusted.parse_checksum(content["checksum"]),
-        bytes=untrusted.parse_int("a part's bytes", content["bytes"], 0, _MAX_SIZE),
-        unknown=unknown_fields(content, _PART_FIELDS, VERSION),
-    )
+    """Parse what ``part_to_json`` wrote; raise ValueError for anything else."""
+    if isinstance(content, dict):
+        content = content | {
+            "file": untrusted.parse_file_name(content.get("file")),
+            "checksum": untrusted.parse_checksum(content.get("checksum")),
+        }
+    part = read_record(content, PartRecord, VERSION)
+    if part.stop < part.first:
+        raise ValueError(f"the vertices of a part end at {part.stop}, before {part.first}")
+    return part
 
 
 @dataclass(frozen=True)
@@ -76,13 +70,13 @@ class Manifest:
     """
 
     model: dict[str, Any]
-    n: int
-    num_edges: int
-    dtype: str
+    n: VertexCount
+    num_edges: Size
+    dtype: Annotated[str, Meta(pattern=r"\Aint(32|64)\Z")]
     compression: str
     parts: tuple[PartRecord, ...]
     created_by: str = ""
-    weight_dtype: str | None = None
+    weight_dtype: Annotated[str, Meta(pattern=r"\A(int|float)(32|64)\Z")] | None = None
     directed: bool = False
     forest: dict[str, Any] | None = None
     unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -99,24 +93,18 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the file."""
-        content = {key: getattr(self, name) for name, key in _MANIFEST_FIELDS.items()}
-        content = {"format": FORMAT, "version": VERSION, **content}
+        content = {"format": FORMAT, "version": VERSION} | {
+            _KEYS.get(name, name): value for name, value in record_json(self).items()
+        }
         content["checksum"] = f"{self.checksum:016x}"
         if self.forest is None:
             del content["forest"]
         content["parts"] = [part_to_json(part) for part in self.parts]
-        return content | self.unknown
+        return content
 
     def write(self, folder: Folder) -> None:
         """Write the file atomically."""
         folder.write(NAME, (json.dumps(self.to_json(), indent=1) + "\n").encode())
-
-
-_MANIFEST_FIELDS = {  # and what the file calls them
-    each.name: _KEYS.get(each.name, each.name)
-    for each in fields(Manifest)
-    if each.name != "unknown"
-}
 
 
 def check_replaceable(folder: Folder, format_name: str = FORMAT) -> None:
@@ -156,42 +144,25 @@ def _from_json(content: dict[str, Any]) -> Manifest:
     listed = content.pop("parts", None)
     if not isinstance(listed, list):
         raise ValueError("its parts are no list")
-    records = tuple(map(part_from_json, listed))
-    if len({record.file for record in records}) < len(records):
+    content |= {name: content.pop(key) for name, key in _KEYS.items() if key in content}
+    manifest = read_record(content | {"parts": []}, Manifest, VERSION)
+    manifest = replace(
+        manifest,
+        model=untrusted.printable_strings(manifest.model),
+        forest=None if manifest.forest is None else _forest_from_json(manifest.forest),
+        parts=tuple(map(part_from_json, listed)),
+    )
+    if manifest.dtype == "int32" and manifest.n > 1 << 31:
+        raise ValueError(f"ids of {manifest.n:,} vertices cannot be of type 'int32'")
+    if len({part.file for part in manifest.parts}) < len(manifest.parts):
         raise ValueError("it names a file twice")
-    known = set(_MANIFEST_FIELDS.values()) - {"parts"}
-    unknown = unknown_fields(content, known, VERSION)
-    content = {name: value for name, value in content.items() if name in known}
-    content = {"created_by": "", "weight_dtype": None, "directed": False, "forest": None} | content
-    if missing_names := known - content.keys():
-        raise ValueError(f"{min(missing_names)!r} is missing")
-    n = untrusted.parse_int("n", content["n"], 0, MAX_N)
-    content["num_edges"] = untrusted.parse_int("m", content.pop("m"), 0, _MAX_SIZE)
-    for name in ("compression", "created_by"):
-        content[name] = untrusted.parse_text(name, content[name])
-    if content["dtype"] not in ("int32", "int64") or (content["dtype"] == "int32" and n > 1 << 31):
-        raise ValueError(f"ids of {n:,} vertices cannot be of type {content['dtype']!r:.60}")
-    if content["weight_dtype"] not in (None, *WEIGHT_DTYPES):
-        raise ValueError(f"weights cannot be of type {content['weight_dtype']!r:.60}")
-    if not isinstance(content["directed"], bool):
-        raise ValueError(f"directed must be true or false, and is {content['directed']!r:.60}")
-    if not isinstance(content["model"], dict):
-        raise ValueError(f"model must be an object, and is {content['model']!r:.60}")
-    content["model"] = {
-        untrusted.printable(name): untrusted.printable(value) if isinstance(value, str) else value
-        for name, value in content["model"].items()
-    }
-    if content["forest"] is not None:
-        content["forest"] = _forest_from_json(content["forest"])
-    manifest = Manifest(parts=records, unknown=unknown, **content)
-    if total != manifest.checksum or manifest.num_edges != sum(part.rows for part in records):
+    rows = sum(part.rows for part in manifest.parts)
+    if total != manifest.checksum or manifest.num_edges != rows:
         raise ValueError("its parts do not add up to its totals")
     return manifest
 
 
-def _forest_from_json(content: Any) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise ValueError(f"forest must be an object, and is {content!r:.60}")
+def _forest_from_json(content: dict[str, Any]) -> dict[str, Any]:
     total = content.get("total_weight")
     if isinstance(total, bool) or not isinstance(total, int | float):
         raise ValueError(f"a forest's total_weight must be a number, and is {total!r:.60}")

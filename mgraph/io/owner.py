@@ -4,14 +4,15 @@ import dataclasses
 import datetime
 import json
 import os
-import re
 import secrets
 import socket
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from mgraph.io import untrusted
-from mgraph.io.record_fields import check_version, unknown_fields
+from mgraph.io.record_fields import check_version, read_record, record_json
 
 DEAD_SECONDS = 60.0  # without a heartbeat, of an owner on another machine
 VERSION = 1
@@ -28,7 +29,7 @@ class Owner:
     unknown: fields of a newer mgraph.
     """
 
-    token: str
+    token: Annotated[str, Meta(pattern=r"\A[0-9a-f]{32}\Z")]
     operation: str = "an operation"
     host: str = "an unknown host"
     pid: int = 0
@@ -61,8 +62,8 @@ class Owner:
     def describe(self, folder: object, age: float) -> str:
         """Return the sentence that this process writes a folder. age: as ``is_dead`` takes it."""
         sentence = (
-            f"{folder} is being written by {self.operation} (process {self.pid} on {self.host}, "
-            f"since {self.since})"
+            f"{folder} is being written by {self.operation:.200} (process {self.pid} on "
+            f"{self.host:.200}, since {self.since:.200})"
         )
         if self.is_of_this_machine:
             return sentence
@@ -72,28 +73,16 @@ class Owner:
         )
 
 
-_TYPES = {each.name: each.type for each in dataclasses.fields(Owner) if each.name != "unknown"}
-
-
 def parse_owner(content: bytes) -> Owner:
     """Parse an owner's file, or raise ValueError."""
     record = untrusted.parse_json_object(content)
     check_version(record.get("version", VERSION), VERSION)
-    known: dict[str, Any] = {name: record[name] for name in _TYPES if name in record}
-    for name, value in known.items():
-        if type(value) is not _TYPES[name]:
-            raise ValueError(f"{name} is of another type")
-        if isinstance(value, str):
-            known[name] = untrusted.printable(value)[:200]
-    if not re.fullmatch("[0-9a-f]{32}", known.get("token", "")):
-        raise ValueError("it has no token")
-    return Owner(**known, unknown=unknown_fields(record, _TYPES, VERSION))
+    return read_record(record, Owner, VERSION)
 
 
 def owner_json(owner: Owner) -> bytes:
     """Return the content of an owner's file, which ``parse_owner`` reads."""
-    known = {name: getattr(owner, name) for name in _TYPES}
-    content = {"version": VERSION} | known | owner.unknown
+    content = {"version": VERSION} | record_json(owner)
     return (json.dumps(content, indent=1) + "\n").encode()
 
 

@@ -20,22 +20,26 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, get_args
+
+from msgspec import Meta
 
 from mgraph.errors import StorageError, UsageError
 from mgraph.io import untrusted
-from mgraph.io.record_fields import check_version, unknown_fields
+from mgraph.io.record_fields import check_version, read_record, record_json
 from mgraph.io.whole_file import write_atomically
 
 RECORD, EVENTS, OUTPUT, FILES, CANCEL, ALIVE = (
     "run.json", "events.jsonl", "output.log", "files", "cancel", "alive",
 )  # fmt: skip
 VERSION = 1
-ENDED = ("finished", "failed", "cancelled", "lost")
-STATES = ("submitted", "running", *ENDED)
+EndState = Literal["finished", "failed", "cancelled", "lost"]
+State = Literal["submitted", "running", EndState]
+ENDED, STATES = get_args(EndState), get_args(State)
 _CREATION_SECONDS = 60.0  # after which a new folder has its record, which is written last
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
-_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]{4}")
+_ID_PATTERN = r"\d{8}-\d{6}-[0-9a-f]{4}"
+_ID = re.compile(_ID_PATTERN)
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class RunRecord:
     of a newer mgraph.
     """
 
-    id: str
+    id: Annotated[str, Meta(pattern=rf"\A{_ID_PATTERN}\Z")]
     script: str
     arguments: list[str]
     submitted: str
@@ -59,7 +63,7 @@ class RunRecord:
     scheduler: str
     scheduler_id: str
     mgraph: str
-    state: str = "submitted"
+    state: State = "submitted"
     attempt: int = 0
     host: str | None = None
     pid: int | None = None
@@ -85,52 +89,25 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of ``run.json``."""
-        known = {name: getattr(self, name) for name in _field_types()}
-        return {"version": VERSION} | known | self.unknown
+        return {"version": VERSION} | record_json(self)
 
     @classmethod
     def from_json(cls, content: Any, where: str) -> "RunRecord":
         """Parse the content of a ``run.json``, or raise StorageError. where: its path."""
         try:
-            return cls(**_checked_fields(content))
+            return _read_record(content)
         except ValueError as error:
             raise StorageError(f"{where} is not the record of a run: {error}") from None
 
 
-def _field_types() -> dict[str, Any]:
-    """The types of the record's fields in ``run.json``, by name."""
-    fields = {each.name: each.type for each in dataclasses.fields(RunRecord)}
-    del fields["unknown"]
-    return fields
-
-
-def _checked_fields(content: Any) -> dict[str, Any]:
-    """Return the arguments of ``RunRecord`` from JSON content, or raise ValueError."""
-    types = _field_types()
-    if not isinstance(content, dict):
-        raise ValueError("it is no mapping")
-    check_version(content.get("version", VERSION), VERSION)
-    unknown = unknown_fields(content, types, VERSION)
-    known = {name: value for name, value in content.items() if name in types}
-    for each in dataclasses.fields(RunRecord):
-        is_required = each.default is dataclasses.MISSING and each.name in types
-        if is_required and each.name not in known:
-            raise ValueError(f"{each.name!r} is missing")
-    for name, value in known.items():
-        if not _has_type(types[name], value):
-            raise ValueError(f"{name!r} is of another type")
-    if known.get("state", STATES[0]) not in STATES or not _ID.fullmatch(known["id"]):
-        raise ValueError("its state or id is none")
-    if not all(map(_is_time, map(known.get, ("submitted", "began", "ended")))):
-        raise ValueError("a time is none")
-    return known | {"unknown": unknown}
-
-
-def _has_type(expected: Any, value: Any) -> bool:
-    """Return whether a value is of a field's type."""
-    if expected == list[str]:
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, expected) and not isinstance(value, bool)
+def _read_record(content: Any) -> RunRecord:
+    """Return the record in the content of a ``run.json``, or raise ValueError."""
+    if isinstance(content, dict):
+        check_version(content.get("version", VERSION), VERSION)
+    record = read_record(content, RunRecord, VERSION, printable=False)
+    if not all(map(_is_time, (record.submitted, record.began, record.ended))):
+        raise ValueError("a time is not in ISO 8601 with a time zone")
+    return record
 
 
 def _is_time(text: str | None) -> bool:

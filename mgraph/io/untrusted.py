@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 # Plain names in a folder: no separator, nothing hidden, no control characters, not too long.
@@ -39,6 +40,14 @@ def parse_file_name(value: Any) -> str:
             f"a file must be a plain name in the folder, as part-00000.parquet, not {value!r:.60}"
         )
     return value
+
+
+def printable_strings(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the mapping with all its names and strings ``printable``, but for nested ones."""
+    return {
+        printable(name): printable(value) if isinstance(value, str) else value
+        for name, value in content.items()
+    }
 
 
 def parse_int(name: str, value: Any, minimum: int, maximum: int) -> int:

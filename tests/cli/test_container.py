@@ -68,4 +68,4 @@ def test_little_memory_for_many_workers_is_told_before_they_start(tmp_path):
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     assert "warning: 2 workers with 212 MiB of memory each" in made.stderr
-    assert "use --workers 1" in made.stderr
+    assert "use 1 worker" in made.stderr

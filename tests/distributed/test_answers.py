@@ -22,25 +22,25 @@ ANSWERS = [
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_a_record_is_read_as_it_was_written(answer):
     footer = {"key": [to_record(answer)]}
-    assert read_answers([footer, footer], "key", type(answer), None) == [answer, answer]
+    assert read_answers([footer, footer], "key", type(answer), 2, None) == [answer, answer]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_fields_of_a_later_version_are_passed_over(answer):
     record = to_record(answer) | {"since_later": [1, 2]}
-    assert read_answers([{"key": [record]}], "key", type(answer), None) == [answer]
+    assert read_answers([{"key": [record]}], "key", type(answer), 1, None) == [answer]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_version_0_1_0_wrote_values_without_names(answer):
     values = list(dataclasses.astuple(answer))
-    assert read_answers([{"key": [values]}], "key", type(answer), None) == [answer]
+    assert read_answers([{"key": [values]}], "key", type(answer), 1, None) == [answer]
 
 
 def test_version_0_1_0_wrote_one_knapsack_per_part():
     packed = ANSWERS[-1]
     footer = {"packed": list(dataclasses.astuple(packed))}
-    assert read_answers([footer], "packed", Packed, None) == [packed]
+    assert read_answers([footer], "packed", Packed, 1, None) == [packed]
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,8 @@ def test_version_0_1_0_wrote_one_knapsack_per_part():
     [
         {},
         {"key": None},
+        {"key": []},
+        {"key": [dataclasses.asdict(ANSWERS[0])] * 2},
         {"key": 7},
         {"key": [[5, 100]]},
         {"key": [{"source": 5}]},
@@ -57,4 +59,4 @@ def test_version_0_1_0_wrote_one_knapsack_per_part():
 )
 def test_what_was_edited_is_refused(footer):
     with pytest.raises(DatasetError, match="edited or damaged"):
-        read_answers([footer], "key", Search, None)
+        read_answers([footer], "key", Search, 1, None)

@@ -252,7 +252,7 @@ def test_a_corrupt_record_is_an_error(tmp_path, text):
         {"count": "x"}, {"count": True}, {"threads": 0}, {"state": 1}, {"dashboard": "here"},
         {"scheduler": {"pid": 1, "started": "x"}}, {"scheduler": {"pid": "1", "started": 1.0}},
         {"workers": {"pid": 1, "started": 10**400}}, {"workers": {"pid": -1, "started": 1.0}},
-        {"workers": "12"}, {"more": 1}, {"host": None},
+        {"workers": "12"}, {"host": None},
     ],
     ids=str,
 )  # fmt: skip
@@ -265,6 +265,14 @@ def test_a_record_with_wrong_types_is_an_error(tmp_path, wrong):
     for look in (status, background.stop):
         with pytest.raises(ClusterError, match="is not the record of a cluster"):
             look(tmp_path)
+
+
+def test_a_record_of_a_newer_mgraph_is_read(tmp_path):
+    home = ClusterFolder(str(tmp_path))
+    home.write(background._plan(home, "cpu", 1, 1, "127.0.0.1:0"))
+    file = tmp_path / "cluster.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"more": 1}))
+    assert status(tmp_path).state == "stopped"
 
 
 def test_a_start_that_fails_leaves_nothing(tmp_path, monkeypatch):

@@ -140,7 +140,7 @@ def die(_):
 def test_a_part_that_kills_its_workers_is_one_clear_error():
     with (
         mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster,
-        pytest.raises(ClusterError, match="workers died again and again"),
+        pytest.raises(ClusterError, match="workers died repeatedly"),
     ):
         run_parts(cluster, die, {0: None}, {0: 1}, verb="die", progress=None)
 
@@ -233,7 +233,7 @@ def test_a_full_disk_is_one_clear_error_and_resumes(small_disk, cluster):
     model = CopyModel(1_000_000, 8)  # 25 MB
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"x" * (28 << 20))
-    with pytest.raises(StorageError, match=r"is full; .* --resume"):
+    with pytest.raises(StorageError, match=r"is full.* `resume=True`"):
         mgraph.generate(out, model, cluster=cluster, parts=16, progress=None)
     assert not list(out.glob(".*")), "half-written files were left"
     assert not (out / "_manifest.json").exists()

@@ -156,8 +156,7 @@ def test_lists_that_are_too_short_change_no_distance(options):
     graph = random_graph(40_000, 400_000, WEIGHTS["int32"])
     expected = sssp(graph, 0, method="dijkstra", backend="cpu").distance
     searcher = near_far_gpu.Searcher(graph.to_gpu(), np.dtype(np.int32))
-    searcher.memory = searcher.memory.copy()
-    searcher.memory["near_capacity"], searcher.memory["chunk_entries"] = 8, 1
+    searcher._allocate(near=8, pieces=searcher._choose_piece_capacity(), chunk=1)
     launched = searcher.launch(
         [np.array([0])],
         mean_weight=50.0,

@@ -276,7 +276,7 @@ def test_results_with_unknown_footers_are_refused(tmp_path, packed, cluster):
     instance.write_text("3 50\n60 10\n100 20\n120 30\n")
     mgraph.knapsack_many([instance], out, cluster=cluster, progress=None)
     rewritten(out, 0, {"packed": packed})
-    with pytest.raises(DatasetError, match="do not tell their packed"):
+    with pytest.raises(DatasetError, match="do not hold their packed"):
         mgraph.knapsack_many([instance], out, cluster=cluster, resume=True, progress=None)
 
 

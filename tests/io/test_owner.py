@@ -20,7 +20,7 @@ def test_an_owner_survives_a_round_trip_and_other_content_is_refused():
     more = json.loads(owner_json(owner)) | {"surprise": 1}
     assert parse_owner(json.dumps(more).encode()) == owner
     for name, value in {"pid": "7", "claims": 1, "host": None, "token": "x"}.items():
-        with pytest.raises(ValueError, match=f"{name} is of another type|no token"):
+        with pytest.raises(ValueError, match=rf"Expected .* - at `\$\.{name}`"):
             parse_owner(json.dumps(more | {name: value}).encode())
     assert "\x1b" not in parse_owner(json.dumps(more | {"host": "a\x1b[2J"}).encode()).host
 

@@ -130,8 +130,7 @@ def test_no_path_is_longer_than_the_cutoff():
 
 def shorten(searcher):
     """Lists so short that entries are lost, and far queues rebuilt."""
-    searcher.memory = searcher.memory.copy()
-    searcher.memory["near_capacity"], searcher.memory["chunk_entries"] = 8, 1
+    searcher._allocate(near=8, pieces=searcher._choose_piece_capacity(), chunk=1)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -51,7 +51,7 @@ def test_wrong_edges_are_refused():
     pair = np.array([0, 1]), np.array([1, 2])
     with pytest.raises(UsageError, match=r"must lie in \[0, n\) = \[0, 2\)"):
         forest_of_edges(EdgeList(*pair), 2)
-    with pytest.raises(UsageError, match="holds a NaN"):
+    with pytest.raises(UsageError, match="must not be NaN"):
         forest_of_edges(EdgeList(*pair, np.array([1, np.nan])), 3)
     with pytest.raises(UsageError, match=r"finite weights \(got -inf\)"):
         forest_of_edges(EdgeList(*pair, np.array([1, -np.inf])), 3)

@@ -10,8 +10,10 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import psutil
+from msgspec import Meta
 
 _TOLERANCE = 0.05  # seconds, between two readings of the same start time
 
@@ -20,8 +22,8 @@ _TOLERANCE = 0.05  # seconds, between two readings of the same start time
 class BackgroundProcess:
     """A process that leads a session. started: in seconds since the machine's start, or 1970."""
 
-    pid: int
-    started: float
+    pid: Annotated[int, Meta(ge=1, le=1 << 31)]
+    started: Annotated[float, Meta(ge=0, lt=1 << 31)]
 
     @property
     def is_alive(self) -> bool:

@@ -8,7 +8,9 @@ import os
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from mgraph.distributed.clusters import background_processes
 from mgraph.distributed.clusters.background_processes import BackgroundProcess
@@ -18,7 +20,7 @@ from mgraph.io import untrusted
 from mgraph.io.whole_file import write_atomically
 
 _TAIL_LINES = 8
-_MAXIMUM = 1 << 31  # of process numbers, workers, threads, and seconds
+_Count = Annotated[int, msgspec.Meta(ge=1, le=1 << 31)]
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class ClusterRecord:
     state: str
     since: str
     backend: str
-    count: int
-    threads: int
+    count: _Count
+    threads: _Count
     dashboard: str
     version: str
     scheduler: BackgroundProcess | None = None
@@ -85,7 +87,7 @@ class ClusterFolder:
                 return _parse_record(untrusted.parse_json_object(stream.read()))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError, KeyError) as error:
+        except (OSError, ValueError) as error:
             raise ClusterError(
                 f"{self._record_file} is not the record of a cluster ({error}); delete it if no "
                 "cluster is running from this folder"
@@ -137,20 +139,10 @@ class ClusterFolder:
 
 
 def _parse_record(content: dict[str, Any]) -> ClusterRecord:
-    """Check a record's JSON. Raises ValueError, TypeError or KeyError for anything else."""
-    for name in ("host", "boot", "state", "since", "backend", "dashboard", "version"):
-        content[name] = untrusted.parse_text(name, content[name])
-    for name in ("count", "threads"):
-        untrusted.parse_int(name, content[name], 1, _MAXIMUM)
-    addresses.check_dashboard(content["dashboard"])
-    for name in ("scheduler", "workers"):
-        if content[name] is not None:
-            pid = untrusted.parse_int("pid", content[name]["pid"], 1, _MAXIMUM)
-            started = content[name]["started"]
-            if not isinstance(started, int | float) or not 0 <= started < _MAXIMUM:
-                raise ValueError(f"started must be a number of seconds (got {started!r:.60})")
-            content[name] = BackgroundProcess(pid, started)
-    return ClusterRecord(**content)
+    """Check a record's JSON. Raises ValueError for anything else."""
+    record = msgspec.convert(untrusted.printable_strings(content), ClusterRecord)
+    addresses.check_dashboard(record.dashboard)
+    return record
 
 
 def cluster_folder(folder: str | os.PathLike[str] | None = None) -> ClusterFolder:

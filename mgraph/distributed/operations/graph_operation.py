@@ -90,11 +90,11 @@ def to_record(answer: Any) -> dict[str, Any]:
 
 
 def read_answers(
-    footers: Sequence[Footer], key: str, kind: type[T], folder: Folder | None
+    footers: Sequence[Footer], key: str, kind: type[T], count: int, folder: Folder | None
 ) -> list[T]:
-    """The answers that all footers hold under ``key``.
+    """The ``count`` answers that all footers together hold under ``key``.
 
-    Raises DatasetError where a kept part holds something else. Fields that this version does not
+    Raises DatasetError where kept parts hold something else. Fields that this version does not
     know are passed over; version 0.1.0 wrote the fields' values in order, without names.
     """
     fields = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
@@ -108,6 +108,8 @@ def read_answers(
                 if isinstance(record, list):
                     record = dict(zip(fields, record, strict=True))
                 answers.append(msgspec.convert(record, kind))
+        if len(answers) != count:
+            raise ValueError(f"{count} answers were expected (got {len(answers)})")
     except (KeyError, TypeError, ValueError):
         raise DatasetError(
             f"the footers of the parts in {folder} do not hold their {key}: they were edited or "

@@ -181,7 +181,7 @@ class KnapsackOperation(BatchOperation):
 
     def packed(self, footers: Sequence[Footer]) -> list[Packed]:
         """The solutions, in the order of the instances."""
-        return read_answers(footers, "packed", Packed, self.folder)
+        return read_answers(footers, "packed", Packed, len(self.names), self.folder)
 
     def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
         """The table of instances."""

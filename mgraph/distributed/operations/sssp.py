@@ -255,10 +255,12 @@ def sssp_many(
         symmetrise=symmetrise, backend=backend, resume=resume, overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
+    count = len(operation.sources)
+    searches = read_answers(outcome.results, "searched", Search, count, operation.folder)
     return SearchRun(
         location=operation.location,
         facts=operation.facts,
-        searches=tuple(read_answers(outcome.results, "searched", Search, operation.folder)),
+        searches=tuple(searches),
         made_parts=outcome.made_parts,
         kept_parts=outcome.kept_parts,
         checksum=total_checksum(outcome.results),

@@ -166,7 +166,7 @@ class SteinerOperation(GraphOperation):
 
     def answers(self, footers: Sequence[Footer]) -> list[Answer]:
         """All answers, in the order of the queries."""
-        answers = read_answers(footers, "answers", Answer, self.folder)
+        answers = read_answers(footers, "answers", Answer, len(self.queries), self.folder)
         return sorted(answers, key=lambda answer: answer.query)
 
     def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
