@@ -141,6 +141,11 @@ def _ended(arguments: Sequence[str] | None) -> int:
         except KeyboardInterrupt:
             streams.drop_what_waits()
             status = streams.status_of(130)
+    if status == 130:
+        # An interrupt that passes through an exec() of text, as in the making of a dataclass, counts
+        # as unhandled until the next exec(): after ``python -m mgraph``, Python would end itself by
+        # the signal.
+        exec("")
     if status == 130 and signals:
         status = 128 + signals[0]
     if store := sys.modules.get("mgraph.io.store"):

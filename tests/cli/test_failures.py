@@ -213,3 +213,21 @@ def test_what_is_raised_in_python_is_mgraphs_own_with_its_cause(workers, files):
     finally:
         workers.client.run(break_tasks, None)
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_interrupt_while_text_is_executed_is_an_interrupt(tmp_path):
+    """As while a module is imported that makes dataclasses, whose methods are text."""
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\n"
+        "import click\n"
+        "from mgraph.cli import main\n"
+        "click.echo()\n"
+        "def interrupted(*_, **__): exec('raise KeyboardInterrupt')\n"
+        "main.cli.main = interrupted\n"
+        "sys.exit(main.main(['list']))\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-m", "interrupted"], capture_output=True, text=True, cwd=tmp_path
+    )
+    assert ended.stderr == "mgraph: interrupted; what is finished is kept\n"
+    assert ended.returncode == 130
