@@ -142,9 +142,8 @@ def _ended(arguments: Sequence[str] | None) -> int:
             streams.drop_what_waits()
             status = streams.status_of(130)
     if status == 130:
-        # An interrupt that passes through an exec() of text, as in the making of a dataclass, counts
-        # as unhandled until the next exec(): after ``python -m mgraph``, Python would end itself by
-        # the signal.
+        # An interrupt that passes through an exec() of text, as when a dataclass is made, counts as
+        # unhandled until the next exec(): Python would end ``python -m mgraph`` by the signal.
         exec("")
     if status == 130 and signals:
         status = 128 + signals[0]
