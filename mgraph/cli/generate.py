@@ -20,7 +20,13 @@ from mgraph.cli.options import (
     resume_option,
 )
 from mgraph.core.choices import CopyMethod, Start
-from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
+from mgraph.core.formatting import (
+    format_parts,
+    format_quantity,
+    format_seconds,
+    format_total_time,
+    pluralize,
+)
 from mgraph.errors import without_secrets
 
 
@@ -99,8 +105,6 @@ def generate(
     seed and the method alone, not on the machine, the workers or the number of parts.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
-    from mgraph.distributed.protocol.progress import quantity
-
     cluster = cluster_spec(quiet=quiet, **where)
     result = mgraph.generate(
         out,
@@ -116,7 +120,7 @@ def generate(
     manifest = result.manifest
     work = "all parts were there already"
     if result.made_parts:
-        rate = quantity(result.made_edges / result.work_seconds)
+        rate = format_quantity(result.made_edges / result.work_seconds)
         made = (
             f"{pluralize(result.made_edges, 'edge')} made in {format_seconds(result.work_seconds)}"
         )
@@ -124,6 +128,6 @@ def generate(
     click.echo(
         f"{manifest.n:,} vertices and {pluralize(manifest.num_edges, 'edge')} in "
         f"{format_parts(len(manifest.parts), result.kept_parts)}, "
-        f"{quantity(manifest.bytes)}B, in {without_secrets(result.location)}; {work}; "
+        f"{format_quantity(manifest.bytes)}B, in {without_secrets(result.location)}; {work}; "
         f"{format_total_time(result.seconds, result.compile_seconds)}"
     )

@@ -10,7 +10,13 @@ import click
 import mgraph
 from mgraph.cli.help import command, option
 from mgraph.cli.options import backend_option, cluster_options, cluster_spec
-from mgraph.core.formatting import format_number, format_seconds, format_total_time, pluralize
+from mgraph.core.formatting import (
+    format_number,
+    format_quantity,
+    format_seconds,
+    format_total_time,
+    pluralize,
+)
 from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.untrusted import printable
@@ -20,15 +26,13 @@ SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
 
 def _of_manifest(dataset: Any) -> dict[str, str]:
     """What a dataset's manifest tells, or its files' footers."""
-    from mgraph.distributed.protocol.progress import quantity
-
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
     least, most = min(rows, default=0), max(rows, default=0)
     sizes = f"{least:,} to " * (least < most) + pluralize(most, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
     per_edge = format_number(manifest.bytes / max(manifest.num_edges, 1), 3)
-    size = f"{quantity(manifest.bytes)}B, {per_edge} B per edge"
+    size = f"{format_quantity(manifest.bytes)}B, {per_edge} B per edge"
     lines = {
         "dataset": without_secrets(dataset.location),
         "model": parameters or "none: not generated here",
@@ -128,8 +132,6 @@ def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: 
 
     The exit status is 1 if there is a fault.
     """
-    from mgraph.distributed.protocol.progress import quantity
-
     cluster = cluster_spec(quiet=quiet, **where)
     verdict = mgraph.verify(
         dataset,
@@ -154,7 +156,7 @@ def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: 
         f"OK: {without_secrets(verdict.location)}: {parts} verified, "
         f"{pluralize(verdict.num_edges, 'edge')}{again}; "
         f"{format_seconds(verdict.work_seconds)}, "
-        f"{quantity(verdict.num_edges / verdict.work_seconds)} edges/s; "
+        f"{format_quantity(verdict.num_edges / verdict.work_seconds)} edges/s; "
         f"{format_total_time(verdict.seconds, verdict.compile_seconds)}"
     )
     return 0

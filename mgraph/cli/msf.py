@@ -25,7 +25,12 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import ForestMethod
-from mgraph.core.formatting import format_seconds, format_total_time, pluralize
+from mgraph.core.formatting import (
+    format_quantity,
+    format_seconds,
+    format_total_time,
+    pluralize,
+)
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
@@ -142,8 +147,6 @@ def _an_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
 
 
 def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
-    from mgraph.distributed.protocol.progress import quantity
-
     whole = Stopwatch()
     how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
     if options["variants"] or options["steps"]:
@@ -157,7 +160,7 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
     click.echo(
         f"{pluralize(len(forest), 'edge')}, {pluralize(forest.components, 'component')}, "
         f"total weight {forest.total_weight:,}; {forest.method} on the {forest.backend}, "
-        f"{format_seconds(seconds)}, {quantity(read.num_arcs / seconds)} arcs/s; "
+        f"{format_seconds(seconds)}, {format_quantity(read.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(whole.total, whole.compiling)}"
     )
     for step, milliseconds in (forest.step_times or {}).items():
@@ -166,8 +169,6 @@ def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningFore
 
 
 def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
-    from mgraph.distributed.protocol.progress import quantity
-
     refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
     where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     same = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
@@ -184,7 +185,7 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
     click.echo(
         f"{pluralize(manifest.num_edges, 'edge')}, {pluralize(run.components, 'component')}, "
         f"total weight {run.total_weight:,}, in {pluralize(len(manifest.parts), 'part')}, "
-        f"{quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
+        f"{format_quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
         f"{pluralize(run.made, 'forest')} made"
         f"{kept}, {run.seconds:.1f} s"
     )

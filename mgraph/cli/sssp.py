@@ -24,7 +24,13 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import SsspMethod
-from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
+from mgraph.core.formatting import (
+    format_parts,
+    format_quantity,
+    format_seconds,
+    format_total_time,
+    pluralize,
+)
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
@@ -137,7 +143,6 @@ def sssp(graph: str, source: int | None, **options: Any) -> None:
 
 
 def _one(graph: str, source: int, options: dict[str, Any]) -> None:
-    from mgraph.distributed.protocol.progress import quantity
     from mgraph.shortest_paths.rehearsal import rehearse
     from mgraph.shortest_paths.sssp import check_options
 
@@ -177,7 +182,7 @@ def _one(graph: str, source: int, options: dict[str, Any]) -> None:
         f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
         f"the farthest at {found.distance[reached].max().item():,}; "
         f"{found.method} on the {found.backend}, {format_seconds(seconds)}, "
-        f"{quantity(read.num_arcs / seconds)} arcs/s; "
+        f"{format_quantity(read.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(whole.total, whole.compiling)}"
     )
     for target in options["targets"]:
@@ -199,8 +204,6 @@ def _named(graph: "mgraph.Graph", vertex: int) -> str:
 
 
 def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
-    from mgraph.distributed.protocol.progress import quantity
-
     refuse(("targets", "trace", "plot"), "is for one --source without --out")
     if options["random"] is None:
         refuse(("seed",), "is of --random")
@@ -228,7 +231,7 @@ def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
     reached = sum(search.reached for search in run.searches)
     parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)
     out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
-    rate = quantity(run.facts.num_arcs * len(run.searches) / run.search_seconds)
+    rate = format_quantity(run.facts.num_arcs * len(run.searches) / run.search_seconds)
     speed = "" if run.kept_parts else f", {rate} arcs/s"
     click.echo(
         f"{pluralize(len(run.searches), 'source')}, "

@@ -26,7 +26,13 @@ from mgraph.cli.options import (
 )
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import SteinerMethod, SteinerSearch
-from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
+from mgraph.core.formatting import (
+    format_parts,
+    format_quantity,
+    format_seconds,
+    format_total_time,
+    pluralize,
+)
 from mgraph.core.numbers import parse_number
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.vertex_lists import read_vertex_lists
@@ -232,8 +238,6 @@ def _write(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> Non
 
 
 def _many(graph: str, options: dict[str, Any]) -> int:
-    from mgraph.distributed.protocol.progress import quantity
-
     queries = None
     if options["queries"] is not None:
         refuse(("seed",), "is of --sample")
@@ -260,12 +264,13 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     failed = [answer for answer in run.answers if answer.error is not None]
     parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)
     out = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
-    rate = "" if run.kept_parts else f", {quantity(len(run.answers) / run.solve_seconds)} queries/s"
+    rate = format_quantity(len(run.answers) / run.solve_seconds)
+    speed = "" if run.kept_parts else f", {rate} queries/s"
     edges = sum(answer.edges for answer in solved)
     click.echo(
         f"{pluralize(len(run.answers), 'query', 'queries')}, {pluralize(len(solved), 'tree')} of "
         f"{pluralize(edges, 'edge')}{out}; "
-        f"answered in {format_seconds(run.solve_seconds)}{rate}; "
+        f"answered in {format_seconds(run.solve_seconds)}{speed}; "
         f"{format_total_time(run.seconds, run.compile_seconds)}"
     )
     gaps = [answer.gap for answer in solved if answer.gap is not None]

@@ -18,6 +18,21 @@ def format_number(value: float, digits: int = 4) -> str:
     return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
 
 
+def format_quantity(value: float) -> str:
+    """A number with three digits and an SI prefix: "1.23 G"."""
+    for power, prefix in ((18, "E"), (15, "P"), (12, "T"), (9, "G"), (6, "M"), (3, "k")):
+        if value >= 0.9995 * 10**power:  # with three digits that is 1
+            return f"{value / 10**power:.3g} {prefix}"
+    return f"{value:.3g}"
+
+
+def format_duration(seconds: float) -> str:
+    """Hours, minutes and seconds: "1:02:03", or "0:07"."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
+
+
 def format_seconds(seconds: float) -> str:
     """A time with three digits, as people read it: "0.42 ms", "31.2 s", "2,150 s"."""
     if seconds < 0.9995e-3:

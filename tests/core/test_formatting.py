@@ -11,12 +11,12 @@ from mgraph.core.formatting import (
     escape,
     format_local_time,
     format_number,
+    format_quantity,
     format_seconds,
     format_total_time,
     pluralize,
     shell_command,
 )
-from mgraph.distributed.protocol.progress import quantity
 
 CHARACTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 # What Python makes of bytes that are no UTF-8, which it gives back as those bytes.
@@ -87,8 +87,8 @@ def test_no_time_is_shown_as_a_power_of_ten(seconds):
 
 @given(st.floats(1e-4, 9e20))
 def test_no_number_is_shown_as_a_power_of_ten(value):
-    assert "e" not in quantity(value)
-    assert len(quantity(value).split()[0]) <= 8
+    assert "e" not in format_quantity(value)
+    assert len(format_quantity(value).split()[0]) <= 8
 
 
 @pytest.mark.parametrize(

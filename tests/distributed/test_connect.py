@@ -9,9 +9,12 @@ import urllib.request
 
 import dask
 import pytest
+import tqdm.auto
+import tqdm.autonotebook
 
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
+from mgraph.core.formatting import format_duration, format_quantity
 from mgraph.distributed.clusters import connect
 from mgraph.distributed.operations.generate_plan import (
     Plan,
@@ -20,7 +23,8 @@ from mgraph.distributed.operations.generate_plan import (
     default_parts,
 )
 from mgraph.distributed.protocol import configuration
-from mgraph.distributed.protocol.progress import Progress, duration, quantity
+from mgraph.distributed.protocol.progress import Progress
+from tests.waiting import wait_until
 
 
 def get(address):
@@ -157,6 +161,10 @@ def test_a_plan_is_the_same_on_any_machine():
     assert sum(plan.edges(i) for i in range(7)) == plan.model.num_edges
 
 
+class Notebook(tqdm.tqdm):
+    """Stands for the bar that tqdm chooses in a notebook."""
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True
@@ -175,7 +183,20 @@ def test_the_progress_line_shows_share_rate_and_time_left(monkeypatch):
         while "25%" not in terminal.getvalue():
             pass
     assert line == "generate  25%  1 M of 4 M edges, 1/4 parts, 100 k edges/s, 0:30 left"
-    assert terminal.getvalue().endswith("\r\x1b[K")  # it cleans up after itself
+    *_, last, end = terminal.getvalue().split("\r")
+    assert last.strip(" ") == end == ""  # it cleans up after itself
+
+
+def test_a_notebook_shows_a_bar_though_it_is_no_terminal(monkeypatch):
+    monkeypatch.setattr("mgraph.distributed.protocol.progress.REFRESH_SECONDS", 0.01)
+    monkeypatch.setattr(tqdm.autonotebook, "tqdm", Notebook)
+    monkeypatch.setattr(tqdm.auto, "tqdm", Notebook)
+    log = io.StringIO()
+    with Progress("verify", 100, 2, log) as progress:
+        progress.add(50)
+        wait_until(lambda: "verify  50%" in log.getvalue())
+    assert "50 of 100 edges, 1/2 parts, " in log.getvalue()
+    assert "\n" not in log.getvalue()
 
 
 def test_a_lost_worker_does_not_move_the_progress_back():
@@ -205,7 +226,7 @@ def test_nothing_is_drawn_to_a_closed_stream():
 
 
 def test_quantities_and_durations():
-    assert [quantity(x) for x in (7, 1234, 5.6e6, 999.7e6, 2e9, 1e12)] == [
+    assert [format_quantity(x) for x in (7, 1234, 5.6e6, 999.7e6, 2e9, 1e12)] == [
         "7",
         "1.23 k",
         "5.6 M",
@@ -213,7 +234,7 @@ def test_quantities_and_durations():
         "2 G",
         "1 T",
     ]
-    assert [duration(x) for x in (7, 61, 3723)] == ["0:07", "1:01", "1:02:03"]
+    assert [format_duration(x) for x in (7, 61, 3723)] == ["0:07", "1:01", "1:02:03"]
 
 
 def test_workers_have_the_environment_of_the_moment(cluster, monkeypatch):

@@ -1,45 +1,27 @@
-"""The progress line of an operation: size, rate, time left. Without a terminal, one every 10 s."""
+"""The progress of an operation: share, size, rate and time left.
+
+On a terminal and in a notebook it is a bar of tqdm's; elsewhere, one line every 10 s.
+"""
 
 import contextlib
+import shutil
 import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-from mgraph.core.formatting import pluralize
+from mgraph.core.formatting import format_duration, format_quantity, pluralize
 
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 10.0
 
 
-def quantity(value: float) -> str:
-    """Format a number with three digits and an SI prefix: 1.23 G."""
-    for factor, prefix in (
-        (1e18, "E"),
-        (1e15, "P"),
-        (1e12, "T"),
-        (1e9, "G"),
-        (1e6, "M"),
-        (1e3, "k"),
-    ):
-        if value >= 0.9995 * factor:  # with three digits that is 1
-            return f"{value / factor:.3g} {prefix}"
-    return f"{value:.3g}"
-
-
-def duration(seconds: float) -> str:
-    """Format hours, minutes and seconds: 1:02:03, or 0:07."""
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
-
-
 class Progress:
-    """A context that draws a progress line, ``verb 37% …``, which ``add`` moves forward.
+    """A context that shows the progress of an operation, which ``add`` moves forward.
 
-    size, parts: the totals; ``unit`` is the unit of the size. stream: where the line is drawn;
-    nothing is drawn to None or to a closed stream.
+    size, parts: the totals; ``unit`` is the unit of the size. stream: where it is shown; nothing is
+    shown on None or on a closed stream.
     """
 
     def __init__(
@@ -83,34 +65,54 @@ class Progress:
         self._done_parts += 1
 
     def line(self) -> str:
-        """Return the line as it is now."""
+        """Return the progress as it is now, as one line."""
+        share, text = self._measure()
+        return f"{self._verb} {share:4.0%}  {text}" if self._size else f"{self._verb} {text}"
+
+    def _measure(self) -> tuple[float, str]:
+        """Return the share that is done, and the rest of the line."""
         parts = f"{self._done_parts}/{pluralize(self._parts, 'part')}"
         partial_size = 0
         with contextlib.suppress(Exception):  # the operation itself reports a lost cluster
             partial_size = self._partial_size()
         note = self._note()
         if not self._size:
-            return f"{self._verb} {parts}{note}"
+            return self._done_parts / max(self._parts, 1), f"{parts}{note}"
         seconds = max(time.monotonic() - self._began, 1e-9)
-        # A late report, or a worker that is lost, does not move the line back.
+        # A late report, or a worker that is lost, does not move the bar back.
         done = max(self._shown_size, min(self._done_size + partial_size, self._size))
         self._shown_size = done
         rate = done / seconds
-        share = done / self._size
-        remaining = f"{duration((self._size - done) / rate)} left" if rate else "starting"
-        return (
-            f"{self._verb} {share:4.0%}  {quantity(done)} of "
-            f"{quantity(self._size)} {self._unit}, {parts}, "
-            f"{quantity(rate)} {self._unit}/s, {remaining}{note}"
+        remaining = f"{format_duration((self._size - done) / rate)} left" if rate else "starting"
+        return done / self._size, (
+            f"{format_quantity(done)} of {format_quantity(self._size)} {self._unit}, {parts}, "
+            f"{format_quantity(rate)} {self._unit}/s, {remaining}{note}"
         )
 
     def _draw(self) -> None:
-        stream = self._stream
-        assert stream is not None
-        is_terminal = stream.isatty()
-        while not self._stopped.wait(REFRESH_SECONDS if is_terminal else LINE_SECONDS):
-            stream.write(f"\r\x1b[K{self.line()}" if is_terminal else f"{self.line()}\n")
-            stream.flush()
-        if is_terminal:
-            stream.write("\r\x1b[K")
-            stream.flush()
+        assert self._stream is not None
+        bar = _start_bar(self._verb, self._stream)
+        if bar is None:
+            while not self._stopped.wait(LINE_SECONDS):
+                self._stream.write(f"{self.line()}\n")
+                self._stream.flush()
+            return
+        while not self._stopped.wait(REFRESH_SECONDS):
+            bar.n, text = self._measure()
+            bar.set_description_str(text)
+        bar.close()
+
+
+def _start_bar(verb: str, stream: TextIO) -> Any:
+    """Return a bar of tqdm's from 0 to 1, or None where there is no terminal and no notebook."""
+    from tqdm import auto, autonotebook, std
+
+    is_notebook = autonotebook.tqdm is not std.tqdm
+    if not is_notebook and not stream.isatty():
+        return None
+    bar = "{bar}" if is_notebook else "{bar:20}"
+    columns, lines = shutil.get_terminal_size()  # 80 by 24 where a terminal does not know its size
+    return auto.tqdm(
+        total=1.0, file=stream, leave=False, ncols=None if is_notebook else columns, nrows=lines,
+        bar_format=f"{verb} {{percentage:3.0f}}%|{bar}| {{desc}}",
+    )  # fmt: skip
