@@ -11,7 +11,6 @@ import contextlib
 import os
 import shlex
 import shutil
-import socket
 import sys
 import tempfile
 import time
@@ -38,7 +37,7 @@ def slurm_workers(
     """
     folder = tempfile.mkdtemp(prefix="mgraph-slurm-", dir=os.getcwd())
     tls = os.path.join(folder, "tls")
-    made = certificates.make(tls, [socket.gethostname()])
+    made = certificates.make(tls)
     variables = settings.environment(made.configuration).items()
     try:
         with (

@@ -47,7 +47,7 @@ configured() { # PYTHON: Dask's settings of every process here: mgraph's own, an
 distributed:
   comm:
     require-encryption: true
-    tls: {ca-file: '$folder/ca.pem', scheduler: $pair, worker: $pair, client: $pair}
+    tls: {ca-file: '$folder/cert.pem', scheduler: $pair, worker: $pair, client: $pair}
 YAML
   export DASK_CONFIG=$folder/dask.yaml
   local settings
@@ -64,7 +64,7 @@ cores() { # PYTHON: those that this host's or container's limits leave
 }
 
 case $verb in
-receive) # a tar archive with ca.pem, cert.pem, key.pem on standard input
+receive) # a tar archive with cert.pem, key.pem on standard input
   umask 077
   mkdir -p "$folder"
   tar -xf - -C "$folder"
@@ -110,7 +110,7 @@ end) # NAME
 clear)
   [ -d "$folder" ] || exit 0
   cd "$folder"
-  rm -f ca.pem cert.pem key.pem dask.yaml scheduler.json {scheduler,worker}.{log,pid}
+  rm -f cert.pem key.pem dask.yaml scheduler.json {scheduler,worker}.{log,pid}
   cd ..
   rmdir "$folder"
   rmdir "$PWD" 2>/dev/null || true # another host's may share this home folder

@@ -101,16 +101,9 @@ def status(folder: str | None, as_json: bool) -> int:
     return 0 if found.state == "running" else 1
 
 
-@cluster.command(cls=Command, examples=("mgraph cluster certificates tls --host gpu1 --host gpu2",))
+@cluster.command(cls=Command, examples=("mgraph cluster certificates tls",))
 @click.argument("directory", metavar="DIR", type=click.Path())
-@option(
-    "--host",
-    "hosts",
-    metavar="NAME",
-    multiple=True,
-    required=True,
-    help="The name or address of a host of the cluster; give it once per host.",
-)
+@option("--host", multiple=True, hidden=True, expose_value=False)  # of 0.1.0: not needed
 @option(
     "--days",
     type=NUMBER,
@@ -119,11 +112,14 @@ def status(folder: str | None, as_json: bool) -> int:
     help="Days until the certificate ends.",
 )
 @overwrite_option("the certificates in DIR")
-def certificates(directory: str, hosts: tuple[str, ...], days: int, overwrite: bool) -> None:
-    """Make an authority, a certificate, their keys and Dask's configuration (dask.yaml) in DIR."""
+def certificates(directory: str, days: int, overwrite: bool) -> None:
+    """Make a certificate, its key and Dask's configuration (dask.yaml) in DIR.
+
+    Scheduler, workers and clients share the certificate: whoever has the key can connect.
+    """
     from mgraph.distributed.clusters import certificates as module
 
-    made = module.make(directory, hosts, days=days, overwrite=overwrite)
+    made = module.make(directory, days=days, overwrite=overwrite)
     end = module.expiry(made.cert)
-    click.echo(f"{made.folder}: a certificate until {end:%Y-%m-%d} for {', '.join(hosts)}")
+    click.echo(f"{made.folder}: a certificate until {end:%Y-%m-%d}")
     click.echo(f"use it with: export DASK_CONFIG={made.folder}/dask.yaml")

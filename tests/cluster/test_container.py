@@ -85,7 +85,7 @@ def test_the_compose_file():
     for service in services.values():
         mounted = [volume.split(":")[0] for volume in service["volumes"]]
         assert [path for path in mounted if "tls" in path] == [
-            f"./tls/{name}.pem" for name in ("ca", "cert", "key")
+            f"./tls/{name}.pem" for name in ("cert", "key")
         ]
     build = services["scheduler"]["build"]
     assert (RECIPE / build["context"] / build["dockerfile"]).resolve() == RECIPE / "Containerfile"
@@ -116,7 +116,7 @@ def commands_of_kubernetes():
 def test_the_container_s_commands_run(tmp_path, commands):
     """The commands, with the image's TLS settings and certificates of our own, make a cluster."""
     pytest.importorskip("cryptography", reason="needs cryptography")
-    certificates.make(tmp_path / "tls", ["127.0.0.1"])
+    certificates.make(tmp_path / "tls")
     settings = (RECIPE / "tls.yaml").read_text().replace("/etc/mgraph/tls", str(tmp_path / "tls"))
     (tmp_path / "tls.yaml").write_text(settings)
     file = tmp_path / "scheduler.json"

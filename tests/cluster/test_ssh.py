@@ -116,7 +116,7 @@ def test_a_cluster_starts_runs_refuses_strangers_and_stops(shell, ssh_config, tm
         assert "stop --folder mgraph-ssh ends its cluster" in again.stderr
 
         keys = [*home.rglob("*.pem")]
-        assert sorted({key.name for key in keys}) == ["ca.pem", "cert.pem", "key.pem"]
+        assert sorted({key.name for key in keys}) == ["cert.pem", "key.pem"]
         secret = [key for key in keys if key.name == "key.pem"]
         assert [stat.S_IMODE(key.stat().st_mode) for key in secret] == [0o600] * 2
         listening = [

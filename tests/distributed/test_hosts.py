@@ -87,7 +87,7 @@ def network_in(folder):
     """Nothing is started yet. Each host has a folder of runs of its own, and shares the rest."""
     (folder / "runs").mkdir()
     with Network(["scheduler", "one", "two", "client"], own=folder / "runs") as network:
-        certificates.make(folder / "tls", [host.address for host in network.hosts.values()])
+        certificates.make(folder / "tls")
         cluster = Cluster(network, folder)
         scheduler = cluster.start_scheduler()
         cluster.start_worker("one")

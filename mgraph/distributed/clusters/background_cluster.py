@@ -120,8 +120,7 @@ def _start(
     warnings = [addresses.dashboard_warning(plan.dashboard)]
     own, protocol = None, "tcp"
     if tls:
-        names = {host, socket.gethostname(), "localhost", HOST} - {"0.0.0.0", "::"}
-        own = certificates.find(home.tls) or certificates.make(home.tls, sorted(names))
+        own = certificates.find(home.tls) or certificates.make(home.tls)
         warnings.append(certificates.expiry_warning(own))
     if tls or settings.encryption_is_required():
         protocol = "tls"

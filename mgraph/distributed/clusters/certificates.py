@@ -1,18 +1,15 @@
-"""TLS certificates for a cluster: an authority of its own, and one certificate that it signed.
+"""The TLS certificate of a cluster: self-signed, and shared by scheduler, workers and clients.
 
-Scheduler, workers and clients share the certificate. Dask requires of each side a certificate that
-the authority signed, and compares no host names: whoever has the key can connect, nobody else can.
+Each side trusts this certificate alone, and Dask compares no host names: whoever has the key can
+connect, and no other process can.
 """
 
 import contextlib
 import datetime
-import ipaddress
 import json
 import os
-import re
 import secrets
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,8 +21,8 @@ from mgraph.io.whole_file import write_atomically
 DAYS = 365
 MAX_DAYS = 3650
 SOON_DAYS = 30  # before the end, when a warning is due
-FILES = ("ca-key.pem", "ca.pem", "key.pem", "cert.pem", "dask.yaml")
-_NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_-]{1,63})*")
+_FILES_OF_0_1_0 = ("ca-key.pem", "ca.pem")  # an authority that signed the certificate
+FILES = ("key.pem", "cert.pem", "dask.yaml")
 
 
 @dataclass(frozen=True)
@@ -36,8 +33,9 @@ class Certificates:
 
     @property
     def ca(self) -> str:
-        """The authority's certificate."""
-        return os.path.join(self.folder, "ca.pem")
+        """The certificate that each side trusts: the shared one, or the authority's of 0.1.0."""
+        authority = os.path.join(self.folder, "ca.pem")
+        return authority if os.path.isfile(authority) else self.cert
 
     @property
     def cert(self) -> str:
@@ -72,38 +70,38 @@ class Certificates:
 def find(folder: str | os.PathLike[str]) -> Certificates | None:
     """Return the certificates in a folder, or None if a file is missing."""
     files = Certificates(os.path.abspath(folder))
-    return files if all(map(os.path.isfile, (files.ca, files.cert, files.key))) else None
+    return files if all(map(os.path.isfile, (files.cert, files.key))) else None
 
 
 def make(
-    folder: str | os.PathLike[str],
-    hosts: Sequence[str],
-    *,
-    days: int = DAYS,
-    overwrite: bool = False,
+    folder: str | os.PathLike[str], *, days: int = DAYS, overwrite: bool = False
 ) -> Certificates:
-    """Make an authority, a certificate for ``hosts`` and ``dask.yaml`` in a folder of mode 0700.
+    """Make a key, its certificate and ``dask.yaml`` in a folder of mode 0700.
 
-    hosts: names or addresses. days: how long both are valid. Only the owner can read the files.
-    Raises UsageError if files exist already, and for invalid names or days; ClusterError without
-    the package cryptography; StorageError if the folder cannot be written.
+    days: how long the certificate is valid. Only the owner can read the files. Raises UsageError if
+    files exist already, and for invalid days; ClusterError without the package cryptography;
+    StorageError if the folder cannot be written.
     """
     if not 1 <= days <= MAX_DAYS:
         raise UsageError(f"days must lie in [1, {MAX_DAYS:,}] (got {days:,})")
-    if not hosts:
-        raise UsageError("hosts must have at least one name or address for the certificate")
-    for host in hosts:
-        _check_host(host)
     made = Certificates(os.path.abspath(folder))
-    existing = [name for name in FILES if os.path.lexists(os.path.join(made.folder, name))]
+    existing = [
+        name
+        for name in (*FILES, *_FILES_OF_0_1_0)
+        if os.path.lexists(os.path.join(made.folder, name))
+    ]
     if existing and not overwrite:
         raise UsageError(
             f"{made.folder} already has a {existing[0]}; `overwrite=True` replaces it, after which "
             "clusters that use it must be started again"
         )
-    contents = _sign(hosts, days) | {"dask.yaml": _yaml(made.configuration)}
+    contents = _sign(days)
     try:
         make_private_folder(made.folder)
+        for name in _FILES_OF_0_1_0:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(made.folder, name))
+        contents["dask.yaml"] = _yaml(made.configuration)
         for name in FILES:
             write_atomically(os.path.join(made.folder, name), contents[name])
     except OSError as error:
@@ -134,13 +132,13 @@ def expiry_warning(used: Certificates) -> str | None:
 
     Raises ClusterError for an expired one.
     """
-    for file in (used.cert, used.ca):
+    for file in {used.cert: None, used.ca: None}:
         end = expiry(file)
         if end is None:
             continue
         remaining = end - datetime.datetime.now(datetime.UTC)
         remedy = (
-            f"mgraph cluster certificates {used.folder} --host NAME --overwrite makes new ones, "
+            f"mgraph cluster certificates {used.folder} --overwrite makes a new one, "
             "for which the cluster must be started again"
         )
         if remaining.total_seconds() <= 0:
@@ -151,16 +149,6 @@ def expiry_warning(used: Certificates) -> str | None:
                 f"{remedy}"
             )
     return None
-
-
-def _check_host(host: str) -> None:
-    with contextlib.suppress(ValueError):
-        ipaddress.ip_address(host)
-        return
-    if not _NAME.fullmatch(host):
-        raise UsageError(
-            f"hosts must be names or addresses, as in node1.example.org or 10.0.0.1 (got {host!r})"
-        )
 
 
 def make_private_folder(folder: str) -> None:
@@ -193,91 +181,45 @@ def _yaml(configuration: dict[str, Any]) -> bytes:
     return (head + json.dumps(nested, indent=2) + "\n").encode()
 
 
-def _sign(hosts: Sequence[str], days: int) -> dict[str, bytes]:
-    """Return keys and certificates as PEM, by file name."""
+def _sign(days: int) -> dict[str, bytes]:
+    """Return a new key and its self-signed certificate as PEM, by file name."""
     try:
         from cryptography import x509
         from cryptography.hazmat.primitives import hashes, serialization
         from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
     except ImportError as error:
         raise ClusterError(
             f"certificates need the package cryptography, which cannot be imported ({error}); "
             f"{install_command('cluster')}"
         ) from error
 
+    key = ec.generate_private_key(ec.SECP256R1())
+    text = f"mgraph cluster {secrets.token_hex(4)}"
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, text)])
     now = datetime.datetime.now(datetime.UTC)
-
-    def make_name(name: str) -> x509.Name:
-        return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-
-    def begin(subject: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-        # Valid from some minutes ago on, since the clocks of hosts differ.
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(authority)
-            .public_key(key.public_key())
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(minutes=10))
-            .not_valid_after(now + datetime.timedelta(days=days))
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
-            .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), False
-            )
-        )
-
-    def key_usage(signs: bool) -> x509.KeyUsage:
-        return x509.KeyUsage(
-            digital_signature=not signs,
-            key_cert_sign=signs,
-            crl_sign=signs,
-            content_commitment=False,
-            key_encipherment=False,
-            data_encipherment=False,
-            key_agreement=False,
-            encipher_only=False,
-            decipher_only=False,
-        )
-
-    authority = make_name(f"mgraph authority {secrets.token_hex(4)}")
-    ca_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    ca = (
-        begin(authority, ca_key)
+    usage = dict.fromkeys(
+        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement",
+         "crl_sign", "encipher_only", "decipher_only"), False,
+    )  # fmt: skip
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(minutes=10))  # the clocks of hosts differ
+        .not_valid_after(now + datetime.timedelta(days=days))
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(key_usage(signs=True), critical=True)
-        .sign(ca_key, hashes.SHA256())
-    )
-    purposes = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
-    cert = (
-        begin(make_name("mgraph cluster"), key)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(key_usage(signs=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
         .add_extension(
-            x509.SubjectAlternativeName([_alternative_name(host) for host in hosts]), False
+            x509.KeyUsage(digital_signature=True, key_cert_sign=True, **usage), critical=True
         )
-        .sign(ca_key, hashes.SHA256())
+        .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-
-    def encode_key(key: ec.EllipticCurvePrivateKey) -> bytes:
-        return key.private_bytes(
-            pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
-
     return {
-        "ca-key.pem": encode_key(ca_key),
-        "ca.pem": ca.public_bytes(pem),
-        "key.pem": encode_key(key),
-        "cert.pem": cert.public_bytes(pem),
+        "key.pem": key.private_bytes(
+            pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        ),
+        "cert.pem": certificate.public_bytes(pem),
     }
-
-
-def _alternative_name(host: str) -> Any:
-    from cryptography import x509
-
-    try:
-        return x509.IPAddress(ipaddress.ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)

@@ -167,7 +167,7 @@ def _unreachable(name: str, seconds: float, error: Exception) -> str:
     if "CERTIFICATE" in reason or "_ALERT_" in reason:
         return (
             f"the scheduler at {name} and this client do not trust each other's certificates "
-            f"({reason}); use valid certificates of the same authority: {_TLS_DOCUMENT}"
+            f"({reason}); use the same valid certificate: {_TLS_DOCUMENT}"
         )
     return (
         f"no Dask scheduler answers at {name} within {seconds:g} s ({reason}); start one with "

@@ -362,7 +362,7 @@ def _check_certificate(scheduler: str | None, scheduler_file: Any) -> Iterator[C
     is_soon = remaining.days < certificates.SOON_DAYS
     yield Check(
         "certificate", WARN if is_soon else OK, f"valid until {min(known):%Y-%m-%d}",
-        "mgraph cluster certificates DIR --host NAME --overwrite makes another" if is_soon else "",
+        "mgraph cluster certificates DIR --overwrite makes another" if is_soon else "",
     )  # fmt: skip
 
 

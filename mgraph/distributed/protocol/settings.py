@@ -79,7 +79,7 @@ def _variable(key: str) -> str:
 
 
 def certificates_are_set() -> bool:
-    """Return whether Dask's configuration names a client's certificate and an authority."""
+    """Return whether Dask's configuration names a client's certificate and what it trusts."""
     import dask
 
     return all(dask.config.get(f"{_TLS}.{name}", None) for name in ("ca-file", "client.cert"))
