@@ -42,7 +42,7 @@ from mgraph.io.formats import write_graph as write_graph
 from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
 from mgraph.knapsacks.knapsack import Knapsack as Knapsack
 from mgraph.knapsacks.knapsack import knapsack as knapsack
-from mgraph.shortest_paths.sssp import ShortestPaths as ShortestPaths
+from mgraph.shortest_paths.result import ShortestPaths as ShortestPaths
 from mgraph.shortest_paths.sssp import sssp as sssp
 from mgraph.spanning_trees.minimum_spanning_forest import (
     minimum_spanning_forest as minimum_spanning_forest,

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.array_types import Array
 from mgraph.core.arrays import as_array, on_gpu
 
 COLUMNS = ("src", "dst", "weight")
@@ -46,9 +47,9 @@ class EdgeList:
     array([5, 7, 9], dtype=int32)
     """
 
-    src: Any
-    dst: Any
-    weight: Any = None
+    src: Array
+    dst: Array
+    weight: Array | None = None
 
     def __post_init__(self) -> None:
         """Convert the columns that are not arrays."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import symmetry
+from mgraph.core.array_types import Array
 from mgraph.core.arrays import INDEX_DTYPES as INDEX_DTYPES
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import on_gpu as on_gpu
@@ -72,9 +73,9 @@ class Graph:
     2
     """
 
-    indptr: Any
-    indices: Any
-    weights: Any = None
+    indptr: Array
+    indices: Array
+    weights: Array | None = None
     directed: bool = True
     labels: tuple[Hashable, ...] | None = None
 
@@ -178,9 +179,8 @@ class Graph:
         """Return the graph with NumPy arrays; the graph itself if it has them."""
         if self.backend == "cpu":
             return self
-        weights = None if self.weights is None else self.weights.get()
-        arrays = self.indptr.get(), self.indices.get(), weights
-        return Graph.unchecked(*arrays, self.directed, **self.known)
+        indptr, indices, weights = map(_to_host, (self.indptr, self.indices, self.weights))
+        return Graph.unchecked(indptr, indices, weights, self.directed, **self.known)
 
     def to_gpu(self) -> "Graph":
         """Return the graph on the current device; the graph itself if it is on a GPU.
@@ -192,9 +192,8 @@ class Graph:
         if self.backend == "gpu":
             return self
         backend.resolve("gpu")
-        weights = None if self.weights is None else to_device(self.weights)
-        arrays = to_device(self.indptr), to_device(self.indices), weights
-        return Graph.unchecked(*arrays, self.directed, **self.known)
+        indptr, indices, weights = map(_to_device, (self.indptr, self.indices, self.weights))
+        return Graph.unchecked(indptr, indices, weights, self.directed, **self.known)
 
     def to_edges(self) -> EdgeList:
         """Return the edges, on the same backend: every arc of a directed graph, in order.
@@ -320,3 +319,13 @@ class Graph:
         labels = "" if self.labels is None else "labels, "
         size = f"n={self.n}, num_arcs={self.num_arcs}"
         return f"Graph({size}, {direction}, {weights}, {labels}{self.backend})"
+
+
+def _to_host(array: Any) -> Any:
+    """Return a device's array as NumPy's."""
+    return None if array is None else array.get()
+
+
+def _to_device(array: Any) -> Any:
+    """Return NumPy's array on the current device."""
+    return None if array is None else to_device(array)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.array_types import Array
 from mgraph.core.arrays import as_array, as_dtype, as_weights
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
@@ -125,10 +126,11 @@ def _as_weights(values: list[Any], name: str) -> np.ndarray:
     weights = as_array(name, values)
     if weights.dtype == object:  # integers that a double rounds, or numbers of other types
         weights = as_dtype(name, values, np.float64)
-    return as_weights(weights)
+    array: np.ndarray = as_weights(weights)
+    return array
 
 
-def tree_to_networkx(edges: EdgeList, terminals: np.ndarray, labels: Any) -> Any:
+def tree_to_networkx(edges: EdgeList, terminals: Array, labels: Any) -> Any:
     """Convert a tree to a NetworkX graph whose nodes are the tree's own vertices.
 
     labels: of all vertices of the graph that the tree is in, or None.

@@ -17,7 +17,7 @@ def parse_number(text: str) -> int:
     if power:
         if not (base.isdigit() and exponent.isdigit() and int(exponent) <= 128):
             raise ValueError(text)
-        return int(base) ** int(exponent)
+        return int(int(base) ** int(exponent))
     mantissa, e, exponent = cleaned.lower().partition("e")
     if not e:
         return int(cleaned)
@@ -25,7 +25,7 @@ def parse_number(text: str) -> int:
     places = int(exponent) - len(fraction.rstrip("0"))
     if not 0 <= places <= 128:
         raise ValueError(text)
-    return int(whole + fraction.rstrip("0")) * 10**places
+    return int(int(whole + fraction.rstrip("0")) * 10**places)
 
 
 def check_integer(name: str, value: Any, low: int, high: int) -> int:

@@ -241,7 +241,7 @@ class CopyModel:
 
     def source_and_weight_bytes(self, part: range) -> int:
         """The size in bytes of a range's sources and weights, without its endpoints."""
-        weight = self.weight_dtype.itemsize if self.weights else 0
+        weight = self.weight_dtype.itemsize if self.weight_dtype else 0
         return self.edges_in(part) * (self.dtype.itemsize + weight)
 
     def check_memory(self, stop: int, free_bytes: int, location: str, extra_bytes: int = 0) -> None:
@@ -264,7 +264,7 @@ class CopyModel:
         return self.edges_before(self.n)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> np.dtype:
         """The dtype of vertex ids: int32 if n < 2^31, else int64."""
         return np.dtype(np.int32 if self.n < 1 << 31 else np.int64)
 
@@ -274,7 +274,7 @@ class CopyModel:
         return round(self.p * (1 << 32))
 
     @property
-    def weight_dtype(self) -> Any:
+    def weight_dtype(self) -> np.dtype | None:
         """The dtype of weights: int32, or None if the model has none."""
         return np.dtype(np.int32) if self.weights else None
 

@@ -92,17 +92,18 @@ def _fill_block(model: "CopyModel", block: range, edges: EdgeList, ends: np.ndar
     from mgraph.core.edge_list_cpu import checksum
     from mgraph.generators import copy_hash_cpu, copy_model_cpu, cuppa_hash_cpu, edge_weights_cpu
 
+    src, dst = np.asarray(edges.src), np.asarray(edges.dst)
     if model.method == "cuppa_hash":
-        total = cuppa_hash_cpu.fill_range(model, block, edges.src, edges.dst)
+        total = cuppa_hash_cpu.fill_range(model, block, src, dst)
         return edge_weights_cpu.fill(model, edges) if model.weights else total
-    copy_model_cpu.fill_sources(model, block, edges.src)
+    copy_model_cpu.fill_sources(model, block, src)
     if ends is not None:
-        edges.dst[:] = ends[model.edges_before(block.start) : model.edges_before(block.stop)]
+        dst[:] = ends[model.edges_before(block.start) : model.edges_before(block.stop)]
     else:
         clique_stop = min(max(block.start, model.d), block.stop)
-        copy_model_cpu.fill_clique(range(block.start, clique_stop), edges.dst)
+        copy_model_cpu.fill_clique(range(block.start, clique_stop), dst)
         rows = model.edges_in(range(block.start, clique_stop))
-        copy_hash_cpu.fill_endpoints(model, clique_stop, edges.dst[rows:])
+        copy_hash_cpu.fill_endpoints(model, clique_stop, dst[rows:])
     return edge_weights_cpu.fill(model, edges) if model.weights else checksum(edges)
 
 

@@ -71,7 +71,7 @@ def read_constant(name: str) -> int:
     return KERNELS.constant(name)
 
 
-def scratch_bytes(word: Any, value_word: Any, node: int) -> int:
+def scratch_bytes(word: np.dtype, value_word: np.dtype | None, node: int) -> int:
     """The size of a block's scratch in shared memory."""
     item = word.itemsize + (value_word.itemsize if value_word else 0)
     lists, extra = read_constant("scratch_lists"), read_constant("scratch_extra_bytes")

@@ -15,5 +15,4 @@ def read(stream: BinaryIO) -> Listing:
     """Read the edges of a file of either format; raise ValueError for anything else."""
     content = stream.read()
     is_steiner = dimacs.problem_line(content) is None and _PACE.search(content)
-    module = steinlib if is_steiner else dimacs
-    return module.read(io.BytesIO(content))
+    return (steinlib if is_steiner else dimacs).read(io.BytesIO(content))

@@ -277,4 +277,4 @@ def read_blocks(
             if batch is None:
                 return
             arrays = {column: _to_numpy(batch[column], column, path) for column in selected}
-            yield EdgeList(*(arrays.get(column) for column in COLUMNS))
+            yield EdgeList(arrays["src"], arrays["dst"], arrays.get("weight"))

@@ -40,13 +40,15 @@ def read_record(
     known = {name: content[name] for name in names if name in content}
     if printable:
         known = printable_strings(known)
-    record = msgspec.convert(known, record_type)
-    return dataclasses.replace(record, unknown=unknown_fields(content, names, version))
+    known["unknown"] = unknown_fields(content, names, version)
+    record: Record = msgspec.convert(known, record_type)
+    return record
 
 
 def record_json(record: Any) -> dict[str, Any]:
     """Return the content of which ``read_record`` makes the record."""
-    return {name: getattr(record, name) for name in known_fields(record)} | record.unknown
+    known = {name: getattr(record, name) for name in known_fields(record)}
+    return {**known, **record.unknown}
 
 
 def check_version(version: Any, major: int) -> None:

@@ -216,6 +216,7 @@ def write(graph: Graph, stream: BinaryIO, terminals: Any = ()) -> None:
             raise UsageError(
                 "weights must be finite in a SteinLib file (one is not)", parameter="graph"
             )
+        assert edges.weight is not None
         edges = EdgeList(edges.src, edges.dst, edges.weight.astype(np.float64))  # all digits
     begin = f"SECTION Graph\nNodes {graph.n}\nEdges {len(edges)}\n"
     stream.write(f"33D32945 STP File, STP Format Version 1.0\n\n{begin}".encode())

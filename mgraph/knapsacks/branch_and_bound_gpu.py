@@ -43,7 +43,7 @@ def defines(word: Any, node: int, block_threads: int) -> dict[str, str]:
     return macros
 
 
-def shared_bytes(word: Any, node: int) -> int:
+def shared_bytes(word: np.dtype, node: int) -> int:
     """The size of a block's shared memory: a round's state, the heap's scratch, saved nodes."""
     value_word = np.dtype(np.uint32)
     scratch = batch_heap_gpu.scratch_bytes(word, value_word, node)

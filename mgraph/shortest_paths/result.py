@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.array_types import Array
 from mgraph.core.graph import on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import trace as traces
@@ -57,9 +58,9 @@ class ShortestPaths:
     2       2       2.0            1
     """
 
-    source: Any
-    distance: Any
-    predecessor: Any
+    source: Array
+    distance: Array
+    predecessor: Array | None
     trace: Any
     method: str
     backend: str

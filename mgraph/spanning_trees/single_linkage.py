@@ -207,12 +207,12 @@ def _select_lightest(forest: SpanningForest, k: int | None) -> np.ndarray:
             f"k must lie in [{forest.components:,}, {forest.n:,}], between the graph's numbers of "
             f"components and vertices (got {k:,})"
         )
-    return np.argsort(forest.weight, kind="stable")[: forest.n - k]
+    return np.argsort(np.asarray(forest.weight), kind="stable")[: forest.n - k]
 
 
 def _select_within(forest: SpanningForest, distance: float) -> np.ndarray:
     """The positions of the forest edges that are no heavier than a distance, compared exactly."""
-    weight = forest.weight
+    weight = np.asarray(forest.weight)
     if weight.dtype.kind == "f":
         weight = weight.astype(np.float64)  # else NumPy rounds the distance to the weights' type
     elif math.isfinite(distance):
@@ -233,4 +233,5 @@ def _label_components(forest: SpanningForest, kept: np.ndarray) -> np.ndarray:
     first = np.unique(label, return_index=True)[1]
     number = np.empty(first.size, np.int32)
     number[np.argsort(first)] = np.arange(first.size)
-    return number[label]
+    component: np.ndarray = number[label]
+    return component

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from mgraph.core.array_types import Array
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
@@ -50,10 +51,10 @@ class SpanningForest:
     """
 
     n: int
-    src: Any
-    dst: Any
-    weight: Any
-    edge_id: Any
+    src: Array
+    dst: Array
+    weight: Array | None
+    edge_id: Array
     method: str
     backend: str
     step_times: dict[str, float] | None = None

@@ -69,6 +69,7 @@ def contract(graph: Graph) -> Contraction:
     n = graph.n
     src = np.repeat(np.arange(n), np.diff(graph.indptr))
     dst, weight = graph.indices.astype(np.int64), graph.weights
+    assert weight is not None
     zero = weight <= 0
     shape = (n, n)
     ones = np.ones(int(zero.sum()), np.int8)

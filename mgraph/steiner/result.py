@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from mgraph.core.array_types import Array
 from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import pluralize
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
@@ -59,10 +60,10 @@ class SteinerTree:
     2    3    2       1
     """
 
-    terminals: Any
-    src: Any
-    dst: Any
-    weight: Any
+    terminals: Array
+    src: Array
+    dst: Array
+    weight: Array | None
     cost: Any
     initial_cost: Any
     searches: int

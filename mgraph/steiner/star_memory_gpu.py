@@ -170,8 +170,9 @@ class GraphOnDevice:
         """Sort rows by weight, if that saves work and there is memory to do it."""
         import cupy
 
-        is_sparse = self.mean_degree <= _LOW_DEGREE or self.weights is None
-        if is_sparse or _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
+        if self.weights is None or self.mean_degree <= _LOW_DEGREE:
+            return
+        if _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
         tails = rows_gpu.tails(self.indptr, self.num_arcs)
         by_weight = cupy.argsort(self.weights)  # stable, as the next is

@@ -175,7 +175,7 @@ def _share(cluster: Cluster) -> int:
     return free // COUNTER_SHARE
 
 
-def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: Any) -> bool:
+def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: np.dtype) -> bool:
     """Whether the vertices that have edges take less memory than a counter for every vertex."""
     return _BYTES_PER_EDGE * dataset.num_edges <= min(_share(cluster), dataset.n * dtype.itemsize)
 

@@ -218,6 +218,6 @@ def load_everywhere(
     futures = submit_parts(cluster, task, each, verb="load")
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
-    loaded = [result_of(future, "load") for _, future in done]
+    loaded: list[GraphFacts] = [result_of(future, "load") for _, future in done]
     notes = dict.fromkeys(note for facts in loaded for note in facts.notes)
     return loaded[0]._replace(notes=tuple(notes))
