@@ -5,6 +5,7 @@ import click
 import mgraph
 from mgraph.cli.help import command, option
 from mgraph.cli.options import compression_option, overwrite_option
+from mgraph.core.choices import Compression
 from mgraph.core.formatting import pluralize
 
 
@@ -28,7 +29,7 @@ def convert(
     drop_loops: bool,
     merge: bool,
     overwrite: bool,
-    compression: str,
+    compression: Compression,
 ) -> None:
     """Copy the graph IN to OUT, each in the format that its name says.
 

@@ -19,7 +19,7 @@ from mgraph.cli.options import (
     overwrite_option,
     resume_option,
 )
-from mgraph.core.choices import CopyMethod, Start
+from mgraph.core.choices import Backend, Compression, CopyMethod, Start
 from mgraph.core.formatting import (
     format_parts,
     format_quantity,
@@ -87,13 +87,13 @@ def generate(
     n: int,
     d: int,
     p: float,
-    start: str,
+    start: Start,
     seed: int,
     weights: tuple[int, int] | None,
-    method: str,
-    backend: str,
+    method: CopyMethod,
+    backend: Backend,
     parts: int | None,
-    compression: str,
+    compression: Compression,
     resume: bool,
     overwrite: bool,
     quiet: bool,

@@ -10,6 +10,7 @@ import click
 import mgraph
 from mgraph.cli.help import command, option
 from mgraph.cli.options import backend_option, cluster_options, cluster_spec
+from mgraph.core.choices import Backend
 from mgraph.core.formatting import (
     format_number,
     format_quantity,
@@ -127,7 +128,7 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 )
 @backend_option
 @cluster_options
-def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: Any) -> int:
+def verify(dataset: str, regenerate: float, backend: Backend, quiet: bool, **where: Any) -> int:
     """Check every part of DATASET: rows, ranges, order, repeated edges and checksums.
 
     The exit status is 1 if there is a fault.
@@ -169,7 +170,7 @@ def verify(dataset: str, regenerate: float, backend: str, quiet: bool, **where: 
 @backend_option
 @cluster_options
 def degrees(
-    dataset: str, plot: str | None, as_json: bool, backend: str, quiet: bool, **where: Any
+    dataset: str, plot: str | None, as_json: bool, backend: Backend, quiet: bool, **where: Any
 ) -> None:
     """Compute the degree distribution of DATASET, and the exponent of its tail.
 

@@ -3,7 +3,7 @@
 import ctypes
 import importlib.util
 
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, Device, check_choice
 from mgraph.errors import DeviceError
 from mgraph.installation import install_command
 
@@ -27,7 +27,7 @@ def gpu_count() -> int:
     return count.value
 
 
-def resolve(backend: str) -> str:
+def resolve(backend: Backend) -> Device:
     """Turn ``auto`` into ``gpu`` where this process sees a device, else into ``cpu``.
 
     Raises UsageError for an unknown backend, DeviceError for ``gpu`` without a device.

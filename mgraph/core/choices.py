@@ -7,6 +7,7 @@ from typing import Any, Literal
 from mgraph.errors import UsageError
 
 Backend = Literal["auto", "cpu", "gpu"]
+Device = Literal["cpu", "gpu"]  # a backend that was chosen
 Compression = Literal["none", "lz4", "zstd"]
 CopyMethod = Literal["cuppa_hash", "cuppa", "copy", "copy_hash", "ba"]
 Start = Literal["paper", "ba"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_integers
+from mgraph.core.choices import Backend
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
 from mgraph.core.memory import LARGER_GPU, memory_guard
@@ -20,7 +21,7 @@ def from_edges(
     directed: bool = True,
     drop_loops: bool = False,
     merge: bool = False,
-    backend: str = "auto",
+    backend: Backend = "auto",
 ) -> Graph:
     """Build a graph from a list of edges.
 

@@ -13,6 +13,7 @@ from mgraph.core.array_types import Array
 from mgraph.core.arrays import INDEX_DTYPES as INDEX_DTYPES
 from mgraph.core.arrays import WEIGHT_DTYPES as WEIGHT_DTYPES
 from mgraph.core.arrays import on_gpu as on_gpu
+from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph_checks import check_content, check_shapes, checked_labels
 from mgraph.core.rows import row_pieces, tails
@@ -165,7 +166,7 @@ class Graph:
         return loops
 
     @property
-    def backend(self) -> str:
+    def backend(self) -> Device:
         """``"cpu"`` or ``"gpu"``: where the arrays lie."""
         return "gpu" if on_gpu(self.indptr) else "cpu"
 

@@ -1,5 +1,6 @@
 """Statistics of how a graph of the copy model is generated: the front door of the two counters."""
 
+from mgraph.core.choices import Backend
 from mgraph.core.graph import MAX_N
 from mgraph.core.numbers import check_integer
 from mgraph.errors import UsageError
@@ -11,7 +12,7 @@ from mgraph.generators.copy_statistics import CopyStatistics
 def copy_statistics(
     model: CopyModel,
     *,
-    backend: str = "auto",
+    backend: Backend = "auto",
     segments: str | int | None = None,
     block_threads: int = 0,
 ) -> CopyStatistics:

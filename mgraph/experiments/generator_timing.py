@@ -2,6 +2,7 @@
 
 import time
 
+from mgraph.core.choices import Backend
 from mgraph.errors import UsageError
 from mgraph.generators import preferential_attachment
 from mgraph.generators.copy_model import CopyModel
@@ -12,7 +13,7 @@ def generator_seconds(
     part: range | None = None,
     *,
     repeats: int = 5,
-    backend: str = "auto",
+    backend: Backend = "auto",
     threads: int | None = None,
     segments: str | int = "dynamic",
     block_threads: int = 0,

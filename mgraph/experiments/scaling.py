@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TextIO
 
+from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
 from mgraph.distributed.operations.tasks import follow_parts, result_of, worker_address
 from mgraph.errors import ClusterError, UsageError
@@ -23,7 +24,7 @@ class Scaling:
 
 
 def make_share(
-    index: int, model: CopyModel, shares: int, backend: str, repeats: int
+    index: int, model: CopyModel, shares: int, backend: Backend, repeats: int
 ) -> tuple[str, float]:
     """The task: generate one share; return the worker's address and the median seconds."""
     from mgraph.distributed.monitoring.counters import count_edges

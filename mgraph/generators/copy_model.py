@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, CopyMethod, Start, check_choice
 from mgraph.core.graph import MAX_N
 from mgraph.core.numbers import check_integer
 from mgraph.errors import OutOfMemoryError, UsageError
@@ -121,9 +121,9 @@ class CopyModel:
     d: int = 8
     p: float = 0.5
     seed: int = 1
-    method: str = "cuppa_hash"
+    method: CopyMethod = "cuppa_hash"
     weights: tuple[int, int] | None = None
-    start: str = "paper"
+    start: Start = "paper"
 
     def __post_init__(self) -> None:
         """Check and normalise every parameter; UsageError names the parameter and its value."""
@@ -158,7 +158,7 @@ class CopyModel:
             object.__setattr__(self, "weights", (low, high))
 
     def edges(
-        self, part: range | None = None, *, backend: str = "auto", threads: int | None = None
+        self, part: range | None = None, *, backend: Backend = "auto", threads: int | None = None
     ) -> "GeneratedEdges":
         """Generate the edges of a range of vertices as arrays in memory, without a cluster.
 

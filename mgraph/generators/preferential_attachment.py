@@ -9,6 +9,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import cancellation
+from mgraph.core.choices import Backend, Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.host import available_cores, available_memory
 from mgraph.errors import UsageError
@@ -27,7 +28,7 @@ class GeneratedEdges(NamedTuple):
     checksum: int
 
 
-def resolve(model: "CopyModel", backend: str) -> str:
+def resolve(model: "CopyModel", backend: Backend) -> Device:
     """The backend on which a model's method runs: ``cpu`` or ``gpu``.
 
     Raises UsageError for ``gpu`` if the method runs on CPUs only, DeviceError if there is no GPU.
@@ -58,7 +59,7 @@ def _allocate(model: "CopyModel", rows: int) -> EdgeList:
 
 
 def generate_endpoints(
-    model: "CopyModel", stop: int | None = None, *, backend: str = "auto", extra_bytes: int = 0
+    model: "CopyModel", stop: int | None = None, *, backend: Backend = "auto", extra_bytes: int = 0
 ) -> Any:
     """The endpoints, ``dst``, of all edges of vertices below ``stop``, by default n.
 
@@ -111,7 +112,7 @@ def generate_edges(
     model: "CopyModel",
     part: range | None = None,
     *,
-    backend: str = "auto",
+    backend: Backend = "auto",
     threads: int | None = None,
 ) -> GeneratedEdges:
     """See ``CopyModel.edges``."""
@@ -144,7 +145,7 @@ def stream(
     model: "CopyModel",
     part: range,
     *,
-    backend: str = "cpu",
+    backend: Backend = "cpu",
     block_edges: int = 1 << 20,
     ends: Any = None,
 ) -> Iterator[GeneratedEdges]:

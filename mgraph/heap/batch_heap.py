@@ -6,7 +6,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.arrays import as_dtype
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, check_choice
 from mgraph.core.memory import memory_guard
 from mgraph.errors import UsageError
 from mgraph.heap.key_order import KEY_TYPES, to_keys, to_words, word_type
@@ -84,7 +84,7 @@ class BatchHeap:
         node: int = MAX_NODE_KEYS,
         insert: str = "bottom_up",
         capacity: int | None = None,
-        backend: str = "auto",
+        backend: Backend = "auto",
         block_threads: int = 512,
         blocks: int | None = None,
     ) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import mgraph
 from mgraph.core import backend as backends
 from mgraph.core.arrays import checked_vertices
+from mgraph.core.choices import Backend, Compression, Device
 from mgraph.core.csr import from_edges
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.core.memory import memory_guard
@@ -163,7 +164,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
         return summarizer.summary()
 
 
-def _choose_backend(dataset: EdgeDataset, backend: str, symmetrise: bool) -> str:
+def _choose_backend(dataset: EdgeDataset, backend: Backend, symmetrise: bool) -> Device:
     """Return the backend of a dataset's graph: for ``auto`` a GPU only if its memory suffices."""
     resolved = backends.resolve(backend)
     if resolved == "cpu" or backend == "gpu":
@@ -183,7 +184,7 @@ def read_graph(
     symmetrise: bool = False,
     drop_loops: bool = False,
     merge: bool = False,
-    backend: str = "auto",
+    backend: Backend = "auto",
 ) -> Graph:
     """Read a graph from a file or a dataset.
 
@@ -254,7 +255,7 @@ def read_quietly(
     symmetrise: bool = False,
     drop_loops: bool = False,
     merge: bool = False,
-    backend: str = "auto",
+    backend: Backend = "auto",
     warn: bool = False,
 ) -> Graph:
     """Read a graph without warnings: for processes whose warnings would be lost or repeated."""
@@ -282,7 +283,7 @@ def read_quietly(
             raise DatasetError(f"{text}: {error}") from error
 
 
-def check_target(location: str, overwrite: bool, compression: str = "lz4") -> None:
+def check_target(location: str, overwrite: bool, compression: Compression = "lz4") -> None:
     """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
     file_format, _ = format_of(location)
     if file_format is not None:
@@ -319,7 +320,7 @@ def write_graph(
     location: str | os.PathLike[str],
     *,
     overwrite: bool = False,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     terminals: Any = None,
     forest: dict[str, Any] | None = None,
 ) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core import cancellation
+from mgraph.core.choices import Backend, Compression
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
@@ -24,7 +25,7 @@ _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
 
 
-def read(dataset: EdgeDataset, backend: str = "cpu") -> Listing:
+def read(dataset: EdgeDataset, backend: Backend = "cpu") -> Listing:
     """Read all edges of a dataset as NumPy arrays, or as CuPy arrays for backend ``gpu``."""
     edges = read_parts(list(dataset), dataset.dtypes, dataset.location, backend)
     return Listing(edges, dataset.n, dataset.manifest.directed)
@@ -34,7 +35,7 @@ def read_parts(
     parts: Sequence[Part],
     dtypes: Sequence[Any],
     location: str,
-    backend: str = "cpu",
+    backend: Backend = "cpu",
     threads: int | None = None,
 ) -> EdgeList:
     """Read the edges of several parts into columns of these types; see ``read``.
@@ -80,7 +81,7 @@ def write(
     graph: Graph,
     folder: Folder,
     *,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     created_by: str = "",
     forest: dict[str, Any] | None = None,
 ) -> None:
@@ -116,7 +117,7 @@ def write_parts(
     n: int,
     folder: Folder,
     *,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     part_edges: int | None = None,
     name: Callable[[int], str] = part_name,
     threads: int | None = None,

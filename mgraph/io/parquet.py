@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mgraph.core import cancellation, gauges
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Compression, check_choice
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, StorageError
@@ -48,7 +48,7 @@ class ForeignFileError(DatasetError):
     """A Parquet file is complete, but another program wrote it."""
 
 
-def check_compression(compression: str) -> None:
+def check_compression(compression: Compression) -> None:
     """Raise UsageError for an unknown compression."""
     check_choice("compression", compression, COMPRESSIONS)
 
@@ -57,7 +57,7 @@ class PartWriter:
     """Writes blocks of rows as row groups of one file; made by ``writing_part``."""
 
     def __init__(
-        self, folder: Folder, sink: Any, columns: Mapping[str, Any], compression: str
+        self, folder: Folder, sink: Any, columns: Mapping[str, Any], compression: Compression
     ) -> None:
         """Start a file of the folder on ``sink``. columns: names and types; the first ascends."""
         self._folder, self._sink, self._counted_bytes = folder, sink, 0
@@ -119,7 +119,7 @@ class PartWriter:
 
 @contextlib.contextmanager
 def writing_part(
-    folder: Folder, name: str, columns: Mapping[str, Any], compression: str
+    folder: Folder, name: str, columns: Mapping[str, Any], compression: Compression
 ) -> Iterator[PartWriter]:
     """Yield a ``PartWriter`` whose file appears when the block ends, after ``close``, or never."""
     with folder.writing(name) as sink:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from mgraph.core import backend as backends
+from mgraph.core.choices import Backend
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -167,7 +168,7 @@ def read(stream: BinaryIO) -> Listing:
     return Listing(content.edges, content.n, False)
 
 
-def read_steinlib(location: str | os.PathLike[str], *, backend: str = "auto") -> Instance:
+def read_steinlib(location: str | os.PathLike[str], *, backend: Backend = "auto") -> Instance:
     """Read a Steiner tree problem from a ``.stp`` file, or from a ``.gr`` file of PACE.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, Device, KnapsackMethod, check_choice
 from mgraph.core.memory import memory_guard
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.instance import KnapsackInstance
@@ -63,7 +63,7 @@ class Knapsack:
     bound: int
     nodes: int
     method: str
-    backend: str
+    backend: Device
     seconds: float
 
     def __repr__(self) -> str:
@@ -92,8 +92,8 @@ def knapsack(
     weights: Any,
     capacity: int,
     *,
-    method: str = "auto",
-    backend: str = "auto",
+    method: KnapsackMethod = "auto",
+    backend: Backend = "auto",
     key: str = "bound",
     collect: bool = True,
     time_limit: float | None = None,
@@ -200,7 +200,7 @@ def knapsack(
     )
 
 
-def check_options(method: str, backend: str, key: str, time_limit: float | None) -> None:
+def check_options(method: str, backend: Backend, key: str, time_limit: float | None) -> None:
     """Raise UsageError for options that ``knapsack`` would not take."""
     check_choice("method", method, METHODS)
     check_choice("backend", backend, backends.BACKENDS)
@@ -219,7 +219,7 @@ def check_options(method: str, backend: str, key: str, time_limit: float | None)
 
 
 def _select_solver(
-    method: str, backend: str, by_bound: bool, collect: bool
+    method: str, backend: Backend, by_bound: bool, collect: bool
 ) -> Callable[[KnapsackProblem, float], Solution]:
     """The function that solves a problem by a method, given a deadline."""
     if method != "branch_and_bound":

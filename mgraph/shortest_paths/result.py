@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core.array_types import Array
+from mgraph.core.choices import Device
 from mgraph.core.graph import on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import trace as traces
@@ -63,7 +64,7 @@ class ShortestPaths:
     predecessor: Array | None
     trace: Any
     method: str
-    backend: str
+    backend: Device
     labels: Any = None
 
     def __repr__(self) -> str:

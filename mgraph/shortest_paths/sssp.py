@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, Device, SsspMethod, check_choice
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.power_governor import PowerGovernor
@@ -23,8 +23,8 @@ def sssp(
     graph: Graph,
     source: Any,
     *,
-    method: str = "auto",
-    backend: str = "auto",
+    method: SsspMethod = "auto",
+    backend: Backend = "auto",
     predecessors: bool = False,
     targets: Any = None,
     stop_at: str = "last",
@@ -146,9 +146,9 @@ def sssp(
     options = SearchOptions(
         method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency
     )
-    backend = _choose_backend(request, options, backend)
-    check_backend(backend, method, power_limit)
-    if backend == "gpu":
+    device = _choose_backend(request, options, backend)
+    check_backend(device, method, power_limit)
+    if device == "gpu":
         from mgraph.shortest_paths import sssp_gpu
 
         if method == "auto":
@@ -166,7 +166,7 @@ def sssp(
     return _assemble(request, options, "cpu", *sssp_cpu.search(request, options))
 
 
-def _choose_backend(request: SearchRequest, options: SearchOptions, backend: str) -> str:
+def _choose_backend(request: SearchRequest, options: SearchOptions, backend: Backend) -> Device:
     """Resolve ``auto``: where the graph is, or a GPU where that takes less time."""
     graph = request.graph
     if backend == "auto" and graph.backend == "gpu":
@@ -224,7 +224,7 @@ def check_options(
         raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 
 
-def check_backend(backend: str, method: str, power_limit: float | PowerGovernor | None) -> None:
+def check_backend(backend: Backend, method: str, power_limit: float | PowerGovernor | None) -> None:
     """Raise UsageError for options that this backend, cpu or gpu, does not have."""
     if backend == "gpu" and method == "dijkstra":
         raise UsageError(
@@ -237,7 +237,7 @@ def check_backend(backend: str, method: str, power_limit: float | PowerGovernor 
 def _assemble(
     request: SearchRequest,
     options: SearchOptions,
-    backend: str,
+    backend: Device,
     distance: Any,
     predecessor: Any,
     trace: Any,

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.choices import Device
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
@@ -24,7 +25,7 @@ def forest_of_edges(edges: EdgeList, n: int, threads: int | None = None) -> Edge
     a GPU.
     """
     _turn_larger_end_first(edges)
-    backend = "gpu" if on_gpu(edges.src) else "cpu"
+    backend: Device = "gpu" if on_gpu(edges.src) else "cpu"
     # Only the larger ends have rows: half of the arcs, in the order of the edges' ids.
     graph = from_edges(edges, n, drop_loops=True, backend=backend)
     del edges

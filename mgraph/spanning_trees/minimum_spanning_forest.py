@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, ForestMethod, check_choice
 from mgraph.core.csr import sort_rows
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
@@ -23,8 +23,8 @@ METHODS = ("auto", *dict.fromkeys(CPU_METHODS + GPU_METHODS))
 def minimum_spanning_forest(
     graph: Graph,
     *,
-    method: str = "auto",
-    backend: str = "auto",
+    method: ForestMethod = "auto",
+    backend: Backend = "auto",
     variants: Mapping[str, str] | None = None,
     timed: bool = False,
 ) -> SpanningForest:
@@ -142,7 +142,7 @@ def check_weights(graph: Graph) -> None:
             raise UsageError(f"a spanning forest needs finite weights (got {weight})")
 
 
-def _choose_backend(graph: Graph, method: str, backend: str) -> str:
+def _choose_backend(graph: Graph, method: str, backend: Backend) -> str:
     """The backend to use. ``auto`` means that of the graph, or a GPU with memory for it."""
     if backend == "auto" and graph.backend == "gpu":
         return "gpu"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph.core.choices import Backend, ForestMethod
 from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
@@ -136,8 +137,8 @@ def single_linkage(
     k: int | None = None,
     *,
     distance: float | None = None,
-    method: str = "auto",
-    backend: str = "auto",
+    method: ForestMethod = "auto",
+    backend: Backend = "auto",
 ) -> Clustering:
     """Single-linkage clusters of an undirected graph whose weights are distances.
 

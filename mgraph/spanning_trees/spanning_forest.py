@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any
 
 from mgraph.core.array_types import Array
+from mgraph.core.choices import Device
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
@@ -56,7 +57,7 @@ class SpanningForest:
     weight: Array | None
     edge_id: Array
     method: str
-    backend: str
+    backend: Device
     step_times: dict[str, float] | None = None
     labels: Any = None
 

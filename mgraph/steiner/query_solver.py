@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
+from mgraph.core.choices import Device
 from mgraph.core.deadline import Deadline
 from mgraph.core.host import available_cores
 from mgraph.core.interrupts import deferred_interrupts
@@ -33,7 +34,7 @@ class SearchOptions:
 
     method: str
     search: str
-    backend: str
+    backend: Device
     epsilon: float
     improve: bool
     bound: bool
@@ -46,7 +47,7 @@ class SearchOptions:
         return self.improve or self.bound
 
 
-def search_name(backend: str, search: str) -> str:
+def search_name(backend: Device, search: str) -> str:
     """Return the name that ``PreparedGraph`` has for a backend's searches."""
     if backend == "cpu":
         return backend

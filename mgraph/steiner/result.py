@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mgraph.core.array_types import Array
+from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import pluralize
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
@@ -71,7 +72,7 @@ class SteinerTree:
     seconds: dict[str, float]
     method: str
     search: str
-    backend: str
+    backend: Device
     complete: bool
     lower_bound: Any = None
     labels: Any = None

@@ -9,7 +9,7 @@ import numpy as np
 
 from mgraph.core import backend as backends
 from mgraph.core.arrays import as_list, checked_vertices
-from mgraph.core.choices import check_choice
+from mgraph.core.choices import Backend, Device, SteinerMethod, SteinerSearch, check_choice
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.memory import LARGER_GPU, memory_guard
@@ -28,9 +28,9 @@ def steiner_tree(
     graph: Graph,
     terminals: Any,
     *,
-    method: str = "star",
-    search: str = "auto",
-    backend: str = "auto",
+    method: SteinerMethod = "star",
+    search: SteinerSearch = "auto",
+    backend: Backend = "auto",
     epsilon: float = 0.0,
     improve: bool = False,
     bound: bool = False,
@@ -122,9 +122,9 @@ def steiner_trees(
     graph: Graph,
     queries: Sequence[Any],
     *,
-    method: str = "star",
-    search: str = "auto",
-    backend: str = "auto",
+    method: SteinerMethod = "star",
+    search: SteinerSearch = "auto",
+    backend: Backend = "auto",
     epsilon: float = 0.0,
     improve: bool = False,
     bound: bool = False,
@@ -196,8 +196,8 @@ def steiner_trees(
 
 def check_options(
     method: str,
-    search: str = "auto",
-    backend: str = "auto",
+    search: SteinerSearch = "auto",
+    backend: Backend = "auto",
     epsilon: float = 0.0,
     time_limit: float | None = None,
 ) -> None:
@@ -224,7 +224,7 @@ def runs_on_cpu(method: str, search: str) -> bool:
     return method != "star" or search == "dijkstra"
 
 
-def prepare_queries(graph: Graph, method: str, search: str, backend: str) -> PreparedGraph:
+def prepare_queries(graph: Graph, method: str, search: str, backend: Backend) -> PreparedGraph:
     """Do what is done once for all such queries on a graph, on the device, too."""
     prepared = prepare(graph)
     name = search_name(_choose_backend(prepared, method, search, backend), search)
@@ -234,7 +234,7 @@ def prepare_queries(graph: Graph, method: str, search: str, backend: str) -> Pre
     return prepared
 
 
-def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: str) -> str:
+def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: Backend) -> Device:
     """Return where to search; for ``auto`` where it takes less time."""
     if backend == "cpu" or runs_on_cpu(method, search):
         return "cpu"

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.choices import Backend
 from mgraph.core.host import available_cores
 from mgraph.distributed.clusters import background_processes, certificates, worker_shares
 from mgraph.distributed.clusters.background_processes import BackgroundProcess
@@ -69,7 +70,7 @@ def start(
     *,
     workers: int | None = None,
     threads: int | None = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     tls: bool = False,
     host: str = HOST,
     port: int = 0,
@@ -203,7 +204,7 @@ def _end(record: ClusterRecord, limit: float = WORKERS_END_SECONDS) -> None:
 
 
 def _plan(
-    home: ClusterFolder, backend: str, workers: int | None, threads: int | None, dashboard: str
+    home: ClusterFolder, backend: Backend, workers: int | None, threads: int | None, dashboard: str
 ) -> ClusterRecord:
     cores = available_cores()
     count = workers or cores

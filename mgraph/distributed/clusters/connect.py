@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core import backend as backends
+from mgraph.core.choices import Backend
 from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import deferred_interrupts
@@ -63,7 +64,7 @@ class Cluster:
 
     client: Any
     kind: str
-    backend: str
+    backend: Backend
     workers: dict[str, Survey]
 
     @property
@@ -115,7 +116,7 @@ def connect(
     scheduler: str | None = None,
     scheduler_file: str | os.PathLike[str] | None = None,
     workers: int | None = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     threaded: bool = False,
     dashboard: str | None = None,
     announce: TextIO | None = None,
@@ -255,7 +256,7 @@ class ClusterSpec:
         return not (self.scheduler or self.scheduler_file or configured_scheduler())
 
     def open(
-        self, *, backend: str = "auto", threaded: bool = False
+        self, *, backend: Backend = "auto", threaded: bool = False
     ) -> contextlib.AbstractContextManager[Cluster]:
         """Return a context that opens the cluster; the parameters are those of ``connect``."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
@@ -268,7 +269,7 @@ ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Cluster]
 
 @contextlib.contextmanager
 def open_cluster(
-    cluster: ClusterLike, *, backend: str = "auto", threaded: bool = False
+    cluster: ClusterLike, *, backend: Backend = "auto", threaded: bool = False
 ) -> Iterator[Cluster]:
     """Open the cluster of an operation, whose ``backend`` says where the operation computes.
 

@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from mgraph.core.choices import Backend
 from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
@@ -226,7 +227,7 @@ class DegreesOperation(Operation):
     add: Callable[..., Any]
     summarize: Callable[..., Any]
 
-    def __init__(self, location: str | os.PathLike[str], backend: str) -> None:
+    def __init__(self, location: str | os.PathLike[str], backend: Backend) -> None:
         """Read the manifest. Raises DatasetError."""
         super().__init__(backend=backend)
         self.dataset = EdgeDataset(location)
@@ -272,7 +273,7 @@ def degrees(
     location: str | os.PathLike[str],
     *,
     cluster: ClusterLike = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     progress: TextIO | None = None,
 ) -> Degrees:
     """The degree distribution of a dataset's graph; each edge counts at both its ends.

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 import mgraph
 from mgraph.core.arrays import to_python_numbers
+from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,
@@ -66,7 +67,7 @@ class GenerateRun(Results):
     _rows = "records"
 
 
-def backend_of(model: CopyModel, backend: str) -> str:
+def backend_of(model: CopyModel, backend: Backend) -> Backend:
     """The backend for a model. Raises UsageError where its method lacks the one that is named."""
     if model.runs_on_gpu:
         return backend
@@ -121,7 +122,7 @@ class GenerateOperation(Operation):
     manifest: Manifest
 
     def __init__(
-        self, out: Any, model: CopyModel, parts: int | None, compression: str, **more: Any
+        self, out: Any, model: CopyModel, parts: int | None, compression: Compression, **more: Any
     ) -> None:
         """Check the request. Raises UsageError."""
         from mgraph.io.parquet import check_compression
@@ -188,9 +189,9 @@ def generate(
     model: CopyModel,
     *,
     cluster: ClusterLike = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     parts: int | None = None,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
     progress: TextIO | None = None,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.resume import Footer
 from mgraph.generators.copy_model import CopyModel
@@ -27,8 +28,8 @@ class Plan:
     model: CopyModel
     parts: int
     folder: Folder
-    compression: str
-    backend: str
+    compression: Compression
+    backend: Backend
     block_edges: int
     holder: str | None = None
 
@@ -71,7 +72,7 @@ def check_memory(model: CopyModel, cluster: Cluster) -> None:
         model.check_memory(model.n, free, where, blocks)
 
 
-def default_parts(model: CopyModel, threads: int, backend: str) -> int:
+def default_parts(model: CopyModel, threads: int, backend: Backend) -> int:
     """A few tasks per thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
     parts = max(-(-model.num_edges // MAX_PART_EDGES), PARTS_PER_THREAD[backend] * threads)
     return max(1, min(parts, model.num_edges // MIN_PART_EDGES, model.n))

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 import mgraph
+from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.operation import Operation, Run
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
@@ -55,8 +56,8 @@ class BatchPlan:
 
     identity: dict[str, Any]
     folder: Folder | None
-    compression: str
-    backend: str
+    compression: Compression
+    backend: Backend
     options: dict[str, Any]
     facts: GraphFacts | None = None
     holder: str | None = None

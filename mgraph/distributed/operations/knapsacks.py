@@ -18,6 +18,7 @@ import numpy as np
 
 from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, to_python_numbers
+from mgraph.core.choices import Backend, Compression, KnapsackMethod
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.clusters.connect import ClusterLike
@@ -134,7 +135,7 @@ class KnapsackOperation(BatchOperation):
     tables = (TABLE,)
 
     def __init__(
-        self, files: Any, out: Any, compression: str, options: dict[str, Any], **more: Any
+        self, files: Any, out: Any, compression: Compression, options: dict[str, Any], **more: Any
     ) -> None:
         """Read the instances. options: of ``mgraph.knapsack``."""
         from mgraph.io.parquet import check_compression
@@ -193,12 +194,12 @@ def knapsack_many(
     out: str | os.PathLike[str] | None = None,
     *,
     cluster: ClusterLike = None,
-    backend: str = "auto",
-    method: str = "auto",
+    backend: Backend = "auto",
+    method: KnapsackMethod = "auto",
     key: str = "bound",
     collect: bool = True,
     time_limit: float | None = None,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
     progress: TextIO | None = None,

@@ -18,6 +18,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, TextIO
 
+from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
 from mgraph.distributed.operations.graph_holder import held_by_workers
 from mgraph.distributed.operations.resume import (
@@ -94,7 +95,7 @@ class Operation:
         self,
         out: str | Any | None = None,
         *,
-        backend: str = "auto",
+        backend: Backend = "auto",
         threaded: bool = False,
         resume: bool = False,
         overwrite: bool = False,

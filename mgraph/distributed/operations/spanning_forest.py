@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TextIO
 import mgraph
 from mgraph.core import cancellation
 from mgraph.core.arrays import to_python_numbers
+from mgraph.core.choices import Backend, Compression
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
 from mgraph.core.memory import memory_guard
@@ -156,7 +157,7 @@ class ForestOperation(Operation):
         out: Any,
         symmetrise: bool,
         batch: int | None,
-        compression: str,
+        compression: Compression,
         **more: Any,
     ) -> None:
         """Check the request. Raises UsageError, DatasetError."""
@@ -303,10 +304,10 @@ def spanning_forest_dataset(
     out: str | os.PathLike[str],
     *,
     cluster: ClusterLike = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     symmetrise: bool = False,
     batch: int | None = None,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
     progress: TextIO | None = None,

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.resume import existing_parts
 from mgraph.errors import DatasetError, UsageError
@@ -35,8 +36,8 @@ class ForestPlan:
     n: int
     dtypes: tuple[np.dtype, ...]
     folder: Folder
-    compression: str
-    backend: str
+    compression: Compression
+    backend: Backend
 
     def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
         """The parts of a forest, to be read."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
+from mgraph.core.choices import Backend, Compression, SsspMethod
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -83,7 +84,7 @@ class SsspOperation(GraphOperation):
         sources: Any,
         random: tuple[int | None, int],
         batch: int | None,
-        compression: str,
+        compression: Compression,
         options: dict[str, Any],
         **more: Any,
     ) -> None:
@@ -162,8 +163,8 @@ def sssp_many(
     random: int | None = None,
     seed: int = 1,
     cluster: ClusterLike = None,
-    backend: str = "auto",
-    method: str = "auto",
+    backend: Backend = "auto",
+    method: SsspMethod = "auto",
     predecessors: bool = True,
     cutoff: float | None = None,
     delta: float | None = None,
@@ -172,7 +173,7 @@ def sssp_many(
     heap_threshold: int | None = None,
     symmetrise: bool = False,
     batch: int | None = None,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
     progress: TextIO | None = None,
@@ -275,7 +276,7 @@ def _check(
     random: int | None,
     seed: int,
     batch: int | None,
-    compression: str,
+    compression: Compression,
     options: dict[str, Any],
 ) -> None:
     """Raise UsageError for what is wrong whatever the graph."""

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core.arrays import as_list, check_integers, checked_vertices, to_python_numbers
+from mgraph.core.choices import Backend, Compression, SteinerMethod, SteinerSearch
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -89,7 +90,7 @@ class SteinerOperation(GraphOperation):
         queries: Any,
         sample: tuple[Any, int],
         batch: int | None,
-        compression: str,
+        compression: Compression,
         options: dict[str, Any],
         **more: Any,
     ) -> None:
@@ -100,7 +101,7 @@ class SteinerOperation(GraphOperation):
         self.queries, self.sizes, self.seed = queries, sizes, sample[1]
         self.batch, self.compression, self.options = batch, compression, options
 
-    def _check_options(self, backend: str, options: dict[str, Any]) -> None:
+    def _check_options(self, backend: Backend, options: dict[str, Any]) -> None:
         from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
         method, search = options["method"], options["search"]
@@ -186,16 +187,16 @@ def steiner_many(
     sample: Sequence[tuple[int, int]] | None = None,
     seed: int = 1,
     cluster: ClusterLike = None,
-    backend: str = "auto",
-    method: str = "star",
-    search: str = "auto",
+    backend: Backend = "auto",
+    method: SteinerMethod = "star",
+    search: SteinerSearch = "auto",
     epsilon: float = 0.0,
     improve: bool = False,
     bound: bool = False,
     time_limit: float | None = None,
     symmetrise: bool = False,
     batch: int | None = None,
-    compression: str = "lz4",
+    compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
     progress: TextIO | None = None,
@@ -268,7 +269,7 @@ def steiner_many(
 
 
 def _check(
-    queries: Any, sample: Any, seed: int, batch: int | None, compression: str
+    queries: Any, sample: Any, seed: int, batch: int | None, compression: Compression
 ) -> tuple[list[Any] | None, list[tuple[int, int]] | None]:
     """The queries, or the sizes of the sample. Raises UsageError for what is wrong in any graph."""
     from mgraph.io.parquet import check_compression

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate import backend_of, held_endpoints, maker_of
 from mgraph.distributed.operations.generate_plan import block_edges
@@ -115,7 +116,7 @@ def check_part(
     folder: Folder,
     n: int,
     model: CopyModel | None,
-    backend: str,
+    backend: Backend,
     block: int,
     holder: str | None,
 ) -> str | None:
@@ -166,7 +167,9 @@ class VerifyOperation(Operation):
 
     verb = "verify"
 
-    def __init__(self, location: str | os.PathLike[str], regenerate: float, backend: str) -> None:
+    def __init__(
+        self, location: str | os.PathLike[str], regenerate: float, backend: Backend
+    ) -> None:
         """Read the manifest. Raises DatasetError, UsageError."""
         if not 0 <= regenerate <= 1:
             raise UsageError(f"regenerate must be a fraction in [0, 1] (got {regenerate})")
@@ -206,7 +209,7 @@ def verify(
     *,
     regenerate: float = 0.0,
     cluster: ClusterLike = None,
-    backend: str = "auto",
+    backend: Backend = "auto",
     progress: TextIO | None = None,
 ) -> Verdict:
     """Check a dataset's parts: rows, ranges, order, repeated edges and checksums.
