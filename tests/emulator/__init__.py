@@ -8,6 +8,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import math
 import os
 import re
 import shutil
@@ -155,7 +156,8 @@ def _argument(value):
 
 def aligned(shape, dtype=float):
     """Zeros that begin at a multiple of 32 bytes, as a device's arrays do."""
-    raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 32, np.uint8)
+    count = shape if isinstance(shape, int) else math.prod(shape)
+    raw = np.zeros(int(count) * np.dtype(dtype).itemsize + 32, np.uint8)
     begin = -raw.ctypes.data % 32
     return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
 
