@@ -1,6 +1,10 @@
 """Plain and slow: what the fast code is held against."""
 
+import functools
+
 import numpy as np
+
+from mgraph.core.compiled import compiled
 
 MASK32, MASK64 = (1 << 32) - 1, (1 << 64) - 1
 
@@ -41,9 +45,14 @@ def edge_checksum(src, dst, weight=None):
     return sum(hashes) & MASK64
 
 
+@functools.cache
+def seed_words(seed):
+    return [mix64((seed + step * GOLDEN) & MASK64) for step in (1, 2)]
+
+
 def edge_draw(model, v, slot, attempt):
     """The 64-bit hash of (seed, edge, attempt)."""
-    white, key = (mix64((model.seed + step * GOLDEN) & MASK64) for step in (1, 2))
+    white, key = seed_words(model.seed)
     key = ((key & MASK32) + attempt * 0xBB67AE85) & MASK32
     e = v * model.d + slot
     counter = (e & MASK32) ^ (white & MASK32), (e >> 32) ^ (white >> 32)
@@ -152,23 +161,23 @@ def copy_model(n, d, p, seed):
 
     Returns the endpoints, shape (n, d); rows below d are not used.
     """
-    random = np.random.default_rng(seed)
     ends = np.zeros((n, d), np.int64)
-    chunk = 1 << 16
-    uniform, at = random.random((chunk, 3)), 0
-    for v in range(d, n):
-        chosen = []
-        while len(chosen) < d:
-            if at == chunk:
-                uniform, at = random.random((chunk, 3)), 0
-            vertex, coin, slot = uniform[at]
-            at += 1
-            u = int(vertex * v)
-            end = u if u < d or coin < p else int(ends[u, int(slot * d)])
-            if end not in chosen:
-                chosen.append(end)
-        ends[v] = chosen
+    copy_rows(np.random.default_rng(seed), p, ends)
     return ends
+
+
+@compiled  # plain, but of a million vertices
+def copy_rows(random, p, ends):
+    n, d = ends.shape
+    for v in range(d, n):
+        slot = 0
+        while slot < d:
+            u, is_direct = int(random.random() * v), random.random() < p
+            copied = int(random.random() * d)
+            end = u if u < d or is_direct else ends[u, copied]
+            if end not in ends[v, :slot]:
+                ends[v, slot] = end
+                slot += 1
 
 
 def degrees_of(src, dst, n):

@@ -33,6 +33,8 @@ LEAST = 10_000
 OF_ALL = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
 SEQUENTIAL = ("ba", "copy", "copy_hash")
 TEAMS = 1280  # the paper's threads, of a vertex each, in figures 8 and 9
+MOST_SLOTS = {"gpu": 4096, "cpu": 512}  # of a vertex, in figure 8
+ROUNDS = {"gpu": 100, "cpu": 30}  # of figure 9
 FROM_OWN_ROUND = "a vertex's copies from its own round, at most"
 
 
@@ -146,8 +148,7 @@ class Experiments:
 
     def figure_8(self) -> pd.DataFrame:
         """A vertex's copies from its own round, the first, against d, by p."""
-        most = 4096 if self.backend == "gpu" else 512
-        ds = [1 << i for i in range(13) if 1 << i <= most]
+        ds = [1 << i for i in range(13) if 1 << i <= MOST_SLOTS[self.backend]]
         table = pd.concat(
             [self.waiting(d, p, 1) for p in (0, 0.01, 0.25, 0.5, 0.75, 0.99) for d in ds],
             ignore_index=True,
@@ -160,7 +161,7 @@ class Experiments:
 
     def figure_9(self) -> pd.DataFrame:
         """A vertex's copies from its own round, by round and d."""
-        rounds = 100 if self.backend == "gpu" else 30
+        rounds = ROUNDS[self.backend]
         table = pd.concat(
             [self.waiting(d, 0.5, rounds) for d in (512, 256, 128, 64)], ignore_index=True
         )

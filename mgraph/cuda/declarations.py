@@ -171,6 +171,7 @@ class Declarations:
             else:
                 self._enumerate(found[2])
         self._structs = dict(_STRUCT.findall(text))
+        self._known: dict[str, StructType] = {}
 
     def _declare(self, name: str, expression: str) -> None:
         try:
@@ -207,7 +208,9 @@ class Declarations:
 
     def struct(self, name: str) -> StructType:
         """The layout of a struct. Raises KeyError for one that is not declared, or not so."""
-        return StructType(name, *self._layout(name))
+        if name not in self._known:
+            self._known[name] = StructType(name, *self._layout(name))
+        return self._known[name]
 
     def _layout(self, name: str) -> tuple[np.dtype, tuple[Member, ...]]:
         fields: list[Any] = []

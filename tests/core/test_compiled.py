@@ -1,15 +1,20 @@
 """Machine code on disk is compiled again when any of its sources changes."""
 
+import importlib
+import multiprocessing
 import os
-import subprocess
 import sys
 import threading
 
 import pytest
+from numba import config
 
 from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
 from tests import stopped
+
+FORKS = multiprocessing.get_context("forkserver")  # each import of Numba takes a second
+FORKS.set_forkserver_preload([__name__])
 
 CALLEE = """
 from mgraph.core.compiled import compiled
@@ -37,16 +42,26 @@ def total(folder, base=1, number="NUMBER", value=10, **variables):
     (package / "plain.py").write_text(f"NUMBER = {value}\nOTHER = 0\n")
     (package / "callee.py").write_text(CALLEE.format(base=base))
     (package / "caller.py").write_text(CALLER.format(names="NUMBER, OTHER", number=number))
-    code = (
-        "from made_up.caller import total, base\n"
-        "print(total(), sum(len(f.stats.cache_hits) for f in (total, base)))"
-    )
-    environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment |= {name: str(value) for name, value in variables.items()}
-    found = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    return tuple(map(int, found.stdout.split()))
+    environment = os.environ | {name: str(value) for name, value in variables.items()}
+    here, there = FORKS.Pipe()
+    process = FORKS.Process(target=_find, args=(str(folder), environment, there))
+    process.start()
+    there.close()
+    found = here.recv()
+    process.join()
+    return found
+
+
+def _find(folder, environment, found):
+    """In a process that has imported Numba and compiled nothing."""
+    sys.dont_write_bytecode = True
+    sys.path.insert(0, folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    config.reload_config()
+    caller = importlib.import_module("made_up.caller")
+    functions = caller.total, caller.base
+    found.send((caller.total(), sum(len(one.stats.cache_hits) for one in functions)))
 
 
 @pytest.mark.parametrize("variable", ["NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "HOME"])

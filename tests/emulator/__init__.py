@@ -8,6 +8,7 @@ import ctypes
 import functools
 import hashlib
 import itertools
+import math
 import os
 import re
 import shutil
@@ -77,7 +78,7 @@ def _launcher(kernel):
         parameters.append(f"const {struct[1]}* {variable}" if struct else parameter)
         passed.append(f"*{variable}" if struct else variable)
     return (
-        f'extern "C" int launch_{name}(unsigned blocks_, unsigned threads_, size_t shared_, '
+        f"LAUNCHER int launch_{name}(unsigned blocks_, unsigned threads_, size_t shared_, "
         f"uint64_t seed_, {', '.join(parameters)}) {{\n"
         f"  auto call = [=] {{ {name}({', '.join(passed)}); }};\n"
         "  return emulator::launch(blocks_, threads_, shared_, seed_, call);\n}\n"
@@ -89,11 +90,15 @@ def _library(source, defines):
     text = source.text(dict(defines))
     text = _ASSEMBLY.sub(";", _flat(text, headers(text, source.folder)))
     text = _REREAD.sub(r"emulator::reread((\1*)\2)", text)
-    whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
+    return ctypes.CDLL(str(_compiled("-O1", "-shared", text, ".so", _program, _scheduler())))
+
+
+def _program(text):
+    """The text of kernels as a C++ program with functions that launch them."""
     compiled = _preprocessed(text)
     kernels = (kernel for kernel in _KERNEL.finditer(text) if f"{kernel[1]}(" in compiled)
-    whole += "".join(map(_launcher, kernels))
-    return ctypes.CDLL(str(_built(whole)))
+    whole = '#include "emulator.hpp"\n' + _with_shared_memory(text)
+    return whole + "".join(map(_launcher, kernels))
 
 
 def _preprocessed(text):
@@ -103,22 +108,38 @@ def _preprocessed(text):
     return text if done.returncode else done.stdout
 
 
-def _built(whole):
-    """The library of a C++ program, from the user's cache if it was built before."""
-    command = [COMPILER, "-std=c++17", "-O1", "-w", "-fPIC", "-shared", f"-I{HERE}"]
+@functools.cache
+def _scheduler():
+    """What all libraries have in common, as an object file."""
+    return _compiled("-O2", "-c", (HERE / "emulator.cpp").read_text(), ".o", str)
+
+
+@functools.cache
+def _dependencies():
+    """What every compiled file depends on, besides its own text."""
     version = subprocess.run([COMPILER, "--version"], check=True, capture_output=True).stdout
-    parts = (whole.encode(), (HERE / "emulator.hpp").read_bytes(), version, repr(command).encode())
-    name = hashlib.sha256(b"\0".join(parts)).hexdigest()[:32]
-    library = CACHE / f"{name}.so"
+    return version, (HERE / "emulator.hpp").read_bytes(), Path(__file__).read_bytes()
+
+
+def _compiled(level, kind, text, suffix, program, *objects):
+    """What the compiler makes of ``program(text)``, from the user's cache if it was built before.
+
+    The name in the cache is of the contents alone, so all worktrees share it.
+    """
+    parts = [text, level, kind, *(built.name for built in objects)]
+    key = b"\0".join([*(part.encode() for part in parts), *_dependencies()])
+    library = CACHE / f"{hashlib.sha256(key).hexdigest()[:32]}{suffix}"
     if not library.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=CACHE) as folder:
             source = Path(folder) / "kernel.cpp"
-            source.write_text(whole)
-            made = source.with_suffix(".so")
+            source.write_text(program(text))
+            made = source.with_suffix(suffix)
+            options = ["-std=c++17", level, "-w", "-fPIC", "-fvisibility=hidden", kind]
             subprocess.run(
-                [*command, "-o", made, source], check=True, capture_output=True, text=True
-            )
+                [COMPILER, *options, f"-I{HERE}", "-o", made, source, *objects],
+                check=True, capture_output=True, text=True,
+            )  # fmt: skip
             made.replace(library)  # whole, whoever else builds it
     return library
 
@@ -135,7 +156,8 @@ def _argument(value):
 
 def aligned(shape, dtype=float):
     """Zeros that begin at a multiple of 32 bytes, as a device's arrays do."""
-    raw = np.zeros(int(np.prod(shape)) * np.dtype(dtype).itemsize + 32, np.uint8)
+    count = shape if isinstance(shape, int) else math.prod(shape)
+    raw = np.zeros(int(count) * np.dtype(dtype).itemsize + 32, np.uint8)
     begin = -raw.ctypes.data % 32
     return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
 

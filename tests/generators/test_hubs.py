@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from mgraph import CopyModel
+from mgraph.generators import preferential_attachment
 from tests.benchmarks.hubs import compare_hubs, hubs_by_seed
 from tests.generators.test_cuppa_hash import set_core
 
@@ -52,10 +53,13 @@ def degrees(method, n, d, start, seeds):
     """Degrees of the first 2d + 2 vertices, by seed."""
     first = 2 * d + 2
     rows = []
-    for seed in range(seeds):
-        model = CopyModel(n, d, 0.5, seed, method, start=start)
-        src, dst = model.edges(backend="cpu", threads=1).edges
-        rows.append(np.bincount(np.concatenate([src, dst]), minlength=n)[:first])
+    with pytest.MonkeyPatch.context() as patch:  # asking for it takes longer than a small graph
+        patch.setattr(preferential_attachment, "available_memory", lambda: 1 << 30)
+        for seed in range(seeds):
+            model = CopyModel(n, d, 0.5, seed, method, start=start)
+            ((edges, _),) = preferential_attachment.stream(model, range(n))
+            counts = np.bincount(np.concatenate([edges.src, edges.dst]), minlength=n)
+            rows.append(counts[:first])
     return np.array(rows)
 
 
@@ -77,9 +81,10 @@ def assert_same_means(ours, theirs):
 
 
 @pytest.mark.parametrize(("n", "d"), [(3, 1), (300, 1), (200, 2), (200, 5)])
-@pytest.mark.parametrize("method", METHODS)
-def test_the_start_ba_is_barabasi_and_alberts(method, n, d):
-    ours = degrees(method, n, d, "ba", 1500)
+def test_the_start_ba_is_barabasi_and_alberts(n, d):
+    """Graphs this small are within the core of cuppa_hash, so those of copy are its graphs, too."""
+    ours = degrees("copy", n, d, "ba", 1500)
+    np.testing.assert_array_equal(degrees("cuppa_hash", n, d, "ba", 300), ours[:300])
     ours = ours[:, : min(n, ours.shape[1])]
     assert_same_means(ours, degrees("ba", n, d, "paper", 1500)[:, : ours.shape[1]])
     if n >= 2 * d + 2:

@@ -109,7 +109,7 @@ def test_a_result_is_shown_and_converted_to_tables():
 
 
 def test_a_time_limit_returns_the_best_choice_so_far():
-    instance = pisinger_instance("strongly_correlated", 700, 18_000, 500)
+    instance = pisinger_instance("strongly_correlated", 700, 10_000, 500)
     result = solve(instance, time_limit=0)
     assert not result.optimal
     complete = solve(instance)

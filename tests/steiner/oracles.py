@@ -1,6 +1,7 @@
 """Plain and slow algorithms: exact answers for small graphs, in exact arithmetic."""
 
 import itertools
+import math
 from fractions import Fraction
 
 
@@ -13,25 +14,38 @@ def edges(graph):
 
 
 def distances(graph):
-    """Return all distances (Floyd, Warshall); None where there is no path."""
+    """Return all distances; None where there is no path."""
+    table, unit = whole_distances(graph)
+    return [[None if x is None else Fraction(x, unit) for x in row] for row in table]
+
+
+def whole_distances(graph):
+    """Return all distances (Floyd, Warshall) as multiples of 1 / unit, and the unit.
+
+    Weights are fractions, which are added and compared faster in a common unit.
+    """
+    listed = list(edges(graph))
+    unit = math.lcm(*(weight.denominator for *_, weight in listed))
     vertices = range(graph.n)
-    table = [[Fraction(0) if u == v else None for v in vertices] for u in vertices]
-    for u, v, weight in edges(graph):
-        if table[u][v] is None or weight < table[u][v]:
-            table[u][v] = table[v][u] = weight
+    table = [[0 if u == v else None for v in vertices] for u in vertices]
+    for u, v, weight in listed:
+        length = weight.numerator * (unit // weight.denominator)
+        if table[u][v] is None or length < table[u][v]:
+            table[u][v] = table[v][u] = length
     for middle in vertices:
-        for u in vertices:
-            for v in vertices:
-                if table[u][middle] is not None and table[middle][v] is not None:
-                    length = table[u][middle] + table[middle][v]
-                    if table[u][v] is None or length < table[u][v]:
-                        table[u][v] = length
-    return table
+        onward = [(v, length) for v, length in enumerate(table[middle]) if length is not None]
+        for row in table:
+            if row[middle] is not None:
+                for v, length in onward:
+                    length += row[middle]
+                    if row[v] is None or length < row[v]:
+                        row[v] = length
+    return table, unit
 
 
 def optimum(graph, terminals):
     """Return the minimum cost of a tree (Dreyfus, Wagner), in 3^k n + 2^k n^2 steps."""
-    table = distances(graph)
+    table, unit = whole_distances(graph)
     first, *others = (int(t) for t in terminals)
     reached = [v for v in range(graph.n) if table[first][v] is not None]
     best = {}  # for each set of terminals and vertex, the minimum cost of a tree that holds both
@@ -51,7 +65,7 @@ def optimum(graph, terminals):
                 half = (half - 1) & part
             split[v] = min(costs)
         best[part] = {v: min(split[u] + table[u][v] for u in reached) for v in reached}
-    return best[(1 << len(others)) - 1][first]
+    return Fraction(best[(1 << len(others)) - 1][first], unit)
 
 
 def spanning_edges(weighted):

@@ -36,7 +36,8 @@ UNDIRECTED = graphs.graphs(dtypes=("int32", "float32", "float64"), most=12, dire
 
 def minimum_cost(graph, terminals):
     """Return the minimum cost of a tree; None where there is no tree."""
-    if any(oracles.distances(graph)[terminals[0]][t] is None for t in terminals):
+    lengths = oracles.distances(graph)[terminals[0]]
+    if any(lengths[t] is None for t in terminals):
         return None
     return oracles.optimum(graph, terminals) if len(terminals) > 1 else 0
 

@@ -13,8 +13,10 @@ def workflow():
     return load("cuppa_experiments")
 
 
-def test_the_figures_of_a_cpu(workflow, tmp_path, capsys):
-    """All but 15, which needs a GPU; 16 with two workers."""
+def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
+    """All but 15, which needs a GPU; 16 with two workers; 8 and 9 of fewer slots and rounds."""
+    monkeypatch.setitem(workflow.MOST_SLOTS, "cpu", 128)
+    monkeypatch.setitem(workflow.ROUNDS, "cpu", 6)
     options = ["--edges", "2e5", "--repeats", "1", "--backend", "cpu", "--workers", "2"]
     assert workflow.main([str(tmp_path), *options]) == 0
     assert "Left out: it needs a GPU" in capsys.readouterr().out

@@ -126,10 +126,20 @@ def with_gpu(monkeypatch):
 
     public = {name: getattr(experiments, name) for name in experiments.__all__}
     public["resolve_backend"] = lambda backend: "gpu"
-    monkeypatch.setattr(workflow, "experiments", SimpleNamespace(**public))
+    gpu.experiments = SimpleNamespace(**public)
+    monkeypatch.setattr(workflow, "experiments", gpu.experiments)
     monkeypatch.setattr(mgraph.Graph, "to_gpu", lambda graph: graph)
     monkeypatch.setattr(workflow, "mgraph", SimpleNamespace(**{**names(), "steiner_tree": solve}))
     return gpu
+
+
+@pytest.fixture
+def with_gpu_unplotted(with_gpu):
+    """The same without figures, which take most of the time."""
+    for name in vars(with_gpu.experiments):
+        if name.startswith("plot_"):
+            setattr(with_gpu.experiments, name, lambda *data, **options: None)
+    return with_gpu
 
 
 def names():
@@ -149,7 +159,7 @@ def test_evaluation_with_a_gpu(with_gpu, steinlib, tmp_path):
     assert len(pd.read_csv(out / "steinlib.csv")) == 12
 
 
-def test_evaluation_measures_what_is_compiled(with_gpu, tmp_path):
+def test_evaluation_measures_what_is_compiled(with_gpu_unplotted, tmp_path):
     left = 2  # answers that compiling leaves no time for
 
     def answer(tree, search):
@@ -159,8 +169,8 @@ def test_evaluation_measures_what_is_compiled(with_gpu, tmp_path):
         seconds = {"initial_tree": 100.0} if compiling else tree.seconds
         return replace(tree, complete=not compiling, seconds=seconds)
 
-    with_gpu.answer = answer
-    assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 0
+    with_gpu_unplotted.answer = answer
+    assert with_gpu_unplotted.main([str(tmp_path / "out"), *SMALL]) == 0
     assert pd.read_csv(tmp_path / "out" / "runs.csv")["milliseconds_initial_tree"].max() < 1e5
 
 
@@ -172,14 +182,14 @@ def test_evaluation_stops_where_costs_differ(with_gpu, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
-def test_evaluation_leaves_out_what_memory_cannot_hold(with_gpu, tmp_path, capsys):
+def test_evaluation_leaves_out_what_memory_cannot_hold(with_gpu_unplotted, tmp_path, capsys):
     def answer(tree, search):
         if search == "node" and len(tree.terminals) == 4:
             raise mgraph.OutOfMemoryError("there is no room")
         return tree
 
-    with_gpu.answer = answer
-    assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 0
+    with_gpu_unplotted.answer = answer
+    assert with_gpu_unplotted.main([str(tmp_path / "out"), *SMALL]) == 0
     runs = pd.read_csv(tmp_path / "out" / "runs.csv")
     assert runs["k"].unique().tolist() == [2]
     assert runs["n"].unique().tolist() == [200, 400]
