@@ -3,9 +3,10 @@
 import operator
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mgraph.core.arrays import as_array, on_gpu
 from mgraph.errors import StorageError, UsageError
@@ -45,6 +46,10 @@ class KnapsackInstance:
     profits: np.ndarray
     weights: np.ndarray
     capacity: int
+
+    if TYPE_CHECKING:  # sequences are converted
+
+        def __init__(self, profits: ArrayLike, weights: ArrayLike, capacity: int) -> None: ...
 
     def __post_init__(self) -> None:
         """Convert and check the arrays and the capacity."""

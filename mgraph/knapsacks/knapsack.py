@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import Backend, Device, KnapsackMethod, check_choice
+from mgraph.core.choices import Backend, Device, KnapsackKey, KnapsackMethod, check_choice
 from mgraph.core.memory import memory_guard
 from mgraph.errors import OutOfMemoryError, UsageError
 from mgraph.knapsacks.instance import KnapsackInstance
@@ -88,13 +89,13 @@ class Knapsack:
 
 
 def knapsack(
-    profits: Any,
-    weights: Any,
+    profits: ArrayLike,
+    weights: ArrayLike,
     capacity: int,
     *,
     method: KnapsackMethod = "auto",
     backend: Backend = "auto",
-    key: str = "bound",
+    key: KnapsackKey = "bound",
     collect: bool = True,
     time_limit: float | None = None,
 ) -> Knapsack:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mgraph.core import backend as backends
 from mgraph.core.choices import Backend, Device, SsspMethod, check_choice
@@ -21,12 +22,12 @@ MIN_GPU_ARCS = 1 << 16  # in all searches; with fewer, moving the graph takes lo
 
 def sssp(
     graph: Graph,
-    source: Any,
+    source: ArrayLike,
     *,
     method: SsspMethod = "auto",
     backend: Backend = "auto",
     predecessors: bool = False,
-    targets: Any = None,
+    targets: ArrayLike | None = None,
     stop_at: str = "last",
     cutoff: Any = None,
     joint: bool = False,

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from mgraph.core import backend as backends
 from mgraph.core.arrays import as_list, checked_vertices
@@ -26,7 +27,7 @@ _OTHER_SEARCHES = "use search auto or dijkstra"
 
 def steiner_tree(
     graph: Graph,
-    terminals: Any,
+    terminals: ArrayLike,
     *,
     method: SteinerMethod = "star",
     search: SteinerSearch = "auto",
