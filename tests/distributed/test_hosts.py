@@ -16,16 +16,17 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(bool(why := why_not()), reason=why or "")
 
-MODEL = mgraph.CopyModel(3_000_000, 16)
-GENERATE = ["-n", MODEL.n, "-d", MODEL.d, "--parts", 40]
+MODEL = mgraph.CopyModel(20_000, 4)
+PARTS, PASSING = 12, 3  # parts before the gate; then each worker has one half-written
+GENERATE = ["-n", MODEL.n, "-d", MODEL.d, "--parts", PARTS]
 PORT = 8786
 # How long a link may be silent; the default is 30 s.
 NOTICED = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}  # the least that Dask takes
 SCRIPT = """
 import sys, mgraph
 with mgraph.connect() as cluster:
-    model = mgraph.CopyModel(3_000_000, 16)
-    made = mgraph.generate(sys.argv[1], model, cluster=cluster, parts=40, progress=sys.stdout)
+    model = mgraph.CopyModel(20_000, 4)
+    made = mgraph.generate(sys.argv[1], model, cluster=cluster, parts=12, progress=sys.stdout)
     print("made", made.made_parts, "kept", made.kept_parts)
 """
 
@@ -34,7 +35,7 @@ class Cluster:
     """A scheduler and two workers, each on its host, and a client's host beside them."""
 
     def __init__(self, network, folder, tls=True):
-        self.network, self.folder = network, folder
+        self.network, self.folder, self.gate = network, folder, Gate(folder / "gate")
         self.scheme = "tls" if tls else "tcp"
         for host in network.hosts.values():
             host.environment = NOTICED | {"DASK_MGRAPH__RUNS": str(folder / "runs")}
@@ -58,6 +59,7 @@ class Cluster:
         # A worker whose scheduler is gone ends, with its nanny: a service manager starts it again.
         again = ["sh", "-c", 'while :; do "$@"; sleep 1; done', "again"]
         command = [*again, *dask("worker", self.address, *where)]
+        host.environment |= self.gate.environment
         return host.start(*command, log=self.folder / f"{name}.log")
 
     def mgraph(self, verb, *arguments):
@@ -65,10 +67,12 @@ class Cluster:
         return self.network["client"].mgraph(verb, *self.to_it, *arguments)
 
     def start(self, out, verb, *arguments):
-        """Start a command on the client's host, and wait for the first parts of its results."""
+        """Start a command on the client's host; first parts are there, both workers at the gate."""
         host = self.network["client"]
+        self.gate.close(PASSING)
         process = host.start(*mgraph_command(verb, *self.to_it, *arguments))
-        wait_until(lambda: len(parts_in(out)) >= 3)
+        self.gate.wait_for(2)
+        assert len(parts_in(out)) == PASSING
         return process
 
     def workers(self):
@@ -132,6 +136,7 @@ def test_a_worker_s_link_is_cut_for_a_moment(cluster, tmp_path):
     out = tmp_path / "g"
     process = cluster.start(out, "generate", out, *GENERATE)
     with cluster.network["two"].cut_off():
+        cluster.gate.open()
         assert process.poll() is None
         time.sleep(1.5)
     finished(process)
