@@ -22,7 +22,7 @@ class Gate:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         self.folder.mkdir()
-        self._closed = self.folder / "closed"
+        self._closed, self._turn = self.folder / "closed", ""
 
     @property
     def environment(self):
@@ -31,18 +31,20 @@ class Gate:
 
     def close(self, passing=4, pattern="part-*"):
         """Let so many files more appear of those whose names match."""
-        state = {"passing": passing, "pattern": pattern, "turn": uuid.uuid4().hex}
+        self._turn = uuid.uuid4().hex
+        state = {"passing": passing, "pattern": pattern, "turn": self._turn}
         whole = self.folder / "new"
         whole.write_text(json.dumps(state))
         whole.rename(self._closed)
 
     def open(self):
         """Let go on who waits, and all who come."""
-        self._closed.unlink()
+        self._closed.unlink(missing_ok=True)
 
     def waiting(self):
         """The processes that wait."""
-        return {int(path.name.rpartition("-")[2]) for path in self.folder.glob("waiting-*")}
+        marks = self.folder.glob(f"{self._turn}-waiting-*")
+        return {int(path.name.rpartition("-")[2]) for path in marks}
 
     def wait_for(self, count=1):
         """Wait until so many processes wait; returns their numbers."""
@@ -75,25 +77,25 @@ def dask_setup(worker):
 
     folder, whole = pathlib.Path(os.environ[VARIABLE]), Folder.writing
 
-    def passes(name):
+    def place(name):
+        """Where it is marked that this process waits, or None."""
         with contextlib.suppress(FileNotFoundError):
             state = json.loads((folder / "closed").read_text())
             if not fnmatch.fnmatch(name, state["pattern"]):
-                return True
+                return None
             for number in range(state["passing"]):
                 with contextlib.suppress(FileExistsError):
                     (folder / f"{state['turn']}-{number}").touch(exist_ok=False)
-                    return True
-            return False
-        return True
+                    return None
+            return folder / f"{state['turn']}-waiting-{uuid.uuid4().hex}-{os.getpid()}"
+        return None
 
     @contextlib.contextmanager
     def writing(self, name):
         with whole(self, name) as stream:
             yield stream
-            if passes(name):
+            if (mark := place(name)) is None:
                 return
-            mark = folder / f"waiting-{uuid.uuid4().hex}-{os.getpid()}"
             mark.touch()
             try:
                 while (folder / "closed").exists():

@@ -49,7 +49,7 @@ PAGES = {
     "python -m tests.benchmarks.many_parts": Tiny(f"{GPU}many_parts 40 --tiny"),
     "pytest -m gpu -s tests/gpu/test_runs.py": _collected("pytest -m gpu tests/gpu/test_runs.py"),
     "mgraph cancel": Tiny("mgraph cancel --help"),
-    "python -m tests.benchmarks.soak": Tiny(f"{GPU}soak --minutes 0.01 --jobs-a-client 3"),
+    "python -m tests.benchmarks.soak": Tiny(f"{GPU}soak --minutes 0.001 --jobs-a-client 2"),
     "python -m tests.benchmarks.generate_gpu memory": _on_gpu("generate_gpu memory --tiny"),
     "python -m tests.benchmarks.generate_gpu scaling 4": _on_gpu("generate_gpu scaling 1 --tiny"),
     "python -m tests.benchmarks.generate_gpu parquet FOLDER": _on_gpu(
@@ -92,7 +92,7 @@ PAGES = {
     ),
     "python -m tests.benchmarks.sssp_cpu MAKER NAME …": Tiny(f"{GPU}sssp_cpu {MAKER} road-NE"),
     "pytest tests/benchmarks -k one_core --benchmark-enable": Tiny(
-        "pytest tests/benchmarks/test_sssp.py -k one_core --benchmark-enable "
+        "pytest tests/benchmarks/test_sssp.py -k 'one_core and grid' --benchmark-enable "
         "--benchmark-max-time 0.01 --benchmark-min-rounds 1 -p no:cacheprovider"
     ),
     "python -m tests.benchmarks.msf_gpu forest MAKER NAME …": _on_gpu(
