@@ -1,16 +1,21 @@
 """README.md and docs/ as a new user reads them: every command and Python block of a page is run.
 
-Each page is typed from its beginning into an empty folder. Graphs of a million vertices are made
-smaller, in commands and blocks alike.
+Each page is typed from its beginning into an empty folder: README.md into a shell, the others in
+this process, where a command has nothing to import. Graphs of a million vertices are made smaller,
+in commands and blocks alike.
 """
 
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 
+import dask
 import pytest
+
+from mgraph.cli.main import main
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -43,46 +48,85 @@ def steps(page):
                 yield "sh", command.removeprefix("pip install . && ")
 
 
+class Shell:
+    """A new user's shell, in a process per line. The user has compiled before."""
+
+    def __init__(self, folder, **variables):
+        self.folder = folder
+        command = folder / "bin" / "mgraph"
+        command.parent.mkdir(exist_ok=True)
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mgraph "$@"\n')
+        command.chmod(0o755)
+        self.environment = {name: os.environ[name] for name in os.environ if name[:5] != "DASK_"}
+        self.environment |= variables | {
+            "PATH": f"{command.parent}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
+            "DASK_MGRAPH__DASHBOARD": "127.0.0.1:0",
+        }
+
+    def sh(self, line):
+        """Its status, output and errors."""
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=self.folder, env=self.environment, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    def python(self, text):
+        """As of ``sh``."""
+        (self.folder / "block.py").write_text(text)
+        return self.sh("python block.py")
+
+
+class Here:
+    """The same lines in this process, which has imported what a command imports."""
+
+    def __init__(self, capfd):
+        self.capfd = capfd
+
+    def sh(self, line):
+        """Its status, output and errors."""
+        program, *arguments = map(os.path.expanduser, shlex.split(line))
+        assert program == "mgraph"
+        return main(arguments), *self.capfd.readouterr()
+
+    def python(self, text):
+        """As of ``sh``."""
+        exec(compile(text, "block", "exec"), {"__name__": "__main__"})
+        return 0, *self.capfd.readouterr()
+
+
 @pytest.fixture
-def typed(tmp_path):
-    """A function that runs a shell line in the folder of a new user, who has compiled before."""
+def home(tmp_path, monkeypatch):
+    """The empty folder of a new user."""
     (tmp_path / "workflows").symlink_to(ROOT / "workflows")
-    command = tmp_path / "bin" / "mgraph"
-    command.parent.mkdir()
-    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mgraph "$@"\n')
-    command.chmod(0o755)
-    cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
-    environment = {name: os.environ[name] for name in os.environ if name[:5] != "DASK_"} | {
-        "PATH": f"{command.parent}:{pathlib.Path(sys.executable).parent}:{os.environ['PATH']}",
-        "HOME": str(tmp_path / "home"),
-        "XDG_CACHE_HOME": cache,
-        "DASK_MGRAPH__DASHBOARD": "127.0.0.1:0",
-    }
     (tmp_path / "home").mkdir()
-
-    def run(line):
-        return subprocess.run(
-            ["bash", "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True
-        )
-
-    yield run
-    if (tmp_path / "home" / ".mgraph").exists():
-        run("mgraph cluster stop")
+    cache = os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    if (tmp_path / "home" / ".mgraph" / "cluster").exists():
+        main(["cluster", "stop"])
 
 
 @pytest.mark.timeout(900)  # the compilers' time on a machine that has compiled nothing yet
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_a_page_can_be_typed(page, typed, tmp_path):
-    for number, (language, text) in enumerate(steps(page)):
-        line = text
-        if language == "python":
-            (tmp_path / f"block_{number}.py").write_text(text)
-            line = f"python block_{number}.py"
-        done = typed(line)
-        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr, f"{text}\n{done.stderr}"
+def test_a_page_can_be_typed(page, home, capfd, cluster):
+    """On a cluster that is there, unless the page starts one; README.md in a shell."""
+    settings, address = {"mgraph.dashboard": "127.0.0.1:0"}, cluster.client.scheduler.address
+    if "mgraph cluster start" not in page.read_text():
+        settings["scheduler-address"] = address
+    readme, here = Shell(home, DASK_SCHEDULER_ADDRESS=address), Here(capfd)
+    for language, text in steps(page):
+        where = readme if page == PAGES[0] else here
+        if "__name__" in text:  # the block starts workers, which import it
+            where = Shell(home)
+        with dask.config.set(settings):
+            status, out, err = getattr(where, language)(text)
+        assert status == 0, f"{text}\n{out}{err}"
+        assert "Traceback" not in err, f"{text}\n{err}"
         for expected in PRINTED.findall(text):
-            assert expected in done.stdout.splitlines(), f"{text}\n{done.stdout}"
+            assert expected in out.splitlines(), f"{text}\n{out}"
 
 
 def test_the_readme_is_short_and_shows_what_is_promised():

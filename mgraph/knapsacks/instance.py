@@ -49,7 +49,9 @@ class KnapsackInstance:
 
     if TYPE_CHECKING:  # sequences are converted
 
-        def __init__(self, profits: ArrayLike, weights: ArrayLike, capacity: int) -> None: ...
+        def __init__(  # noqa: D107
+            self, profits: ArrayLike, weights: ArrayLike, capacity: int
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Convert and check the arrays and the capacity."""

@@ -20,11 +20,16 @@ _SETTINGS = ("CONTRIBUTING.md", "workflows/README.md")  # whose commands other t
 
 
 class Tiny(NamedTuple):
-    """How a command is run as a test. needs: a program or module without which it skips."""
+    """How a command is run as a test.
+
+    needs: a program or module without which it skips. is_program: it starts processes that import
+    it, so it is a program of its own.
+    """
 
     command: str
     on_gpu: bool = False
     needs: str = ""
+    is_program: bool = False
 
 
 def _on_gpu(command):
@@ -39,12 +44,12 @@ def _collected(command):
 # Of commands in pages.
 PAGES = {
     "python -m tests.benchmarks.kills EDGES [--compression zstd --weights]": Tiny(
-        f"{GPU}kills 2e4 --compression zstd --weights --tiny"
+        f"{GPU}kills 2e4 --compression zstd --weights --tiny", is_program=True
     ),
     "python -m tests.benchmarks.many_parts": Tiny(f"{GPU}many_parts 40 --tiny"),
     "pytest -m gpu -s tests/gpu/test_runs.py": _collected("pytest -m gpu tests/gpu/test_runs.py"),
     "mgraph cancel": Tiny("mgraph cancel --help"),
-    "python -m tests.benchmarks.soak": Tiny(f"{GPU}soak --minutes 0.01 --jobs-a-client 3"),
+    "python -m tests.benchmarks.soak": Tiny(f"{GPU}soak --minutes 0.001 --jobs-a-client 2"),
     "python -m tests.benchmarks.generate_gpu memory": _on_gpu("generate_gpu memory --tiny"),
     "python -m tests.benchmarks.generate_gpu scaling 4": _on_gpu("generate_gpu scaling 1 --tiny"),
     "python -m tests.benchmarks.generate_gpu parquet FOLDER": _on_gpu(
@@ -77,7 +82,9 @@ PAGES = {
         f"sssp_gpu backends {MAKER} pa-10"
     ),
     "python -m tests.benchmarks.sssp_gpu build FOLDER": _on_gpu("sssp_gpu --tiny build FOLDER"),
-    "pytest -m gpu -k two_billion": _collected("pytest -m gpu -k two_billion tests/gpu"),
+    "pytest -m gpu -k two_billion": _collected(
+        "pytest -m gpu -k two_billion tests/gpu/test_sssp.py"
+    ),
     "python workflows/sssp_energy.py pa-22 OUT --seconds 1.5 --deltas 0.0625,0.125,0.25,1,4 "
     "--set-points 1e5,1e6,4e6,3e7": Tiny(
         "python workflows/sssp_energy.py GRAPH OUT --seconds 0.01 --deltas 0.0625,1 "
@@ -85,7 +92,7 @@ PAGES = {
     ),
     "python -m tests.benchmarks.sssp_cpu MAKER NAME …": Tiny(f"{GPU}sssp_cpu {MAKER} road-NE"),
     "pytest tests/benchmarks -k one_core --benchmark-enable": Tiny(
-        "pytest tests/benchmarks/test_sssp.py -k one_core --benchmark-enable "
+        "pytest tests/benchmarks/test_sssp.py -k 'one_core and grid' --benchmark-enable "
         "--benchmark-max-time 0.01 --benchmark-min-rounds 1 -p no:cacheprovider"
     ),
     "python -m tests.benchmarks.msf_gpu forest MAKER NAME …": _on_gpu(
@@ -132,7 +139,7 @@ PAGES = {
         "--backend cpu"
     ),
     "python workflows/generate_graph.py graph -n 1e9": Tiny(
-        "python workflows/generate_graph.py OUT -n 1e3 --workers 1"
+        "python workflows/generate_graph.py OUT -n 1e3"
     ),
 }
 # Of benchmarks that stand in a module's own first lines alone.

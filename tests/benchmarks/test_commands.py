@@ -1,15 +1,18 @@
 """Every command that a page of figures names runs, tiny."""
 
 import os
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 
+import dask
 import pytest
 
 import mgraph
 from mgraph import experiments
+from mgraph.cli.main import main
 from tests.benchmarks import commands
 from tests.benchmarks.commands import GPU, OTHERS, PAGES, ROOT
 
@@ -81,16 +84,46 @@ def inputs(tmp_path_factory):
     return {word: str(folder / name) for word, name in names.items()}
 
 
+def run_program(program, words):
+    """Its status and what it printed."""
+    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"PYTHONPATH": path, "MGRAPH_BENCH_SIDE": "10"}
+    done = subprocess.run([*PROGRAMS[program], *words], cwd=ROOT, env=environment,
+                          capture_output=True, text=True, check=False)  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+def run_here(program, words, capfd, monkeypatch):
+    """The same in this process, which has imported and compiled what the commands need."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.syspath_prepend(ROOT)
+    status = 0
+    if program == "mgraph":
+        status = main(words)
+    else:
+        as_module = words[0] == "-m"
+        monkeypatch.setattr(sys, "argv", words[as_module:])
+        run = runpy.run_module if as_module else runpy.run_path
+        try:
+            run(words[as_module], run_name="__main__")
+        except SystemExit as ended:
+            status = ended.code or 0
+    return status, *capfd.readouterr()
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("tiny", FORMS)
-def test_a_tiny_form_runs(tiny, inputs, tmp_path):
+def test_a_tiny_form_runs(tiny, inputs, tmp_path, capfd, monkeypatch, cluster):
+    """On a cluster that is there, but for a command that names its workers."""
     if tiny.needs and not shutil.which(tiny.needs):
         pytest.skip(f"needs {tiny.needs}")
     words = inputs | {"OUT": str(tmp_path / "out"), "FOLDER": str(tmp_path)}
     program, *rest = (words.get(word, word) for word in shlex.split(tiny.command))
-    path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    environment = os.environ | {"PYTHONPATH": path, "MGRAPH_BENCH_SIDE": "10"}
-    done = subprocess.run([*PROGRAMS[program], *rest], cwd=ROOT, env=environment,
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout
+    if tiny.on_gpu or tiny.is_program or program == "pytest":
+        status, out, err = run_program(program, rest)
+    else:
+        address = None if "--workers" in rest else cluster.client.scheduler.address
+        with dask.config.set({"scheduler-address": address}):
+            status, out, err = run_here(program, rest, capfd, monkeypatch)
+    assert status == 0, out + err
+    assert out

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 
+import dask
 import pytest
 
 from mgraph.cli.main import VERBS, main, name_options
@@ -120,35 +121,40 @@ def test_gpu_without_a_gpu(tmp_path, monkeypatch, capsys):
     assert not (tmp_path / "g").exists()
 
 
-def test_the_whole_way(tmp_path):
+def test_the_whole_way(tmp_path, monkeypatch, capsys, cluster):
     """generate, info, verify, degrees, a damaged part, and the mending of it."""
-    arguments = [*GENERATE, "--parts", "4", *QUICK]
-    made = run(*arguments, cwd=tmp_path)
+    monkeypatch.chdir(tmp_path)
+
+    def here(*arguments):
+        """Its status, output and errors: in this process, on the session's cluster."""
+        with dask.config.set({"scheduler-address": cluster.client.scheduler.address}):
+            return main([*arguments]), *capsys.readouterr()
+
+    made = run(*GENERATE, "--parts", "4", *QUICK, cwd=tmp_path)
     assert made.returncode == 0, made.stderr
     assert made.stderr == ""
     assert made.stdout.startswith("2,000 vertices and 5,994 edges in 4 parts, ")
     assert made.stdout.count("\n") == 1
 
-    shown = run("info", "OUT", cwd=tmp_path)
-    assert "5,994" in shown.stdout
-    manifest = json.loads(run("info", "OUT", "--json", cwd=tmp_path).stdout)
+    assert "5,994" in here("info", "OUT")[1]
+    manifest = json.loads(here("info", "OUT", "--json")[1])
     assert (manifest["n"], manifest["m"], len(manifest["parts"])) == (2000, 5994, 4)
 
-    assert run("verify", "OUT", *QUICK[:3], "--regenerate", "0.5", cwd=tmp_path).returncode == 0
-    counted = run("degrees", "OUT", *QUICK[:3], "--plot", "d.png", "--json", cwd=tmp_path)
-    assert counted.returncode == 0, counted.stderr
-    assert sum(json.loads(counted.stdout)["count"]) == 2000
+    assert here("verify", "OUT", "-q", "--regenerate", "0.5")[0] == 0
+    status, counted, err = here("degrees", "OUT", "-q", "--plot", "d.png", "--json")
+    assert status == 0, err
+    assert sum(json.loads(counted)["count"]) == 2000
     assert (tmp_path / "d.png").stat().st_size > 10_000
 
     part = tmp_path / "OUT" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-20])
-    damaged = run("verify", "OUT", *QUICK[:3], cwd=tmp_path)
-    assert damaged.returncode == 1
-    assert "part-00001.parquet is not a complete Parquet file" in damaged.stderr
-    mended = run(*arguments, "--resume", cwd=tmp_path)
-    assert "3 of them kept" in mended.stdout
-    assert run("verify", "OUT", *QUICK[:3], cwd=tmp_path).returncode == 0
-    assert run(*arguments, "--overwrite", "--seed", "2", cwd=tmp_path).returncode == 0
+    status, _, err = here("verify", "OUT", "-q")
+    assert status == 1
+    assert "part-00001.parquet is not a complete Parquet file" in err
+    again = [*GENERATE, "--parts", "4", "-q"]
+    assert "3 of them kept" in here(*again, "--resume")[1]
+    assert here("verify", "OUT", "-q")[0] == 0
+    assert here(*again, "--overwrite", "--seed", "2")[0] == 0
 
 
 def test_the_cluster_and_the_dashboard_are_named(tmp_path):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import dask
 import pytest
@@ -46,13 +47,19 @@ def command(*arguments, **options):
     )
 
 
-def run(*arguments):
-    process = command(*arguments)
-    out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
+@pytest.fixture
+def run(capsys):
+    """Runs a command in this process: its status, output and errors."""
+
+    def run(*arguments):
+        capsys.readouterr()
+        status = main([*map(str, arguments)])
+        return status, *capsys.readouterr()
+
+    return run
 
 
-def test_submit_and_wait(here, scheduler):
+def test_submit_and_wait(here, scheduler, run):
     status, out, err = run("submit", "--scheduler", scheduler, "hello.py", "--n", 3, "-q")
     assert (status, out) == (0, "hello --n 3 -q\n"), err
     assert "finished in" in err
@@ -87,7 +94,7 @@ def test_submit_and_wait(here, scheduler):
         ("two words", "'two words'"),
     ],
 )
-def test_arguments_are_shown_in_one_line_and_move_no_cursor(here, argument, shown):
+def test_arguments_are_shown_in_one_line_and_move_no_cursor(here, argument, shown, run):
     folder = RunFolder(here / "runs", run_folder.new_id())
     where = {"by": "me\n@here", "cwd": "/a\nb", "scheduler": "tcp://a:1", "scheduler_id": "S"}
     ended = {"state": "failed", "ended": run_folder.now(), "error": "a\nb\x1b[2J"}
@@ -102,8 +109,17 @@ def test_arguments_are_shown_in_one_line_and_move_no_cursor(here, argument, show
     assert len(run("list")[1].splitlines()) == 1
 
 
-def test_times_are_local_and_have_their_offset(here, monkeypatch):
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
+@pytest.fixture
+def tokyo():
+    """The time zone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+def test_times_are_local_and_have_their_offset(here, tokyo, run):
     folder = RunFolder(here / "runs", run_folder.new_id())
     where = {"by": "me", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "S", "mgraph": "0"}
     ended = {"state": "finished", "ended": "2026-01-31T15:00:00+00:00", "status": 0}
@@ -114,7 +130,7 @@ def test_times_are_local_and_have_their_offset(here, monkeypatch):
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"id": "x"}', None])
-def test_a_run_that_cannot_be_read_is_named(here, text):
+def test_a_run_that_cannot_be_read_is_named(here, text, run):
     where = {"by": "me", "cwd": "/", "scheduler": "tcp://a:1", "scheduler_id": "S", "mgraph": "0"}
     ended = {"state": "finished", "ended": run_folder.now(), "status": 0}
     good, bad = (RunFolder(here / "runs", run_folder.new_id()) for _ in range(2))
@@ -139,13 +155,13 @@ def test_a_run_that_cannot_be_read_is_named(here, text):
     assert bad.id in err
 
 
-def test_a_folder_that_is_just_being_made_is_no_error(here):
+def test_a_folder_that_is_just_being_made_is_no_error(here, run):
     (here / "runs" / run_folder.new_id()).mkdir(parents=True)
     (here / "runs" / "20260101-000000-0000").write_text("a file")
     assert run("list") == (0, "", f"no runs in {here / 'runs'}\n")
 
 
-def test_the_script_s_status_is_the_command_s(here, scheduler):
+def test_the_script_s_status_is_the_command_s(here, scheduler, run):
     (here / "bad.py").write_text("import sys\nprint('oh')\nsys.exit(7)")
     to = ["--scheduler", scheduler]
     status, out, err = run("submit", *to, "bad.py")
@@ -157,7 +173,7 @@ def test_the_script_s_status_is_the_command_s(here, scheduler):
     assert run("logs", "-f", name)[0] == 7
 
 
-def test_detach_log_off_and_follow(here, scheduler):
+def test_detach_log_off_and_follow(here, scheduler, run):
     (here / "slow.py").write_text(
         "import time\nfor i in range(8):\n    print(i, flush=True)\n    time.sleep(0.25)\n"
     )
@@ -170,7 +186,7 @@ def test_detach_log_off_and_follow(here, scheduler):
     assert run("logs", "--tail", 2, name)[1] == "6\n7\n"
 
 
-def test_lines_of_tasks_alone(here, scheduler):
+def test_lines_of_tasks_alone(here, scheduler, run):
     (here / "tasks.py").write_text(
         "import mgraph\n"
         "with mgraph.connect() as cluster:\n"
@@ -189,7 +205,7 @@ def test_lines_of_tasks_alone(here, scheduler):
     assert run("logs", "--workers", "-n", 1)[1].splitlines() == of_tasks[1:]
 
 
-def test_cancel_a_run_and_leave_one(here, scheduler):
+def test_cancel_a_run_and_leave_one(here, scheduler, run):
     (here / "long.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
     waiting = command("submit", "--scheduler", scheduler, "long.py", start_new_session=True)
     assert waiting.stdout.readline() == "on\n"
@@ -205,13 +221,14 @@ def test_cancel_a_run_and_leave_one(here, scheduler):
 
 
 def test_without_a_cluster_one_is_started_for_the_run(here):
-    status, out, err = run("submit", "hello.py", "you")
-    assert (status, out) == (0, "hello you\n"), err
+    process = command("submit", "hello.py", "you")
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, "hello you\n"), err
     assert "cores of this machine" in err or "GPUs of this machine" in err
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_command_that_is_told_to_end_cancels_the_run_that_ends_with_it(here, number):
+def test_a_command_that_is_told_to_end_cancels_the_run_that_ends_with_it(here, number, run):
     (here / "long.py").write_text("import time\nprint('on', flush=True)\ntime.sleep(600)")
     running = command("submit", "long.py")
     assert running.stdout.readline() == "on\n"
@@ -235,7 +252,7 @@ def test_what_a_run_does():
     assert operations(ended, {}) == [*lines, "generate: 7 parts, lost"]
 
 
-def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler):
+def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler, run):
     assert run("submit", "-q", "--scheduler", scheduler, "hello.py")[0] == 0
     status, out, err = run("logs", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, out) == (0, "hello\n")

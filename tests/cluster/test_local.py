@@ -23,6 +23,7 @@ def commands():
 def test_the_page_s_commands_work(tmp_path):
     environment = os.environ | {
         "HOME": str(tmp_path),
+        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache"),
         "DASK_MGRAPH__CLUSTER": str(tmp_path / ".mgraph" / "cluster"),
         "DASK_MGRAPH__DASHBOARD": "127.0.0.1:0",
     }

@@ -141,7 +141,7 @@ def test_grafana_queries_metrics_that_the_scheduler_serves(tmp_path):
         with mgraph.connect(scheduler_file=file) as cluster:
             work = threading.Thread(
                 target=mgraph.generate,
-                args=(tmp_path / "g", RUNNING),
+                args=(tmp_path / "g", CopyModel(100_000, 8)),
                 kwargs={"cluster": cluster, "parts": 16, "progress": None},
             )
             work.start()

@@ -160,7 +160,7 @@ def submitted(slurm, work, *command):
 def ended(slurm, job, seconds):
     """Wait for a job's end; its exit status."""
     queued = ["squeue", "--noheader", f"--jobs={job}"]
-    wait_until(lambda: slurm(*queued, check=False).stdout == "", seconds)
+    wait_until(lambda: slurm(*queued, check=False).stdout == "", seconds, every=0.3)
     told = slurm("scontrol", "show", "job", job).stdout
     return int(told.split("ExitCode=")[1].split(":")[0])
 
@@ -215,5 +215,5 @@ def test_a_cluster_by_dask_jobqueue(slurm, tmp_path):
     assert (tmp_path / "graph" / "_manifest.json").exists()
     (folder,) = tmp_path.glob("mgraph-slurm-*")
     assert {path.suffix for path in folder.iterdir()} == {".out", ".err"}
-    wait_until(lambda: slurm("squeue", "--noheader").stdout == "", 30)
+    wait_until(lambda: slurm("squeue", "--noheader").stdout == "", 30, every=0.3)
     assert dask_processes(tmp_path) == []

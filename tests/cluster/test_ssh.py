@@ -48,12 +48,13 @@ def ssh_config(tmp_path):
     home = tmp_path / "home of all"
     home.mkdir()
     path = os.environ.get("PYTHONPATH", "")
+    cache = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"  # of machine code
     (tmp_path / "sshd_config").write_text(
         f"Port {port}\n"
         + "".join(f"ListenAddress {host}\n" for host in HOSTS)
         + f"HostKey {tmp_path}/host_key\nAuthorizedKeysFile {tmp_path}/authorized_keys\n"
         "PidFile none\nUsePAM no\nStrictModes no\nPasswordAuthentication no\nPermitRootLogin yes\n"
-        f'SetEnv "HOME={home}" "PYTHONPATH={path}"\n'
+        f'SetEnv "HOME={home}" "PYTHONPATH={path}" "XDG_CACHE_HOME={cache}"\n'
     )
     (tmp_path / "ssh_config").write_text(
         f"Host *\nPort {port}\nUser {getpass.getuser()}\nIdentityFile {tmp_path}/user_key\n"

@@ -1,6 +1,5 @@
 """Several hosts, each with its own address: TLS, cut links, a scheduler that is started again."""
 
-import contextlib
 import json
 import re
 import sys
@@ -12,20 +11,22 @@ import mgraph
 from mgraph.distributed.clusters import certificates
 from tests.distributed.hosts import Network, dask, end, parts_in, why_not
 from tests.distributed.hosts import mgraph as mgraph_command
+from tests.gate import Gate
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(bool(why := why_not()), reason=why or "")
 
-MODEL = mgraph.CopyModel(3_000_000, 16)
-GENERATE = ["-n", MODEL.n, "-d", MODEL.d, "--parts", 40]
+MODEL = mgraph.CopyModel(20_000, 4)
+PARTS, PASSING = 12, 3  # parts before the gate; then each worker has one half-written
+GENERATE = ["-n", MODEL.n, "-d", MODEL.d, "--parts", PARTS]
 PORT = 8786
 # How long a link may be silent; the default is 30 s.
 NOTICED = {"DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "11s"}  # the least that Dask takes
 SCRIPT = """
 import sys, mgraph
 with mgraph.connect() as cluster:
-    model = mgraph.CopyModel(3_000_000, 16)
-    made = mgraph.generate(sys.argv[1], model, cluster=cluster, parts=40, progress=sys.stdout)
+    model = mgraph.CopyModel(20_000, 4)
+    made = mgraph.generate(sys.argv[1], model, cluster=cluster, parts=12, progress=sys.stdout)
     print("made", made.made_parts, "kept", made.kept_parts)
 """
 
@@ -34,7 +35,7 @@ class Cluster:
     """A scheduler and two workers, each on its host, and a client's host beside them."""
 
     def __init__(self, network, folder, tls=True):
-        self.network, self.folder = network, folder
+        self.network, self.folder, self.gate = network, folder, Gate(folder / "gate")
         self.scheme = "tls" if tls else "tcp"
         for host in network.hosts.values():
             host.environment = NOTICED | {"DASK_MGRAPH__RUNS": str(folder / "runs")}
@@ -49,7 +50,8 @@ class Cluster:
         where = ["--host", host.address, "--port", PORT, "--protocol", self.scheme]
         where += ["--dashboard-address", "127.0.0.1:0"]
         preload = ["--preload", "mgraph.distributed.scheduler_preload"]
-        return host.start(*dask("scheduler", *where, *preload), log=self.folder / "scheduler.log")
+        command = dask("scheduler", *where, *preload)
+        self.scheduler = host.start(*command, log=self.folder / "scheduler.log")
 
     def start_worker(self, name):
         host = self.network[name]
@@ -58,6 +60,7 @@ class Cluster:
         # A worker whose scheduler is gone ends, with its nanny: a service manager starts it again.
         again = ["sh", "-c", 'while :; do "$@"; sleep 1; done', "again"]
         command = [*again, *dask("worker", self.address, *where)]
+        host.environment |= self.gate.environment
         return host.start(*command, log=self.folder / f"{name}.log")
 
     def mgraph(self, verb, *arguments):
@@ -65,48 +68,49 @@ class Cluster:
         return self.network["client"].mgraph(verb, *self.to_it, *arguments)
 
     def start(self, out, verb, *arguments):
-        """Start a command on the client's host, and wait for the first parts of its results."""
+        """Start a command on the client's host; first parts are there, both workers at the gate."""
         host = self.network["client"]
+        self.gate.close(PASSING)
         process = host.start(*mgraph_command(verb, *self.to_it, *arguments))
-        wait_until(lambda: len(parts_in(out)) >= 3)
+        self.gate.wait_for(2)
+        assert len(parts_in(out)) == PASSING
         return process
 
-    def workers(self):
-        """How many workers a client finds."""
+    def wait_for_workers(self):
+        """Wait until a client finds both; in one process, since each one imports Dask."""
         code = (
+            "import contextlib, time\n"
             "from distributed import Client\n"
-            f"with Client({self.address!r}, timeout=10) as client:\n"
-            "    print(len(client.scheduler_info(n_workers=-1)['workers']))"
+            "found = 0\n"
+            "while found != 2:\n"
+            "    time.sleep(0.1)\n"
+            f"    with contextlib.suppress(OSError), Client({self.address!r}, timeout=2) as us:\n"
+            "        found = len(us.scheduler_info(n_workers=-1)['workers'])"
         )
-        status, out, _ = self.network["client"].run(sys.executable, "-c", code)
-        return int(out) if status == 0 else 0
-
-
-@contextlib.contextmanager
-def network_in(folder):
-    """Nothing is started yet. Each host has a folder of runs of its own, and shares the rest."""
-    (folder / "runs").mkdir()
-    with Network(["scheduler", "one", "two", "client"], own=folder / "runs") as network:
-        certificates.make(folder / "tls")
-        cluster = Cluster(network, folder)
-        scheduler = cluster.start_scheduler()
-        cluster.start_worker("one")
-        cluster.start_worker("two")
-        wait_until(lambda: cluster.workers() == 2)
-        yield cluster, scheduler
+        status, _, err = self.network["client"].run(sys.executable, "-c", code)
+        assert status == 0, err
 
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    with network_in(tmp_path_factory.mktemp("hosts")) as (cluster, _):
+    """Each host has a folder of runs of its own, and shares the rest."""
+    folder = tmp_path_factory.mktemp("hosts")
+    (folder / "runs").mkdir()
+    with Network(["scheduler", "one", "two", "client"], own=folder / "runs") as network:
+        certificates.make(folder / "tls")
+        cluster = Cluster(network, folder)
+        cluster.start_scheduler()
+        cluster.start_worker("one")
+        cluster.start_worker("two")
         yield cluster
 
 
 @pytest.fixture
 def cluster(shared):
     """With TLS, and both workers there: their service managers bring back what a test has lost."""
-    wait_until(lambda: shared.workers() == 2)
-    return shared
+    shared.wait_for_workers()
+    yield shared
+    shared.gate.open()
 
 
 def finished(process, seconds=120):
@@ -132,6 +136,7 @@ def test_a_worker_s_link_is_cut_for_a_moment(cluster, tmp_path):
     out = tmp_path / "g"
     process = cluster.start(out, "generate", out, *GENERATE)
     with cluster.network["two"].cut_off():
+        cluster.gate.open()
         assert process.poll() is None
         time.sleep(1.5)
     finished(process)
@@ -145,59 +150,57 @@ def test_a_worker_s_link_is_cut_until_it_counts_as_dead(cluster, tmp_path):
     process = cluster.start(out, "generate", out, *GENERATE)
     with cluster.network["two"].cut_off():
         assert process.poll() is None
-        time.sleep(15)
-    finished(process)
+        cluster.gate.open()
+        finished(process)  # by the other one, after the time-out
     assert cluster.mgraph("verify", out)[0] == 0
     assert not list(out.glob(".*"))
 
 
 def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp_path):
     graph, out, whole = tmp_path / "g", tmp_path / "trees", tmp_path / "whole"
-    made = cluster.mgraph("generate", graph, "-n", 30_000, "-d", 4, "--weights", "1:99")
+    made = cluster.mgraph("generate", graph, "-n", 3_000, "-d", 4, "--weights", "1:99")
     assert made[0] == 0, made[2]
-    query = ["steiner", graph, "--sample", "3:200", "--batch", 4, "--seed", 7]
+    query = ["steiner", graph, "--sample", "3:40", "--batch", 4, "--seed", 7]
     assert cluster.mgraph(*query, "--out", whole)[0] == 0
     process = cluster.start(out, *query, "--out", out)
     with cluster.network["one"].cut_off():
         assert process.poll() is None
-        time.sleep(15)
-    finished(process)
+        cluster.gate.open()
+        finished(process)
     told = [json.loads((folder / "_manifest.json").read_text()) for folder in (out, whole)]
     assert told[0]["checksum"] == told[1]["checksum"]
 
 
-def test_a_scheduler_is_killed_and_started_again_then_resume(tmp_path):
-    with network_in(tmp_path) as (hosts, scheduler):
-        killed_and_resumed(hosts, scheduler, tmp_path / "g")
-
-
-def killed_and_resumed(hosts, scheduler, out):
-    process = hosts.start(out, "generate", out, *GENERATE)
-    end(scheduler)
+def test_a_scheduler_is_killed_and_started_again_then_resume(cluster, tmp_path):
+    out = tmp_path / "g"
+    process = cluster.start(out, "generate", out, *GENERATE)
+    end(cluster.scheduler)
     _, err = process.communicate(timeout=90)
     assert process.returncode == 75
     assert "the connection to the scheduler was lost" in err
     assert re.search("(--resume|`resume=True`) continues from", err)
     assert "Traceback" not in err
-    there = len(parts_in(out))
-    assert there >= 3
+    assert len(parts_in(out)) == PASSING
+    cluster.gate.open()
     assert not (out / "_manifest.json").exists()
-    hosts.start_scheduler()
-    wait_until(lambda: hosts.workers() == 2, 90)
-    status, told, err = hosts.mgraph("generate", out, *GENERATE, "--resume")
+    cluster.start_scheduler()
+    cluster.wait_for_workers()
+    status, told, err = cluster.mgraph("generate", out, *GENERATE, "--resume")
     assert status == 0, err
     assert " of them kept" in told
-    assert hosts.mgraph("verify", out)[0] == 0
+    assert cluster.mgraph("verify", out)[0] == 0
 
 
 def test_a_submitted_run_outlives_its_client_and_its_driver_s_link(cluster, tmp_path):
     """No disk is shared but that of the results: its log is read through the scheduler."""
     script, out = tmp_path / "script.py", tmp_path / "g"
     script.write_text(SCRIPT)
+    cluster.gate.close(PASSING)
     status, name, err = cluster.mgraph("submit", "--detach", script, out)
     assert status == 0, err
     name = name.strip()
-    wait_until(lambda: len(parts_in(out)) >= 3)
+    cluster.gate.wait_for(1)
+    assert len(parts_in(out)) == PASSING
 
     def host_of(name):
         status, told, _ = cluster.mgraph("status", name, "--json")
@@ -209,13 +212,14 @@ def test_a_submitted_run_outlives_its_client_and_its_driver_s_link(cluster, tmp_
     assert record["state"] == "running"
     assert record["host"] in ("one", "two")
     with cluster.network[record["host"]].cut_off():
-        wait_until(lambda: host_of(name) not in (None, record["host"]), 60)
+        cluster.gate.open()
+        wait_until(lambda: host_of(name) not in (None, record["host"]), 60, every=2)
         time.sleep(2)
     status, log, err = cluster.mgraph("logs", "-f", name)
     assert status == 0, err + log
     told = json.loads(cluster.mgraph("status", name, "--json")[1])
     assert (told["state"], told["status"]) == ("finished", 0)
     made, kept = map(int, log.splitlines()[-1].split()[1::2])
-    assert made + kept == 40
-    assert kept >= 3
+    assert made + kept == PARTS
+    assert kept >= PASSING
     assert cluster.mgraph("verify", out)[0] == 0

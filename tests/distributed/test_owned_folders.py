@@ -10,6 +10,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, StorageError, UsageError
+from mgraph.cli.main import main
 from mgraph.distributed.operations import operation, spanning_forest
 from mgraph.distributed.protocol import run_context
 from mgraph.io import run_folder
@@ -17,8 +18,8 @@ from mgraph.io.folder import Folder
 from mgraph.io.owner import owner_json, this_process
 from mgraph.io.ownership import NAME, is_owner_file, owning
 from mgraph.io.run_folder import RunFolder, RunRecord, new_id
+from tests.gate import Gate
 from tests.io.moto_store import moto_bucket
-from tests.waiting import wait_until
 
 MODEL = CopyModel(2_000, 3, weights=(1, 9))
 
@@ -89,7 +90,8 @@ def test_an_operation_owns_its_folder_and_leaves_no_trace(
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_an_operation_that_fails_leaves_no_owner(tmp_path, graph, name):
+def test_an_operation_that_fails_leaves_no_owner(tmp_path, graph, name, monkeypatch):
+    monkeypatch.setattr("mgraph.distributed.clusters.client.REFUSED_SECONDS", 0.1)
     with pytest.raises(mgraph.ClusterError):
         OPERATIONS[name](
             graph, tmp_path / "new" / "out", progress=None,
@@ -121,21 +123,21 @@ def test_an_operation_that_lost_its_folder_writes_no_more(
 
 
 def command(out, *more):
-    options = ["-n", 200_000, "--backend", "cpu", "--workers", 1, "--dashboard", "127.0.0.1:0"]
+    options = ["-n", 20_000, "--backend", "cpu", "--workers", 1, "--dashboard", "127.0.0.1:0"]
     words = [sys.executable, "-m", "mgraph.cli.main", "generate", out, "-q", *options, *more]
     return [str(word) for word in words]
 
 
 @pytest.fixture(params=["disk", "store"])
-def place(request, tmp_path):
+def place(request, tmp_path, cluster):
     if request.param == "disk":
         yield str(tmp_path / "g")
     else:
-        with moto_bucket("owned") as address:
+        with moto_bucket("owned", cluster) as address:
             yield f"{address}/{tmp_path.name}/g"
 
 
-def test_two_at_once_into_a_new_folder(place, tmp_path):
+def test_two_at_once_into_a_new_folder(place, cluster):
     clients = [
         subprocess.Popen(command(place, "-d", d), stderr=subprocess.PIPE, text=True) for d in (4, 5)
     ]
@@ -148,38 +150,37 @@ def test_two_at_once_into_a_new_folder(place, tmp_path):
     manifest = mgraph.open_dataset(place).manifest
     assert manifest.model["d"] in (4, 5)
     assert not list(filter(is_owner_file, Folder(place).names()))
-    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        assert mgraph.verify(place, cluster=cluster, progress=None).ok
+    assert mgraph.verify(place, cluster=cluster, progress=None).ok
 
 
-def test_one_that_was_killed_is_gone_on_from(place):
-    def parts():
-        return [name for name in Folder(place).names() or [] if name.startswith("part-")]
-
-    model = ["-d", 8, "--parts", 40]
-    if not Folder(place).is_remote:  # seconds of work there, too
-        model = ["-n", 6_000_000, "-d", 16, "--parts", 48]
-    client = subprocess.Popen(command(place, *model), stderr=subprocess.DEVNULL)
-    wait_until(lambda: len(parts()) > 1, 120)
-    client.send_signal(signal.SIGSTOP)  # it is there, and does nothing
+def test_one_that_was_killed_is_gone_on_from(place, tmp_path, cluster, capsys):
+    """One that waits half-way is there, and does nothing."""
+    model = ["-d", 4, "--parts", 8]
+    gate = Gate(tmp_path / "gate")
+    gate.close(2)
+    client = subprocess.Popen(
+        command(place, *model), env=os.environ | gate.environment, stderr=subprocess.DEVNULL
+    )
+    gate.wait_for(1)
+    client.send_signal(signal.SIGSTOP)
     try:
-        while_stopped = subprocess.run(
-            command(place, *model, "--resume"), capture_output=True, text=True, check=False
-        )
-        assert while_stopped.returncode == 2
-        assert f"(process {client.pid} on" in while_stopped.stderr
+        assert main_of(cluster, place, *model, "--resume") == 2
+        assert f"(process {client.pid} on" in capsys.readouterr().err
     finally:
         client.kill()
         client.wait()
     assert list(filter(is_owner_file, Folder(place).names()))
-    anew = subprocess.run(command(place, *model), capture_output=True, text=True, check=False)
-    assert "already holds" in anew.stderr
-    resumed = subprocess.run(
-        command(place, *model, "--resume"), capture_output=True, text=True, check=False
-    )
-    assert resumed.returncode == 0, resumed.stderr
-    assert "of them kept" in resumed.stdout
+    assert main_of(cluster, place, *model) == 2
+    assert "already holds" in capsys.readouterr().err
+    assert main_of(cluster, place, *model, "--resume") == 0
+    assert "in 8 parts, 2 of them kept" in capsys.readouterr().out
     assert not list(filter(is_owner_file, Folder(place).names()))
+
+
+def main_of(cluster, out, *more):
+    """The status of the same command in this process."""
+    options = ["-n", 20_000, "--scheduler", cluster.client.scheduler.address, *more]
+    return main(["generate", out, "-q", *map(str, options)])
 
 
 def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatch, cluster):
@@ -209,13 +210,16 @@ def test_an_attempt_of_a_run_goes_on_where_the_last_one_was(tmp_path, monkeypatc
 
 
 def test_an_operation_that_was_interrupted_leaves_no_owner(tmp_path):
-    out = tmp_path / "g"
+    out, gate = tmp_path / "g", Gate(tmp_path / "gate")
+    gate.close(1)
     client = subprocess.Popen(
-        command(out, "-n", 6_000_000, "-d", 16, "--parts", 48),
+        command(out, "-d", 4, "--parts", 8),
+        env=os.environ | gate.environment,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    wait_until(lambda: list(out.glob("part-*")), 120)
+    gate.wait_for(1)
+    assert (out / NAME).exists()
     os.killpg(client.pid, signal.SIGTERM)
     assert client.wait(60) == 143
     assert not (out / NAME).exists()

@@ -1,6 +1,7 @@
 """Killed workers, killed clients, full disks: what was finished stays, and the rest is made."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -15,41 +16,52 @@ from dask.utils import parse_timedelta
 
 import mgraph
 from mgraph import ClusterError, CopyModel, StorageError
+from mgraph.cli.main import main
+from mgraph.distributed.clusters.client import request
 from mgraph.distributed.operations import graph_operation
 from mgraph.distributed.operations.tasks import run_parts
+from tests.gate import gated
 from tests.waiting import wait_until
 
-# Large enough to be caught half-way, small enough for two cores: 2 to 3 s of work.
-MODEL = CopyModel(6_000_000, 16)
-PARTS = 48
+MODEL = CopyModel(20_000, 4)
+PARTS = 12
+PASSING = 4  # parts before the gate; then each worker has one half-written
 
 
 def parts_in(folder, pattern="part-*.parquet"):
     return sorted(path.name for path in folder.glob(pattern)) if folder.exists() else []
 
 
-def wait_for_parts(folder, count, seconds=60, pattern="part-*.parquet"):
-    wait_until(lambda: len(parts_in(folder, pattern)) >= count, seconds)
-
-
 def command(*arguments):
     return [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)]
 
 
-def generate_command(out, *more, n=MODEL.n):
-    model = ["-n", n, "-d", MODEL.d, "--parts", PARTS, "--backend", "cpu", "--workers", 2]
+def generate_command(out, *more):
+    model = ["-n", MODEL.n, "-d", MODEL.d, "--parts", PARTS, "--backend", "cpu", "--workers", 2]
     return command("generate", out, *model, "--dashboard", "127.0.0.1:0", *more)
 
 
+@pytest.fixture
+def gate(tmp_path):
+    with gated(tmp_path / "gate") as gate:
+        yield gate
+
+
 @contextlib.contextmanager
-def workers_killed(cluster, out, pattern="part-*.parquet", count=1):
-    """Kill workers when a few parts are in ``out``, and see that they were replaced."""
+def workers_killed(cluster, gate, out, pattern="part-*", count=1):
+    """Kill workers with half-written files in ``out``, and see that they were replaced."""
     pids = cluster.client.run(os.getpid)
+    gate.close(PASSING, pattern)
 
     def kill():
-        wait_for_parts(out, 4, pattern=pattern)
-        for pid in list(pids.values())[:count]:
-            os.kill(pid, signal.SIGKILL)
+        try:
+            assert gate.wait_for(len(pids)) == set(pids.values())
+            assert len(parts_in(out, pattern)) == PASSING
+            assert len(parts_in(out, f".{pattern}.*tmp")) >= len(pids)
+            for pid in list(pids.values())[:count]:
+                os.kill(pid, signal.SIGKILL)
+        finally:
+            gate.open()
 
     killer = threading.Thread(target=kill)
     killer.start()
@@ -58,10 +70,10 @@ def workers_killed(cluster, out, pattern="part-*.parquet", count=1):
     assert set(cluster.client.run(os.getpid).values()) != set(pids.values())
 
 
-def test_a_worker_killed_half_way_is_made_good(tmp_path):
+def test_a_worker_killed_half_way_is_made_good(tmp_path, gate):
     out = tmp_path / "g"
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        with workers_killed(cluster, out):
+        with workers_killed(cluster, gate, out):
             result = mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
         assert result.made_parts == PARTS
         assert len(parts_in(out)) == PARTS
@@ -95,14 +107,14 @@ def test_the_last_worker_killed_while_it_loads_is_made_good(tmp_path):
 
 
 @pytest.mark.parametrize("where", [{"workers": 2}, {"threaded": True}])
-def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, where):
-    out, sources = tmp_path / "r", list(range(0, 100_000, 4_000))
-    graph = CopyModel(100_000, 8, weights=(1, 99))
+def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, gate, where):
+    out, sources = tmp_path / "r", list(range(0, 3_000, 250))
+    graph = CopyModel(3_000, 4, weights=(1, 99))
     with mgraph.connect(backend="cpu", dashboard="127.0.0.1:0", **where) as cluster:
         mgraph.generate(tmp_path / "g", graph, cluster=cluster, parts=4, progress=None)
         asked = {"cluster": cluster, "progress": None}
         whole = mgraph.sssp_many(tmp_path / "g", sources, tmp_path / "whole", **asked)
-        with workers_killed(cluster, out):
+        with workers_killed(cluster, gate, out):
             run = mgraph.sssp_many(tmp_path / "g", sources, out, batch=1, **asked)
     assert run.made_parts == len(parts_in(out)) == len(sources)
     assert run.checksum == whole.checksum
@@ -110,14 +122,14 @@ def test_a_worker_killed_while_it_searches_is_made_good(tmp_path, where):
 
 
 @pytest.mark.parametrize("killed", [1, 2])
-def test_workers_killed_while_they_span_are_made_good(tmp_path, killed):
+def test_workers_killed_while_they_span_are_made_good(tmp_path, gate, killed):
     graph, out = tmp_path / "g", tmp_path / "f"
     with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        model = CopyModel(400_000, 8, weights=(1, 99))
+        model = CopyModel(4_000, 8, weights=(1, 99))
         mgraph.generate(graph, model, cluster=cluster, parts=32, progress=None)
-        asked = {"cluster": cluster, "progress": None, "batch": 100_000}
+        asked = {"cluster": cluster, "progress": None, "batch": 1_000}
         whole = mgraph.spanning_forest_dataset(graph, tmp_path / "whole", **asked)
-        with workers_killed(cluster, out, "_forest-*done.json", killed):
+        with workers_killed(cluster, gate, out, "_forest-*done.json", killed):
             run = mgraph.spanning_forest_dataset(graph, out, **asked)
     assert run.manifest.checksum == whole.manifest.checksum
     assert run.total_weight == whole.total_weight
@@ -139,58 +151,61 @@ def die(_):
 
 def test_a_part_that_kills_its_workers_is_one_clear_error():
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 2}),
         mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster,
         pytest.raises(ClusterError, match="workers died repeatedly"),
     ):
         run_parts(cluster, die, {0: None}, {0: 1}, verb="die", progress=None)
 
 
-def test_a_client_killed_half_way_resumes(tmp_path):
+def started(gate, out, **options):
+    """A command, whose workers have written a few parts and wait with others half-written."""
+    gate.close(PASSING)
+    environment = os.environ | gate.environment
+    client = subprocess.Popen(generate_command(out, "-q"), env=environment, text=True, **options)
+    gate.wait_for(2)
+    return client
+
+
+def test_a_client_killed_half_way_resumes(tmp_path, gate, cluster, capsys):
     out = tmp_path / "g"
-    client = subprocess.Popen(generate_command(out, "-q"), stderr=subprocess.DEVNULL)
-    family = []
-    try:
-        wait_for_parts(out, 8)
-        family = psutil.Process(client.pid).children(recursive=True)
-    finally:
-        client.kill()
-        client.wait()
+    client = started(gate, out, stderr=subprocess.DEVNULL)
+    family = psutil.Process(client.pid).children(recursive=True)
+    client.kill()
+    client.wait()
     psutil.wait_procs(family, timeout=30)  # the workers notice and end
     assert not any(process.is_running() and process.status() != "zombie" for process in family)
     assert not (out / "_manifest.json").exists()
     kept = {name: (out / name).stat().st_mtime_ns for name in parts_in(out)}
-    assert 8 <= len(kept) < PARTS
+    assert len(kept) == PASSING
 
-    resumed = subprocess.run(
-        generate_command(out, "-q", "--resume"), capture_output=True, text=True, check=True
-    )
-    assert f"in {PARTS} parts, {len(kept)} of them kept" in resumed.stdout
+    to_it = ["--scheduler", cluster.client.scheduler.address]
+    model = ["-n", str(MODEL.n), "-d", str(MODEL.d), "--parts", str(PARTS)]
+    assert main(["generate", str(out), *model, "-q", "--resume", *to_it]) == 0
+    assert f"in {PARTS} parts, {len(kept)} of them kept" in capsys.readouterr().out
     for name, stamp in kept.items():
         assert (out / name).stat().st_mtime_ns == stamp
     assert not list(out.glob(".*"))
-    verified = subprocess.run(command("verify", out, "-q", "--workers", 2), check=False)
-    assert verified.returncode == 0
+    assert main(["verify", str(out), "-q", *to_it]) == 0
 
 
-def test_an_interrupted_client_says_so_and_resumes(tmp_path):
+def test_an_interrupted_client_says_so_and_resumes(tmp_path, gate):
     out = tmp_path / "g"
-    client = subprocess.Popen(
-        generate_command(out, "-q"), stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    wait_for_parts(out, 4)
+    client = started(gate, out, stderr=subprocess.PIPE, start_new_session=True)
     os.killpg(client.pid, signal.SIGINT)  # what a terminal does on ctrl-C
     _, said = client.communicate(timeout=60)
     assert client.returncode == 130
     assert said.strip() == "mgraph: interrupted; what is finished is kept"
     assert not list(out.glob(".*"))
-    assert 4 <= len(parts_in(out)) < PARTS
+    assert len(parts_in(out)) == PASSING
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("seconds", [0, 0.3, 0.6, 0.9, 1.2])
-def test_an_interrupt_while_the_cluster_starts(tmp_path, seconds, number):
+def test_an_interrupt_while_the_cluster_starts(tmp_path, gate, seconds, number):
+    gate.close(0)
     client = subprocess.Popen(
-        generate_command(tmp_path / "g", "-q", n=20 * MODEL.n),
+        generate_command(tmp_path / "g", "-q"), env=os.environ | gate.environment,
         stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while not psutil.Process(client.pid).children():  # before that, Python starts
@@ -246,7 +261,7 @@ def test_a_full_disk_is_one_clear_error_and_resumes(small_disk, cluster):
     assert mgraph.verify(out, cluster=cluster, progress=None).ok
 
 
-def test_a_lost_scheduler_is_one_clear_error(tmp_path):
+def test_a_lost_scheduler_is_one_clear_error(tmp_path, gate, cluster, monkeypatch):
     out = tmp_path / "g"
     file = tmp_path / "scheduler.json"
     python = [sys.executable, "-m"]
@@ -257,27 +272,31 @@ def test_a_lost_scheduler_is_one_clear_error(tmp_path):
     )  # fmt: skip
     worker = subprocess.Popen(
         [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file), "--nthreads", "2",
-         "--death-timeout", "20", "--local-directory", str(tmp_path)], **quiet
+         "--death-timeout", "20", "--local-directory", str(tmp_path)],
+        env=os.environ | gate.environment, **quiet
     )  # fmt: skip
     try:
         wait_until(file.exists)
-        with mgraph.connect(scheduler_file=file) as cluster:
+        address = json.loads(file.read_text())["address"]
+        wait_until(lambda: request(address, None, 10, op="identity", n_workers=0)["n_workers"])
+        # As long as it takes to connect, a client tries to connect again.
+        monkeypatch.setattr("mgraph.distributed.clusters.connect.CONNECT_SECONDS", 3)
+        with mgraph.connect(scheduler_file=file) as lost:
+            gate.close(PASSING)
 
             def kill():
-                wait_for_parts(out, 4)
+                gate.wait_for(1)
                 scheduler.kill()
 
             killer = threading.Thread(target=kill)
             killer.start()
             with pytest.raises(ClusterError, match="connection to the scheduler was lost"):
-                mgraph.generate(out, MODEL, cluster=cluster, parts=PARTS, progress=None)
+                mgraph.generate(out, MODEL, cluster=lost, parts=PARTS, progress=None)
             killer.join()
     finally:
         for process in (scheduler, worker):
             process.kill()
             process.wait()
-    kept = len(parts_in(out))
-    assert 4 <= kept < PARTS
-    with mgraph.connect(workers=2, backend="cpu", dashboard="127.0.0.1:0") as cluster:
-        result = mgraph.generate(out, MODEL, cluster=cluster, resume=True, progress=None)
-    assert result.made_parts == PARTS - result.kept_parts
+    assert len(parts_in(out)) == PASSING
+    result = mgraph.generate(out, MODEL, cluster=cluster, resume=True, progress=None)
+    assert (result.kept_parts, result.made_parts) == (PASSING, PARTS - PASSING)

@@ -1,13 +1,17 @@
 """An S3 store on this machine, by moto, for the tests that need one."""
 
 import contextlib
+import os
 
 import pytest
 
 
 @contextlib.contextmanager
-def moto_bucket(name):
-    """The address of an empty bucket; processes started while it lives inherit how to reach it."""
+def moto_bucket(name, cluster=None):
+    """The address of an empty bucket; processes started while it lives inherit how to reach it.
+
+    cluster: its workers, which were started before, are told.
+    """
     boto3 = pytest.importorskip("boto3")
     server_module = pytest.importorskip("moto.server")
     server = server_module.ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
@@ -24,8 +28,21 @@ def moto_bucket(name):
         for variable, value in environment.items():
             patch.setenv(variable, value)
         boto3.client("s3").create_bucket(Bucket=name)
+        if cluster is not None:
+            cluster.client.run(_know, environment)
         yield f"s3://{name}"
+        if cluster is not None:
+            cluster.client.run(_forget, list(environment))
     server.stop()
+
+
+def _know(environment):
+    os.environ.update(environment)
+
+
+def _forget(names):
+    for name in names:
+        os.environ.pop(name, None)
 
 
 def keys(bucket, prefix):

@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 
+import dask
 import numpy as np
 import pytest
 
 import mgraph
 from mgraph import CopyModel, DatasetError, StorageError, UsageError
+from mgraph.cli.main import main
 from mgraph.io.folder import Folder
 from tests.io import moto_store
 from tests.io.moto_store import moto_bucket
@@ -17,8 +19,8 @@ MODEL = CopyModel(20_000, 4)
 
 
 @pytest.fixture(scope="module")
-def bucket():
-    with moto_bucket("graphs") as address:
+def bucket(cluster):
+    with moto_bucket("graphs", cluster) as address:
         yield address
 
 
@@ -26,27 +28,40 @@ def keys(prefix):
     return moto_store.keys("graphs", prefix)
 
 
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "mgraph.cli.main", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
+@pytest.fixture
+def run(cluster, capsys):
+    """Runs a command on the session's cluster: its status, output and errors."""
+
+    def run(*arguments):
+        with dask.config.set({"scheduler-address": cluster.client.scheduler.address}):
+            status = main([*map(str, arguments)])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+def test_a_command_and_its_own_workers(bucket):
+    """They inherit how the store is reached."""
+    line = ["generate", f"{bucket}/own", "-n", 2_000, "-q", "--workers", 1]
+    line += ["--dashboard", "127.0.0.1:0"]
+    made = subprocess.run(
+        [sys.executable, "-m", "mgraph.cli.main", *map(str, line)], capture_output=True, text=True
     )
-
-
-def test_generate_verify_resume_and_read(bucket):
-    out = f"{bucket}/deep/g"
-    options = ["-q", "--workers", 2, "--dashboard", "127.0.0.1:0"]
-    generate = ["generate", out, "-n", MODEL.n, "-d", MODEL.d, "--parts", 5, *options]
-    made = run(*generate)
     assert made.returncode == 0, made.stderr
+    assert mgraph.open_dataset(f"{bucket}/own").n == 2_000
+
+
+def test_generate_verify_resume_and_read(bucket, run):
+    out = f"{bucket}/deep/g"
+    generate = ["generate", out, "-n", MODEL.n, "-d", MODEL.d, "--parts", 5, "-q"]
+    status, _, err = run(*generate)
+    assert status == 0, err
     parts = [f"deep/g/part-{i:05d}.parquet" for i in range(5)]
     assert keys("deep/") == ["deep/g/_manifest.json", *parts]
 
-    again = run(*generate)
-    assert again.returncode == 2
-    assert "already holds a dataset" in again.stderr
+    status, _, err = run(*generate)
+    assert status == 2
+    assert "already holds a dataset" in err
 
     dataset = mgraph.open_dataset(out)
     np.testing.assert_array_equal(
@@ -59,12 +74,12 @@ def test_generate_verify_resume_and_read(bucket):
 
     for key in ("deep/g/_manifest.json", parts[2]):
         boto3.client("s3").delete_object(Bucket="graphs", Key=key)
-    resumed = run(*generate, "--resume")
-    assert resumed.returncode == 0, resumed.stderr
-    assert "in 5 parts, 4 of them kept" in resumed.stdout
-    verified = run("verify", out, "--regenerate", 1, *options)
-    assert verified.returncode == 0, verified.stderr
-    assert "5 made again and equal" in verified.stdout
+    status, told, err = run(*generate, "--resume")
+    assert status == 0, err
+    assert "in 5 parts, 4 of them kept" in told
+    status, told, err = run("verify", out, "--regenerate", 1, "-q")
+    assert status == 0, err
+    assert "5 made again and equal" in told
 
 
 def test_a_missing_bucket_gives_one_sentence(bucket, cluster):
@@ -72,35 +87,34 @@ def test_a_missing_bucket_gives_one_sentence(bucket, cluster):
         mgraph.generate("s3://nowhere/g", MODEL, cluster=cluster, progress=None)
 
 
-def test_graphs_and_paths(bucket):
+def test_graphs_and_paths(bucket, run):
     edges = mgraph.EdgeList(np.array([0, 1]), np.array([1, 2]), np.array([5, 7]))
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     mgraph.write_graph(graph, f"{bucket}/small")
     back = mgraph.read_graph(f"{bucket}/small", backend="cpu")
     np.testing.assert_array_equal(back.weights, graph.weights)
-    asked = ["--random", 2, "--out", f"{bucket}/paths", "-q", "--workers", 1]
-    done = run("sssp", f"{bucket}/small", *asked, "--dashboard", "127.0.0.1:0")
-    assert done.returncode == 0, done.stderr
-    assert "2 sources, 6 vertices reached" in done.stdout
+    asked = ["--random", 2, "--out", f"{bucket}/paths", "-q"]
+    status, told, err = run("sssp", f"{bucket}/small", *asked)
+    assert status == 0, err
+    assert "2 sources, 6 vertices reached" in told
     assert "paths/_manifest.json" in keys("paths")
 
 
-def test_forests(bucket):
+def test_forests(bucket, run):
     model = CopyModel(2000, 3, weights=(1, 9))
-    options = ["-q", "--workers", 2, "--dashboard", "127.0.0.1:0"]
-    made = run("generate", f"{bucket}/g", "-n", 2000, "-d", 3, "--weights", "1:9", *options)
-    assert made.returncode == 0, made.stderr
-    done = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, *options)
-    assert done.returncode == 0, done.stderr
+    status, _, err = run("generate", f"{bucket}/g", "-n", 2000, "-d", 3, "--weights", "1:9", "-q")
+    assert status == 0, err
+    status, told, err = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, "-q")
+    assert status == 0, err
     edges = model.edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     weight = mgraph.minimum_spanning_forest(graph, backend="cpu").total_weight
-    assert f"total weight {weight:,}" in done.stdout
+    assert f"total weight {weight:,}" in told
     assert keys("f/") == ["f/_manifest.json", "f/part-00000.parquet"]
 
 
 @pytest.mark.parametrize("name", ["sp ace", "ü", "100%", "a#b", "y=1", "a+b"])
-def test_keys_of_any_characters(bucket, name):
+def test_keys_of_any_characters(bucket, run, name):
     graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2]), directed=False, backend="cpu")
     out = f"{bucket}/keys/{name}"
     mgraph.write_graph(graph, out)
@@ -110,8 +124,8 @@ def test_keys_of_any_characters(bucket, name):
     ]  # fmt: skip
     part = mgraph.open_dataset(f"{out}/part-00000.parquet")
     assert (part.num_edges, part.has_manifest) == (2, False)
-    told = run("info", out)
-    assert told.returncode == 0, told.stderr
+    status, _, err = run("info", out)
+    assert status == 0, err
 
 
 def test_the_endpoint_of_the_configuration_file(bucket, tmp_path, monkeypatch):
