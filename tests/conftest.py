@@ -2,6 +2,7 @@
 
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -20,9 +21,26 @@ def _ignore(number, frame):
     pass
 
 
+# Tests that start commands, clusters and servers, and wait for them; the others compute.
+SYSTEM = (
+    "benchmarks", "cli", "cluster", "distributed", "workflows", "core/test_compiled.py",
+    "core/test_compilation.py", "io/test_s3.py", "io/test_store.py", "test_docs.py",
+    "test_user_types.py",
+)  # fmt: skip
+# Files that take longest, one after another, begin first.
+LONG = (
+    "distributed/test_hosts.py", "cluster/test_slurm.py", "distributed/test_survival.py",
+    "benchmarks/test_commands.py", "test_docs.py", "cli/test_streams.py",
+)  # fmt: skip
+
+
 def pytest_collection_modifyitems(items):
-    gpus = gpu_count()
+    gpus, root = gpu_count(), Path(__file__).parent
+    places = {item: item.path.relative_to(root).as_posix() for item in items}
+    items.sort(key=lambda item: places[item] not in LONG)
     for item in items:
+        is_system = places[item].startswith(SYSTEM)
+        item.add_marker(pytest.mark.system if is_system else pytest.mark.unit)
         if item.get_closest_marker("multigpu") and gpus < 2:
             item.add_marker(
                 pytest.mark.skip(reason=f"needs two NVIDIA GPUs and CuPy; found {gpus}")
