@@ -1,4 +1,4 @@
-"""The bias of cuppa_hash's hubs against the exact copy model: generators/BENCHMARKS.md.
+"""The bias of cuppa_hash's hubs against the exact copy model, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.hubs [--n 200_000] [--seeds 40] [--core ENDPOINTS]
 
@@ -21,7 +21,7 @@ DS, PS = (1, 4, 8, 16), (0.1, 0.25, 0.5, 0.75)
 
 
 def hubs_by_seed(method, n, d, p, seeds, backend="cpu", start="paper"):
-    """The statistics of the hubs for each seed, shape (seeds, 4)."""
+    """Return the statistics of the hubs for each seed, shape (seeds, 4)."""
     rows = []
     for seed in range(seeds):
         edges = CopyModel(n, d, p, seed, method, start=start).edges(backend=backend).edges
@@ -30,7 +30,7 @@ def hubs_by_seed(method, n, d, p, seeds, backend="cpu", start="paper"):
 
 
 def compare_hubs(ours, exact):
-    """The mean difference in per cent of the exact mean, and in standard errors."""
+    """Return the mean difference in per cent of the exact mean, and in standard errors."""
     difference = (ours - exact).mean(axis=0)
     error = np.sqrt((ours.var(axis=0, ddof=1) + exact.var(axis=0, ddof=1)) / len(exact))
     shares = 100 * difference / exact.mean(axis=0)
