@@ -103,7 +103,7 @@ def status(folder: str | None, as_json: bool) -> int:
 
 @cluster.command(cls=Command, examples=("mgraph cluster certificates tls",))
 @click.argument("directory", metavar="DIR", type=click.Path())
-@option("--host", multiple=True, hidden=True, expose_value=False, help="Of 0.1.0: ignored.")
+@option("--host", multiple=True, hidden=True, expose_value=False, help="Ignored; 0.1.0 used it.")
 @option(
     "--days",
     type=NUMBER,

@@ -56,7 +56,7 @@ def test_a_gpu(workflow, tmp_path):
         (["--only", "12"], 2, "must be a list such as 13,table_3 of figure_13"),
         (["--only", "13", "--backend", "cpu"], 1, "figure_13 is of thread blocks"),
         (["--keys", "1000", "--backend", "cpu"], 2, "--keys must be a multiple of 8,192"),
-        (["--repeats", "0", "--backend", "cpu"], 2, "--repeats must be 1 at least"),
+        (["--repeats", "0", "--backend", "cpu"], 2, "--repeats must be at least 1"),
     ],
 )
 def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):

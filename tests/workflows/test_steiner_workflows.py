@@ -205,7 +205,7 @@ def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_
     refused(2, "backend must be one of", "--backend", "tpu")
     refused(2, "nothing to measure", "--sizes", "")
     refused(2, "two graphs have the same name", graph, graph)
-    refused(2, "--improve is for", "--improve")
+    refused(2, "--improve needs", "--improve")
     refused(1, "none.mtx does not exist", tmp_path / "none.mtx")
     refused(1, "must hold optima.csv", "--steinlib", tmp_path)
     (steinlib / "Y" / "y2.stp").write_text(INSTANCE)
