@@ -75,7 +75,7 @@ _notify: Callable[[], None] | None = _log
 
 
 def set_notifier(function: Callable[[], None] | None) -> None:
-    """Call the function when a compiler first runs from now on; None: notify nobody."""
+    """Call the function when a compiler first runs from now on; None: do not notify."""
     global _notify
     _notify = function
 

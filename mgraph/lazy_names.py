@@ -1,8 +1,8 @@
 """Public names that are imported when they are first used.
 
 A package's ``__init__.pyi`` lists its names as imports, for type checkers. The same list says where
-each name lives, so it stands once. (``lazy_loader`` does this for imports from the package itself;
-these come from all of mgraph.)
+each name is defined, so it is written once. (``lazy_loader`` does this for imports from the package
+itself; these come from all of mgraph.)
 """
 
 import ast
@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 
-def names_of(package_file: str) -> dict[str, tuple[str, str]]:
-    """The module and the name there of each public name, from the stub beside ``package_file``."""
+def read_public_names(package_file: str) -> dict[str, tuple[str, str]]:
+    """Read each public name's module and name in it from the stub beside ``package_file``."""
     tree = ast.parse(Path(package_file).with_suffix(".pyi").read_text())
     return {
         alias.asname or alias.name: (statement.module or "", alias.name)
@@ -24,8 +24,8 @@ def names_of(package_file: str) -> dict[str, tuple[str, str]]:
 
 
 def attach(package: str, package_file: str) -> tuple[Callable[[str], Any], list[str]]:
-    """The ``__getattr__`` and the ``__all__`` of a package."""
-    names = names_of(package_file)
+    """Return the ``__getattr__`` and the ``__all__`` of a package."""
+    names = read_public_names(package_file)
 
     def load(name: str) -> Any:
         if name not in names:

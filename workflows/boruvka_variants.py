@@ -1,11 +1,11 @@
-"""How Borůvka's steps fare with a thread a vertex, a thread an edge, or on the host.
+"""The times of Borůvka's steps with one thread per vertex, per edge, or on the host.
 
     python workflows/boruvka_variants.py OUT GRAPH … [--variant choose=vertex …] [--symmetrise]
 
-It spans each graph on a GPU by `boruvka` in the versions that A. Biagiotti's "Parallel solution for
-the MST problem" went through, then with the default variants and with each other one in turn, and
-writes each step's milliseconds into OUT, as a table in Parquet and in Markdown. On skewed degrees a
-thread that has a vertex of many arcs holds all others up.
+It spans each graph on a GPU by `boruvka` in the versions of A. Biagiotti's "Parallel solution for
+the MST problem", then with the default variants and with each other one in turn, and writes
+each step's milliseconds into OUT, as a table in Parquet and in Markdown. On skewed degrees a thread
+whose vertex has many arcs delays all others.
 """
 
 import argparse
@@ -34,37 +34,41 @@ ONE_BY_ONE: list[dict[str, str]] = [
 ]
 
 
-def variant(text: str) -> dict[str, str]:
-    """``contract=vertex,scan=host`` as what `minimum_spanning_forest` takes."""
+def parse_variant(text: str) -> dict[str, str]:
+    """Parse ``contract=vertex,scan=host`` into what `minimum_spanning_forest` takes."""
     pairs = [word.partition("=") for word in text.split(",")]
     return {step: way for step, _, way in pairs}
 
 
-def named(variants: list[dict[str, str]]) -> dict[str, dict[str, str]]:
-    """Variants by what their rows are called."""
-    told = [", ".join(f"{step} {way}" for step, way in ways.items()) for ways in variants]
-    return {name or "default": ways for name, ways in zip(told, variants, strict=True)}
+def name_variants(variants: list[dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return the variants by the names of their rows."""
+    names = [", ".join(f"{step} {way}" for step, way in ways.items()) for ways in variants]
+    return {name or "default": ways for name, ways in zip(names, variants, strict=True)}
 
 
-def an_edge(graph: mgraph.Graph) -> mgraph.Graph:
-    """Two vertices and an edge, with a weight where the graph has some."""
+def make_single_edge(graph: mgraph.Graph) -> mgraph.Graph:
+    """Return a graph of one edge, with a weight if the graph has weights."""
     end = graph.indices[:1] * 0
     weight = None if graph.weights is None else graph.weights[:1]
     return mgraph.from_edges(mgraph.EdgeList(end + 1, end, weight), directed=False, backend="gpu")
 
 
-def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
-    """A row for each variant: the graph, the variant, the forest's edges, a column a step."""
+def measure_variants(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
+    """Return one row per variant: graph, variant, the forest's edges, one column per step."""
     graph = mgraph.read_graph(file, symmetrise=options.symmetrise, backend="gpu")
     print(f"{file}: {graph}")
-    small = an_edge(graph)
-    mgraph.minimum_spanning_forest(graph, method="boruvka")  # leaves its memory to the others
+    small = make_single_edge(graph)
+    mgraph.minimum_spanning_forest(graph, method="boruvka")  # allocates memory for the others
     rows = []
-    asked = named(options.variant) if options.variant else HISTORY | named(ONE_BY_ONE)
-    for name, variants in asked.items():
-        how = {"method": "boruvka", "variants": variants, "timed": True}
-        mgraph.minimum_spanning_forest(small, **how)  # compiles what will be timed
-        runs = [mgraph.minimum_spanning_forest(graph, **how) for _ in range(options.repeats)]
+    requested = (
+        name_variants(options.variant) if options.variant else HISTORY | name_variants(ONE_BY_ONE)
+    )
+    for name, variants in requested.items():
+        method_options = {"method": "boruvka", "variants": variants, "timed": True}
+        mgraph.minimum_spanning_forest(small, **method_options)  # compiles what will be timed
+        runs = [
+            mgraph.minimum_spanning_forest(graph, **method_options) for _ in range(options.repeats)
+        ]
         runs.sort(key=lambda run: sum(run.step_times.values()))
         times = runs[len(runs) // 2].step_times
         row = {"graph": Path(file).name, "variant": name, "edges": len(runs[0])}
@@ -73,27 +77,33 @@ def rows_of(file: str, options: argparse.Namespace) -> list[dict[str, object]]:
     return rows
 
 
-def markdown(table: pd.DataFrame) -> str:
-    """The table, milliseconds with one decimal."""
+def format_markdown(table: pd.DataFrame) -> str:
+    """Return the table in Markdown, milliseconds with one decimal."""
     rows = [list(table), ["---"] * len(table.columns)]
     rows += [[f"{x:.1f}" if isinstance(x, float) else str(x) for x in row] for row in table.values]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when the tables are written."""
+    """Run the job; return 0 once the tables are written."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("graphs", nargs="+", metavar="graph", help="datasets or graph files")
-    parser.add_argument("--variant", type=variant, action="append", help="these instead")
-    parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")
+    parser.add_argument(
+        "--variant", type=parse_variant, action="append", help="instead of the default list"
+    )
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="report the median of this many runs"
+    )
     parser.add_argument("--symmetrise", action="store_true")
     options = parser.parse_args(argv)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
-        table = pd.DataFrame([row for file in options.graphs for row in rows_of(file, options)])
+        table = pd.DataFrame(
+            [row for file in options.graphs for row in measure_variants(file, options)]
+        )
         table.to_parquet(options.out / "steps.parquet")
-        (options.out / "steps.md").write_text(markdown(table))
+        (options.out / "steps.md").write_text(format_markdown(table))
     except OSError as error:
         print(f"boruvka_variants: {options.out} cannot be written to: {error}", file=sys.stderr)
         return 1

@@ -1,17 +1,17 @@
-"""The experiments of the paper on cuPPA, again, at this machine's size: its figures 3 and 7 to 16.
+"""The experiments of the paper on cuPPA at this machine's size: its figures 3 and 7 to 16.
 
     python workflows/cuppa_experiments.py OUT [--edges 2e9] [--only 3,7,…] [--scheduler ADDRESS]
 
 Source: M. Alam, K. S. Perumalla, P. Sanders, "Novel parallel algorithms for fast multi-GPU-based
 generation of massive scale-free networks", section 5. Its largest graphs have 2·10^9 edges; here
---edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa is what copy is: one core. OUT
+--edges, by default as many on a GPU and 2·10^7 on CPUs, where cuppa, like copy, uses one core. OUT
 has for each figure a table, figure_N.parquet, and a plot, figure_N.png; tables.md has all tables,
-of degree distributions a line a graph. Figure 16 comes first, since its cluster may not be there.
+of degree distributions one line per graph. Figure 16 comes first, since its cluster may be missing.
 
  3  degree distributions of all generators           12  run time against n, by d
  7  those of cuppa and cuppa_hash, by p               13  run time against d, by p
  8  a vertex's copies from its own round, by d, p     14  run time against p, by (n, d)
- 9  the same by round and d                           15  run time against threads a block (GPU)
+ 9  the same by round and d                           15  run time against threads per block (GPU)
 10  run time of all generators                        16  strong scaling over the cluster's workers
 11  run time against n, by p
 """
@@ -28,73 +28,82 @@ import pandas as pd
 import mgraph
 from mgraph import experiments
 
-LARGEST = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
-LEAST = 10_000
-OF_ALL = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
+MAX_EDGES = {"gpu": 2_000_000_000, "cpu": 20_000_000}  # edges
+MIN_EDGES = 10_000
+METHODS = ("ba", "copy", "copy_hash", "cuppa", "cuppa_hash")
 SEQUENTIAL = ("ba", "copy", "copy_hash")
-TEAMS = 1280  # the paper's threads, of a vertex each, in figures 8 and 9
-MOST_SLOTS = {"gpu": 4096, "cpu": 512}  # of a vertex, in figure 8
+TEAMS = 1280  # the paper's threads, of one vertex each, in figures 8 and 9
+MAX_SLOTS = {"gpu": 4096, "cpu": 512}  # per vertex, in figure 8
 ROUNDS = {"gpu": 100, "cpu": 30}  # of figure 9
 FROM_OWN_ROUND = "a vertex's copies from its own round, at most"
 
 
 class Experiments:
-    """A method a figure: it draws its plot and returns its table."""
+    """One method per figure: it draws the plot and returns the table."""
 
     def __init__(self, options: argparse.Namespace) -> None:
-        """Of the command line's options."""
+        """Take the command line's options."""
         self.out: Path = options.out
         self.repeats: int = options.repeats
         self.backend: str = options.backend
-        self.edges: int = LARGEST[self.backend] if options.edges is None else options.edges
-        self.where: dict[str, Any] = {"scheduler": options.scheduler, "workers": options.workers}
+        self.edges: int = MAX_EDGES[self.backend] if options.edges is None else options.edges
+        self.connection: dict[str, Any] = {
+            "scheduler": options.scheduler,
+            "workers": options.workers,
+        }
 
-    def file(self, figure: int) -> Path:
-        """Where a figure's plot goes."""
+    def plot_file(self, figure: int) -> Path:
+        """Return the file of a figure's plot."""
         return self.out / f"figure_{figure}.png"
 
-    def model(
+    def make_model(
         self, n: int, d: int, p: float = 0.5, method: str = "cuppa", seed: int = 1
     ) -> mgraph.CopyModel:
-        """A graph of at least 10 d vertices."""
+        """Return the model of a graph of at least 10 d vertices."""
         return mgraph.CopyModel(max(n, 10 * d), d, p, seed, method)
 
-    def on(self, method: str) -> str:
-        """Where a method runs: cuppa and cuppa_hash on a GPU, if there is one."""
+    def choose_backend(self, method: str) -> str:
+        """Return where a method runs: cuppa and cuppa_hash on a GPU, if there is one."""
         return self.backend if method.startswith("cuppa") else "cpu"
 
-    def seconds(self, model: mgraph.CopyModel, **how: Any) -> float:
-        """The median time to make a graph; on a CPU of one run if it takes long."""
-        backend = self.on(model.method)
-        slow = backend == "cpu" and model.num_edges > 50_000_000
-        repeats = 1 if slow else self.repeats
+    def measure_seconds(self, model: mgraph.CopyModel, **options: Any) -> float:
+        """Return the median time to make a graph, of a single run if it takes long on a CPU."""
+        backend = self.choose_backend(model.method)
+        is_slow = backend == "cpu" and model.num_edges > 50_000_000
+        repeats = 1 if is_slow else self.repeats
         threads = 1 if model.method in SEQUENTIAL else None
         return statistics.median(
             experiments.generator_seconds(
-                model, repeats=repeats, backend=backend, threads=threads, **how
+                model, repeats=repeats, backend=backend, threads=threads, **options
             )
         )
 
-    def histogram(self, model: mgraph.CopyModel) -> Any:
-        """How many vertices have each degree."""
-        return model.edges(backend=self.on(model.method)).edges.degree_histogram(model.n)
+    def count_degrees(self, model: mgraph.CopyModel) -> Any:
+        """Count how many vertices have each degree."""
+        return model.edges(backend=self.choose_backend(model.method)).edges.degree_histogram(
+            model.n
+        )
 
-    def degrees(self, models: dict[str, mgraph.CopyModel], figure: int, title: str) -> pd.DataFrame:
-        """Degree distributions, by label; of figure 7 two methods in one colour."""
-        found = {label: self.histogram(model) for label, model in models.items()}
+    def plot_degrees(
+        self, models: dict[str, mgraph.CopyModel], figure: int, title: str
+    ) -> pd.DataFrame:
+        """Plot degree distributions by label, in figure 7 with one colour per two methods."""
+        histograms = {label: self.count_degrees(model) for label, model in models.items()}
         methods = 2 if figure == 7 else 1
-        experiments.plot_degree_distributions(found, self.file(figure), title=title, alike=methods)
+        experiments.plot_degree_distributions(
+            histograms, self.plot_file(figure), title=title, alike=methods
+        )
         tables = [
             pd.DataFrame({"graph": label, "degree": degree, "vertices": count})
-            for label, (degree, count) in found.items()
+            for label, (degree, count) in histograms.items()
         ]
         return pd.concat(tables, ignore_index=True)
 
-    def times(self, models: Iterable[mgraph.CopyModel], **how: Any) -> pd.DataFrame:
-        """Run times, a row a graph."""
+    def measure_times(self, models: Iterable[mgraph.CopyModel], **options: Any) -> pd.DataFrame:
+        """Measure run times; return one row per graph."""
         rows = []
         for model in dict.fromkeys(models):
-            seconds = self.seconds(model, **how)
+            seconds = self.measure_seconds(model, **options)
             rows.append(
                 {"method": model.method, "n": model.n, "d": model.d, "p": model.p,
                  "edges": model.num_edges, "seconds": seconds, "edges/s": model.num_edges / seconds}
@@ -103,9 +112,15 @@ class Experiments:
         return pd.DataFrame(rows)
 
     def draw(
-        self, table: pd.DataFrame, figure: int, x: str, by: str, column: str = "seconds", **how: Any
+        self,
+        table: pd.DataFrame,
+        figure: int,
+        x: str,
+        by: str,
+        column: str = "seconds",
+        **axes: Any,
     ) -> pd.DataFrame:
-        """A curve for each value of a column."""
+        """Draw one curve per value of a column."""
         curves = {
             f"{by} = {key:g}" if isinstance(key, (int, float)) else str(key): (
                 rows[x],
@@ -113,44 +128,47 @@ class Experiments:
             )
             for key, rows in table.groupby(by, sort=False)
         }
-        names = {"n": "vertices n", "d": "edges a vertex d", "p": "probability p of a direct edge"}
-        how = {"y": "run time, s", **how}
-        experiments.plot_curves(curves, self.file(figure), x=names.get(x, x), **how)
+        names = {
+            "n": "vertices n",
+            "d": "edges per vertex d",
+            "p": "probability p of a direct edge",
+        }
+        axes = {"y": "run time, s", **axes}
+        experiments.plot_curves(curves, self.plot_file(figure), x=names.get(x, x), **axes)
         return table
 
     def figure_3(self) -> pd.DataFrame:
         """Degree distributions of all generators."""
         models = {
-            method: self.model(self.edges // 4, 4, method=method, seed=seed)
-            for seed, method in enumerate(OF_ALL)
+            method: self.make_model(self.edges // 4, 4, method=method, seed=seed)
+            for seed, method in enumerate(METHODS)
         }
-        return self.degrees(models, 3, f"{self.edges // 4:,} vertices, d = 4, p = 0.5")
+        return self.plot_degrees(models, 3, f"{self.edges // 4:,} vertices, d = 4, p = 0.5")
 
     def figure_7(self) -> pd.DataFrame:
         """Degree distributions of cuppa and cuppa_hash, by p."""
         models = {
-            f"{method}, p = {p:g}": self.model(self.edges // 4, 4, p, method)
+            f"{method}, p = {p:g}": self.make_model(self.edges // 4, 4, p, method)
             for p in (0, 0.01, 0.25, 0.5, 0.75, 1)
             for method in ("cuppa", "cuppa_hash")
         }
-        return self.degrees(models, 7, f"{self.edges // 4:,} vertices, d = 4")
+        return self.plot_degrees(models, 7, f"{self.edges // 4:,} vertices, d = 4")
 
-    def waiting(self, d: int, p: float, rounds: int) -> pd.DataFrame:
-        """Copies from a vertex's own round of ``TEAMS`` vertices: those that may have to wait."""
-        model = self.model(d + rounds * TEAMS, d, p)
-        told = experiments.copy_statistics(model, backend=self.backend, segments=TEAMS).rounds[
-            :rounds
-        ]
-        table = pd.DataFrame(told).assign(round=range(1, len(told) + 1), d=d, p=p)
+    def count_dependent(self, d: int, p: float, rounds: int) -> pd.DataFrame:
+        """Count copies from a vertex's own round of ``TEAMS`` vertices: those that may wait."""
+        model = self.make_model(d + rounds * TEAMS, d, p)
+        copy_counts = experiments.copy_statistics(model, backend=self.backend, segments=TEAMS)
+        counts = copy_counts.rounds[:rounds]
+        table = pd.DataFrame(counts).assign(round=range(1, len(counts) + 1), d=d, p=p)
         table["mean"] = table["dependent"] / (table["stop"] - table["first"])
         queues = ["longest", "waited"] if self.backend == "gpu" else []
         return table[["d", "p", "round", "most_dependent", "mean", *queues]]
 
     def figure_8(self) -> pd.DataFrame:
         """A vertex's copies from its own round, the first, against d, by p."""
-        ds = [1 << i for i in range(13) if 1 << i <= MOST_SLOTS[self.backend]]
+        ds = [1 << i for i in range(13) if 1 << i <= MAX_SLOTS[self.backend]]
         table = pd.concat(
-            [self.waiting(d, p, 1) for p in (0, 0.01, 0.25, 0.5, 0.75, 0.99) for d in ds],
+            [self.count_dependent(d, p, 1) for p in (0, 0.01, 0.25, 0.5, 0.75, 0.99) for d in ds],
             ignore_index=True,
         )
         worst = pd.DataFrame({"d": ds, "p": "worst case", "most_dependent": ds})
@@ -163,27 +181,27 @@ class Experiments:
         """A vertex's copies from its own round, by round and d."""
         rounds = ROUNDS[self.backend]
         table = pd.concat(
-            [self.waiting(d, 0.5, rounds) for d in (512, 256, 128, 64)], ignore_index=True
+            [self.count_dependent(d, 0.5, rounds) for d in (512, 256, 128, 64)], ignore_index=True
         )
-        how = {"title": f"p = 0.5, rounds of {TEAMS:,} vertices", "logarithmic": "y"}
-        return self.draw(table, 9, "round", "d", "most_dependent", y=FROM_OWN_ROUND, **how)
+        axes = {"title": f"p = 0.5, rounds of {TEAMS:,} vertices", "logarithmic": "y"}
+        return self.draw(table, 9, "round", "d", "most_dependent", y=FROM_OWN_ROUND, **axes)
 
     def figure_10(self) -> pd.DataFrame:
         """Run time of all generators."""
-        table = self.times(self.model(self.edges // 4, 4, method=m) for m in OF_ALL)
-        where = {m: "one core" if m in SEQUENTIAL else "gpu" for m in OF_ALL}
+        table = self.measure_times(self.make_model(self.edges // 4, 4, method=m) for m in METHODS)
+        device = {m: "one core" if m in SEQUENTIAL else "gpu" for m in METHODS}
         if self.backend == "cpu":
             cores = experiments.available_cores()
-            where |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
-        dots = {f"{m} ({where[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
+            device |= {"cuppa": "one core", "cuppa_hash": f"{cores} cores"}
+        dots = {f"{m} ({device[m]})": s for m, s in zip(table.method, table.seconds, strict=True)}
         title = f"{self.edges // 4:,} vertices, d = 4, p = 0.5, endpoints in memory"
-        experiments.plot_dots(dots, self.file(10), x="run time, s", title=title)
+        experiments.plot_dots(dots, self.plot_file(10), x="run time, s", title=title)
         return table
 
     def figure_11(self) -> pd.DataFrame:
         """Run time against n, by p."""
-        table = self.times(
-            self.model((self.edges // 4) >> i, 4, p)
+        table = self.measure_times(
+            self.make_model((self.edges // 4) >> i, 4, p)
             for p in (0, 0.001, 0.25, 0.5, 0.75, 1)
             for i in range(8, -1, -1)
         )
@@ -191,8 +209,8 @@ class Experiments:
 
     def figure_12(self) -> pd.DataFrame:
         """Run time against n, by d."""
-        table = self.times(
-            self.model((self.edges // 256) >> i, d)
+        table = self.measure_times(
+            self.make_model((self.edges // 256) >> i, d)
             for d in (1, 2, 4, 8, 16, 32, 64, 128)
             for i in range(7, -1, -1)
         )
@@ -201,8 +219,8 @@ class Experiments:
     def figure_13(self) -> pd.DataFrame:
         """Run time against d, by p."""
         n = self.edges // 256
-        table = self.times(
-            self.model(n, d, p)
+        table = self.measure_times(
+            self.make_model(n, d, p)
             for p in (0, 1e-5, 0.001, 0.25, 0.5, 0.75, 1)
             for d in (1, 2, 4, 8, 16, 32, 64, 128)
         )
@@ -211,18 +229,20 @@ class Experiments:
     def figure_14(self) -> pd.DataFrame:
         """Run time against p, by (n, d)."""
         ps = (0, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99, 1)
-        table = self.times(self.model(self.edges // d, d, p) for d in (4, 16, 64) for p in ps)
+        table = self.measure_times(
+            self.make_model(self.edges // d, d, p) for d in (4, 16, 64) for p in ps
+        )
         table["graph"] = [f"n = {n:,}, d = {d}" for n, d in zip(table.n, table.d, strict=True)]
         return self.draw(table, 14, "p", "graph", title="cuppa")
 
     def figure_15(self) -> pd.DataFrame:
-        """Run time against threads a block, and the speed-up over 64 of them."""
+        """Run time against threads per block, and the speed-up over 64 of them."""
         if self.backend == "cpu":
-            raise mgraph.DeviceError("figure 15 is of threads a block, which a CPU has not")
+            raise mgraph.DeviceError("figure 15 is of threads per block, which a CPU does not have")
         rows = []
         for threads in (64, 128, 256, 512, 1024):
-            models = [self.model(self.edges // d, d) for d in (1, 4, 8, 32)]
-            rows.append(self.times(models, block_threads=threads).assign(threads=threads))
+            models = [self.make_model(self.edges // d, d) for d in (1, 4, 8, 32)]
+            rows.append(self.measure_times(models, block_threads=threads).assign(threads=threads))
         table = pd.concat(rows, ignore_index=True)
         table["graph"] = [f"n = {n:,}, d = {d}" for n, d in zip(table.n, table.d, strict=True)]
         at_64 = table[table["threads"] == 64].set_index("graph")["seconds"]
@@ -241,8 +261,8 @@ class Experiments:
 
     def figure_16(self) -> pd.DataFrame:
         """Strong scaling of cuppa_hash over the cluster's workers."""
-        model = self.model(self.edges // 2, 4, method="cuppa_hash")
-        cluster = mgraph.connect(backend=self.backend, **self.where)
+        model = self.make_model(self.edges // 2, 4, method="cuppa_hash")
+        cluster = mgraph.connect(backend=self.backend, **self.connection)
         table = pd.DataFrame(
             experiments.generator_scaling(model, repeats=self.repeats, cluster=cluster)
         )
@@ -253,13 +273,18 @@ class Experiments:
         }
         title = f"cuppa_hash, {model.n:,} vertices, d = 4"
         experiments.plot_curves(
-            curves, self.file(16), x="workers", y="speed-up over one", title=title, logarithmic=""
+            curves,
+            self.plot_file(16),
+            x="workers",
+            y="speed-up over one",
+            title=title,
+            logarithmic="",
         )
         return table
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Of degree distributions what each graph's is like; another table as it is."""
+def summarize(table: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per graph of a table of degree distributions, other tables unchanged."""
     if "degree" not in table:
         return table
     rows = []
@@ -273,52 +298,56 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def figures(text: str) -> list[int]:
-    """``3,7`` as numbers of figures."""
+def parse_figures(text: str) -> list[int]:
+    """Parse ``3,7`` into numbers of figures."""
     known = {name.removeprefix("figure_") for name in dir(Experiments) if "figure_" in name}
-    asked = set(text.split(",")) if text else known
-    if not asked <= known:
+    requested = set(text.split(",")) if text else known
+    if not requested <= known:
         numbers = ", ".join(sorted(known, key=int))
-        raise argparse.ArgumentTypeError(f"give some of {numbers}, with commas between")
-    return sorted(map(int, asked))
+        raise argparse.ArgumentTypeError(f"must be a list such as 3,7 of {numbers} (got {text!r})")
+    return sorted(map(int, requested))
 
 
-def run(options: argparse.Namespace) -> None:
-    """Make the figures asked for, and their tables."""
+def make_figures(options: argparse.Namespace) -> None:
+    """Make the requested figures and their tables."""
     options.backend = experiments.resolve_backend(options.backend)
     experiments.check_figure(options.out / "figure_3.png")
-    if options.edges is not None and options.edges < LEAST:
-        raise mgraph.UsageError(f"--edges must be {LEAST:,} at least, and is {options.edges:,}")
+    if options.edges is not None and options.edges < MIN_EDGES:
+        raise mgraph.UsageError(f"--edges must be at least {MIN_EDGES:,} (got {options.edges:,})")
     if options.repeats < 1:
-        raise mgraph.UsageError(f"--repeats must be 1 at least, and is {options.repeats}")
-    made = Experiments(options)
-    told = f"{options.backend}, {made.edges:,} edges at most"
-    report = experiments.TableReport(options.out, f"cuPPA's experiments\n\n{told}")
+        raise mgraph.UsageError(f"--repeats must be at least 1 (got {options.repeats})")
+    figures = Experiments(options)
+    size = f"{options.backend}, {figures.edges:,} edges at most"
+    report = experiments.TableReport(options.out, f"cuPPA's experiments\n\n{size}")
     for number in sorted(options.only, key=lambda number: number != 16):
-        make: Callable[[], pd.DataFrame] = getattr(made, f"figure_{number}")
+        make: Callable[[], pd.DataFrame] = getattr(figures, f"figure_{number}")
         title = f"Figure {number}: {(make.__doc__ or '').strip()}"
         if number == 15 and options.backend == "cpu" and len(options.only) > 1:
             print(f"{title} Left out: it needs a GPU.")
             continue
         print(title, flush=True)
         table = make()
-        report.add(f"figure_{number}", title, table, summary(table), number)
+        report.add(f"figure_{number}", title, table, summarize(table), number)
     print(f"figures, tables and tables.md in {options.out}")
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when the figures are there."""
+    """Run the job; return 0 once the figures are made."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--edges", type=experiments.parse_number, help="of the largest graphs")
-    parser.add_argument("--only", type=figures, default=figures(""), help="figures, as 3,7")
+    parser.add_argument(
+        "--only", type=parse_figures, default=parse_figures(""), help="figures, as 3,7"
+    )
     parser.add_argument("--backend", default="auto", help="auto, cpu or gpu")
-    parser.add_argument("--repeats", type=int, default=5, help="the median of so many runs")
-    parser.add_argument("--scheduler", help="of a Dask cluster, for figure 16")
-    parser.add_argument("--workers", type=int, help="to start here for it")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="report the median of this many runs"
+    )
+    parser.add_argument("--scheduler", help="the address of a Dask cluster, for figure 16")
+    parser.add_argument("--workers", type=int, help="the workers of a local cluster instead")
     options = parser.parse_args(argv)
     try:
-        run(options)
+        make_figures(options)
     except mgraph.MgraphError as error:
         print(f"cuppa_experiments: {error}", file=sys.stderr)
         return error.exit_status

@@ -16,7 +16,7 @@ from mgraph import experiments
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when the graph was made and every check holds."""
+    """Run the job; return 0 if the graph was made and every check holds."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("-n", type=experiments.parse_number, required=True)
@@ -25,7 +25,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scheduler", help="a running Dask scheduler; by default this machine")
     parser.add_argument("--workers", type=int)
-    parser.add_argument("--regenerate", type=float, default=0.1, help="share to make twice")
+    parser.add_argument(
+        "--regenerate", type=float, default=0.1, help="the share of the parts to generate again"
+    )
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args(argv)
 
@@ -39,19 +41,19 @@ def main(argv: list[str] | None = None) -> int:
             parts = len(made.manifest.parts)
             print(f"{made.manifest.num_edges:,} edges in {parts} part{'s' * (parts != 1)}")
             verdict = mgraph.verify(graph, regenerate=options.regenerate, cluster=cluster)
-            found = mgraph.degrees(graph, cluster=cluster)
-        (options.out / "degrees.json").write_text(json.dumps(found.to_json()))
+            degrees = mgraph.degrees(graph, cluster=cluster)
+        (options.out / "degrees.json").write_text(json.dumps(degrees.to_json()))
         for fault in verdict.faults:
             print(f"generate_graph: {fault}", file=sys.stderr)
         try:
-            found.plot(options.out / "degrees.png")
-        except mgraph.UsageError as error:  # no matplotlib: the graph is there all the same
+            degrees.plot(options.out / "degrees.png")
+        except mgraph.UsageError as error:  # no matplotlib: the graph is complete without it
             print(f"generate_graph: no degrees.png, since {error}", file=sys.stderr)
     except mgraph.MgraphError as error:
         print(f"generate_graph: {error}", file=sys.stderr)
         return error.exit_status
 
-    law = found.power_law
+    law = degrees.power_law
     if law:
         print(f"tail exponent {law.exponent:.3f} ± {law.standard_error:.3f}")
     print(f"{'all checks hold' if verdict.ok else 'checks failed'}; see {options.out}")

@@ -1,11 +1,11 @@
-"""What a shortest-path query costs in time and energy, over set-points and fixed deltas.
+"""The time and energy of a shortest-path query, over set-points and fixed deltas.
 
     python workflows/sssp_energy.py GRAPH OUT --source 1 [--seconds 3]
 
 It repeats one query, one at a time, for some seconds at each set-point P of self_tuning and each
 delta of near_far, reads the GPU's energy counter around it, and draws speed-up against relative
 power (the baseline is near_far at the fastest of its deltas) and power against P. Without such a
-counter it says so, and draws time alone. The table is in OUT/energy.json.
+counter it draws time alone. The table is in OUT/energy.json.
 """
 
 import argparse
@@ -18,55 +18,55 @@ from pathlib import Path
 import mgraph
 from mgraph import experiments
 
-ROOM = 1 << 30  # distances kept at a time
+DISTANCE_BYTES = 1 << 30  # of the distances kept at a time
 
 
-def numbers(text: str) -> list[float]:
-    """``1,2.5,1e4`` as numbers."""
+def parse_numbers(text: str) -> list[float]:
+    """Parse ``1,2.5,1e4`` into numbers."""
     return [float(word.replace("_", "")) for word in text.split(",")]
 
 
 def measure(graph, source, backend, seconds, meter, method, **setting):
-    """Repeat a query for some seconds; returns a ``experiments.Measured``."""
-    count = max(1, min(64, ROOM // (8 * graph.n))) if graph.backend == "gpu" else 1
+    """Repeat a query for some seconds; return an ``experiments.Measured``."""
+    count = max(1, min(64, DISTANCE_BYTES // (8 * graph.n))) if graph.backend == "gpu" else 1
 
-    def ask() -> None:
-        found = mgraph.sssp(
+    def search() -> None:
+        paths = mgraph.sssp(
             graph, [source] * count, method=method, backend=backend, concurrency=1, **setting
         )
-        assert found.distance.reshape(count, -1)[0, source].item() == 0  # waits for the device
+        assert paths.distance.reshape(count, -1)[0, source].item() == 0  # waits for the device
 
-    ask()
-    asked, began = 0, time.perf_counter()
+    search()
+    queries, began = 0, time.perf_counter()
     with meter or contextlib.nullcontext():
-        while asked == 0 or time.perf_counter() - began < seconds:
-            ask()
-            asked += count
+        while queries == 0 or time.perf_counter() - began < seconds:
+            search()
+            queries += count
     passed, (value,) = time.perf_counter() - began, setting.values()
-    energy = (meter.joules / asked, meter.watts) if meter else ()
-    return experiments.Measured(method, value, 1000 * passed / asked, *energy)
+    energy = (meter.joules / queries, meter.watts) if meter else ()
+    return experiments.Measured(method, value, 1000 * passed / queries, *energy)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when all is drawn."""
+    """Run the job; return 0 once all is drawn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", help="a dataset or a graph file")
     parser.add_argument("out", type=Path)
     parser.add_argument("--source", type=int, default=0)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--symmetrise", action="store_true")
-    parser.add_argument("--seconds", type=float, default=3.0, help="a setting, at least")
+    parser.add_argument("--seconds", type=float, default=3.0, help="minimum per setting")
     parser.add_argument(
-        "--deltas", type=numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
+        "--deltas", type=parse_numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
     )
-    parser.add_argument("--set-points", type=numbers, default=[1e4, 1e5, 1e6, 1e7])
+    parser.add_argument("--set-points", type=parse_numbers, default=[1e4, 1e5, 1e6, 1e7])
     options = parser.parse_args(argv)
 
     measured, idle, meter = [], None, None
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"sssp_energy: {options.out} is no folder to write to: {error}", file=sys.stderr)
+        print(f"sssp_energy: {options.out} cannot be written to: {error}", file=sys.stderr)
         return 1
     try:
         graph = mgraph.read_graph(
@@ -83,13 +83,16 @@ def main(argv: list[str] | None = None) -> int:
         unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
         settings = [("near_far", {"delta": d * unit}) for d in options.deltas]
         settings += [("self_tuning", {"set_point": p}) for p in options.set_points]
-        where = (graph, options.source, options.backend, options.seconds, meter)
+        arguments = (graph, options.source, options.backend, options.seconds, meter)
         for method, setting in settings:
-            found = measure(*where, method, **setting)
-            measured.append(found)
-            energy = f", {found.joules:.4g} J, {found.watts:.0f} W" if meter else ""
-            print(f"{method} {found.setting:,.6g}: {found.milliseconds:.4g} ms a query{energy}")
-        rows = [found._asdict() for found in measured]
+            measurement = measure(*arguments, method, **setting)
+            measured.append(measurement)
+            energy = f", {measurement.joules:.4g} J, {measurement.watts:.0f} W" if meter else ""
+            print(
+                f"{method} {measurement.setting:,.6g}: "
+                f"{measurement.milliseconds:.4g} ms per query{energy}"
+            )
+        rows = [measurement._asdict() for measurement in measured]
         table = {"graph": options.graph, "idle_watts": idle, "rows": rows}
         (options.out / "energy.json").write_text(json.dumps(table, indent=1) + "\n")
         title = Path(options.graph).name

@@ -1,9 +1,9 @@
-"""How much work shortest paths offer at a time: near_far's deltas against self_tuning's set-points.
+"""The parallelism of shortest paths: near_far's deltas against self_tuning's set-points.
 
     python workflows/sssp_parallelism.py GRAPH OUT --source 1 [--set-points 5000,20000,80000]
 
 It searches from one source with several deltas and several set-points, writes every search's trace
-as Parquet into OUT, and draws what the paper on self-tuning shortest paths shows: profiles with
+as Parquet into OUT, and draws the figures of the paper on self-tuning shortest paths: profiles with
 their densities (figure 1), mean parallelism and frontiers against delta (2, 3), distributions (5).
 On a GPU an iteration on roads and grids is a wave of up to 128 hops, whose arcs count together; the
 paper's iterations have one hop, as those of a CPU have.
@@ -17,13 +17,13 @@ import mgraph
 from mgraph import experiments
 
 
-def numbers(text: str) -> list[float]:
-    """``1,2.5,1e4`` as numbers."""
+def parse_numbers(text: str) -> list[float]:
+    """Parse ``1,2.5,1e4`` into numbers."""
     return [float(word.replace("_", "")) for word in text.split(",")]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when all is drawn."""
+    """Run the job; return 0 once all is drawn."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", help="a dataset or a graph file")
     parser.add_argument("out", type=Path)
@@ -31,43 +31,43 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--symmetrise", action="store_true")
     parser.add_argument(
-        "--deltas", type=numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
+        "--deltas", type=parse_numbers, default=[1, 4, 16, 64], help="times 32·w/d of the graph"
     )
-    parser.add_argument("--set-points", type=numbers, default=[5_000, 20_000, 80_000])
+    parser.add_argument("--set-points", type=parse_numbers, default=[5_000, 20_000, 80_000])
     options = parser.parse_args(argv)
 
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        print(f"sssp_parallelism: {options.out} is no folder to write to: {error}", file=sys.stderr)
+        print(f"sssp_parallelism: {options.out} cannot be written to: {error}", file=sys.stderr)
         return 1
     try:
         graph = mgraph.read_graph(
             options.graph, symmetrise=options.symmetrise, backend=options.backend
         )
         unit = 32 * graph.mean_weight * graph.n / max(graph.num_arcs, 1)
-        asked = {f"delta {d * unit:,.6g}": {"delta": d * unit} for d in options.deltas}
-        asked |= {f"P = {p:,.6g}": {"set_point": p} for p in options.set_points}
+        settings = {f"delta {d * unit:,.6g}": {"delta": d * unit} for d in options.deltas}
+        settings |= {f"P = {p:,.6g}": {"set_point": p} for p in options.set_points}
         traces = {}
-        for name, setting in asked.items():
-            found = mgraph.sssp(
+        for name, setting in settings.items():
+            paths = mgraph.sssp(
                 graph, options.source, backend=options.backend, trace=True, **setting
             )
-            traces[name] = found.trace
-            work = found.trace["x2"]
+            traces[name] = paths.trace
+            work = paths.trace["x2"]
             print(f"{name}: {len(work):,} iterations, {work.mean():,.0f} arcs on average")
             file = "-".join(f"{key}-{value:.6g}" for key, value in setting.items())
-            found.write_trace(options.out / f"{file}.parquet")
-            experiments.plot_profile(found.trace, options.out / f"{file}.png", title=name)
+            paths.write_trace(options.out / f"{file}.parquet")
+            experiments.plot_profile(paths.trace, options.out / f"{file}.png", title=name)
     except mgraph.MgraphError as error:
         print(f"sssp_parallelism: {error}", file=sys.stderr)
         return error.exit_status
-    by_delta = {s["delta"]: traces[name] for name, s in asked.items() if "delta" in s}
+    by_delta = {s["delta"]: traces[name] for name, s in settings.items() if "delta" in s}
     title = Path(options.graph).name
     experiments.plot_parallelism_against_delta({title: by_delta}, options.out / "parallelism.png")
     experiments.plot_frontier_against_delta(by_delta, options.out / "frontier.png", title=title)
     fastest = min(by_delta, key=lambda delta: by_delta[delta]["nanoseconds"].sum())
-    shown = {name: traces[name] for name, s in asked.items() if "set_point" in s}
+    shown = {name: traces[name] for name, s in settings.items() if "set_point" in s}
     experiments.plot_distributions(
         shown | {f"near_far\ndelta {fastest:,.6g}": by_delta[fastest]},
         options.out / "distributions.png",

@@ -1,4 +1,4 @@
-"""The evaluation of the paper on STAR on GPUs, again: speed-ups, times of parts, SteinLib's gaps.
+"""The evaluation of the paper on STAR on GPUs: speed-ups, times of parts, SteinLib's gaps.
 
     python workflows/steiner_evaluation.py OUT [GRAPH ...] [--k 2,4,8,16] [--steinlib FOLDER]
 
@@ -6,11 +6,11 @@ Source: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU 
 4. Graphs are Barabási and Albert's (BA) of growing size, and those given. For each k it draws
 terminals at random, and measures by the same queries the reference (dijkstra, on a core) and the
 searches on a GPU; without one the reference alone. A k for which memory runs out is left out, and
-those above it. OUT/runs.csv has a row a run (n vertices, m arcs), speedups.png shows what figure 5
-of the paper shows, parts.png figure 6, summary.txt what is printed at the end.
+those above it. OUT/runs.csv has one row per run (n vertices, m arcs), speedups.png is figure 5 of
+the paper, parts.png figure 6, summary.txt what is printed at the end.
 
---steinlib: a folder of instances, in it a folder a class (C/c01.stp), and optima.csv with columns
-instance and optimum. OUT/steinlib.csv has a row a tree, steinlib.png gaps and times.
+--steinlib: a folder of instances with one folder per class (C/c01.stp), and optima.csv with columns
+instance and optimum. OUT/steinlib.csv has one row per tree, steinlib.png gaps and times.
 """
 
 import argparse
@@ -26,36 +26,38 @@ from mgraph import experiments
 
 REFERENCE, IMPROVED = "dijkstra", "improved"
 ON_GPU = ("auto", "node", "edge")
-WARM_UP, MOST_WARM_UPS = 1.0, 4  # seconds, but for what is compiled; and how many times
+WARM_UP_SECONDS, MAX_WARM_UPS = 1.0, 4  # without compilation; the number of warm-ups
 
-Case = tuple[str, mgraph.Graph, dict[int, list[Any]]]  # a graph's name, itself, its queries by k
+Case = tuple[str, mgraph.Graph, dict[int, list[Any]]]  # a graph's name, the graph, its queries by k
 
 
-def words(text: str) -> list[str]:
-    """``a,b`` as words, each once."""
+def parse_words(text: str) -> list[str]:
+    """Parse ``a,b`` into distinct words."""
     return list(dict.fromkeys(word for word in text.split(",") if word))
 
 
-def numbers(text: str) -> list[int]:
-    """``1,10_000`` as numbers, ascending, each once."""
-    return sorted({int(word) for word in words(text)})
+def parse_numbers(text: str) -> list[int]:
+    """Parse ``1,10_000`` into distinct numbers, ascending."""
+    return sorted({int(word) for word in parse_words(text)})
 
 
-def check(options: argparse.Namespace) -> None:
-    """Raise MgraphError where options are wrong, or nothing can be written."""
+def check_options(options: argparse.Namespace) -> None:
+    """Raise MgraphError for wrong options, or if figures cannot be written."""
     experiments.check_figure(options.out / "parts.png")
     if options.samples < 1 or not options.k:
-        raise mgraph.UsageError("--samples must be 1 at least, and --k name a number")
+        raise mgraph.UsageError(
+            f"--samples must be at least 1 (got {options.samples}), and --k must name a number"
+        )
     if not set(options.searches) <= set(ON_GPU):
-        raise mgraph.UsageError(f"--searches are some of {', '.join(ON_GPU)}, and one is not")
+        raise mgraph.UsageError(f"--searches must be some of {', '.join(ON_GPU)}")
     if not (options.graphs or options.sizes or options.steinlib):
         raise mgraph.UsageError("there is nothing to measure: give --sizes, graphs or --steinlib")
     if options.improve and not options.steinlib:
-        raise mgraph.UsageError("--improve is for the instances of --steinlib")
+        raise mgraph.UsageError("--improve needs --steinlib")
 
 
-def cases(options: argparse.Namespace) -> list[Case]:
-    """The graphs, with terminals at random."""
+def make_cases(options: argparse.Namespace) -> list[Case]:
+    """Return the graphs, with terminals drawn at random."""
     graphs = []
     for n in options.sizes:
         model = mgraph.CopyModel(n, d=2, seed=options.seed, weights=(1, 99))
@@ -80,8 +82,8 @@ def cases(options: argparse.Namespace) -> list[Case]:
     ]
 
 
-def instances(folder: Path) -> tuple[list[Case], pd.Series]:
-    """SteinLib's instances, of one query each, and their optima."""
+def read_instances(folder: Path) -> tuple[list[Case], pd.Series]:
+    """Read SteinLib's instances, of one query each, and their optima."""
     try:
         optima = pd.read_csv(folder / "optima.csv").set_index("instance")["optimum"]
         optima = pd.to_numeric(optima)
@@ -91,106 +93,110 @@ def instances(folder: Path) -> tuple[list[Case], pd.Series]:
         raise mgraph.DatasetError(
             f"{folder} must hold optima.csv with columns instance and optimum: {error}"
         ) from error
-    found: list[Case] = []
+    cases: list[Case] = []
     for file in sorted(folder.rglob("*.stp")):
         graph, terminals, _ = experiments.read_steinlib(file, backend="cpu")
-        found.append((file.relative_to(folder).as_posix(), graph, {terminals.size: [terminals]}))
-    without = next((name for name, _, _ in found if name not in optima), None)
-    if without or not found:
-        what = f"no optimum of {without} in optima.csv" if without else "no file that ends in .stp"
-        raise mgraph.DatasetError(f"{folder} must hold instances and their optima, and has {what}")
-    return found, optima
+        cases.append((file.relative_to(folder).as_posix(), graph, {terminals.size: [terminals]}))
+    without = next((name for name, _, _ in cases if name not in optima), None)
+    if without or not cases:
+        problem = (
+            f"no optimum of {without} in optima.csv" if without else "no file that ends in .stp"
+        )
+        raise mgraph.DatasetError(f"{folder} must hold instances and their optima (got {problem})")
+    return cases, optima
 
 
-def ask(
+def solve(
     graph: mgraph.Graph, terminals: Any, search: str, **limit: float
 ) -> tuple[mgraph.SteinerTree, float]:
-    """A query's tree, and how many seconds it took."""
-    how: dict[str, Any] = {"search": search, "backend": "gpu"}
+    """Solve a query; return its tree and the seconds."""
+    options: dict[str, Any] = {"search": search, "backend": "gpu"}
     if search not in ON_GPU:
-        how = {"search": REFERENCE, "backend": "cpu", "improve": search == IMPROVED}
+        options = {"search": REFERENCE, "backend": "cpu", "improve": search == IMPROVED}
     began = time.perf_counter()
-    tree = mgraph.steiner_tree(graph, terminals, **how, **limit)
+    tree = mgraph.steiner_tree(graph, terminals, **options, **limit)
     return tree, time.perf_counter() - began
 
 
 def warm_up(graph: mgraph.Graph, terminals: Any, search: str) -> None:
-    """Prepare the graph, and have all code compiled, for which there may be no time at first."""
-    for _ in range(MOST_WARM_UPS):
-        if ask(graph, terminals, search, time_limit=WARM_UP)[0].complete:
+    """Prepare the graph, and compile all code; the first warm-ups may run out of time."""
+    for _ in range(MAX_WARM_UPS):
+        if solve(graph, terminals, search, time_limit=WARM_UP_SECONDS)[0].complete:
             return
 
 
-def row_of(graph: mgraph.Graph, terminals: Any, search: str) -> dict[str, Any]:
-    """Time a query; returns what a row says of it."""
-    tree, total = ask(graph, terminals, search)
-    seconds = {"": total} | {f"_{part}": its for part, its in tree.seconds.items()}
+def measure_query(graph: mgraph.Graph, terminals: Any, search: str) -> dict[str, Any]:
+    """Time a query; return its row."""
+    tree, total = solve(graph, terminals, search)
+    seconds = {"": total} | {f"_{part}": value for part, value in tree.seconds.items()}
     row = {"search": search, "cost": tree.cost}
-    row |= {f"milliseconds{part}": round(1000 * its, 4) for part, its in seconds.items()}
+    row |= {f"milliseconds{part}": round(1000 * value, 4) for part, value in seconds.items()}
     row |= {"searches": tree.searches, "accepted": tree.accepted}
     if search == IMPROVED:
         row |= {"lower_bound": tree.lower_bound, "proven": tree.optimal}
     return row
 
 
-def measure(where: dict[str, mgraph.Graph], queries: list[Any], what: str) -> list[dict[str, Any]]:
-    """A row a search and query. where: the searches, each with its graph; what: for messages."""
+def measure(graphs: dict[str, mgraph.Graph], queries: list[Any], name: str) -> list[dict[str, Any]]:
+    """Return one row per search and query. graphs: by search; name: for messages."""
     rows: list[dict[str, Any]] = []
-    for search, graph in where.items():
+    for search, graph in graphs.items():
         warm_up(graph, queries[0], search)
         for i, terminals in enumerate(queries):
-            rows.append({"sample": i, **row_of(graph, terminals, search)})
+            rows.append({"sample": i, **measure_query(graph, terminals, search)})
             cost, first = rows[-1]["cost"], rows[i]["cost"]
             if search != IMPROVED and cost != first and isinstance(cost, int):
                 raise mgraph.MgraphError(
-                    f"all searches must find trees of one cost, and for {what}, sample {i}, "
+                    f"all searches must find trees of one cost, and for {name}, sample {i}, "
                     f"{REFERENCE} found {first:,} and {search} {cost:,}"
                 )
     mean = pd.DataFrame(rows).groupby("search", sort=False)["milliseconds"].mean()
-    print(f"{what}:", ", ".join(f"{s} {ms:,.6g} ms" for s, ms in mean.items()), flush=True)
+    print(f"{name}:", ", ".join(f"{s} {ms:,.6g} ms" for s, ms in mean.items()), flush=True)
     return rows
 
 
 def evaluate(case: Case, searches: list[str]) -> list[dict[str, Any]]:
-    """A row a run, up to the k for which there is no memory."""
+    """Return one row per run, up to the k for which memory runs out."""
     (name, graph, queries), rows = case, []
     try:
         on_gpu = graph.to_gpu() if set(searches) & set(ON_GPU) else graph
-        where = {search: on_gpu if search in ON_GPU else graph for search in searches}
-        for k, some in queries.items():
-            found = measure(where, some, f"{name} of {graph.n:,} vertices, k = {k}")
-            known = {"graph": name, "n": graph.n, "m": graph.num_arcs, "k": k}
-            rows += [known | row for row in found]
+        graphs = {search: on_gpu if search in ON_GPU else graph for search in searches}
+        for k, sample in queries.items():
+            measured = measure(graphs, sample, f"{name} of {graph.n:,} vertices, k = {k}")
+            case_row = {"graph": name, "n": graph.n, "m": graph.num_arcs, "k": k}
+            rows += [case_row | row for row in measured]
     except mgraph.OutOfMemoryError as error:
         print(f"{name} of {graph.n:,} vertices: no more, since {error}", flush=True)
     return rows
 
 
 def write(text: str, file: Path) -> None:
-    """Write a file, whole or not at all."""
+    """Write a file atomically."""
     with experiments.writing_file(file) as stream:
         stream.write(text.encode())
 
 
-def shown(title: str, table: pd.DataFrame) -> str:
-    """A table to read."""
+def format_table(title: str, table: pd.DataFrame) -> str:
+    """Return a table as text."""
     return f"{title}\n{table.to_string(float_format=lambda x: f'{x:,.6g}', na_rep='-')}\n"
 
 
 def show_runs(runs: pd.DataFrame, out: Path) -> str:
-    """Draw what the paper's figures 5 and 6 show; returns it as tables."""
+    """Draw the paper's figures 5 and 6; return them as tables."""
     experiments.plot_steiner_parts(runs, out / "parts.png")
     groups = runs.drop(columns="sample").groupby(["graph", "n", "m", "k", "search"], sort=False)
     means = groups.mean().rename(columns=lambda name: name.replace("milliseconds", "ms"))
-    told = shown("means of the samples", means)
+    text = format_table("means of the samples", means)
     if runs["search"].nunique() > 1:
         experiments.plot_steiner_speedups(runs, out / "speedups.png")
-        told += "\n" + shown("speed-ups, geometric means", experiments.steiner_speedups(runs))
-    return told
+        text += "\n" + format_table(
+            "speed-ups, geometric means", experiments.steiner_speedups(runs)
+        )
+    return text
 
 
 def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
-    """Write and draw SteinLib's gaps and times; returns them by class."""
+    """Write and draw SteinLib's gaps and times; return them by class."""
     table = answers.rename(columns={"graph": "instance"}).drop(columns="sample")
     table.insert(1, "class", [Path(name).parent.name for name in table["instance"]])
     table.insert(5, "optimum", table["instance"].map(optima))
@@ -199,25 +205,27 @@ def show_steinlib(answers: pd.DataFrame, optima: pd.Series, out: Path) -> str:
     experiments.plot_steiner_gaps(table, out / "steinlib.png")
     table["optimal"], table["gap"] = table["gap"] == 0, 100 * table["gap"]
     groups = table.groupby(["class", "search"], sort=False)
-    told = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
-    told.columns = ["instances", "optimal", "mean gap, %", "largest"]
-    told["mean ms"] = groups["milliseconds"].mean()
+    summary = groups.agg({"k": "size", "optimal": "sum", "gap": ["mean", "max"]})
+    summary.columns = ["instances", "optimal", "mean gap, %", "largest"]
+    summary["mean ms"] = groups["milliseconds"].mean()
     if "proven" in table:
-        told.insert(2, "proven", groups["proven"].sum(min_count=1).astype(float))
-    return shown("SteinLib", told)
+        summary.insert(2, "proven", groups["proven"].sum(min_count=1).astype(float))
+    return format_table("SteinLib", summary)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when all is measured and drawn."""
+    """Run the job; return 0 once all is measured and drawn."""
     defaults = argparse.ArgumentDefaultsHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], formatter_class=defaults)
     parser.add_argument("out", type=Path)
     parser.add_argument("graphs", nargs="*", metavar="GRAPH", help="a dataset or a graph file")
     sizes = [10**3, 10**4, 10**5, 10**6]
-    parser.add_argument("--sizes", type=numbers, default=sizes, help="vertices of BA graphs")
-    parser.add_argument("--k", type=numbers, default=[2, 4, 8, 16, 32, 64, 128], help="terminals")
+    parser.add_argument("--sizes", type=parse_numbers, default=sizes, help="vertices of BA graphs")
+    parser.add_argument(
+        "--k", type=parse_numbers, default=[2, 4, 8, 16, 32, 64, 128], help="terminals"
+    )
     parser.add_argument("--samples", type=int, default=10, help="queries for each k")
-    parser.add_argument("--searches", type=words, default=list(ON_GPU), help="on a GPU")
+    parser.add_argument("--searches", type=parse_words, default=list(ON_GPU), help="on a GPU")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--symmetrise", action="store_true")
@@ -225,34 +233,34 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--improve", action="store_true", help="SteinLib's trees, with bounds")
     options = parser.parse_intermixed_args(argv)
 
-    told = []
+    summaries = []
     try:
-        check(options)
+        check_options(options)
         searches = [REFERENCE]
         if experiments.resolve_backend(options.backend) == "gpu":
             searches += options.searches
         else:
             print("without a GPU the reference is measured alone, and there are no speed-ups")
-        graphs = cases(options)
-        problems, optima = instances(options.steinlib) if options.steinlib else ([], None)
+        graphs = make_cases(options)
+        problems, optima = read_instances(options.steinlib) if options.steinlib else ([], None)
         rows: list[dict[str, Any]] = []
         for case in graphs:
             rows += evaluate(case, searches)
             write(pd.DataFrame(rows).to_csv(index=False), options.out / "runs.csv")
         if rows:
-            told.append(show_runs(pd.DataFrame(rows), options.out))
+            summaries.append(show_runs(pd.DataFrame(rows), options.out))
         searches += [IMPROVED] * options.improve
         answers = [row for case in problems for row in evaluate(case, searches)]
         if answers:
-            told.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
-        write("\n".join(told), options.out / "summary.txt")
+            summaries.append(show_steinlib(pd.DataFrame(answers), optima, options.out))
+        write("\n".join(summaries), options.out / "summary.txt")
     except mgraph.MgraphError as error:
         print(f"steiner_evaluation: {error}", file=sys.stderr)
         return error.exit_status
     except KeyboardInterrupt:
         print("steiner_evaluation: interrupted; runs.csv has what was measured", file=sys.stderr)
         return 130
-    print("", *told, f"tables and plots in {options.out}", sep="\n")
+    print("", *summaries, f"tables and plots in {options.out}", sep="\n")
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Steiner trees of many queries: fan out, write the trees, and table costs, gaps and times by k.
+"""Steiner trees of many queries: write the trees, and a table of costs, gaps and times by k.
 
     python workflows/steiner_queries.py GRAPH OUT --sample 2:10,4:10,8:10 [--improve]
 
-Terminals are drawn at random, or read from a file of one query a line (--queries). OUT/trees holds
-the trees as Parquet (query, src, dst, weight) and a table of all queries, OUT/summary.txt what is
-printed.
+Terminals are drawn at random, or read from a file with one query per line (--queries). OUT/trees
+holds the trees as Parquet (query, src, dst, weight) and a table of all queries, OUT/summary.txt the
+printed summary.
 """
 
 import argparse
@@ -17,17 +17,17 @@ import mgraph
 from mgraph import experiments
 
 
-def pairs(text: str) -> list[tuple[int, int]]:
-    """``K:COUNT,K:COUNT`` as pairs."""
+def parse_pairs(text: str) -> list[tuple[int, int]]:
+    """Parse ``K:COUNT,K:COUNT`` into pairs."""
     try:
         return [(int(k), int(count)) for k, count in (pair.split(":") for pair in text.split(","))]
     except ValueError:
-        message = f"{text!r} is not K:COUNT,K:COUNT; 2:10,4:10 is"
+        message = f"must be K:COUNT,K:COUNT, such as 2:10,4:10 (got {text!r})"
         raise argparse.ArgumentTypeError(message) from None
 
 
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """By k: queries, those without a tree, mean cost, gap, searches and milliseconds."""
+def summarize(table: pd.DataFrame) -> pd.DataFrame:
+    """Return by k: queries, those without a tree, mean cost, gap, searches, milliseconds."""
     seconds = table.filter(like="seconds_").sum(axis=1)
     table = table.assign(unsolved=table["error"].notna(), milliseconds=1000 * seconds)
     columns = {"query": "count", "unsolved": "sum"} | dict.fromkeys(
@@ -37,15 +37,19 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the job; 0 when every query has a tree."""
+    """Run the job; return 0 if every query has a tree."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("graph", help="a dataset or a graph file")
     parser.add_argument("out", type=Path)
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("--sample", type=pairs, help="K:COUNT,…: random queries of K terminals")
-    which.add_argument("--queries", help="a text file, a line of terminals each")
+    group = parser.add_mutually_exclusive_group(required=True)
+    group.add_argument(
+        "--sample", type=parse_pairs, help="K:COUNT,…: random queries of K terminals"
+    )
+    group.add_argument("--queries", help="a text file with the terminals of one query per line")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--improve", action="store_true", help="go on from STAR's trees")
+    parser.add_argument(
+        "--improve", action="store_true", help="improve STAR's trees by local search"
+    )
     parser.add_argument("--scheduler", help="address of a running Dask scheduler")
     parser.add_argument("--backend", default="auto")
     parser.add_argument("--resume", action="store_true")
@@ -81,8 +85,8 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("steiner_queries: interrupted; --resume goes on from here", file=sys.stderr)
         return 130
-    told = summary(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
-    text = told.to_string(float_format=lambda value: f"{value:,.6g}")
+    table = summarize(pd.read_parquet(options.out / "trees" / "_queries.parquet"))
+    text = table.to_string(float_format=lambda value: f"{value:,.6g}")
     with experiments.writing_file(options.out / "summary.txt") as file:
         file.write(f"{text}\n".encode())
     print(text)

@@ -1,4 +1,4 @@
-"""Generate a graph and verify it, on workers that Slurm starts, each a job of its own.
+"""Generate a graph and verify it, on workers that Slurm starts, one job per worker.
 
     python slurm_cluster.py OUT -n 1_000_000 --jobs 4 --cores 8 --memory 16GB
 
@@ -30,7 +30,7 @@ from mgraph.distributed.protocol import settings
 def slurm_workers(
     jobs: int, cores: int, memory: str, walltime: str, queue: str | None, interface: str | None
 ) -> Iterator[Any]:
-    """A Dask cluster of ``jobs`` Slurm jobs with ``cores`` workers each; all talk is encrypted.
+    """Yield a Dask cluster of ``jobs`` Slurm jobs with ``cores`` workers each, with encryption.
 
     Logs and certificates lie in a folder of this process below the current one, which every node
     must see; the certificates are removed at the end.
@@ -91,15 +91,22 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--walltime", default="01:00:00", help="of each job")
     parser.add_argument("--queue", help="Slurm's partition")
     parser.add_argument("--interface", help="the network between the nodes, as ib0")
-    given = parser.parse_args(argv)
+    options = parser.parse_args(argv)
     with (
         slurm_workers(
-            given.jobs, given.cores, given.memory, given.walltime, given.queue, given.interface
+            options.jobs,
+            options.cores,
+            options.memory,
+            options.walltime,
+            options.queue,
+            options.interface,
         ) as workers,
         mgraph.connect(scheduler=workers.scheduler_address, announce=sys.stderr) as cluster,
     ):
-        mgraph.generate(given.out, mgraph.CopyModel(n=given.n, d=8), cluster=cluster, resume=True)
-        return 0 if mgraph.verify(given.out, cluster=cluster).ok else 1
+        mgraph.generate(
+            options.out, mgraph.CopyModel(n=options.n, d=8), cluster=cluster, resume=True
+        )
+        return 0 if mgraph.verify(options.out, cluster=cluster).ok else 1
 
 
 if __name__ == "__main__":

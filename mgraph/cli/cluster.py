@@ -7,13 +7,13 @@ from typing import Any
 import click
 
 from mgraph.cli.help import Command, option
-from mgraph.cli.options import GIVEN, NUMBER, backend_option, overwrite_option
+from mgraph.cli.options import NUMBER, TEXT, backend_option, overwrite_option
 from mgraph.distributed.clusters.certificates import DAYS
 
 folder_option = option(
     "--folder",
     metavar="DIR",
-    type=GIVEN,
+    type=TEXT,
     help="The folder of the cluster's files.  [default: ~/.mgraph/cluster]",
 )
 
@@ -48,23 +48,23 @@ def cluster() -> None:
 @option("--port", type=NUMBER, default=0, help="The scheduler's port.  [default: any free one]")
 @option(
     "--dashboard",
-    type=GIVEN,
+    type=TEXT,
     metavar="HOST:PORT",
     help="The address of the dashboard.  [default: 127.0.0.1:8787]",
 )
 @folder_option
-def start(**how: Any) -> int:
+def start(**options: Any) -> int:
     """Start a scheduler and workers in the background, and wait until all have joined."""
     from mgraph.distributed.clusters import background_cluster
-    from mgraph.distributed.clusters.cluster_status import status as status_of
+    from mgraph.distributed.clusters.cluster_status import status as read_status
 
     try:
-        where = background_cluster.start(announce=sys.stderr, **how)
+        folder = background_cluster.start(announce=sys.stderr, **options)
     except background_cluster.StartError as error:
         for line in error.log:
             click.echo(f"  {line}", err=True)
         raise
-    for line in status_of(where.path).lines():
+    for line in read_status(folder.path).lines():
         click.echo(line)
     return 0
 
@@ -90,20 +90,20 @@ def stop(folder: str | None) -> None:
 @folder_option
 def status(folder: str | None, as_json: bool) -> int:
     """Show which processes of the cluster run; the exit status is 0 if all do, else 1."""
-    from mgraph.distributed.clusters.cluster_status import status as status_of
+    from mgraph.distributed.clusters.cluster_status import status as read_status
 
-    found = status_of(folder)
+    cluster_status = read_status(folder)
     if as_json:
-        click.echo(json.dumps(found.to_json(), indent=1))
+        click.echo(json.dumps(cluster_status.to_json(), indent=1))
     else:
-        for line in found.lines():
+        for line in cluster_status.lines():
             click.echo(line)
-    return 0 if found.state == "running" else 1
+    return 0 if cluster_status.state == "running" else 1
 
 
 @cluster.command(cls=Command, examples=("mgraph cluster certificates tls",))
 @click.argument("directory", metavar="DIR", type=click.Path())
-@option("--host", multiple=True, hidden=True, expose_value=False)  # of 0.1.0: not needed
+@option("--host", multiple=True, hidden=True, expose_value=False, help="Ignored; 0.1.0 used it.")
 @option(
     "--days",
     type=NUMBER,

@@ -6,11 +6,11 @@ from typing import Any
 import click
 
 from mgraph.cli.help import command, option
-from mgraph.cli.options import GIVEN, Choice
+from mgraph.cli.options import TEXT, Choice
 from mgraph.errors import UsageError
 
-# Click's own scripts know the verbs, options and choices. What is added to them: files, where
-# nothing else fits; --option=value, in Zsh for files alone; and for Bash, which cuts words at = and
+# Click's own scripts know the verbs, options and choices. Added to them: files, where nothing
+# else fits; --option=value, in Zsh for files alone; and for Bash, which cuts words at = and
 # :, the words as mgraph will see them.
 _BASH = r"""
 _mgraph_words() {
@@ -40,14 +40,14 @@ _mgraph_or_files() {
 _FISH = r"""
 function _mgraph_joined
     set -l option (string match --regex -- '^--[^=]+=' (commandline --current-token))
-    for found in (_mgraph_completion)
-        echo "$option$found"
+    for completion in (_mgraph_completion)
+        echo "$option$completion"
     end
 end
 complete --erase --command mgraph
 complete --command mgraph --arguments "(_mgraph_joined)"
 """
-_ADDED = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+_ADDITIONS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 
 
 def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
@@ -58,7 +58,7 @@ def _complete_settings(ctx: Any, param: Any, incomplete: str) -> list[str]:
 
 
 @command(examples=("mgraph config", "mgraph config runs"))
-@click.argument("key", required=False, type=GIVEN, shell_complete=_complete_settings)
+@click.argument("key", required=False, type=TEXT, shell_complete=_complete_settings)
 @option("--json", "as_json", is_flag=True, help="Print JSON, with the origin of each value.")
 def config(key: str | None, as_json: bool) -> None:
     """Show the settings and where they come from, or the value of KEY alone.
@@ -87,7 +87,7 @@ def config(key: str | None, as_json: bool) -> None:
         "mgraph completion fish > ~/.config/fish/completions/mgraph.fish",
     )
 )
-@click.argument("shell", required=False, type=Choice(sorted(_ADDED)))
+@click.argument("shell", required=False, type=Choice(sorted(_ADDITIONS)))
 def completion(shell: str | None) -> None:
     """Print the script that has SHELL complete mgraph's commands.
 
@@ -104,10 +104,12 @@ def completion(shell: str | None) -> None:
     from mgraph.cli.main import cli
 
     if shell is None:
-        raise UsageError(f"name the shell, one of {', '.join(sorted(_ADDED))}")
-    kind = get_completion_class(shell)
-    if kind is None:
+        raise UsageError(f"SHELL must be one of {', '.join(sorted(_ADDITIONS))} (got none)")
+    completion_class = get_completion_class(shell)
+    if completion_class is None:
         raise UsageError(f"this version of click does not know the shell {shell}")
-    # Not its source(), which asks the shell's version: the script may be for another machine.
-    script = kind(cli, {}, "mgraph", "_MGRAPH_COMPLETE")
-    click.echo(kind.source_template % script.source_vars() + _ADDED[shell], nl=False)
+    # Not its source(), which asks for the shell's version: the script may be for another machine.
+    script = completion_class(cli, {}, "mgraph", "_MGRAPH_COMPLETE")
+    click.echo(
+        completion_class.source_template % script.source_vars() + _ADDITIONS[shell], nl=False
+    )

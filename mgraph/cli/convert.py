@@ -19,7 +19,7 @@ from mgraph.core.formatting import pluralize
 @click.argument("out")
 @option("--symmetrise", is_flag=True, help="Add the reverse of every arc of IN.")
 @option("--drop-loops", is_flag=True, help="Leave out self-loops.")
-@option("--merge", is_flag=True, help="Keep only the lightest of parallel arcs.")
+@option("--merge", is_flag=True, help="Keep only the minimum-weight arc of parallel ones.")
 @overwrite_option("OUT")
 @compression_option
 def convert(

@@ -1,4 +1,4 @@
-"""``mgraph doctor``: look for what is wrong before a long run finds it."""
+"""``mgraph doctor``: look for what is wrong before a long run fails on it."""
 
 import contextlib
 import json
@@ -6,14 +6,14 @@ import json
 import click
 
 from mgraph.cli.help import command, option
-from mgraph.cli.options import GIVEN, scheduler_options
+from mgraph.cli.options import TEXT, scheduler_options
 from mgraph.errors import MgraphError
 
 
 @command(
     examples=("mgraph doctor", "mgraph doctor --scheduler tcp://10.0.0.1:8786 --out /shared/graphs")
 )
-@option("--out", type=GIVEN, metavar="FOLDER", help="Test that every worker can write to FOLDER.")
+@option("--out", type=TEXT, metavar="FOLDER", help="Test that every worker can write to FOLDER.")
 @option("--json", "as_json", is_flag=True, help="Print JSON.")
 @scheduler_options
 def doctor(
@@ -31,13 +31,13 @@ def doctor(
 
     configuration.check_files()
     if not (scheduler or scheduler_file or connect.configured_scheduler()):
-        with contextlib.suppress(MgraphError):  # settings that are wrong are told below
+        with contextlib.suppress(MgraphError):  # invalid settings are reported below
             scheduler_file = background_cluster.running_scheduler_file()
-    found = []
+    checks = []
     for check in module.checks(scheduler=scheduler, scheduler_file=scheduler_file, out=out):
-        found.append(check)
+        checks.append(check)
         if not as_json:
             click.echo(str(check))
     if as_json:
-        click.echo(json.dumps([check.to_json() for check in found], indent=1))
-    return int(any(check.state == FAIL for check in found))
+        click.echo(json.dumps([check.to_json() for check in checks], indent=1))
+    return int(any(check.state == FAIL for check in checks))

@@ -97,7 +97,7 @@ def generate(
     resume: bool,
     overwrite: bool,
     quiet: bool,
-    **where: Any,
+    **connection: Any,
 ) -> None:
     """Generate a random graph into the folder OUT, or to s3://bucket/folder.
 
@@ -105,7 +105,7 @@ def generate(
     seed and the method alone, not on the machine, the workers or the number of parts.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
-    cluster = cluster_spec(quiet=quiet, **where)
+    cluster = cluster_spec(quiet=quiet, **connection)
     result = mgraph.generate(
         out,
         model,

@@ -22,15 +22,15 @@ from mgraph.errors import without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.untrusted import printable
 
-SCAN_EDGES = 100_000_000  # a dataset of more is not read unless asked
+SCAN_EDGES = 100_000_000  # larger datasets are read only with --scan
 
 
-def _of_manifest(dataset: Any) -> dict[str, str]:
-    """What a dataset's manifest tells, or its files' footers."""
+def _describe_manifest(dataset: Any) -> dict[str, str]:
+    """Return the lines on what a dataset's manifest, or its files' footers, say."""
     manifest = dataset.manifest
     rows = [part.rows for part in manifest.parts]
-    least, most = min(rows, default=0), max(rows, default=0)
-    sizes = f"{least:,} to " * (least < most) + pluralize(most, "edge")
+    min_rows, max_rows = min(rows, default=0), max(rows, default=0)
+    sizes = f"{min_rows:,} to " * (min_rows < max_rows) + pluralize(max_rows, "edge")
     parameters = ", ".join(f"{key} = {value}" for key, value in manifest.model.items())
     per_edge = format_number(manifest.bytes / max(manifest.num_edges, 1), 3)
     size = f"{format_quantity(manifest.bytes)}B, {per_edge} B per edge"
@@ -65,23 +65,27 @@ def _of_manifest(dataset: Any) -> dict[str, str]:
     return lines | {"made by": manifest.created_by}
 
 
-def _of_summary(told: Any) -> dict[str, str]:
-    """What the edges tell."""
+def _describe_summary(summary: Any) -> dict[str, str]:
+    """Return the lines on what a scan of the edges found."""
     lines = {
-        "vertices": f"{told.n:,}, {told.isolated:,} of them isolated",
-        "edges": f"{told.edges:,}, {'directed' if told.directed else 'undirected'}, "
-        f"{told.self_loops:,} self-loops",
-        "degrees": "{:,} to {:,}".format(*told.degree),
+        "vertices": f"{summary.n:,}, {summary.isolated:,} of them isolated",
+        "edges": f"{summary.edges:,}, {'directed' if summary.directed else 'undirected'}, "
+        f"{summary.self_loops:,} self-loops",
+        "degrees": "{:,} to {:,}".format(*summary.degree),
     }
-    ends = told.edges if told.directed else 2 * told.edges
-    lines["degrees"] += f", mean {format_number(ends / max(told.n, 1))}"
-    if told.in_degree:
-        lines["degrees"] += " out, {:,} to {:,} in".format(*told.in_degree)
-    if told.weight:
-        lines["weights"] = f"{told.weight[0]:,} to {told.weight[2]:,}, mean {told.weight[1]:.6g}"
+    ends = summary.edges if summary.directed else 2 * summary.edges
+    lines["degrees"] += f", mean {format_number(ends / max(summary.n, 1))}"
+    if summary.in_degree:
+        lines["degrees"] += " out, {:,} to {:,} in".format(*summary.in_degree)
+    if summary.weight:
+        lines["weights"] = (
+            f"{summary.weight[0]:,} to {summary.weight[2]:,}, mean {summary.weight[1]:.6g}"
+        )
     else:
         lines["weights"] = "none"
-    lines["components"] = f"{told.components:,}, the largest of {told.largest_component:,} vertices"
+    lines["components"] = (
+        f"{summary.components:,}, the largest of {summary.largest_component:,} vertices"
+    )
     return lines
 
 
@@ -100,13 +104,13 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
     dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
     if scan is None:
         scan = dataset is None or dataset.num_edges <= SCAN_EDGES
-    told = formats.summarize(graph) if scan or dataset is None else None
+    summary = formats.summarize(graph) if scan or dataset is None else None
     if as_json:
         content = dataset.manifest.to_json() if dataset else {}
-        click.echo(json.dumps(content | (told._asdict() if told else {}), indent=1))
+        click.echo(json.dumps(content | (summary._asdict() if summary else {}), indent=1))
         return
-    lines = _of_manifest(dataset) if dataset else {"file": graph}
-    scanned = _of_summary(told) if told else {}
+    lines = _describe_manifest(dataset) if dataset else {"file": graph}
+    scanned = _describe_summary(summary) if summary else {}
     if dataset and scanned:
         weights = dataset.manifest.weight_dtype
         scanned["weights"] = f"{weights}, {scanned['weights']}" if weights else "none"
@@ -128,12 +132,14 @@ def info(graph: str, as_json: bool, scan: bool | None) -> None:
 )
 @backend_option
 @cluster_options
-def verify(dataset: str, regenerate: float, backend: Backend, quiet: bool, **where: Any) -> int:
+def verify(
+    dataset: str, regenerate: float, backend: Backend, quiet: bool, **connection: Any
+) -> int:
     """Check every part of DATASET: rows, ranges, order, repeated edges and checksums.
 
     The exit status is 1 if there is a fault.
     """
-    cluster = cluster_spec(quiet=quiet, **where)
+    cluster = cluster_spec(quiet=quiet, **connection)
     verdict = mgraph.verify(
         dataset,
         regenerate=regenerate,
@@ -144,10 +150,10 @@ def verify(dataset: str, regenerate: float, backend: Backend, quiet: bool, **whe
     for fault in verdict.faults:
         click.echo(f"mgraph: {fault}", err=True)
     if not verdict.ok:
-        bad = len(verdict.faults)
         click.echo(
             f"{without_secrets(verdict.location)} does not hold what its manifest says: "
-            f"{pluralize(bad, 'fault')}; delete these parts, then run mgraph generate --resume",
+            f"{pluralize(len(verdict.faults), 'fault')}; delete these parts, then run "
+            "mgraph generate --resume",
             err=True,
         )
         return 1
@@ -170,7 +176,7 @@ def verify(dataset: str, regenerate: float, backend: Backend, quiet: bool, **whe
 @backend_option
 @cluster_options
 def degrees(
-    dataset: str, plot: str | None, as_json: bool, backend: Backend, quiet: bool, **where: Any
+    dataset: str, plot: str | None, as_json: bool, backend: Backend, quiet: bool, **connection: Any
 ) -> None:
     """Compute the degree distribution of DATASET, and the exponent of its tail.
 
@@ -178,25 +184,26 @@ def degrees(
     """
     if plot:
         check_figure(plot)
-    cluster = cluster_spec(quiet=quiet, **where)
-    found = mgraph.degrees(
+    cluster = cluster_spec(quiet=quiet, **connection)
+    distribution = mgraph.degrees(
         dataset,
         backend=backend,
         cluster=cluster,
         progress=None if quiet else sys.stderr,
     )
     if plot:
-        found.plot(plot)
+        distribution.plot(plot)
     if as_json:
-        click.echo(json.dumps(found.to_json()))
+        click.echo(json.dumps(distribution.to_json()))
         return
-    law = found.power_law
-    if not found.n:
+    law = distribution.power_law
+    if not distribution.n:
         click.echo("no vertices")
         return
     click.echo(
-        f"{found.n:,} vertices; degree {found.degree[0]:,} to {found.degree[-1]:,}, "
-        f"mean {format_number(2 * found.num_edges / found.n)}"
+        f"{distribution.n:,} vertices; degree {distribution.degree[0]:,} to "
+        f"{distribution.degree[-1]:,}, "
+        f"mean {format_number(2 * distribution.num_edges / distribution.n)}"
     )
     if law:
         click.echo(
@@ -205,9 +212,11 @@ def degrees(
         )
     else:
         click.echo("tail exponent: none, too few distinct degrees to fit a power law")
-    if found.predicted == math.inf:
+    if distribution.predicted == math.inf:
         click.echo("the model has no power law at p = 1: its degrees fall exponentially")
-    elif found.predicted is not None:
-        click.echo(f"the model's exponent, 1 + 1/(1 - p), is {found.predicted:.3f} for large n")
+    elif distribution.predicted is not None:
+        click.echo(
+            f"the model's exponent, 1 + 1/(1 - p), is {distribution.predicted:.3f} for large n"
+        )
     if plot:
         click.echo(f"plot in {plot}")

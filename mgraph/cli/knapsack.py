@@ -1,4 +1,4 @@
-"""``mgraph knapsack``: items of most profit, of one instance here or of many over a cluster."""
+"""``mgraph knapsack``: items of most profit, of one instance or of many over a cluster."""
 
 import sys
 from typing import Any
@@ -25,7 +25,7 @@ from mgraph.core.formatting import format_parts, format_seconds, format_total_ti
 from mgraph.errors import without_secrets
 from mgraph.knapsacks.knapsack import check_options
 
-_ALIKE = ("method", "key", "collect", "time_limit")
+_METHOD_OPTIONS = ("method", "key", "collect", "time_limit")
 
 
 @command(
@@ -85,63 +85,67 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
     names = ("method", "backend", "key", "time_limit")
     check_options(**{name: options[name] for name in names})
     if options["method"] != "branch_and_bound":
-        refuse(("key", "collect"), "is of --method branch_and_bound")
+        refuse(("key", "collect"), "applies to --method branch_and_bound")
     if out is None:
-        refuse(("resume", "overwrite", "compression"), "is for --out")
+        refuse(("resume", "overwrite", "compression"), "needs --out")
     if len(files) == 1 and out is None:
-        return _one(files[0], options)
-    return _many(files, out, options)
+        return _solve_in_process(files[0], options)
+    return _solve_over_cluster(files, out, options)
 
 
-def _one(file: str, options: dict[str, Any]) -> int:
-    refuse(("scheduler", "scheduler_file", "workers", "dashboard"), "is for many instances")
+def _solve_in_process(file: str, options: dict[str, Any]) -> int:
+    refuse(("scheduler", "scheduler_file", "workers", "dashboard"), "applies to many instances")
     instance = mgraph.KnapsackInstance.read(file)
     watch = Stopwatch()
-    found = mgraph.knapsack(
+    solution = mgraph.knapsack(
         instance.profits,
         instance.weights,
         instance.capacity,
         backend=options["backend"],
-        **{name: options[name] for name in _ALIKE},
+        **{name: options[name] for name in _METHOD_OPTIONS},
     )
     click.echo(
-        f"{_sentence(found)} {found.items.size:,} of {instance.items:,} items, weight "
-        f"{found.weight:,} of {instance.capacity:,}; {found.method} on the {found.backend}, "
-        f"{pluralize(found.nodes, 'node')}, {format_seconds(watch.work)}; "
+        f"{_describe_solution(solution)} {solution.items.size:,} of {instance.items:,} items, "
+        f"weight {solution.weight:,} of {instance.capacity:,}; "
+        f"{solution.method} on the {solution.backend}, "
+        f"{pluralize(solution.nodes, 'node')}, {format_seconds(watch.work)}; "
         f"{format_total_time(watch.total, watch.compiling)}"
     )
     return 0
 
 
-def _sentence(found: Any) -> str:
-    if found.optimal:
-        return f"profit {found.profit:,}, optimal;"
-    return f"profit {found.profit:,}, stopped at the time limit, at most {found.bound:,};"
+def _describe_solution(solution: Any) -> str:
+    if solution.optimal:
+        return f"profit {solution.profit:,}, optimal;"
+    return f"profit {solution.profit:,}, stopped at the time limit, at most {solution.bound:,};"
 
 
-def _many(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    cluster = cluster_spec(**{name: options[name] for name in where})
+def _solve_over_cluster(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
+    connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    names = (*_METHOD_OPTIONS, "compression", "resume", "overwrite")
+    cluster = cluster_spec(**{name: options[name] for name in connection})
     run = mgraph.knapsack_many(
         files,
         out,
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
         backend=options["backend"],
-        **{name: options[name] for name in (*_ALIKE, "compression", "resume", "overwrite")},
+        **{name: options[name] for name in names},
     )
     width = max(map(len, files))
     for file, packed in zip(files, run.packed, strict=True):
         if packed.seconds is None:
             click.echo(f"{file:{width}}  {packed.error}", err=True)
         else:
-            told = f"{packed.nodes:,} nodes, {packed.seconds:.3f} s"
-            click.echo(f"{file:{width}}  {_sentence(packed)} {packed.items:,} items, {told}")
+            figures = f"{packed.nodes:,} nodes, {packed.seconds:.3f} s"
+            click.echo(
+                f"{file:{width}}  {_describe_solution(packed)} {packed.items:,} items, {figures}"
+            )
     proven = sum(bool(packed.optimal) for packed in run.packed)
     parts = format_parts(len(run.packed), run.kept_parts)
-    place = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
+    output = f" in {parts}, in {without_secrets(run.location)}" if run.location else ""
     click.echo(
-        f"{pluralize(len(run.packed), 'instance')}, {proven:,} proven optimal{place}; "
+        f"{pluralize(len(run.packed), 'instance')}, {proven:,} proven optimal{output}; "
         f"{run.seconds:.1f} s"
     )
     return int(any(packed.error is not None for packed in run.packed))

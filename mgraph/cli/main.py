@@ -1,4 +1,4 @@
-"""The entry point: finds the verb's module, and turns errors into a sentence and a status.
+"""The entry point: imports the verb's module, and turns errors into a sentence and a status.
 
 Exit status: 0 done; 1 failed, a check does not hold, or the output cannot be written; 2 wrong use;
 75 the scheduler was lost; 130 interrupted, 143 by SIGTERM, 129 by SIGHUP. A reader of the output
@@ -57,7 +57,7 @@ SECTIONS = {
         "completion": ("mgraph.cli.config", "Complete commands in your shell."),
     },
 }
-VERBS = {name: home for section in SECTIONS.values() for name, (home, _) in section.items()}
+VERBS = {name: module for section in SECTIONS.values() for name, (module, _) in section.items()}
 _PARAMETER = re.compile(r"""(?<!`)`([a-z]\w*)=("[^"`\n]*"|'[^'`\n]*'|[\w.:/+-]+)`(?!`)""")
 
 
@@ -109,38 +109,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     streams.take_over()
     compilation.set_notifier(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
     with warnings.catch_warnings():
-        warnings.showwarning = _Shown(warnings.showwarning)
-        return _ended(arguments)
+        warnings.showwarning = _WarningPrinter(warnings.showwarning)
+        return _run_and_flush(arguments)
 
 
-class _Shown:
-    """Shows each of our warnings once, as a line, and others as Python does."""
+class _WarningPrinter:
+    """Prints each of our warnings once, as a line, and others as Python does."""
 
-    def __init__(self, others: Callable[..., None]) -> None:
-        self._others, self._shown = others, set[str]()
+    def __init__(self, show_other: Callable[..., None]) -> None:
+        self._show_other, self._printed = show_other, set[str]()
 
-    def __call__(self, message: Any, category: type[Warning], *where: Any, **more: Any) -> None:
+    def __call__(self, message: Any, category: type[Warning], *location: Any, **more: Any) -> None:
         text = str(message)
         if not issubclass(category, MgraphWarning):
-            self._others(message, category, *where, **more)
-        elif text not in self._shown:
+            self._show_other(message, category, *location, **more)
+        elif text not in self._printed:
             from mgraph.io.untrusted import printable
 
-            self._shown.add(text)
+            self._printed.add(text)
             text = name_options(without_secrets(text))
             click.echo(f"mgraph: {printable(text)}", err=True)
 
 
-def _ended(arguments: Sequence[str] | None) -> int:
+def _run_and_flush(arguments: Sequence[str] | None) -> int:
     with signals_as_interrupts() as signals:
         try:
             status = _run(arguments)
             if status == 130:
-                streams.drop_what_waits()
-            status = streams.status_of(status)
+                streams.drop_pending_output()
+            status = streams.final_status(status)
         except KeyboardInterrupt:
-            streams.drop_what_waits()
-            status = streams.status_of(130)
+            streams.drop_pending_output()
+            status = streams.final_status(130)
     if status == 130:
         # An interrupt that passes through an exec() of text, as when a dataclass is made, counts as
         # unhandled until the next exec(): Python would end ``python -m mgraph`` by the signal.
@@ -161,8 +161,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         return 1
     try:
         status = cli.main(args=arguments, prog_name="mgraph", standalone_mode=False)
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
+    except click.exceptions.Exit as request:
+        return request.exit_code
     except click.exceptions.NoArgsIsHelpError as help_text:
         help_text.show()
         return help_text.exit_code
@@ -170,20 +170,20 @@ def _run(arguments: Sequence[str] | None) -> int:
         context = getattr(error, "ctx", None)
         message = " ".join(error.format_message().split()).rstrip(".")
         if context:
-            see = f"ee {context.command_path} --help"
-            message += f" S{see}" if message.endswith("?") else f"; s{see}"
+            hint = f"ee {context.command_path} --help"
+            message += f" S{hint}" if message.endswith("?") else f"; s{hint}"
         click.echo(f"mgraph: {message}", err=True)
         return error.exit_code
     except MgraphError as error:
-        return _failed(error)
+        return _report_error(error)
     except OSError as error:  # those of graphs are MgraphErrors by now
-        click.echo(f"mgraph: something cannot be written or read: {error}", err=True)
+        click.echo(f"mgraph: reading or writing failed: {error}", err=True)
         return 1
     except (click.Abort, KeyboardInterrupt):
         click.echo("mgraph: interrupted; what is finished is kept", err=True)
         return 130
     except Exception as error:  # of a library, or a fault of ours: a sentence, too
-        return _failed(error)
+        return _report_error(error)
     return status if isinstance(status, int) else 0
 
 
@@ -201,16 +201,16 @@ def name_options(message: str) -> str:
     return _PARAMETER.sub(option, message)
 
 
-def _failed(error: Exception) -> int:
-    """Say in a sentence what failed, after the traceback if it is asked for; returns the status."""
+def _report_error(error: Exception) -> int:
+    """Print what failed, after the traceback if that is enabled; return the exit status."""
     from mgraph.distributed.protocol.failures import debugging, explained
     from mgraph.io.untrusted import printable  # names in files may hold control characters
 
     if debugging():
         traceback.print_exception(error)
-    told = explained(error, "the command")
-    click.echo(f"mgraph: {printable(name_options(str(told)))}", err=True)
-    return told.exit_status
+    explanation = explained(error, "the command")
+    click.echo(f"mgraph: {printable(name_options(str(explanation)))}", err=True)
+    return explanation.exit_status
 
 
 if __name__ == "__main__":

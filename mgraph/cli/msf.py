@@ -44,10 +44,10 @@ class Variant(click.ParamType):
     name = "variant"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
-        """Click's hook."""
+        """Parse the option's value."""
         step, equals, variant = value.partition("=")
         if not equals:
-            self.fail(f"{value!r} is not STEP=VARIANT; contract=vertex is", param, ctx)
+            self.fail(f"must be STEP=VARIANT, such as contract=vertex (got {value!r})", param, ctx)
         return step, variant
 
 
@@ -58,7 +58,7 @@ class Variant(click.ParamType):
         "mgraph msf graph --out forest",
     )
 )
-@click.argument("graph")
+@click.argument("location", metavar="GRAPH")
 @symmetrise_option
 @choice_option("--method", ForestMethod, "auto", "The algorithm.", group=METHOD)
 @option(
@@ -68,7 +68,7 @@ class Variant(click.ParamType):
     multiple=True,
     metavar="STEP=VARIANT",
     group=METHOD,
-    help="Do a step of boruvka in another way on a GPU, such as contract=vertex.",
+    help="Use another variant of a step of boruvka on a GPU, such as contract=vertex.",
 )
 @option(
     "--steps", is_flag=True, group=METHOD, help="Show how long each step of boruvka takes on a GPU."
@@ -91,7 +91,7 @@ class Variant(click.ParamType):
 @overwrite_option("OUT")
 @backend_option
 @cluster_options
-def msf(graph: str, out: str | None, **options: Any) -> None:
+def msf(location: str, out: str | None, **options: Any) -> None:
     """Find a minimum spanning forest of GRAPH: one tree per component.
 
     GRAPH is an undirected dataset or graph file; its weights may be negative. With --out, the parts
@@ -100,85 +100,88 @@ def msf(graph: str, out: str | None, **options: Any) -> None:
     """
     from mgraph.io.formats import check_target, format_of
 
-    is_dataset = format_of(graph)[0] is None
+    is_dataset = format_of(location)[0] is None
     if out is not None and is_dataset and format_of(out)[0] is None:
-        _over_a_cluster(graph, out, options)
+        _span_over_cluster(location, out, options)
         return
     refuse(
         ("scheduler", "scheduler_file", "workers", "dashboard", "batch", "resume"),
-        "is for the forest of a dataset with --out DIR",
+        "applies to the forest of a dataset with --out DIR",
     )
     if out is None:
-        refuse(("overwrite", "compression"), "is for --out")
+        refuse(("overwrite", "compression"), "needs --out")
     else:
-        check_apart(out, graph)
+        check_apart(out, location)
         check_target(out, options["overwrite"], options["compression"])
     if (options["variants"] or options["steps"]) and options["method"] != "boruvka":
         raise UsageError(
             f"--variant and --steps apply to --method boruvka (got {options['method']})"
         )
     check_method(options["method"], bool(options["variants"] or options["steps"]))
-    read = _read(graph, options)
-    forest = _here(read, options)
+    graph = _read_graph(location, options)
+    forest = _span_in_process(graph, options)
     if out is not None:
         mgraph.write_graph(
-            forest.to_graph(weighted=read.weights is not None),
+            forest.to_graph(weighted=graph.weights is not None),
             out,
             overwrite=options["overwrite"],
             compression=options["compression"],
-            forest={"of": parse(graph).text, "total_weight": forest.total_weight},
+            forest={"of": parse(location).text, "total_weight": forest.total_weight},
         )
         click.echo(f"{pluralize(len(forest), 'edge')} in {out}")
 
 
-def _read(graph: str, options: dict[str, Any]) -> "mgraph.Graph":
-    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
+def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
+    graph = mgraph.read_graph(
+        location, symmetrise=options["symmetrise"], backend=options["backend"]
+    )
     if not options["quiet"]:
-        click.echo(f"{read}", err=True)
-    return read
+        click.echo(f"{graph}", err=True)
+    return graph
 
 
-def _an_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
-    """Two vertices and an edge, of the graph's types, where it is."""
+def _make_single_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
+    """Return a graph of one edge, with the types of the given graph and on its device."""
     end = graph.indices[:1] * 0
     weight = None if graph.weights is None else graph.weights[:1]
     edges = mgraph.EdgeList(end + 1, end, weight)
     return mgraph.from_edges(edges, directed=False, backend=graph.backend)
 
 
-def _here(read: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
-    whole = Stopwatch()
-    how: dict[str, Any] = {"method": options["method"], "backend": read.backend}
+def _span_in_process(graph: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":
+    total_watch = Stopwatch()
+    method_options: dict[str, Any] = {"method": options["method"], "backend": graph.backend}
     if options["variants"] or options["steps"]:
-        if read.backend == "cpu":
+        if graph.backend == "cpu":
             raise UsageError("--variant and --steps need a GPU; leave them out on a CPU")
-        how |= {"variants": dict(options["variants"]), "timed": options["steps"]}
-    mgraph.minimum_spanning_forest(_an_edge(read), **how)  # compiles what will be timed
+        method_options |= {"variants": dict(options["variants"]), "timed": options["steps"]}
+    # The first call compiles what will be timed.
+    mgraph.minimum_spanning_forest(_make_single_edge(graph), **method_options)
     watch = Stopwatch()
-    forest = mgraph.minimum_spanning_forest(read, **how)
+    forest = mgraph.minimum_spanning_forest(graph, **method_options)
     seconds = watch.work
     click.echo(
         f"{pluralize(len(forest), 'edge')}, {pluralize(forest.components, 'component')}, "
         f"total weight {forest.total_weight:,}; {forest.method} on the {forest.backend}, "
-        f"{format_seconds(seconds)}, {format_quantity(read.num_arcs / seconds)} arcs/s; "
-        f"{format_total_time(whole.total, whole.compiling)}"
+        f"{format_seconds(seconds)}, {format_quantity(graph.num_arcs / seconds)} arcs/s; "
+        f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
     for step, milliseconds in (forest.step_times or {}).items():
         click.echo(f"{step:9s} {milliseconds:8.2f} ms")
     return forest
 
 
-def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
-    refuse(("variants", "steps", "method"), "is for a forest found here: without --out DIR")
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    same = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
-    cluster = cluster_spec(**{name: options[name] for name in where})
+def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None:
+    refuse(("variants", "steps", "method"), "applies without --out DIR")
+    connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    names = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
+    cluster = cluster_spec(**{name: options[name] for name in connection})
     run = mgraph.spanning_forest_dataset(
-        graph,
+        location,
         out,
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
-        **{name: options[name] for name in same},
+        **{name: options[name] for name in names},
     )
     manifest = run.manifest
     kept = f", {run.kept} kept" if run.kept else ""
@@ -198,7 +201,7 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
         "mgraph single-linkage points --distance 2.5 --out clusters.parquet",
     ),
 )
-@click.argument("graph")
+@click.argument("location", metavar="GRAPH")
 @option("-k", "k", type=NUMBER, help="Cut the vertices into K clusters.")
 @option("--distance", type=float, help="Separate clusters that are at least this far apart.")
 @symmetrise_option
@@ -213,7 +216,7 @@ def _over_a_cluster(graph: str, out: str, options: dict[str, Any]) -> None:
 @backend_option
 @quiet_option("Print the result only: no notes on the graph or on compiling.")
 def single_linkage(
-    graph: str, k: int | None, distance: float | None, out: str | None, **options: Any
+    location: str, k: int | None, distance: float | None, out: str | None, **options: Any
 ) -> None:
     """Cluster the vertices of GRAPH by single linkage: cut the heaviest edges of its forest.
 
@@ -223,15 +226,15 @@ def single_linkage(
         raise UsageError("give -k, a number of clusters, or --distance")
     check_criterion(k, distance)
     if out is None:
-        refuse(("overwrite",), "is for --out")
+        refuse(("overwrite",), "needs --out")
     else:
         if os.path.splitext(out)[1] != ".parquet":
             raise UsageError(f"{out}: clusters are written as Parquet; give a name in .parquet")
-        check_apart(out, graph)
+        check_apart(out, location)
         check_file(out, options["overwrite"])
-    read = _read(graph, options)
+    graph = _read_graph(location, options)
     clustering = mgraph.single_linkage(
-        read, k, distance=distance, method=options["method"], backend=read.backend
+        graph, k, distance=distance, method=options["method"], backend=graph.backend
     )
     click.echo(str(clustering))
     if out is not None:

@@ -20,18 +20,22 @@ class Number(click.ParamType):
 
     name = "number"
 
-    def __init__(self, least: int | None = None) -> None:
-        """least: the smallest that is allowed."""
-        self._least = least
+    def __init__(self, minimum: int | None = None) -> None:
+        """minimum: the smallest number that is allowed."""
+        self._minimum = minimum
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        """Click's hook."""
+        """Parse the option's value."""
         try:
             number = value if isinstance(value, int) else parse_number(value)
         except ValueError:
-            self.fail(f"{value!r} is not a whole number (1_000_000, 1e9 and 2^30 are)", param, ctx)
-        if self._least is not None and number < self._least:
-            self.fail(f"{number} is below {self._least}", param, ctx)
+            self.fail(
+                f"must be a whole number, such as 1_000_000, 1e9 or 2^30 (got {value!r})",
+                param,
+                ctx,
+            )
+        if self._minimum is not None and number < self._minimum:
+            self.fail(f"must be at least {self._minimum} (got {number})", param, ctx)
         return number
 
 
@@ -39,33 +43,35 @@ NUMBER = Number()
 
 
 class Choice(click.Choice):
-    """Click's, which names the nearest choice to a misspelt one."""
+    """Click's, whose error names the nearest choice."""
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Click's hook."""
+        """Parse the option's value."""
         from mgraph.core.choices import did_you_mean
 
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter:
             choices = list(map(str, self.choices))
-            near = did_you_mean(value, choices)
-            self.fail(f"must be one of {', '.join(choices)} (got {value!r}{near})", param, ctx)
+            suggestion = did_you_mean(value, choices)
+            self.fail(
+                f"must be one of {', '.join(choices)} (got {value!r}{suggestion})", param, ctx
+            )
 
 
-class _Given(click.ParamType):
-    """A text that says something, which a shell's variable that is not set does not."""
+class _NonEmptyText(click.ParamType):
+    """A text that is not empty, as that of an unset shell variable would be."""
 
     name = "text"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Click's hook."""
+        """Parse the option's value."""
         if not value.strip():
-            self.fail("it is empty; leave it out for what is the default", param, ctx)
+            self.fail("must not be empty; leave it out for its default", param, ctx)
         return str(value)
 
 
-GIVEN = _Given()
+TEXT = _NonEmptyText()
 
 
 class WeightRange(click.ParamType):
@@ -74,11 +80,11 @@ class WeightRange(click.ParamType):
     name = "weights"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
-        """Click's hook."""
+        """Parse the option's value."""
         try:
             low, high = map(parse_number, value.split(":"))
         except ValueError:
-            self.fail(f"{value!r} is not LOW:HIGH; 1:100 is", param, ctx)
+            self.fail(f"must be LOW:HIGH, such as 1:100 (got {value!r})", param, ctx)
         return low, high
 
 
@@ -110,20 +116,20 @@ resume_option = option(
 )
 
 
-def overwrite_option(what: str) -> Callable[..., Any]:
-    """``--overwrite``, which replaces ``what``."""
-    return option("--overwrite", is_flag=True, group=OUTPUT, help=f"Replace {what}.")
+def overwrite_option(target: str) -> Callable[..., Any]:
+    """Return the option ``--overwrite``, which replaces ``target``."""
+    return option("--overwrite", is_flag=True, group=OUTPUT, help=f"Replace {target}.")
 
 
 def choice_option(name: str, choices: Any, default: str, text: str, **more: Any) -> Any:
-    """An option that takes one of the names of a Literal type."""
+    """Return an option that takes one of the names of a Literal type."""
     return option(
         name, type=Choice(get_args(choices)), default=default, show_default=True, help=text, **more
     )
 
 
 def quiet_option(text: str) -> Any:
-    """``--quiet``, with this help."""
+    """Return the option ``--quiet`` with a help text."""
 
     def silence(context: Any, parameter: Any, value: bool) -> bool:
         if value:
@@ -136,14 +142,14 @@ def quiet_option(text: str) -> Any:
 _SCHEDULER_OPTIONS = (
     option(
         "--scheduler",
-        type=GIVEN,
+        type=TEXT,
         metavar="ADDRESS",
         group=CLUSTER,
         help="Use the Dask cluster whose scheduler runs at ADDRESS.",
     ),
     option(
         "--scheduler-file",
-        type=GIVEN,
+        type=TEXT,
         metavar="FILE",
         group=CLUSTER,
         help="Use the Dask cluster whose scheduler wrote FILE.",
@@ -160,7 +166,7 @@ _CLUSTER_OPTIONS = (
     ),
     option(
         "--dashboard",
-        type=GIVEN,
+        type=TEXT,
         metavar="HOST:PORT",
         group=CLUSTER,
         help="Serve the dashboard of workers started here at HOST:PORT.  [default: 127.0.0.1:8787]",
@@ -171,15 +177,15 @@ _CLUSTER_OPTIONS = (
 
 def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say which cluster to use."""
-    return _with(command, _CLUSTER_OPTIONS)
+    return _add_options(command, _CLUSTER_OPTIONS)
 
 
 def scheduler_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name a cluster that runs."""
-    return _with(command, _SCHEDULER_OPTIONS)
+    return _add_options(command, _SCHEDULER_OPTIONS)
 
 
-def _with(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
+def _add_options(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
     for decorate in reversed(options):
         command = decorate(command)
     return command
@@ -193,7 +199,7 @@ def cluster_spec(
     dashboard: str | None,
     quiet: bool,
 ) -> Any:
-    """The ``ClusterSpec`` of these options; what local workers share begins to start.
+    """Return the ``ClusterSpec`` of these options, and start what local workers share.
 
     Called before an operation is imported, which takes as long as that start.
     """
@@ -204,7 +210,7 @@ def cluster_spec(
 
     from mgraph.distributed.clusters import connect, local
 
-    # Without asking Dask's configuration: importing it takes as long as the fork server's start.
+    # Without Dask's configuration: importing it takes as long as the fork server's start.
     is_local = not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS"))
     if is_local and not gpu_count():
         local.warm_up(quiet)
@@ -213,9 +219,9 @@ def cluster_spec(
 
 
 def vertex_checker(graph: str) -> Callable[[str, Sequence[int]], None]:
-    """What raises UsageError for numbers that are no vertices of a dataset, before it is read.
+    """Return a function that raises UsageError for vertices that a dataset does not have.
 
-    Graph files do not tell how many vertices they have before they are read.
+    The number of a graph file's vertices is not known before it is read.
     """
     from mgraph.core.arrays import checked_vertices
     from mgraph.core.graph import MAX_N
@@ -232,26 +238,26 @@ def vertex_checker(graph: str) -> Callable[[str, Sequence[int]], None]:
 
 
 def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:
-    """For a shell: the IDs of runs that begin so, the latest first; none where anything is amiss.
+    """Return the IDs of runs with a prefix, the latest first; none if they cannot be listed.
 
-    Give it to an argument as its ``shell_complete``.
+    The ``shell_complete`` of an argument.
     """
     from mgraph.distributed.protocol import configuration
 
     try:
         with os.scandir(configuration.runs_folder()) as entries:
-            found = [entry for entry in entries if entry.name.startswith(incomplete)]
-        found = [entry for entry in found if entry.name[0] != "." and entry.is_dir()]
-        found.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
+            folders = [entry for entry in entries if entry.name.startswith(incomplete)]
+        folders = [entry for entry in folders if entry.name[0] != "." and entry.is_dir()]
+        folders.sort(key=lambda entry: entry.stat().st_mtime, reverse=True)
     except (MgraphError, OSError):
         return []
-    return [entry.name for entry in found]
+    return [entry.name for entry in folders]
 
 
-def refuse(names: tuple[str, ...], why: str) -> None:
-    """Raise UsageError for an option that the command line has and the question has no use for."""
+def refuse(names: tuple[str, ...], reason: str) -> None:
+    """Raise UsageError for an option that was given and does not apply. reason: the predicate."""
     context = click.get_current_context()
     for parameter in context.command.params:
-        given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
-        if parameter.name in names and given:
-            raise UsageError(f"{parameter.opts[0]} {why}")
+        is_given = context.get_parameter_source(parameter.name or "") is not ParameterSource.DEFAULT
+        if parameter.name in names and is_given:
+            raise UsageError(f"{parameter.opts[0]} {reason}")

@@ -9,8 +9,8 @@ import click
 from mgraph.cli import streams
 
 
-def shown(chunks: Iterator[bytes]) -> bool:
-    """Write what a run prints, and a line's end after it; False once its reader is gone."""
+def print_output(chunks: Iterator[bytes]) -> bool:
+    """Write a run's output and a final newline; return False once its reader is gone."""
     chunk = b"\n"
     for chunk in chunks:
         sys.stdout.buffer.write(chunk)
@@ -22,24 +22,24 @@ def shown(chunks: Iterator[bytes]) -> bool:
     return True
 
 
-def printed(runs: Any, run: Any) -> Iterator[bytes]:
-    """What a run has printed so far."""
+def read_output(runs: Any, run: Any) -> Iterator[bytes]:
+    """Yield what a run has printed so far."""
     start = 0
     while chunk := runs.output(run, start):
         yield chunk
         start += len(chunk)
 
 
-def lines_of_tasks(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The whole lines among these pieces of output that came from tasks."""
+def select_task_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the complete lines of the output that came from tasks."""
     from mgraph.distributed.submission.task_output import MARK
 
-    rest = b""
+    remainder = b""
     for chunk in chunks:
-        *lines, rest = (rest + chunk).split(b"\n")
-        if found := [line + b"\n" for line in lines if line.startswith(MARK)]:
-            yield b"".join(found)
-        if not rest.startswith(MARK):
-            rest = rest[: len(MARK)]  # enough to see that it is none
-    if rest.startswith(MARK):
-        yield rest
+        *lines, remainder = (remainder + chunk).split(b"\n")
+        if task_lines := [line + b"\n" for line in lines if line.startswith(MARK)]:
+            yield b"".join(task_lines)
+        if not remainder.startswith(MARK):
+            remainder = remainder[: len(MARK)]  # enough to see that it has no mark
+    if remainder.startswith(MARK):
+        yield remainder

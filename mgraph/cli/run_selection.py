@@ -10,18 +10,18 @@ import click
 from mgraph.cli.help import option
 from mgraph.cli.options import (
     CLUSTER,
-    GIVEN,
+    TEXT,
     complete_runs,
     scheduler_options,
 )
 from mgraph.core.formatting import escape
 from mgraph.errors import ClusterError, UsageError
 
-MOST_LISTED = 5  # runs that cannot be read, each by name
+MAX_LISTED = 5  # unreadable runs, each by name
 
 _runs_option = option(
     "--runs",
-    type=GIVEN,
+    type=TEXT,
     metavar="DIR",
     group=CLUSTER,
     help="The folder of runs.  [default: mgraph.runs of the configuration]",
@@ -41,7 +41,7 @@ def run_argument(required: bool) -> Callable[..., Any]:
 
 @contextlib.contextmanager
 def open_runs(scheduler: str | None, scheduler_file: str | None, runs: str | None) -> Iterator[Any]:
-    """The runs, with a client of their scheduler where one answers: else the folders must do."""
+    """Yield the runs, with a client of their scheduler if it answers, else from folders alone."""
     from mgraph.distributed.clusters import connect
     from mgraph.distributed.protocol import configuration
     from mgraph.distributed.submission.runs import Runs
@@ -57,12 +57,12 @@ def open_runs(scheduler: str | None, scheduler_file: str | None, runs: str | Non
                 connect.connect_client(scheduler, scheduler_file, announce=sys.stderr)
             )
         except ClusterError as error:
-            click.echo(f"mgraph: {error}; this is what the runs' folders tell", err=True)
+            click.echo(f"mgraph: {error}; showing what the run folders hold", err=True)
         yield Runs(runs or configuration.get_setting("runs"), client)
 
 
 def named_scheduler(scheduler: str | None, file: str | None) -> tuple[str | None, str | None]:
-    """A scheduler's address or file: as given, of Dask's configuration, of mgraph cluster start."""
+    """Return a scheduler's address or file: given, configured, or of mgraph cluster start."""
     from mgraph.distributed.clusters import background_cluster, connect
     from mgraph.distributed.protocol import configuration
 
@@ -75,28 +75,28 @@ def named_scheduler(scheduler: str | None, file: str | None) -> tuple[str | None
 
 
 def find_run(runs: Any, run_id: str | None) -> Any:
-    """The run of that name, or the newest."""
+    """Return the run of that name, or the newest."""
     if run_id is not None:
         return runs.find(run_id)
-    known = runs.all()
+    all_runs = runs.all()
     report_unreadable(runs)
-    if not known:
-        raise UsageError(f"there is no run in {runs.path}; mgraph submit begins one")
-    return known[-1]
+    if not all_runs:
+        raise UsageError(f"there is no run in {runs.path}; start one with mgraph submit")
+    return all_runs[-1]
 
 
 def report_unreadable(runs: Any) -> bool:
-    """Name the runs whose records cannot be read; whether there are any."""
+    """Name the runs whose records cannot be read; return whether there are any."""
     problems = runs.unreadable()
-    for problem in problems[:MOST_LISTED]:
+    for problem in problems[:MAX_LISTED]:
         click.echo(f"mgraph: left out: {escape(problem)}", err=True)
-    if len(problems) > MOST_LISTED:
-        click.echo(f"mgraph: and {len(problems) - MOST_LISTED:,} more", err=True)
+    if len(problems) > MAX_LISTED:
+        click.echo(f"mgraph: and {len(problems) - MAX_LISTED:,} more", err=True)
     return bool(problems)
 
 
 def report_end(record: Any, quiet: bool) -> int:
-    """Say how a run ended; returns its exit status."""
+    """Print how a run ended; return its exit status."""
     if record.state == "finished":
         if not quiet:
             click.echo(f"run {record.id} finished in {record.seconds:.1f} s", err=True)
@@ -110,7 +110,7 @@ _ENDS = {"failed": "failed", "cancelled": "was cancelled", "lost": "is lost"}
 
 
 def exit_status_of(record: Any) -> int:
-    """What a command exits with that waited for a run: the script's status, or 1."""
+    """Return the exit status of a command that waited for a run: the script's, or 1."""
     if record.state == "finished":
         return 0
     if not record.status:

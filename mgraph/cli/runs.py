@@ -1,4 +1,4 @@
-"""``mgraph status``, ``logs``, ``cancel`` and ``list``: what became of submitted scripts."""
+"""``mgraph status``, ``logs``, ``cancel`` and ``list``: the state of submitted scripts."""
 
 import datetime
 import json
@@ -13,7 +13,7 @@ from mgraph.cli.options import (
     Choice,
     Number,
 )
-from mgraph.cli.run_output import lines_of_tasks, printed, shown
+from mgraph.cli.run_output import print_output, read_output, select_task_lines
 from mgraph.cli.run_selection import (
     exit_status_of,
     find_run,
@@ -36,9 +36,9 @@ AT_LEAST_0 = Number(0)
 @option("--wait", is_flag=True, help="Wait until the run ends, and exit with its status.")
 @option("--json", "as_json", is_flag=True, help="Print the record and its events as JSON.")
 @run_options
-def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
+def status(run_id: str | None, wait: bool, as_json: bool, **connection: Any) -> int:
     """Show the state of a run, by default the newest: where it runs, since when, what it does."""
-    with open_runs(**where) as runs:
+    with open_runs(**connection) as runs:
         run = find_run(runs, run_id)
         if wait:
             try:
@@ -50,7 +50,7 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     if as_json:
         click.echo(json.dumps(record.to_json() | {"events": events}, indent=1))
         return exit_status_of(record) if wait else 0
-    told = {
+    rows = {
         "run": record.id,
         "state": record.state + (f": {record.error}" if record.error else ""),
         "script": shell_command([record.script, *record.arguments]),
@@ -59,37 +59,37 @@ def status(run_id: str | None, wait: bool, as_json: bool, **where: Any) -> int:
     }
     if record.began:
         again = f", attempt {record.attempt}" if record.attempt > 1 else ""
-        told["ran" if record.over else "running"] = (
+        rows["ran" if record.over else "running"] = (
             f"{record.seconds:.1f} s on {record.host}{again}"
         )
     if record.status is not None:
-        told["status"] = str(record.status)
-    for name, value in told.items():
+        rows["status"] = str(record.status)
+    for name, value in rows.items():
         click.echo(f"{name:10s} {escape(value)}")
-    for operation in _operations(events, done):
+    for operation in _describe_operations(events, done):
         click.echo(f"{'':10s} {escape(operation)}")
     return exit_status_of(record) if wait else 0
 
 
-def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]:
-    """A line for each of the last operations of a run. done: parts of those that run."""
-    found: dict[str, dict[str, Any]] = {}
+def _describe_operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]:
+    """Return one line per operation, of the last ten. done: the finished parts of running ones."""
+    operations: dict[str, dict[str, Any]] = {}
     for event in events:
         if event.get("event") == "operation":
             name = str(event.get("operation"))
-            found[name] = found.get(name, {}) | event
+            operations[name] = operations.get(name, {}) | event
         elif event.get("event") == "run":  # a new attempt, or the end: what ran is lost with it
-            for told in found.values():
-                if told.get("state") == "running":
-                    told["state"] = "lost"
+            for operation in operations.values():
+                if operation.get("state") == "running":
+                    operation["state"] = "lost"
     lines = []
-    for name, told in list(found.items())[-10:]:
-        size = told.get("parts")  # of a file, where anything may stand
+    for name, operation in list(operations.items())[-10:]:
+        size = operation.get("parts")  # of a file, so of any type
         parts = pluralize(size, "part") if isinstance(size, int) else "? parts"
-        if told.get("state") == "running" and name in done:
+        if operation.get("state") == "running" and name in done:
             parts = f"{done[name]} of {parts}"
-        error = f": {told['error']}" if told.get("error") else ""
-        lines.append(f"{told.get('verb')}: {parts}, {told.get('state')}{error}")
+        error = f": {operation['error']}" if operation.get("error") else ""
+        lines.append(f"{operation.get('verb')}: {parts}, {operation.get('state')}{error}")
     return lines
 
 
@@ -99,32 +99,34 @@ def _operations(events: list[dict[str, Any]], done: dict[str, int]) -> list[str]
 @option("--tail", "-n", type=AT_LEAST_0, metavar="LINES", help="Show the last LINES lines only.")
 @option("--workers", is_flag=True, help="Show the lines of the run's tasks only.")
 @run_options
-def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **where: Any) -> int:
+def logs(
+    run_id: str | None, follow: bool, tail: int | None, workers: bool, **connection: Any
+) -> int:
     """Show the output of a run, by default the newest.
 
     Lines that tasks print, or log to standard error, begin with their worker's name. If a worker
     prints very much, the rest is in that worker's own output, such as the cluster's cluster.log.
     """
-    chosen = lines_of_tasks if workers else iter
-    with open_runs(**where) as runs:
+    select_lines = select_task_lines if workers else iter
+    with open_runs(**connection) as runs:
         run = find_run(runs, run_id)
         start = 0
         if tail is not None:
             start = runs.size(run)
             last = runs.output(run, max(0, start - TAIL_BYTES))[: min(start, TAIL_BYTES)]
-            lines = b"".join(chosen([last])).splitlines(keepends=True)
+            lines = b"".join(select_lines([last])).splitlines(keepends=True)
             sys.stdout.buffer.write(
                 b"".join(lines[len(lines) - tail :] if tail < len(lines) else lines)
             )
         if follow:
             try:
-                if not shown(chosen(runs.follow(run, start))):
+                if not print_output(select_lines(runs.follow(run, start))):
                     return 0
             except KeyboardInterrupt:
                 return 130
             return report_end(runs.find(run.record.id).record, quiet=False)
         if tail is None:
-            for chunk in chosen(printed(runs, run)):
+            for chunk in select_lines(read_output(runs, run)):
                 sys.stdout.buffer.write(chunk)
                 if streams.reader_is_gone():
                     break
@@ -134,11 +136,11 @@ def logs(run_id: str | None, follow: bool, tail: int | None, workers: bool, **wh
 @command(examples=("mgraph cancel 1127-0930",))
 @run_argument(required=True)
 @run_options
-def cancel(run_id: str, **where: Any) -> int:
+def cancel(run_id: str, **connection: Any) -> int:
     """End a run: its script is interrupted, and its tasks end at their next step."""
     from mgraph.distributed.protocol import configuration
 
-    with open_runs(**where) as runs:
+    with open_runs(**connection) as runs:
         run = runs.find(run_id)
         if run.record.over and run.record.state != "lost":
             click.echo(f"run {run.record.id} had ended: {run.record.state}")
@@ -151,7 +153,7 @@ def cancel(run_id: str, **where: Any) -> int:
 
 @command("list", examples=("mgraph list", "mgraph list --state failed --all"))
 @option("--json", "as_json", is_flag=True, help="Print the records as JSON.")
-@option("--all", "every", is_flag=True, help="List all runs instead of the last 20.")
+@option("--all", "list_all", is_flag=True, help="List all runs instead of the last 20.")
 @option("--state", type=Choice(STATES), help="List the runs in this state only.")
 @option(
     "--remove-ended",
@@ -161,21 +163,21 @@ def cancel(run_id: str, **where: Any) -> int:
 )
 @run_options
 def list_runs(
-    as_json: bool, every: bool, state: str | None, remove_ended: int | None, **where: Any
+    as_json: bool, list_all: bool, state: str | None, remove_ended: int | None, **connection: Any
 ) -> int:
     """List the runs, newest last; the exit status is 1 if a record cannot be read."""
-    with open_runs(**where) as runs:
+    with open_runs(**connection) as runs:
         if remove_ended is not None:
             click.echo(f"{pluralize(runs.remove_ended(remove_ended), 'run')} removed", err=True)
-        known = runs.all()
+        all_runs = runs.all()
         status = int(report_unreadable(runs))
-    records = [run.record for run in known if state in (None, run.record.state)]
+    records = [run.record for run in all_runs if state in (None, run.record.state)]
     if as_json:
         click.echo(json.dumps([record.to_json() for record in records], indent=1))
         return status
     if not records:
         click.echo(f"no {f'{state} ' if state else ''}runs in {runs.path}", err=True)
-    for record in records if every else records[-20:]:
+    for record in records if list_all else records[-20:]:
         seconds = str(datetime.timedelta(seconds=round(record.seconds))) if record.began else "-"
         script = shell_command([record.script, *record.arguments])
         click.echo(f"{record.id}  {record.state:9s}  {seconds:>8s}  {script}"[:200])

@@ -1,4 +1,4 @@
-"""``mgraph sssp``: shortest paths from one source, here, or from many, over a cluster."""
+"""``mgraph sssp``: shortest paths from one source in this process, or from many over a cluster."""
 
 import sys
 from typing import Any
@@ -39,10 +39,10 @@ from mgraph.io.vertex_lists import read_vertex_lists
 
 
 def read_sources(file: str) -> list[int]:
-    """Vertices from a text file, separated by white space or commas; # begins a comment."""
+    """Read vertices from a text file, separated by white space or commas; # begins a comment."""
     sources = [vertex for line in read_vertex_lists(file, "sources") for vertex in line]
     if not sources:
-        raise UsageError(f"{file} holds no source")
+        raise UsageError(f"{file} must hold at least one source")
     return sources
 
 
@@ -53,7 +53,7 @@ def read_sources(file: str) -> list[int]:
         "mgraph sssp roads.gr.gz --sources sources.txt --out paths --resume",
     )
 )
-@click.argument("graph")
+@click.argument("location", metavar="GRAPH")
 @option("--source", type=NUMBER, metavar="V", help="Search from vertex V, in this process.")
 @option("--sources", metavar="FILE", help="Search from the vertices that a text file lists.")
 @option("--random", type=NUMBER, metavar="K", help="Search from K vertices drawn at random.")
@@ -124,109 +124,114 @@ def read_sources(file: str) -> list[int]:
 @overwrite_option("the results in DIR, or the trace")
 @backend_option
 @cluster_options
-def sssp(graph: str, source: int | None, **options: Any) -> None:
+def sssp(location: str, source: int | None, **options: Any) -> None:
     """Find shortest paths in GRAPH, a dataset or a graph file.
 
     Give one of --source, --sources and --random. Weights must be 0 or more; without weights, hops
     are counted. Many sources fan out over a cluster, whose workers each read the graph. With --out,
     DIR holds one row per source and vertex reached: source, vertex, distance, predecessor.
     """
-    given = [name for name in ("sources", "random") if options[name] is not None]
-    if len(given) + (source is not None) != 1:
+    selections = [name for name in ("sources", "random") if options[name] is not None]
+    if len(selections) + (source is not None) != 1:
         raise UsageError("give one of --source, --sources and --random")
     if options["method"] == "dijkstra" and options["backend"] == "auto":
         options["backend"] = "cpu"
     if source is not None and options["out"] is None:
-        _one(graph, source, options)
+        _search_in_process(location, source, options)
     else:
-        _many(graph, source, options)
+        _search_over_cluster(location, source, options)
 
 
-def _one(graph: str, source: int, options: dict[str, Any]) -> None:
+def _search_in_process(location: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.shortest_paths.rehearsal import rehearse
     from mgraph.shortest_paths.sssp import check_options
 
-    whole = Stopwatch()
-    refuse(("seed",), "is of --random")
+    total_watch = Stopwatch()
+    refuse(("seed",), "needs --random")
     refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
             "no_predecessors", "compression",
         ),
-        "is for many sources, or one with --out",
+        "applies to many sources, or to one with --out",
     )  # fmt: skip
     names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
-    check = vertex_checker(graph)
+    check = vertex_checker(location)
     check("source", [source])
     check("targets", options["targets"])
     if options["plot"]:
         check_figure(options["plot"])
     if not options["trace"]:
-        refuse(("overwrite",), "is for --out or --trace")
+        refuse(("overwrite",), "needs --out or --trace")
     else:
         check_file(options["trace"], options["overwrite"])
-    read = mgraph.read_graph(graph, symmetrise=options["symmetrise"], backend=options["backend"])
+    graph = mgraph.read_graph(
+        location, symmetrise=options["symmetrise"], backend=options["backend"]
+    )
     if not options["quiet"]:
-        click.echo(f"{read}", err=True)
+        click.echo(f"{graph}", err=True)
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
-    asked = {name: options[name] for name in names}
-    asked["trace"] = bool(options["trace"] or options["plot"])
-    rehearse(read, **asked)  # compiles what will be timed
+    method_options = {name: options[name] for name in names}
+    method_options["trace"] = bool(options["trace"] or options["plot"])
+    rehearse(graph, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     targets = list(options["targets"]) or None
-    found = mgraph.sssp(read, source, targets=targets, backend=read.backend, **asked).to_cpu()
+    paths = mgraph.sssp(
+        graph, source, targets=targets, backend=graph.backend, **method_options
+    ).to_cpu()
     seconds = watch.work
-    reached = found.reached
+    reached = paths.reached
     click.echo(
-        f"source {_named(read, source)}: {int(reached.sum()):,} of {read.n:,} vertices reached, "
-        f"the farthest at {found.distance[reached].max().item():,}; "
-        f"{found.method} on the {found.backend}, {format_seconds(seconds)}, "
-        f"{format_quantity(read.num_arcs / seconds)} arcs/s; "
-        f"{format_total_time(whole.total, whole.compiling)}"
+        f"source {_describe_vertex(graph, source)}: "
+        f"{int(reached.sum()):,} of {graph.n:,} vertices reached, "
+        f"the farthest at {paths.distance[reached].max().item():,}; "
+        f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
+        f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "
+        f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
     for target in options["targets"]:
-        length = f"at {found.distance[target].item():,}" if reached[target] else "not reached"
-        click.echo(f"target {_named(read, target)}: {length}")
+        length = f"at {paths.distance[target].item():,}" if reached[target] else "not reached"
+        click.echo(f"target {_describe_vertex(graph, target)}: {length}")
     if options["trace"]:
-        found.write_trace(options["trace"])
-        click.echo(f"{pluralize(len(found.trace), 'iteration')} in {options['trace']}")
+        paths.write_trace(options["trace"])
+        click.echo(f"{pluralize(len(paths.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
-        mgraph.experiments.plot_profile(found.trace, options["plot"])
+        mgraph.experiments.plot_profile(paths.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
 
 
-def _named(graph: "mgraph.Graph", vertex: int) -> str:
-    """A vertex, with what its file calls it."""
+def _describe_vertex(graph: "mgraph.Graph", vertex: int) -> str:
+    """Return a vertex with its label, if it has one."""
     return f"{vertex:,}" + (
         "" if graph.labels is None else f" ({printable(str(graph.labels[vertex]))})"
     )
 
 
-def _many(graph: str, source: int | None, options: dict[str, Any]) -> None:
-    refuse(("targets", "trace", "plot"), "is for one --source without --out")
+def _search_over_cluster(location: str, source: int | None, options: dict[str, Any]) -> None:
+    refuse(("targets", "trace", "plot"), "applies to one --source without --out")
     if options["random"] is None:
-        refuse(("seed",), "is of --random")
+        refuse(("seed",), "needs --random")
     if options["out"] is None:
-        refuse(("resume", "overwrite", "compression", "no_predecessors"), "is for --out")
+        refuse(("resume", "overwrite", "compression", "no_predecessors"), "needs --out")
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
-    vertex_checker(graph)("sources", sources or [])
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    same = (
+    vertex_checker(location)("sources", sources or [])
+    connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    names = (
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
         "symmetrise", "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
-    cluster = cluster_spec(**{name: options[name] for name in where})
+    cluster = cluster_spec(**{name: options[name] for name in connection})
     run = mgraph.sssp_many(
-        graph,
+        location,
         sources,
         options["out"],
         cluster=cluster,
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
-        **{name: options[name] for name in same},
+        **{name: options[name] for name in names},
     )
     reached = sum(search.reached for search in run.searches)
     parts = format_parts(run.made_parts + run.kept_parts, run.kept_parts)

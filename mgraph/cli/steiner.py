@@ -1,4 +1,4 @@
-"""``mgraph steiner``: a Steiner tree of one query, here, or of many, over a cluster."""
+"""``mgraph steiner``: a Steiner tree of one query in this process, or of many over a cluster."""
 
 import math
 import sys
@@ -44,12 +44,14 @@ class Sample(click.ParamType):
     name = "sample"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[tuple[int, int]]:
-        """Click's hook."""
+        """Parse the option's value."""
         try:
             pairs = [tuple(map(parse_number, pair.split(":"))) for pair in value.split(",")]
             return [(k, count) for k, count in pairs]
         except ValueError:
-            self.fail(f"{value!r} is not K:COUNT[,K:COUNT...]; 2:10,4:10,8:10 is", param, ctx)
+            self.fail(
+                f"must be K:COUNT[,K:COUNT...], such as 2:10,4:10 (got {value!r})", param, ctx
+            )
 
 
 class Vertices(click.ParamType):
@@ -58,11 +60,11 @@ class Vertices(click.ParamType):
     name = "vertices"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
-        """Click's hook."""
+        """Parse the option's value."""
         try:
             return [parse_number(word) for word in value.replace(",", " ").split()]
         except ValueError:
-            self.fail(f"{value!r} is no list of vertices; 3,14,159 is", param, ctx)
+            self.fail(f"must be a list of vertices, such as 3,14,159 (got {value!r})", param, ctx)
 
 
 @command(
@@ -72,7 +74,7 @@ class Vertices(click.ParamType):
         "mgraph steiner roads --sample 4:100,8:100 --out trees",
     )
 )
-@click.argument("graph")
+@click.argument("location", metavar="GRAPH")
 @option(
     "--terminals",
     type=Vertices(),
@@ -142,7 +144,7 @@ class Vertices(click.ParamType):
 @overwrite_option("OUT")
 @backend_option
 @cluster_options
-def steiner(graph: str, **options: Any) -> int:
+def steiner(location: str, **options: Any) -> int:
     """Find small trees that connect given vertices, the terminals, in GRAPH.
 
     GRAPH is an undirected dataset or graph file with weights of 0 or more. Give one of --terminals,
@@ -152,76 +154,76 @@ def steiner(graph: str, **options: Any) -> int:
     """
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
-    given = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
-    if len(given) > 1:
+    selections = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
+    if len(selections) > 1:
         raise UsageError("give one of --terminals, --queries and --sample")
     if runs_on_cpu(options["method"], options["search"]) and options["backend"] == "auto":
         options["backend"] = "cpu"
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(**{name: options[name] for name in names})
-    if given and given[0] != "terminals":
-        return _many(graph, options)
-    _one(graph, options)
+    if selections and selections[0] != "terminals":
+        return _solve_over_cluster(location, options)
+    _solve_in_process(location, options)
     return 0
 
 
-_ALIKE = ("method", "search", "backend", "epsilon", "improve", "bound", "time_limit")
+_METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound", "time_limit")
 
 
-def _one(graph: str, options: dict[str, Any]) -> None:
+def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     from mgraph.io.formats import check_target
     from mgraph.steiner.rehearsal import rehearse
     from mgraph.steiner.steiner_tree import check_options
 
-    whole = Stopwatch()
-    refuse(("seed",), "is of --sample")
+    total_watch = Stopwatch()
+    refuse(("seed",), "needs --sample")
     refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "resume", "compression",
         ),
-        "is for many queries",
+        "applies to many queries",
     )  # fmt: skip
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(*(options[name] for name in names))
     terminals, out = options["terminals"], options["out"]
-    vertex_checker(graph)("terminals", terminals or [])
+    vertex_checker(location)("terminals", terminals or [])
     if out is None:
-        refuse(("overwrite",), "is for --out")
+        refuse(("overwrite",), "needs --out")
     else:
         check_target(out, options["overwrite"])
     if terminals is None:
-        if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(graph).suffixes}:
+        if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(location).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
-        found = mgraph.experiments.read_steinlib(graph)
-        read, terminals = found.graph, found.terminals
+        graph, terminals, _ = mgraph.experiments.read_steinlib(location)
     else:
-        read = mgraph.read_graph(
-            graph, symmetrise=options["symmetrise"], backend=options["backend"]
+        graph = mgraph.read_graph(
+            location, symmetrise=options["symmetrise"], backend=options["backend"]
         )
     if not options["quiet"]:
-        click.echo(f"{read}", err=True)
-    how = {name: options[name] for name in _ALIKE}
-    rehearse(read, **how)  # compiles what will be timed
+        click.echo(f"{graph}", err=True)
+    method_options = {name: options[name] for name in _METHOD_OPTIONS}
+    rehearse(graph, **method_options)  # compiles what will be timed
     watch = Stopwatch()
-    tree = mgraph.steiner_tree(read, terminals, **how)
+    tree = mgraph.steiner_tree(graph, terminals, **method_options)
     seconds = watch.work
-    kind = "cost" if tree.complete else "stopped at the time limit, cost"
+    state = "cost" if tree.complete else "stopped at the time limit, cost"
     star = tree.method == "star"
     searches = pluralize(tree.searches, "search", "searches")
-    tried = f"{searches}, {tree.accepted:,} accepted " if star else ""
+    search_counts = f"{searches}, {tree.accepted:,} accepted " if star else ""
     click.echo(
-        f"{pluralize(tree.terminals.size, 'terminal')}: {kind} {tree.cost:,}, "
+        f"{pluralize(tree.terminals.size, 'terminal')}: {state} {tree.cost:,}, "
         f"{pluralize(tree.src.size, 'edge')}; "
-        f"{_gap(tree.gap, tree.lower_bound)}{tried}from a first tree of {tree.initial_cost:,}; "
+        f"{_describe_gap(tree.gap, tree.lower_bound)}"
+        f"{search_counts}from a first tree of {tree.initial_cost:,}; "
         f"{tree.search if star else tree.method} on the {tree.backend}, {format_seconds(seconds)}; "
-        f"{format_total_time(whole.total, whole.compiling)}"
+        f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
     if out is not None:
-        _write(tree, read.n, out, options["overwrite"])
+        _write_tree(tree, graph.n, out, options["overwrite"])
         click.echo(f"tree in {out}")
 
 
-def _gap(gap: float | None, lower_bound: Any) -> str:
+def _describe_gap(gap: float | None, lower_bound: Any) -> str:
     if gap is None:
         return ""
     if gap == 0:
@@ -231,34 +233,37 @@ def _gap(gap: float | None, lower_bound: Any) -> str:
     return f"at most {gap:.2%} above the best, which costs at least {lower_bound:,}; "
 
 
-def _write(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
+def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
     edges = mgraph.EdgeList(tree.src, tree.dst, tree.weight)
     graph = mgraph.from_edges(edges, n, directed=False, backend="cpu").with_labels(tree.labels)
     mgraph.write_graph(graph, out, overwrite=overwrite, terminals=tree.terminals)
 
 
-def _many(graph: str, options: dict[str, Any]) -> int:
+def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
     queries = None
     if options["queries"] is not None:
-        refuse(("seed",), "is of --sample")
+        refuse(("seed",), "needs --sample")
         queries = read_vertex_lists(options["queries"], "queries")
         if not queries:
-            raise UsageError(f"{options['queries']} holds no query")
-        check = vertex_checker(graph)
+            raise UsageError(f"{options['queries']} must hold at least one query")
+        check = vertex_checker(location)
         for number, query in enumerate(queries):
             check(f"query {number}: terminals", query)
     if options["out"] is None:
-        refuse(("resume", "overwrite", "compression"), "is for --out")
-    where = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    same = ("sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite", *_ALIKE)
-    cluster = cluster_spec(**{name: options[name] for name in where})
+        refuse(("resume", "overwrite", "compression"), "needs --out")
+    connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
+    names = (
+        "sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite",
+        *_METHOD_OPTIONS,
+    )  # fmt: skip
+    cluster = cluster_spec(**{name: options[name] for name in connection})
     run = mgraph.steiner_many(
-        graph,
+        location,
         queries,
         options["out"],
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
-        **{name: options[name] for name in same},
+        **{name: options[name] for name in names},
     )
     solved = [answer for answer in run.answers if answer.error is None]
     failed = [answer for answer in run.answers if answer.error is not None]
@@ -285,6 +290,6 @@ def _many(graph: str, options: dict[str, Any]) -> int:
     for answer in failed[:10]:
         click.echo(f"query {answer.query}: {answer.error}", err=True)
     if len(failed) > 10:
-        named = "; the table names them" if run.location else ""
-        click.echo(f"and {len(failed) - 10:,} more queries{named}", err=True)
+        note = "; the table names them" if run.location else ""
+        click.echo(f"and {len(failed) - 10:,} more queries{note}", err=True)
     return 1 if failed else 0

@@ -1,10 +1,10 @@
-"""Standard output and error of the command: what cannot be written does not break the work off.
+"""Standard output and error of the command: output that cannot be written does not end the work.
 
 A full disk, a reader that went away (``| head -1``) and a closed descriptor (``>&-``) are met where
-bytes are handed to the operating system, so no verb needs to know of them. The first failure is
-kept, what comes later is dropped, and the work goes on: results are still written to files. When
-the command has ended, ``status_of`` turns the failure into a sentence and a status. Nothing is left
-in a buffer that the interpreter would fail to write once more while it shuts down (status 120).
+bytes are handed to the operating system, so no verb handles them. The first failure is kept, what
+comes later is dropped, and the work goes on: results are still written to files. When the command
+has ended, ``final_status`` turns the failure into a sentence and a status. Nothing is left in a
+buffer that the interpreter would fail to write once more while it shuts down (status 120).
 """
 
 import contextlib
@@ -80,22 +80,22 @@ def _open_if_closed(number: int) -> bool:
 
 
 def reader_is_gone() -> bool:
-    """Whether whoever read standard output went away."""
+    """Return whether the reader of standard output went away."""
     return isinstance(_error("stdout"), BrokenPipeError | ConnectionResetError)  # pipe, socket
 
 
-def drop_what_waits() -> None:
-    """Drop what no reader takes: of a command that was interrupted, whose reader may be paused."""
+def drop_pending_output() -> None:
+    """Drop output that would block: an interrupted command's reader may be paused."""
     for raw in _descriptors.values():
         if not select.select([], [raw], [], 0)[1]:
             raw.dropping = True
 
 
-def status_of(status: int) -> int:
-    """The exit status of a command that ended with ``status``, once all is written.
+def final_status(status: int) -> int:
+    """Flush all output, and return the exit status of a command that ended with ``status``.
 
-    1 with a sentence on standard error where standard output could not be written. A reader that
-    went away has all that it wanted, and changes no status.
+    1 with a sentence on standard error if standard output could not be written. A reader that went
+    away changes no status.
     """
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -108,5 +108,5 @@ def status_of(status: int) -> int:
 
 
 def _error(name: str) -> OSError | None:
-    found = _descriptors.get(name)
-    return None if found is None else found.error
+    descriptor = _descriptors.get(name)
+    return None if descriptor is None else descriptor.error

@@ -10,7 +10,7 @@ from mgraph.cli.options import (
     CLUSTER,
     cluster_spec,
 )
-from mgraph.cli.run_output import shown
+from mgraph.cli.run_output import print_output
 from mgraph.cli.run_selection import (
     named_scheduler,
     report_end,
@@ -78,26 +78,26 @@ def submit(
     from mgraph.distributed.submission.payload import collect_files, find_unshipped
     from mgraph.distributed.submission.runs import Runs
 
-    files, environment = collect_files(script, companions), dict(map(_variable, variables))
+    files, environment = collect_files(script, companions), dict(map(_parse_variable, variables))
     announce = None if quiet else sys.stderr
     grace, path = (
         configuration.get_setting("cancel-grace"),
         runs or configuration.get_setting("runs"),
     )
-    order = files, arguments, grace, environment, find_unshipped(script, files)
+    request = files, arguments, grace, environment, find_unshipped(script, files)
     scheduler, scheduler_file = named_scheduler(scheduler, scheduler_file)
     if not (scheduler or scheduler_file):
         if not wait:
             raise UsageError(
-                "--detach needs a cluster that stays, and one started here would end with this "
+                "--detach needs a cluster that stays, and a local one would end with this "
                 "command; mgraph cluster start starts one, or give --scheduler"
             )
-        return _submit_here(path, order, quiet)
+        return _submit_to_temporary_cluster(path, request, quiet)
     with connect.connect_client(
         scheduler, scheduler_file, announce=announce, workers_needed=True
     ) as client:
-        there = Runs(path, client)
-        run, future = there.submit(*order)
+        client_runs = Runs(path, client)
+        run, future = client_runs.submit(*request)
         name = run.record.id
         if not wait:
             click.echo(name)
@@ -107,7 +107,7 @@ def submit(
         if not quiet:
             click.echo(f"run {name}; ctrl-C leaves it, mgraph cancel {name} ends it", err=True)
         try:
-            return _follow(there, run, future, quiet)
+            return _follow_run(client_runs, run, future, quiet)
         except KeyboardInterrupt:
             click.echo(
                 f"\nmgraph: run {name} goes on; mgraph logs -f {name} shows its output, mgraph "
@@ -117,44 +117,44 @@ def submit(
             return 130
 
 
-def _variable(text: str) -> tuple[str, str]:
+def _parse_variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
-        raise UsageError(f"--env is NAME=VALUE, as OMP_NUM_THREADS=1, and is {text!r}")
+        raise UsageError(f"--env must be NAME=VALUE, such as OMP_NUM_THREADS=1 (got {text!r})")
     return name, value
 
 
-def _submit_here(path: Any, order: tuple[Any, ...], quiet: bool) -> int:
-    """On a cluster that lasts as long as the run; ctrl-C ends both."""
+def _submit_to_temporary_cluster(path: Any, request: tuple[Any, ...], quiet: bool) -> int:
+    """Run the script on a cluster that lasts as long as the run; ctrl-C ends both."""
     from mgraph.distributed.protocol.broadcast import silence_task_prints
     from mgraph.distributed.submission.runs import Runs
 
-    nothing = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
-    with cluster_spec(**nothing, quiet=quiet).open() as cluster:
+    no_options = dict.fromkeys(("scheduler", "scheduler_file", "workers", "dashboard"))
+    with cluster_spec(**no_options, quiet=quiet).open() as cluster:
         silence_task_prints(cluster.client)
         runs = Runs(path, cluster.client)
-        run, future = runs.submit(*order)
+        run, future = runs.submit(*request)
         try:
-            return _follow(runs, run, future, quiet, stays=False)
+            return _follow_run(runs, run, future, quiet, cluster_stays=False)
         except KeyboardInterrupt:
             runs.cancel(run, CANCEL_SECONDS)
             raise
 
 
-def _follow(runs: Any, run: Any, future: Any, quiet: bool, stays: bool = True) -> int:
-    """Show what a run prints until it ends; returns its exit status.
+def _follow_run(runs: Any, run: Any, future: Any, quiet: bool, cluster_stays: bool = True) -> int:
+    """Print a run's output until it ends; return its exit status.
 
-    Where the reader of standard output goes away, the run goes on and 0 is returned; one whose
-    cluster does not stay after this command is awaited all the same.
+    If the reader of standard output goes away, the run goes on and 0 is returned, unless the
+    cluster ends with this command: then the run is awaited.
     """
     name = run.record.id
-    if not shown(runs.follow(run)):
-        gone = "the reader of the output went away"
-        rest = f"mgraph logs -f {name} shows its output, mgraph cancel {name} ends it"
-        if stays:
-            click.echo(f"mgraph: {gone}; run {name} goes on; {rest}", err=True)
+    if not print_output(runs.follow(run)):
+        reason = "the reader of the output went away"
+        hint = f"mgraph logs -f {name} shows its output, mgraph cancel {name} ends it"
+        if cluster_stays:
+            click.echo(f"mgraph: {reason}; run {name} goes on; {hint}", err=True)
             return 0
-        click.echo(f"mgraph: {gone}; this command waits until run {name} has ended", err=True)
+        click.echo(f"mgraph: {reason}; this command waits until run {name} has ended", err=True)
         runs.wait(run)
     run = runs.find(name)
     if future is not None and future.status == "error" and run.record.state == "lost":

@@ -9,5 +9,5 @@ __getattr__, __all__ = _lazy_names.attach(__name__, __file__)
 
 
 def __dir__() -> list[str]:
-    """The public names, loaded or not."""
+    """Return the public names, loaded or not."""
     return __all__

@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mgraph.experiments.trace_plots import short
+from mgraph.experiments.trace_plots import format_short
 from mgraph.io.figure import new_figure, save_figure
 
 
@@ -25,12 +25,12 @@ class Measured(NamedTuple):
     watts: float | None = None
 
 
-def baseline(measured: Sequence[Measured]) -> Measured:
-    """What speed and power are compared with: near_far at the fastest of its deltas."""
+def select_baseline(measured: Sequence[Measured]) -> Measured:
+    """Return what speed and power are compared with: near_far at the fastest of its deltas."""
     return min((m for m in measured if m.method == "near_far"), key=lambda m: m.milliseconds)
 
 
-def _each(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
+def _group_by_method(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
     methods = sorted({m.method for m in measured})
     by_setting = sorted(measured, key=lambda m: m.setting)
     return {method: [m for m in by_setting if m.method == method] for method in methods}
@@ -39,24 +39,24 @@ def _each(measured: Sequence[Measured]) -> dict[str, list[Measured]]:
 def plot_speedup_against_power(
     measured: Sequence[Measured], file: str | os.PathLike[str], *, title: str = ""
 ) -> None:
-    """Figures 6 and 7: speed-up against relative power, both beside near_far's best delta."""
-    best = baseline(measured)
+    """Plot speed-up against relative power, both to near_far's best delta (figures 6 and 7)."""
+    best = select_baseline(measured)
     figure, axes = new_figure()
-    for method, points in _each([m for m in measured if m.watts]).items():
+    for method, points in _group_by_method([m for m in measured if m.watts]).items():
         assert best.watts
         power = [m.watts / best.watts for m in points if m.watts]
         speed = [best.milliseconds / m.milliseconds for m in points]
         name = "P" if method == "self_tuning" else "delta"
         axes.plot(power, speed, "o-", ms=5, lw=0.6, label=f"{method}, several {name}")
         for x, y, m in zip(power, speed, points, strict=True):
-            label = f"{name} {short(m.setting)}"
+            label = f"{name} {format_short(m.setting)}"
             axes.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
     axes.axhline(1, color="black", lw=0.8)
     axes.axvline(1, color="black", lw=0.8)
-    axes.margins(0.12)  # room for the last label
+    axes.margins(0.12)  # space for the last label
     axes.set(xlabel="power, relative", ylabel="speed-up", title=title)
     axes.grid(alpha=0.3)
-    axes.legend(title=f"beside near_far, delta {short(best.setting)}")
+    axes.legend(title=f"beside near_far, delta {format_short(best.setting)}")
     save_figure(figure, file)
 
 
@@ -67,15 +67,15 @@ def plot_power_against_set_point(
     idle: float | None = None,
     title: str = "",
 ) -> None:
-    """Figure 8: mean power against the set-point. idle: the device's watts without work."""
+    """Plot mean power against the set-point (figure 8). idle: the device's watts without work."""
     figure, axes = new_figure()
-    points = [m for m in _each(measured)["self_tuning"] if m.watts]
+    points = [m for m in _group_by_method(measured)["self_tuning"] if m.watts]
     axes.plot([m.setting for m in points], [m.watts for m in points], "o-", ms=5)
     if idle is not None:
         axes.axhline(idle, color="black", lw=0.8, ls="--", label=f"idle, {idle:.0f} W")
         axes.legend()
     axes.set(
-        xlabel="set-point P, arcs an iteration", ylabel="mean power, W", xscale="log", title=title
+        xlabel="set-point P, arcs per iteration", ylabel="mean power, W", xscale="log", title=title
     )
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
@@ -85,12 +85,14 @@ def plot_power_against_set_point(
 def plot_time(
     measured: Sequence[Measured], file: str | os.PathLike[str], *, title: str = ""
 ) -> None:
-    """Time a query against near_far's delta and self_tuning's set-point, side by side."""
+    """Plot time per query against near_far's delta and self_tuning's set-point, side by side."""
     figure, panes = new_figure(columns=2)
-    for axes, (method, points) in zip(panes, _each(measured).items(), strict=False):
-        name = "set-point P, arcs an iteration" if method == "self_tuning" else "delta"
+    for axes, (method, points) in zip(panes, _group_by_method(measured).items(), strict=False):
+        name = "set-point P, arcs per iteration" if method == "self_tuning" else "delta"
         axes.plot([m.setting for m in points], [m.milliseconds for m in points], "o-", ms=5)
-        axes.set(xlabel=name, ylabel="ms a query", xscale="log", title=f"{title} {method}".strip())
+        axes.set(
+            xlabel=name, ylabel="ms per query", xscale="log", title=f"{title} {method}".strip()
+        )
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
     top = max(axes.get_ylim()[1] for axes in panes)

@@ -23,7 +23,7 @@ def plot_degree_distributions(
     title: str = "",
     alike: int = 1,
 ) -> None:
-    """Figures 3 and 7: the share of vertices with each degree, on logarithmic axes.
+    """Plot the share of vertices with each degree, on logarithmic axes (figures 3 and 7).
 
     histograms: (degree, count) by label. alike: the number of consecutive histograms that share a
     colour and differ by their markers. Degrees above 30 are binned, since few vertices have each.
@@ -36,7 +36,7 @@ def plot_degree_distributions(
         axes.plot(x, share, marker, ms=4, alpha=0.7, label=label, **style)
     axes.set(xlabel="degree k", ylabel="share of the vertices with degree k", title=title)
     axes.set(xscale="log", yscale="log")
-    _finish(axes)
+    _add_grid_and_legend(axes)
     save_figure(figure, file)
 
 
@@ -51,7 +51,7 @@ def plot_curves(
     dashed: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
     dashed_y: str = "",
 ) -> None:
-    """Figures 8, 9 and 11 to 16: curves (xs, ys) by label. x, y: the names of the axes.
+    """Plot curves (xs, ys) by label (figures 8, 9, 11 to 16). x, y: the names of the axes.
 
     logarithmic: the logarithmic axes, of "xy"; an axis with values of 0 is linear near 0. dashed:
     further curves with the same labels, against a right axis named ``dashed_y``; linear vertical
@@ -84,14 +84,14 @@ def plot_curves(
             axes.set_ylim(0, None)
         maximum = max(max(ys) for _, ys in (dashed or {}).values())
         right.set(ylabel=dashed_y, ylim=(0, 2 * maximum))  # keeps them below the other curves
-    _finish(axes)
+    _add_grid_and_legend(axes)
     save_figure(figure, file)
 
 
 def plot_dots(
     values: Mapping[str, float], file: str | os.PathLike[str], *, x: str, title: str = ""
 ) -> None:
-    """Figure 10: one dot per label on a logarithmic axis, with its value beside it."""
+    """Plot one dot per label on a logarithmic axis, with its value beside it (figure 10)."""
     figure, axes = new_figure()
     labels = list(values)[::-1]
     axes.plot([values[label] for label in labels], labels, "o", color="C0")
@@ -123,7 +123,7 @@ def _binned(degree: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return np.r_[degree[is_small], centre[is_used]], np.r_[share[is_small], mean_share[is_used]]
 
 
-def _finish(axes: Any) -> None:
+def _add_grid_and_legend(axes: Any) -> None:
     """Add the grid and the legend."""
     axes.grid(alpha=0.3, which="both")
     axes.legend(fontsize="small")

@@ -18,10 +18,10 @@ def generator_seconds(
     segments: str | int = "dynamic",
     block_threads: int = 0,
 ) -> list[float]:
-    """Seconds of each of ``repeats`` generations of a graph, after a warm-up that is not reported.
+    """Time ``repeats`` generations of a graph, after a warm-up; return the seconds of each.
 
     part: a range of vertices instead of all, for a method that can generate parts. On a GPU the
-    endpoints are written to memory that is allocated before, timed by device events. On a CPU the
+    endpoints are written to memory that was allocated before, timed by device events. On a CPU the
     wall clock times the endpoints alone for a method that stores them all, and otherwise
     ``CopyModel.edges``, with sources and checksum. threads: on a CPU; segments, block_threads: for
     cuppa on a GPU.
@@ -43,7 +43,7 @@ def generator_seconds(
         options = (
             {"segments": segments, "block_threads": block_threads} if model.stores_endpoints else {}
         )
-        return generator_timing_gpu.seconds(model, part or range(model.n), repeats, options)
+        return generator_timing_gpu.measure_seconds(model, part or range(model.n), repeats, options)
     times = []
     for _ in range(repeats + 1):
         began = time.perf_counter()

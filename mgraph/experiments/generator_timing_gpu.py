@@ -9,8 +9,10 @@ from mgraph.generators import cuppa_gpu, cuppa_hash_gpu, preferential_attachment
 from mgraph.generators.copy_model import CopyModel
 
 
-def seconds(model: CopyModel, part: range, repeats: int, options: dict[str, Any]) -> list[float]:
-    """See ``generator_timing.generator_seconds``; options: as for ``cuppa_gpu.fill``."""
+def measure_seconds(
+    model: CopyModel, part: range, repeats: int, options: dict[str, Any]
+) -> list[float]:
+    """Time generations, as ``generator_seconds`` does; options: as for ``cuppa_gpu.fill``."""
     import cupy
 
     if model.stores_endpoints:

@@ -169,7 +169,7 @@ def _make_cpu_heap(heap: str, node: int) -> Any:
 
 
 def _push_and_pop(heap: str, pushed: Any, expected: Any, node: int) -> tuple[float, float]:
-    """Seconds to push all keys and to pop all, after a run that compiles."""
+    """Return the seconds to push all keys and to pop all, after a run that compiles."""
     warm_up = _make_cpu_heap(heap, node)
     warm_up.push(pushed[:node])
     warm_up.pop(node)
@@ -184,7 +184,7 @@ def _push_and_pop(heap: str, pushed: Any, expected: Any, node: int) -> tuple[flo
 
 
 def _batch_sizes(keys: int, node: int, full: float) -> np.ndarray:
-    """Sizes of batches with ``keys`` keys in all: a fraction of them full, the others random."""
+    """Draw batch sizes with ``keys`` keys in all: a fraction of them full, the others random."""
     if full == 1:
         return np.full(keys // node, node, np.uint32)
     random = np.random.default_rng(2)

@@ -42,7 +42,7 @@ def push_and_pop(
     block_threads: int,
     blocks: int | None,
 ) -> tuple[float, float]:
-    """Seconds to insert all keys in batches of ``sizes``, and to delete all."""
+    """Return the seconds to insert all keys in batches of ``sizes``, and to delete all."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()
@@ -80,7 +80,7 @@ def run_pairs(
     block_threads: int,
     blocks: int | None,
 ) -> float:
-    """Seconds for one insertion and one deletion per batch of ``keys``."""
+    """Return the seconds for one insertion and one deletion per batch of ``keys``."""
     import cupy
 
     cupy.get_default_memory_pool().free_all_blocks()

@@ -8,7 +8,7 @@ from mgraph.io.folder import writing_file
 
 
 def markdown_table(table: Any) -> str:
-    """A pandas data frame's columns and rows in Markdown, fractions with four digits."""
+    """Return a pandas data frame as a Markdown table, fractions with four digits."""
     rows = [list(table), ["---"] * len(table.columns)]
     rows += [
         [format_number(x) if isinstance(x, float) else str(x) for x in row] for row in table.values
@@ -19,7 +19,7 @@ def markdown_table(table: Any) -> str:
 class TableReport:
     """Tables in a folder: each in a Parquet file of its own, and all in ``tables.md``.
 
-    ``tables.md`` is written anew with each, so that it has what there is if the next one fails.
+    ``tables.md`` is written again with each table, so that it is complete if the next one fails.
     """
 
     def __init__(self, folder: Path, heading: str) -> None:
@@ -28,9 +28,9 @@ class TableReport:
         self._sections: dict[int, str] = {-1: f"# {heading}\n"}
 
     def add(self, name: str, title: str, table: Any, shown: Any = None, place: int = 0) -> None:
-        """Write a pandas data frame, and show it, or another one in its place, under its title.
+        """Write a pandas data frame to its file, and it or ``shown`` to ``tables.md``.
 
-        place: its place among the others, 0 or more; of equal ones the latest is there.
+        place: the position among the tables, 0 or more; a table replaces one at its position.
         """
         with writing_file(self.folder / f"{name}.parquet") as stream:
             stream.write(table.to_parquet())

@@ -8,7 +8,7 @@ from typing import TextIO
 
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike, open_cluster
-from mgraph.distributed.operations.tasks import follow_parts, result_of, worker_address
+from mgraph.distributed.operations.tasks import fetch_result, follow_parts, worker_address
 from mgraph.errors import ClusterError, UsageError
 from mgraph.experiments.generator_timing import generator_seconds
 from mgraph.generators.copy_model import CopyModel
@@ -26,7 +26,7 @@ class Scaling:
 def make_share(
     index: int, model: CopyModel, shares: int, backend: Backend, repeats: int
 ) -> tuple[str, float]:
-    """The task: generate one share; return the worker's address and the median seconds."""
+    """Generate one share, as a task; return the worker's address and the median seconds."""
     from mgraph.distributed.monitoring.counters import count_edges
 
     part = model.part(index, shares)
@@ -70,13 +70,15 @@ def generator_scaling(
                     repeats,
                     key=(run, index),
                     workers=[addresses[index]],
-                    allow_other_workers=True,  # else it would wait for a dead worker for ever
+                    allow_other_workers=True,  # otherwise it would wait for a dead worker for ever
                 )
                 for index in shares
             }
             following = follow_parts(cluster, futures, shares, verb="scaling", progress=progress)
-            used, times = zip(*(result_of(done, "scaling") for _, done in following), strict=True)
+            used, times = zip(
+                *(fetch_result(done, "scaling") for _, done in following), strict=True
+            )
             if set(used) != set(addresses[:count]):
-                raise ClusterError("a worker was lost while it was timed; measure again")
+                raise ClusterError("a worker was lost during the measurement; measure again")
             results.append(Scaling(count, max(times), model.num_edges))
     return results

@@ -3,7 +3,7 @@
 Source: S. Karamati, J. Young, R. Vuduc, "An energy-efficient single-source shortest path algorithm"
 (IPDPS 2018), figures 1, 2, 3 and 5. Parallelism is X2: in the paper, and on a CPU, the arcs of an
 iteration's frontier. On a GPU an iteration may be a wave of up to 128 hops (roads, grids), and X2
-is the arcs of all of them, more than are ever under way at a time; the labels say so.
+is the arcs of all of them, more than are relaxed at a time; the labels say so.
 """
 
 import os
@@ -14,17 +14,17 @@ import numpy as np
 
 from mgraph.io.figure import new_figure, save_figure
 
-ARCS = "X2: arcs an iteration\n(on a GPU of up to 128 hops)"
-VERTICES = "X1: vertices an iteration\n(on a GPU of up to 128 hops)"
+ARCS = "X2: arcs per iteration\n(on a GPU of up to 128 hops)"
+VERTICES = "X1: vertices per iteration\n(on a GPU of up to 128 hops)"
 
 
-def short(number: float) -> str:
-    """A number as a label."""
+def format_short(number: float) -> str:
+    """Return a number as a label."""
     return f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
 
 
 def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -> None:
-    """Figure 1: the X2 of each iteration, and beside it how often each amount occurs."""
+    """Plot the X2 of each iteration, and beside it how often each amount occurs (figure 1)."""
     figure, (left, right) = new_figure(2, sharey=True, width_ratios=[4, 1])
     figure.set_figwidth(8)
     work = np.maximum(trace["x2"], 1)
@@ -44,7 +44,7 @@ def plot_profile(trace: Any, file: str | os.PathLike[str], *, title: str = "") -
 def plot_parallelism_against_delta(
     sweeps: Mapping[str, Mapping[float, Any]], file: str | os.PathLike[str]
 ) -> None:
-    """Figure 2: mean parallelism against delta. sweeps: a graph's traces of near_far, by delta."""
+    """Plot mean parallelism against delta (figure 2). sweeps: near_far's traces by delta."""
     figure, axes = new_figure()
     for name, traces in sweeps.items():
         deltas = sorted(traces)
@@ -58,11 +58,13 @@ def plot_parallelism_against_delta(
 def plot_frontier_against_delta(
     traces: Mapping[float, Any], file: str | os.PathLike[str], *, title: str = ""
 ) -> None:
-    """Figure 3: the frontier's vertices in each iteration, for several deltas."""
+    """Plot the frontier's vertices in each iteration, for several deltas (figure 3)."""
     figure, axes = new_figure()
     for delta in sorted(traces):
         frontier = np.maximum(traces[delta]["x1"], 1)
-        axes.plot(np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {short(delta)}")
+        axes.plot(
+            np.arange(1, len(frontier) + 1), frontier, lw=0.8, label=f"delta {format_short(delta)}"
+        )
     axes.set(xlabel="iteration", ylabel=VERTICES, title=title)
     axes.set(xscale="log", yscale="log")
     axes.grid(alpha=0.3)
@@ -77,21 +79,21 @@ def plot_distributions(
     set_points: Sequence[float] = (),
     title: str = "",
 ) -> None:
-    """Figure 5: how parallelism is distributed over iterations, of several searches side by side.
+    """Plot the distribution of parallelism over the iterations of several searches (figure 5).
 
-    set_points: marks, a search each, for as many of the first as there are.
+    set_points: marks for the first searches, one per search.
     """
     figure, axes = new_figure()
     work = [np.log10(np.maximum(trace["x2"], 1)) for trace in traces.values()]
-    places = np.arange(1, len(work) + 1)
-    axes.violinplot(work, places, showextrema=False, widths=0.8)
-    axes.boxplot(work, positions=places, widths=0.15, showfliers=False)
-    for place, set_point in zip(places, set_points, strict=False):
-        axes.hlines(np.log10(set_point), place - 0.4, place + 0.4, "tab:red", lw=1.5)
+    positions = np.arange(1, len(work) + 1)
+    axes.violinplot(work, positions, showextrema=False, widths=0.8)
+    axes.boxplot(work, positions=positions, widths=0.15, showfliers=False)
+    for position, set_point in zip(positions, set_points, strict=False):
+        axes.hlines(np.log10(set_point), position - 0.4, position + 0.4, "tab:red", lw=1.5)
     if len(set_points):
         axes.plot([], [], color="tab:red", label="set-point P")
         axes.legend()
-    axes.set_xticks(places, traces.keys())
+    axes.set_xticks(positions, traces.keys())
     low, high = int(np.floor(axes.get_ylim()[0])), int(np.ceil(axes.get_ylim()[1]))
     powers = range(max(low, 0), high + 1)
     axes.set_yticks(powers, [f"$10^{power}$" for power in powers])

@@ -160,8 +160,8 @@ class Searcher:
         self.defines = search_defines(weight, str(self.length), heaps)
         self._declared = _read_declarations(tuple(self.defines.items()), self.key)
         processors = multiprocessors()
-        wanted = concurrency or choose_concurrency(graph, searches, self.length)
-        self.groups = min(wanted, searches, processors)  # of blocks, one per search at a time
+        groups = concurrency or choose_concurrency(graph, searches, self.length)
+        self.groups = min(groups, searches, processors)  # of blocks, one per search at a time
         self.blocks = min(processors // self.groups, self._declared.max_blocks)
         self.shared_bytes = 2 * self._declared.hop_list_bytes + np.dtype(
             np.uint16

@@ -1,7 +1,7 @@
-"""The commands that pages and benchmarks name, and of each a tiny form that takes seconds.
+"""The commands that pages and benchmarks name, with a tiny form of each that takes seconds.
 
 A page's command without a form here makes ``test_commands`` fail: add one, as small as it can be.
-GRAPH, DATASET, ITEMS, STEINLIB and the like stand for small inputs that the test makes.
+GRAPH, DATASET, ITEMS and STEINLIB stand for small inputs that the test makes.
 """
 
 import ast
@@ -37,7 +37,7 @@ def _on_gpu(command):
 
 
 def _collected(command):
-    """Of a command that runs tests which the suite runs anyway: that there are some."""
+    """Return the form of a command that runs tests of the suite: collect them."""
     return Tiny(f"{command} --collect-only -q")
 
 
@@ -156,7 +156,7 @@ OTHERS = {
 
 
 def named():
-    """Every command of a page, and the pages that name it."""
+    """Return every command of a page, with the pages that name it."""
     found = {}
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True)
     files = listed.stdout.split() or [str(p.relative_to(ROOT)) for p in ROOT.rglob("*.md")]
@@ -170,7 +170,7 @@ def named():
 
 
 def commands_in(text):
-    """The commands in a Markdown text: between backticks, and the lines of its blocks."""
+    """Return the commands in a Markdown text: between backticks, and in its blocks."""
     spans = re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", text, flags=re.S))
     blocks = [line for line in text.splitlines() if line.startswith("    ")]
     fenced = "\n".join(re.findall(r"```[^\n]*\n(.*?)```", text, flags=re.S)).splitlines()
@@ -180,7 +180,7 @@ def commands_in(text):
 
 
 def in_first_lines():
-    """Module and verb, if there are verbs, of every command of a benchmark's own first lines."""
+    """Return module and verb, if any, of every command in the benchmarks' docstrings."""
     found = set()
     for file in sorted((ROOT / "tests" / "benchmarks").glob("*.py")):
         text = (ast.get_docstring(ast.parse(file.read_text())) or "").splitlines()
@@ -189,6 +189,6 @@ def in_first_lines():
 
 
 def name_of(command):
-    """Module and verb of a benchmark's command."""
+    """Return module and verb of a benchmark's command."""
     words = command.partition(GPU)[2].split()
     return " ".join([words[0], *(word for word in words[1:2] if re.fullmatch("[a-z_]+", word))])

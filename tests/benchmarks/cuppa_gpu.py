@@ -1,4 +1,4 @@
-"""Figures of cuPPA on a GPU, as they stand in generators/BENCHMARKS.md.
+"""Figures of cuPPA on a GPU, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.cuppa_gpu bars        n = 5e8, d = 4, by p; dynamic, fixed
     python -m tests.benchmarks.cuppa_gpu hard        p near 0, d up to 4096, memory nearly full
@@ -24,7 +24,7 @@ MEMORY_SHARE = 0.97  # of the free memory, for the largest graphs
 
 
 def seconds(model, repeats=REPEATS, dst=None, **options):
-    """The median seconds of a launch."""
+    """Return the median seconds of a launch."""
     import cupy
 
     if dst is None:

@@ -1,4 +1,4 @@
-"""Figures of the GPU generator, as they stand in generators/BENCHMARKS.md.
+"""Figures of the GPU generator, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.generate_gpu memory             edges kept in device memory, one GPU
     python -m tests.benchmarks.generate_gpu parquet FOLDER     end to end, against PyArrow alone
@@ -21,7 +21,7 @@ import numpy as np
 
 import mgraph
 from mgraph import CopyModel, EdgeList
-from mgraph.distributed.operations.generate_plan import block_edges, default_parts
+from mgraph.distributed.operations.generate_plan import choose_block_edges, choose_part_count
 from mgraph.generators import preferential_attachment
 from mgraph.io.folder import Folder
 from mgraph.io.parquet import writing_part
@@ -31,7 +31,7 @@ REPEATS = 7
 
 
 def device_seconds(model, part, with_src=False):
-    """The median seconds to write a part's edges to a device array, and the number of edges."""
+    """Return the median seconds to write a part's edges to a device array, and their number."""
     import cupy
 
     from mgraph.generators import cuppa_hash_gpu, preferential_attachment_gpu
@@ -96,7 +96,7 @@ def peak_memory():
 
 
 def in_host_memory(model):
-    """All edges as NumPy arrays."""
+    """Return all edges as NumPy arrays."""
     src, dst = np.empty(model.num_edges, model.dtype), np.empty(model.num_edges, model.dtype)
 
     def copy(part):
@@ -112,7 +112,7 @@ def in_host_memory(model):
 
 
 def pyarrow_seconds(model, edges, parts, folder, threads, block_edges):
-    """Seconds in which PyArrow threads write the same parts from arrays in host memory."""
+    """Return the seconds in which PyArrow threads write the parts from arrays in host memory."""
     target = Folder(folder)
     target.create()
 
@@ -135,7 +135,7 @@ def parquet(folder):
     threads = len(os.sched_getaffinity(0))
     out = os.path.join(folder, "g")
     rates = {"mgraph": [], "pyarrow": []}
-    parts = default_parts(model, threads, "gpu")
+    parts = choose_part_count(model, threads, "gpu")
     edges = in_host_memory(model)
     with (
         mgraph.connect(workers=1, backend="gpu", dashboard="127.0.0.1:0") as cluster,
@@ -150,7 +150,7 @@ def parquet(folder):
                     seconds = result.seconds
                 else:
                     seconds = pyarrow_seconds(
-                        model, edges, parts, out, threads, block_edges(cluster, model)
+                        model, edges, parts, out, threads, choose_block_edges(cluster, model)
                     )
                 size = sum(entry.stat().st_size for entry in os.scandir(out))
                 print(
@@ -168,7 +168,7 @@ def parquet(folder):
 
 
 def fill_share(index, model, shares):
-    """Runs on a worker: seconds to write its share of the edges to device memory."""
+    """Return the seconds in which a worker writes its share of the edges to device memory."""
     return device_seconds(model, model.part(index, shares))
 
 

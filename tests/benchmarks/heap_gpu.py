@@ -1,4 +1,4 @@
-"""Figures of the heap on a GPU, as they stand in heap/BENCHMARKS.md.
+"""Figures of the heap on a GPU, for heap/BENCHMARKS.md.
 
     python -m tests.benchmarks.heap_gpu sort [--keys 536870912]     all keys in, then all out
     python -m tests.benchmarks.heap_gpu mixed [--pairs 262144]      pairs of insertion and deletion

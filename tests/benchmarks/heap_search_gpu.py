@@ -1,4 +1,4 @@
-"""Shortest paths with a heap and without, as in the paper's table 3: for BENCHMARKS.md.
+"""Shortest paths with a heap and without, as in the paper's table 3, for BENCHMARKS.md.
 
     python -m tests.benchmarks.heap_search_gpu MAKER NAME … [--thresholds 10000]
 

@@ -1,4 +1,4 @@
-"""The bias of cuppa_hash's hubs against the exact copy model: generators/BENCHMARKS.md.
+"""The bias of cuppa_hash's hubs against the exact copy model, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.hubs [--n 200_000] [--seeds 40] [--core ENDPOINTS]
 
@@ -10,6 +10,8 @@ Both models have the same seeds, so the difference itself is known more precisel
 """
 
 import argparse
+import contextlib
+from unittest import mock
 
 import numpy as np
 
@@ -21,7 +23,7 @@ DS, PS = (1, 4, 8, 16), (0.1, 0.25, 0.5, 0.75)
 
 
 def hubs_by_seed(method, n, d, p, seeds, backend="cpu", start="paper"):
-    """The statistics of the hubs for each seed, shape (seeds, 4)."""
+    """Return the statistics of the hubs for each seed, shape (seeds, 4)."""
     rows = []
     for seed in range(seeds):
         edges = CopyModel(n, d, p, seed, method, start=start).edges(backend=backend).edges
@@ -30,7 +32,7 @@ def hubs_by_seed(method, n, d, p, seeds, backend="cpu", start="paper"):
 
 
 def compare_hubs(ours, exact):
-    """The mean difference in per cent of the exact mean, and in standard errors."""
+    """Return the mean difference in per cent of the exact mean, and in standard errors."""
     difference = (ours - exact).mean(axis=0)
     error = np.sqrt((ours.var(axis=0, ddof=1) + exact.var(axis=0, ddof=1)) / len(exact))
     shares = 100 * difference / exact.mean(axis=0)
@@ -46,8 +48,15 @@ def main(argv=None):
     parser.add_argument("-p", type=float, nargs="+", default=PS)
     parser.add_argument("--backend", default="cpu", choices=["cpu", "gpu"])
     options = parser.parse_args(argv)
-    if options.core is not None:
-        copy_model.CORE_ENDPOINTS = copy_model.SMALL_CORE_ENDPOINTS = options.core
+    with contextlib.ExitStack() as stack:
+        if options.core is not None:
+            core = dict.fromkeys(("CORE_ENDPOINTS", "SMALL_CORE_ENDPOINTS"), options.core)
+            stack.enter_context(mock.patch.multiple(copy_model, **core))
+        compare(options)
+
+
+def compare(options):
+    """Print how the hubs of cuppa_hash differ from those of the exact model."""
     exact_method = "copy" if options.backend == "cpu" else "cuppa"
     print(
         "exact means | difference, per cent | in standard errors: largest, first d, to 3d, 99.99 %"

@@ -1,9 +1,9 @@
-"""Kill one of four workers every few seconds while a graph is generated: what it costs.
+"""The cost of killing one of four workers every few seconds while a graph is generated.
 
     python -m tests.benchmarks.kills [EDGES] [--compression zstd] [--weights]
 
-The dataset is verified. Work lost: of each kill half a part, on average, of one worker. The figures
-stand in cluster/BENCHMARKS.md.
+The dataset is verified. Work lost: half a part per kill, on average. The figures are in
+cluster/BENCHMARKS.md.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Killer(threading.Thread):
 
 
 def measure(model, compression, killing, tiny=False):
-    """Seconds, kills and parts of one run in a new folder."""
+    """Return the seconds, kills and parts of one run in a new folder."""
     out = tempfile.mkdtemp(prefix="mgraph-kills-")
     try:
         with mgraph.connect(workers=WORKERS, backend="cpu", dashboard="127.0.0.1:0") as cluster:
@@ -60,7 +60,7 @@ def measure(model, compression, killing, tiny=False):
 
 
 def main():
-    """Measure and print, and fail where the overhead is above what it may be."""
+    """Measure and print; fail if the overhead exceeds the allowed one."""
     parser = argparse.ArgumentParser()
     parser.add_argument("edges", nargs="?", type=float, default=1e9)
     parser.add_argument("--compression", default="lz4")

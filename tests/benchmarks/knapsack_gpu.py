@@ -1,4 +1,4 @@
-"""Figures of knapsacks on a GPU and on one core, as they stand in knapsacks/BENCHMARKS.md.
+"""Figures of knapsacks on a GPU and on one core, for knapsacks/BENCHMARKS.md.
 
     python -m tests.benchmarks.knapsack_gpu FILE … [--repeats 5] [--time-limit 60] [--keys bound]
 
@@ -18,7 +18,7 @@ LONG = 10  # seconds, after which there are no further measurements
 
 
 def measure(instance, repeats, **options):
-    """The last result and the median of the seconds; (None, None) if memory ran out."""
+    """Return the last result and the median seconds; (None, None) if memory ran out."""
     seconds: list[float] = []
     try:
         while len(seconds) < repeats + 1 and sum(seconds) < LONG:

@@ -1,4 +1,4 @@
-"""Benchmark graphs from a Python file with ``make(name, xp)``, which gives an undirected graph."""
+"""Benchmark graphs from a Python file whose ``make(name, xp)`` returns an undirected graph."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from tests.modules import module_of
 
 
 def made(maker, name, backend):
-    """The graph of that name, and its source: vertex 1 where degrees differ little, else a hub."""
+    """Return the graph of that name, and its source: vertex 1 if degrees are even, else a hub."""
     module = module_of(maker)
     if backend == "cpu":
         arrays = (np.asarray(array) for array in module.make(name, np))

@@ -1,8 +1,8 @@
-"""Ten thousand parts in one run: tasks a second, the scheduler's memory, how its pages answer.
+"""Ten thousand parts in one run: tasks per second, the scheduler's memory, its pages' latency.
 
     python -m tests.benchmarks.many_parts [PARTS]
 
-The scheduler is a process of its own. The figures stand in cluster/BENCHMARKS.md.
+The scheduler is a process of its own. The figures are in cluster/BENCHMARKS.md.
 """
 
 import argparse
@@ -18,13 +18,13 @@ import psutil
 import mgraph
 from mgraph.distributed.clusters import background_cluster
 
-EDGES_A_PART = 512
-TASKS_A_SECOND, SCHEDULER_BYTES, USABLE_SECONDS = 200, 2 << 30, 1.0  # the bars
+EDGES_PER_PART = 512
+TASKS_PER_SECOND, SCHEDULER_BYTES, USABLE_SECONDS = 200, 2 << 30, 1.0  # the bars
 EVERY_SECONDS = {"mgraph/data": 1, "mgraph": 5, "metrics": 5, "status": 5}  # as a browser does
 
 
 def ask(address, waits, over):
-    """Load the pages until the run is over; note how long each took."""
+    """Load the pages until the run is over; record the seconds of each."""
     due = dict.fromkeys(EVERY_SECONDS, 0.0)
     while not over.wait(0.1):
         for page in [page for page, at in due.items() if time.monotonic() >= at]:
@@ -53,7 +53,7 @@ def main():
             asking = threading.Thread(target=ask, args=(page, waits, over))
             asking.start()
             began = time.monotonic()
-            mgraph.generate(f"{folder}/g", mgraph.CopyModel(parts * EDGES_A_PART // 8, 8),
+            mgraph.generate(f"{folder}/g", mgraph.CopyModel(parts * EDGES_PER_PART // 8, 8),
                             cluster=cluster, parts=parts, progress=None)  # fmt: skip
             seconds = time.monotonic() - began
             over.set()
@@ -70,7 +70,7 @@ def main():
             )
         if given.tiny:
             return
-        assert parts / seconds >= TASKS_A_SECOND
+        assert parts / seconds >= TASKS_PER_SECOND
         assert memory <= SCHEDULER_BYTES
         assert max(map(statistics.median, waits.values())) <= USABLE_SECONDS
     finally:

@@ -1,8 +1,8 @@
-"""Figures of spanning forests on a CPU, as they stand in spanning_trees/BENCHMARKS.md.
+"""Figures of spanning forests on a CPU, for spanning_trees/BENCHMARKS.md.
 
     python -m tests.benchmarks.msf_cpu MAKER NAME …
 
-MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+MAKER is a Python file with ``make(name, xp)``, which returns indptr, indices and weights of an
 undirected graph. The methods take turns; the minimum and the median time of each are reported,
 since the machine is shared.
 """

@@ -1,4 +1,4 @@
-"""Figures of spanning forests on GPUs, as they stand in spanning_trees/BENCHMARKS.md.
+"""Figures of spanning forests on GPUs, for spanning_trees/BENCHMARKS.md.
 
     python -m tests.benchmarks.msf_gpu forest MAKER NAME …      filter_boruvka, against ECL-MST
     python -m tests.benchmarks.msf_gpu boruvka MAKER NAME …     the paper's, against prim on a core
@@ -7,7 +7,7 @@
     python -m tests.benchmarks.msf_gpu backends MAKER NAME …    a graph in host memory, by backend
     python -m tests.benchmarks.msf_gpu wide                     more than 2^32 arcs
 
-MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+MAKER is a Python file with ``make(name, xp)``, which returns indptr, indices and weights of an
 undirected graph. Times are medians, warm, the graph on the device: by device events from the call
 to the arrays of the forest (or by the host's clock: prim, dataset).
 """
@@ -37,7 +37,7 @@ ANCHORS = {  # ECL-MST's milliseconds, the forest's weight and edges
 
 
 def milliseconds(call, repeats=REPEATS):
-    """The median by device events after a warm-up run, and the last result."""
+    """Return the median by device events after a warm-up run, and the last result."""
     import cupy
 
     times = []
@@ -95,7 +95,7 @@ def boruvka(options):
 
 
 def shape(kind, n):
-    """Ends of a path, a shuffled path, a star, or a clique."""
+    """Return the ends of the edges of a path, a shuffled path, a star, or a clique."""
     if kind == "clique":
         return np.tril_indices(n, -1)
     place = np.arange(n - 1)
@@ -172,7 +172,7 @@ def backends(options):
 
 
 def wide(_):
-    """A ring in which each vertex is joined to the 65 next: 2^25 vertices, 4.36·10^9 arcs."""
+    """Span a ring in which each vertex is joined to the 65 next: 2^25 vertices, 4.36·10^9 arcs."""
     import cupy
 
     n, reach = small(1 << 25), 65

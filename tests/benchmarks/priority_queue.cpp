@@ -22,14 +22,14 @@ int main(int, char** arguments) {
   std::printf("%lld keys in: %.2f s\n", count, pushed);
   std::fflush(stdout);
   int last = 0;
-  double told = pushed;
+  double reported = pushed;
   for (long long i = 0; i < count; ++i) {
     if (queue.top() < last) return 1;
     last = queue.top();
     queue.pop();
-    if (i % (1 << 20) == 0 && seconds() > told + 60) {
-      told = seconds();
-      std::printf("%lld keys out: %.2f s\n", i, told - pushed);
+    if (i % (1 << 20) == 0 && seconds() > reported + 60) {
+      reported = seconds();
+      std::printf("%lld keys out: %.2f s\n", i, reported - pushed);
       std::fflush(stdout);
     }
   }

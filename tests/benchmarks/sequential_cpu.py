@@ -1,4 +1,4 @@
-"""Figures of the sequential generators, as they stand in generators/BENCHMARKS.md.
+"""Figures of the sequential generators, for generators/BENCHMARKS.md.
 
     python -m tests.benchmarks.sequential_cpu [--edges 100_000_000] [--only NAME]
 

@@ -1,10 +1,10 @@
-"""Small jobs of every kind for an hour on two workers: does memory grow, are files left open?
+"""Small jobs of every kind for an hour on two workers: the growth of memory and open files.
 
     python -m tests.benchmarks.soak [--minutes 60] [--jobs-a-client 50]
 
-A cluster in the background; commands come as clients that connect, work and leave, and every so
-often as a submitted workflow. Each minute the memory and the open files of scheduler, nannies and
-workers are written down. The figures stand in cluster/BENCHMARKS.md.
+A cluster in the background; jobs run in clients that connect, work and leave, and every so often
+in a submitted workflow. Each minute the memory and the open files of scheduler, nannies and workers
+are recorded. The figures are in cluster/BENCHMARKS.md.
 """
 
 import argparse
@@ -33,7 +33,7 @@ with mgraph.connect() as cluster:
 
 
 def jobs(folder, cluster):
-    """The jobs by name: each is called with a number and takes a fraction of a second."""
+    """Return the jobs by name: each takes a number and runs for a fraction of a second."""
     graph, how = f"{folder}/graph", {"cluster": cluster, "progress": None}
     knapsack = f"{folder}/a.data"
     out = f"{folder}/out"
@@ -55,7 +55,7 @@ def jobs(folder, cluster):
 
 
 def submit(client, folder):
-    """A workflow that is submitted, waited for and removed."""
+    """Submit a workflow, wait for it and remove it."""
     runs = Runs(f"{folder}/runs", client)
     run, future = runs.submit(collect_files(f"{folder}/script.py"), [f"{folder}/submitted"])
     future.release()
@@ -65,7 +65,7 @@ def submit(client, folder):
 
 
 def processes(pids):
-    """What each process holds now: MiB and open files, by its place in the family."""
+    """Return the MiB and open files of each process, by its name."""
     found = {}
     for name, pid in pids.items():
         process = psutil.Process(pid)
@@ -74,18 +74,18 @@ def processes(pids):
 
 
 def family(client):
-    """The processes of the cluster by name."""
+    """Return the process ids of the cluster by name."""
     import os
 
     pids = {"scheduler": client.run_on_scheduler(os.getpid)}
     for where, nanny in (("worker", False), ("nanny", True)):
-        told = client.run(os.getpid, nanny=nanny)
-        pids |= {f"{where} {i}": pid for i, (_, pid) in enumerate(sorted(told.items()))}
+        by_address = client.run(os.getpid, nanny=nanny)
+        pids |= {f"{where} {i}": pid for i, (_, pid) in enumerate(sorted(by_address.items()))}
     return pids
 
 
 def main():
-    """Run and print; fails where something has grown."""
+    """Run and print; fail if a process has grown."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--jobs-a-client", type=int, default=50)
@@ -97,7 +97,7 @@ def main():
     background_cluster.start(workers=2, backend="cpu", folder=place, dashboard="127.0.0.1:0")
     file = background_cluster.running_scheduler_file(place)
     draw, done, samples, pids = random.Random(1), {}, [], {}
-    begun = told = time.monotonic()
+    begun = sampled = time.monotonic()
     try:
         while time.monotonic() - begun < given.minutes * 60:
             with mgraph.connect(scheduler_file=file) as cluster:
@@ -112,9 +112,9 @@ def main():
                     done[name] = done.get(name, 0) + 1
                 submit(cluster.client, folder)
                 done["submit"] = done.get("submit", 0) + 1
-            if time.monotonic() - told >= 60 or not samples:
-                told = time.monotonic()
-                samples.append(((told - begun) / 60, processes(pids)))
+            if time.monotonic() - sampled >= 60 or not samples:
+                sampled = time.monotonic()
+                samples.append(((sampled - begun) / 60, processes(pids)))
                 row = ", ".join(f"{name} {mib:.0f} MiB {fds} files"
                                 for name, (mib, fds) in samples[-1][1].items())  # fmt: skip
                 print(f"{samples[-1][0]:.0f} min, {sum(done.values()):,} jobs: {row}", flush=True)

@@ -1,8 +1,8 @@
-"""Figures of shortest paths on one core, as they stand in shortest_paths/BENCHMARKS.md.
+"""Figures of shortest paths on one core, for shortest_paths/BENCHMARKS.md.
 
     python -m tests.benchmarks.sssp_cpu MAKER NAME …
 
-MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+MAKER is a Python file with ``make(name, xp)``, which returns indptr, indices and weights of an
 undirected graph. The methods take turns; of each the least time counts, since others use the
 machine.
 """

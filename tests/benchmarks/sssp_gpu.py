@@ -1,4 +1,4 @@
-"""Figures of shortest paths on GPUs, as they stand in shortest_paths/BENCHMARKS.md.
+"""Figures of shortest paths on GPUs, for shortest_paths/BENCHMARKS.md.
 
     python -m tests.benchmarks.sssp_gpu single MAKER NAME …     self_tuning, and near_far's deltas
     python -m tests.benchmarks.sssp_gpu controller MAKER NAME …     the cost of the controller
@@ -10,7 +10,7 @@
     python -m tests.benchmarks.sssp_gpu sources MAKER NAME FOLDER GPUS      many sources
     python -m tests.benchmarks.sssp_gpu power MAKER NAME WATTS …            a power limit
 
-MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+MAKER is a Python file with ``make(name, xp)``, which returns indptr, indices and weights of an
 undirected graph. Times are medians, warm, by device events (or by the host's clock after
 synchronising: methods, build, sources, power).
 """
@@ -73,12 +73,12 @@ class Bench:
         return statistics.median(times[1:])
 
     def in_turn(self, count, *ways):
-        """Milliseconds ``(count, ways)``; in turn, since clocks drift by more than ways differ."""
+        """Time ways in turn, since clocks drift; return milliseconds ``(count, ways)``."""
         rows = [[self.milliseconds(1, **options) for options in ways] for _ in range(count)]
         return np.array(rows)
 
     def spread(self, **options):
-        """Iterations, arcs relaxed over m, and X2's median and interquartile range over median.
+        """Return iterations, arcs relaxed over m, X2's median and interquartile range over median.
 
         X2 is taken after the first tenth of the iterations. Each figure is the median of five
         searches, since no two take the same steps.
@@ -196,7 +196,7 @@ def controller(maker, names):
 
 
 def watched(maker, names):
-    """Searches that poll a cancel flag over the bus, in turn with searches that do not."""
+    """Time searches that poll a cancel flag over the bus, in turn with searches that do not."""
     import cupy
 
     for name in names:
@@ -214,7 +214,7 @@ def watched(maker, names):
 
 
 def clock(function, *arguments, **options):
-    """Milliseconds by the host's clock, with the device idle before and after."""
+    """Return milliseconds by the host's clock, with the device idle before and after."""
     import cupy
 
     times = []
@@ -357,7 +357,7 @@ def power(maker, name, limits):
             if governor
             else ""
         )
-        print(f"  limit {limit}: {meter.watts:.0f} W, {took:.3f} ms a query{aim}", flush=True)
+        print(f"  limit {limit}: {meter.watts:.0f} W, {took:.3f} ms per query{aim}", flush=True)
 
 
 def main():

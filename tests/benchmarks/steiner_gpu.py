@@ -1,4 +1,4 @@
-"""Figures of Steiner trees on GPUs, as they stand in steiner/BENCHMARKS.md.
+"""Figures of Steiner trees on GPUs, for steiner/BENCHMARKS.md.
 
     python -m tests.benchmarks.steiner_gpu single MAKER NAME … [--k 2,4] [--samples 10]
         [--searches auto,edge] [--at-once 512] [--kept FILE]  the reference on one core, and a GPU
@@ -9,7 +9,7 @@
         queries per second for each number of queries at a time
     python -m tests.benchmarks.steiner_gpu scaling MAKER NAME FOLDER GPUS   queries over a cluster
 
-MAKER is a Python file with ``make(name, xp)``, which gives indptr, indices and weights of an
+MAKER is a Python file with ``make(name, xp)``, which returns indptr, indices and weights of an
 undirected graph. Queries are drawn as the paper on STAR draws them. Times are the host's, from the
 call to the tree, warm, the graph ready on either side: of a query the median of five on a GPU, and
 a single one on a core, where it takes seconds.

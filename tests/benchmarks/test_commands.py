@@ -69,7 +69,7 @@ def test_commands_are_found_wherever_they_stand():
 
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory):
-    """What stands for the words of commands in capitals."""
+    """The inputs for the words of commands in capitals."""
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "lib" / "X").mkdir(parents=True)
     (folder / "lib" / "X" / "x1.stp").write_text(STP)

@@ -57,5 +57,5 @@ def test_encoding_a_part(benchmark, tmp_path, compression, n):
 
     benchmark(write)
     edges = model.edges_in(part)
-    benchmark.extra_info["bytes an edge"] = (tmp_path / "part").stat().st_size / edges
+    benchmark.extra_info["bytes per edge"] = (tmp_path / "part").stat().st_size / edges
     report(benchmark, edges)

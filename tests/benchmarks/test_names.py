@@ -1,4 +1,4 @@
-"""What benchmarks and workflows use of mgraph is there, also where no GPU can run them."""
+"""The names of mgraph that benchmarks and workflows use exist, also without a GPU to run them."""
 
 import ast
 import importlib
@@ -34,7 +34,7 @@ def test_a_benchmark_that_uses_what_is_gone_is_found(tmp_path):
 
 
 def faults_of(file: Path):
-    """What a file imports, reads or calls of mgraph that is not there or takes other arguments."""
+    """Return the uses of mgraph in a file that do not exist or take other arguments."""
     tree, known, faults = ast.parse(file.read_text()), {}, []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import) and node.names[0].name == "mgraph":
@@ -56,7 +56,7 @@ def faults_of(file: Path):
 
 
 def member(module, name):
-    """A module's function, class, value or submodule; None where it has none of that name."""
+    """Return a module's member or submodule of that name, or None."""
     try:
         return getattr(module, name)
     except AttributeError:

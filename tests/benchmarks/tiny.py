@@ -1,4 +1,4 @@
-"""Every benchmark in small, for the tests: sizes that ``--tiny`` divides, and a MAKER of graphs."""
+"""Small benchmarks for the tests: sizes that ``--tiny`` divides, and a MAKER of graphs."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ _divisor = 1
 
 
 def add_option(parser):
-    """The option of a benchmark whose sizes are its own."""
+    """Add the option ``--tiny``, for a benchmark with sizes of its own."""
     parser.add_argument("--tiny", action="store_true", help="small sizes, for the tests")
 
 
 def apply(arguments):
-    """Make sizes small from here on, if it is asked for; returns the other arguments."""
+    """Make sizes small if ``--tiny`` is given; return the other arguments."""
     global _divisor
     if arguments.tiny:
         _divisor = 10_000
@@ -23,12 +23,12 @@ def apply(arguments):
 
 
 def small(size, least=1):
-    """A benchmark's size, or one for the tests that is at least so much."""
+    """Return a benchmark's size, or for the tests a small one of at least ``least``."""
     return size if _divisor == 1 else max(least, size // _divisor)
 
 
 def make(name, xp):
-    """A small graph of a name's kind: a grid for roads and grids, else preferential attachment."""
+    """Return a small graph: a grid for roads and grids, else preferential attachment."""
     if name.startswith(("road", "grid")):
         side = int(N**0.5)
         ids = np.arange(side * side, dtype=np.int32).reshape(side, side)

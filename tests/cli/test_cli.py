@@ -69,7 +69,7 @@ def test_what_is_no_whole_number(text):
         (["generate", "OUT", "-n", "9", "-d", "0"], 2, "d must lie in"),
         (["generate", "OUT", "-n", "9", "-p", "1.5"], 2, "p is a probability"),
         (["generate", "OUT", "-n", "9", "-p", "nan"], 2, "p is a probability"),
-        (["generate", "OUT", "-n", "nine"], 2, "not a whole number"),
+        (["generate", "OUT", "-n", "nine"], 2, "must be a whole number"),
         (["generate", "OUT"], 2, "Missing option '-n'"),
         (["generate", "OUT", "-n", "99", "--method", "magic"], 2, "must be one of cuppa_hash"),
         (["generate", "OUT", "-n", "99", "--parts", "100"], 2, "parts must lie in [1, n]"),

@@ -28,7 +28,7 @@ def run(*arguments, **options):
     ("arguments", "status", "words"),
     [
         (["start", "--workers", "0"], 2, "workers must lie in [1, 1,024]"),
-        (["start", "--workers", "two"], 2, "not a whole number"),
+        (["start", "--workers", "two"], 2, "must be a whole number"),
         (["start", "--threads", "0"], 2, "threads must lie in [1, 1,024]"),
         (["start", "--backend", "tpu"], 2, "must be one of auto, cpu, gpu"),
         (["start", "--host", "198.51.100.7"], 2, "must be an address of this"),

@@ -150,7 +150,7 @@ def test_runs_complete_to_nothing_where_the_settings_are_wrong(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["completion"], "name the shell, one of bash, fish, zsh"),
+        (["completion"], "SHELL must be one of bash, fish, zsh (got none)"),
         (["completion", "tcsh"], "must be one of bash, fish, zsh"),
         (["config", "nothing"], "there is no setting nothing"),
         (["config", "runs", "cluster"], "unexpected extra argument"),

@@ -179,7 +179,7 @@ def test_faults_of_the_command_itself(monkeypatch, capsys, name):
     def fail(*arguments, **options):
         raise FAULTS[name]()
 
-    monkeypatch.setattr("mgraph.cli.inspect._of_summary", fail)
+    monkeypatch.setattr("mgraph.cli.inspect._describe_summary", fail)
     monkeypatch.setattr("mgraph.io.formats.format_of", fail)
     assert main(["info", "g"]) == 1
     told = capsys.readouterr()

@@ -43,9 +43,9 @@ def test_many(file, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--key", "profit"], "--key is of --method branch_and_bound"),
-        (["--resume"], "--resume is for --out"),
-        (["--workers", "2"], "--workers is for many instances"),
+        (["--key", "profit"], "--key applies to --method branch_and_bound"),
+        (["--resume"], "--resume needs --out"),
+        (["--workers", "2"], "--workers applies to many instances"),
         (["--method", "luck"], "must be one of auto, dynamic_program, branch_and_bound"),
         (["--time-limit", "-1"], "time_limit must be a number of seconds of at least 0, or None"),
     ],

@@ -85,14 +85,17 @@ def test_single_linkage(folder, capsys, tmp_path):
     [
         (["msf", "nothing"], "nothing does not exist"),
         (["msf", "g", "--method", "kruskal"], "did you mean 'filter_kruskal'"),
-        (["msf", "g", "--workers", "2"], "--workers is for the forest of a dataset with --out"),
-        (["msf", "g", "--compression", "zstd"], "--compression is for --out"),
-        (["msf", "g", "--variant", "choose"], "'choose' is not STEP=VARIANT; contract=vertex is"),
+        (["msf", "g", "--workers", "2"], "--workers applies to the forest of a dataset with --out"),
+        (["msf", "g", "--compression", "zstd"], "--compression needs --out"),
+        (
+            ["msf", "g", "--variant", "choose"],
+            "must be STEP=VARIANT, such as contract=vertex (got 'choose')",
+        ),
         (["msf", "g", "--steps"], "--variant and --steps apply to --method boruvka (got auto)"),
         (["msf", "g", "--steps", "--method", "boruvka"], "--variant and --steps need a GPU"),
-        (["msf", "g", "--out", "f", "--method", "prim"], "--method is for a forest found here"),
+        (["msf", "g", "--out", "f", "--method", "prim"], "--method applies without --out"),
         (["msf", "g", "--out", "g"], "is the graph; write its forest to another folder"),
-        (["msf", "g", "--out", "f", "--batch", "x"], "'x' is not a whole number"),
+        (["msf", "g", "--out", "f", "--batch", "x"], "must be a whole number"),
         (["msf", "g.gr"], "this one is directed; symmetrise it"),
         (["msf", "g.graph", "--out", "g.gr"], "g.gr exists; pass --overwrite to replace it"),
         (["msf", "g.graph", "--out", "g.graph", "--overwrite"], "is the graph, or in its folder"),
@@ -104,7 +107,7 @@ def test_single_linkage(folder, capsys, tmp_path):
             "is the graph, or in its folder",
         ),
         (["single-linkage", "g", "-k", "2", "--out", "c.csv"], "give a name in .parquet"),
-        (["single-linkage", "g", "-k", "2", "--overwrite"], "--overwrite is for --out"),
+        (["single-linkage", "g", "-k", "2", "--overwrite"], "--overwrite needs --out"),
     ],
 )
 def test_wrong_use_is_one_sentence(folder, capsys, monkeypatch, arguments, message):

@@ -12,7 +12,7 @@ import pytest
 
 import mgraph
 from mgraph.cli.main import main
-from mgraph.cli.runs import _operations as operations
+from mgraph.cli.runs import _describe_operations as operations
 from mgraph.io import run_folder
 from mgraph.io.run_folder import RunFolder, RunRecord
 
@@ -256,7 +256,7 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler, run):
     assert run("submit", "-q", "--scheduler", scheduler, "hello.py")[0] == 0
     status, out, err = run("logs", "--scheduler", "tcp://127.0.0.1:9")
     assert (status, out) == (0, "hello\n")
-    assert "this is what the runs' folders tell" in err
+    assert "showing what the run folders hold" in err
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler, run):
         (["submit", "none.py"], 2, "none.py does not exist"),
         (["submit", "."], 2, "is not a file; ship a script"),
         (["submit", "--detach", "hello.py"], 2, "--detach needs a cluster that stays"),
-        (["submit", "--env", "COLOUR", "hello.py"], 2, "--env is NAME=VALUE"),
+        (["submit", "--env", "COLOUR", "hello.py"], 2, "--env must be NAME=VALUE"),
         (["submit", "--with", "none", "hello.py"], 2, "none does not exist"),
         (["submit", "--with", "d/hello.py", "hello.py"], 2, "two files are called hello.py"),
         (["submit", "--scheduler", "tcp://127.0.0.1:9", "hello.py"], 1, "no Dask scheduler"),
@@ -277,20 +277,20 @@ def test_a_scheduler_that_is_gone_leaves_the_folders(here, scheduler, run):
         (["status", "20260101-000000-0000"], 2, "there is no run 20260101-000000-0000"),
         (["logs"], 2, "there is no run in"),
         (["logs", "../../etc"], 2, "there is no run ../../etc"),
-        (["logs", "--tail", "some"], 2, "not a whole number"),
-        (["logs", "--tail", "-1"], 2, "-1 is below 0"),
-        (["list", "--remove-ended", "-1"], 2, "-1 is below 0"),
+        (["logs", "--tail", "some"], 2, "must be a whole number"),
+        (["logs", "--tail", "-1"], 2, "must be at least 0 (got -1)"),
+        (["list", "--remove-ended", "-1"], 2, "must be at least 0 (got -1)"),
         (["list", "--state", "asleep"], 2, "(got 'asleep')"),
         (["cancel"], 2, "Missing argument 'ID'"),
         (["cancel", "x"], 2, "there is no run x"),
-        (["list", "--remove-ended", "soon"], 2, "not a whole number"),
-        (["list", "--runs", ""], 2, "it is empty; leave it out"),
+        (["list", "--remove-ended", "soon"], 2, "must be a whole number"),
+        (["list", "--runs", ""], 2, "must not be empty; leave it out"),
         (["list", "--runs", "hello.py"], 2, "hello.py is not a folder"),
-        (["status", "--scheduler", " "], 2, "it is empty; leave it out"),
-        (["doctor", "--scheduler", ""], 2, "it is empty; leave it out"),
-        (["generate", "g", "-n", "1000", "--scheduler", ""], 2, "it is empty; leave it out"),
-        (["cluster", "status", "--folder", ""], 2, "it is empty; leave it out"),
-        (["config", ""], 2, "it is empty; leave it out"),
+        (["status", "--scheduler", " "], 2, "must not be empty; leave it out"),
+        (["doctor", "--scheduler", ""], 2, "must not be empty; leave it out"),
+        (["generate", "g", "-n", "1000", "--scheduler", ""], 2, "must not be empty; leave it out"),
+        (["cluster", "status", "--folder", ""], 2, "must not be empty; leave it out"),
+        (["config", ""], 2, "must not be empty; leave it out"),
     ],
 )  # fmt: skip
 def test_wrong_use_is_one_sentence(here, capsys, arguments, status, words):

@@ -203,7 +203,7 @@ def test_a_waiting_cluster_accepts_clients_and_ends_without_traces(slurm, work, 
     ended(slurm, job, 40)
     assert dask_processes(work) == []
     assert {path.name for path in folder.iterdir()} == {"scheduler.log", "workers.log"}
-    assert "told to end, by scancel or before the time limit" in log.read_text()
+    assert "ended by scancel or before the time limit" in log.read_text()
 
 
 def test_a_cluster_by_dask_jobqueue(slurm, tmp_path):

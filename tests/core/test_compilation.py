@@ -192,10 +192,10 @@ def test_workers_report_compilation_to_their_client(cluster):
     assert idle.compiling == 0
     cluster.client.run(_enter)
     try:
-        wait_until(lambda: counters.under_way(cluster.client, "any", ())[1])
+        wait_until(lambda: counters.read_progress(cluster.client, "any", ())[1])
     finally:
         cluster.client.run(_leave)
-    wait_until(lambda: not counters.under_way(cluster.client, "any", ())[1])
+    wait_until(lambda: not counters.read_progress(cluster.client, "any", ())[1])
 
 
 def _compile_for(seconds):

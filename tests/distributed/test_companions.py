@@ -9,6 +9,12 @@ from mgraph.distributed.protocol.run_context import RUN_KEY
 from mgraph.distributed.submission import companions
 
 
+@pytest.fixture(autouse=True)
+def _own_path(monkeypatch):
+    """What the scheduler of this process adds to its path is not inherited by later workers."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
     """Installs and removes files in this process, as in a worker's."""

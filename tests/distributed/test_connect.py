@@ -18,9 +18,9 @@ from mgraph.core.formatting import format_duration, format_quantity
 from mgraph.distributed.clusters import connect
 from mgraph.distributed.operations.generate_plan import (
     Plan,
-    block_edges,
     check_memory,
-    default_parts,
+    choose_block_edges,
+    choose_part_count,
 )
 from mgraph.distributed.protocol import configuration
 from mgraph.distributed.protocol.progress import Progress
@@ -141,16 +141,16 @@ def test_the_dashboard_is_mounted_on_demand_and_shows_operations(cluster, tmp_pa
 
 
 def test_parts_and_blocks_fit_the_cluster(cluster):
-    assert default_parts(CopyModel(1000, 8), 2, "cpu") == 1
-    assert default_parts(CopyModel(12_500_000, 8), 2, "cpu") == 16
-    assert default_parts(CopyModel(10**10, 8), 2, "cpu") == -(-(8 * 10**10) // (1 << 26))
-    assert block_edges(cluster, None) == 1 << 20
+    assert choose_part_count(CopyModel(1000, 8), 2, "cpu") == 1
+    assert choose_part_count(CopyModel(12_500_000, 8), 2, "cpu") == 16
+    assert choose_part_count(CopyModel(10**10, 8), 2, "cpu") == -(-(8 * 10**10) // (1 << 26))
+    assert choose_block_edges(cluster, None) == 1 << 20
     poor = {"a": connect.Survey(threads=4, host_bytes=64 << 20, device_bytes=0, gpus=0, version="")}
     crowded = connect.Cluster(cluster.client, "", "cpu", poor)
-    assert 1 << 14 < block_edges(crowded, None) < 1 << 17
+    assert 1 << 14 < choose_block_edges(crowded, None) < 1 << 17
     held = CopyModel(2_000_000, 7, method="copy")
-    assert block_edges(crowded, held) == 1 << 14
-    assert block_edges(crowded, CopyModel(2_000_000, 7)) == block_edges(crowded, None)
+    assert choose_block_edges(crowded, held) == 1 << 14
+    assert choose_block_edges(crowded, CopyModel(2_000_000, 7)) == choose_block_edges(crowded, None)
     with pytest.raises(OutOfMemoryError, match=r"worker a has 0\.1 GiB"):
         check_memory(CopyModel(2_300_000, 7, method="copy"), crowded)
 

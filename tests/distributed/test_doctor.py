@@ -201,7 +201,7 @@ def test_different_versions_are_listed():
 
 def test_little_free_space_is_a_warning_and_none_fails():
     def low(*free):
-        return diagnosis._check_free(
+        return diagnosis._check_free_bytes(
             "disk", {f"w{i}": one for i, one in enumerate(free)}, 100, 10, "do"
         )
 

@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from mgraph.distributed.operations.sssp_tasks import GraphFacts, batch_size
+from mgraph.distributed.operations.sssp_tasks import GraphFacts, choose_batch_size
 
 ROAD, HUBS = GraphFacts(1_500_000, 3_900_000, "int32"), GraphFacts(8_400_000, 134_000_000, "int64")
 LARGE = GraphFacts(1 << 31, 1 << 33, "int64")
@@ -38,4 +38,4 @@ def cluster(backend, workers, threads):
     ],
 )
 def test_sources_a_task(facts, sources, where, written, expected):
-    assert batch_size(facts, sources, cluster(*where), written) == expected
+    assert choose_batch_size(facts, sources, cluster(*where), written) == expected

@@ -39,10 +39,10 @@ def test_a_task_whose_client_is_gone_stops(client, tmp_path):
     with mgraph.connect(scheduler=client.scheduler.address) as cluster:
         futures = tasks.submit_parts(cluster, loop, {0: None}, verb="loop")
         wait_until(begun.exists)
-        assert any(tasks.running(client).values())
+        assert any(tasks.count_running(client).values())
         del futures
     wait_until(over.exists, 5)
-    wait_until(lambda: not any(tasks.running(client).values()), 5)
+    wait_until(lambda: not any(tasks.count_running(client).values()), 5)
 
 
 def test_a_failing_part_stops_the_others(client, tmp_path):
@@ -76,12 +76,12 @@ def test_nothing_runs_when_a_failure_is_told(client, monkeypatch):
             cancellation.raise_if_cancelled()
             time.sleep(0.01)
 
-    monkeypatch.setattr(tasks, "_fetch", lost)
+    monkeypatch.setattr(tasks, "_fetch_results", lost)
     with mgraph.connect(scheduler=client.scheduler.address) as cluster:
         try:
             tasks.run_parts(cluster, loop, {0: 0, 1: 1}, {0: 1, 1: 1}, verb="w", progress=None)
         except mgraph.ConnectionLostError:
-            assert not any(tasks.running(client).values())
+            assert not any(tasks.count_running(client).values())
         else:
             pytest.fail("it should have raised")
 

@@ -9,7 +9,7 @@ import pytest
 
 import mgraph
 from mgraph import CopyModel, DatasetError, UsageError
-from mgraph.distributed.operations.verify import chosen_parts
+from mgraph.distributed.operations.verify import choose_parts
 
 MODEL = CopyModel(3000, 5)
 
@@ -143,11 +143,11 @@ def test_what_is_no_dataset_raises(tmp_path, cluster):
         mgraph.verify(tmp_path, regenerate=2, cluster=cluster)
 
 
-def test_chosen_parts_are_spread():
-    assert chosen_parts(10, 0.0) == frozenset()
-    assert chosen_parts(10, 0.2) == {0, 5}
-    assert chosen_parts(3, 0.01) == {0}
-    assert chosen_parts(7, 1.0) == set(range(7))
+def test_choose_parts_are_spread():
+    assert choose_parts(10, 0.0) == frozenset()
+    assert choose_parts(10, 0.2) == {0, 5}
+    assert choose_parts(3, 0.01) == {0}
+    assert choose_parts(7, 1.0) == set(range(7))
 
 
 def test_weights_are_held_against_their_hash(tmp_path, cluster):

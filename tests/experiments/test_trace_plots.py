@@ -29,7 +29,7 @@ def drawn(file):
 def test_labels_tell_of_waves(traces, tmp_path):
     file = tmp_path / "a.svg"
     named = {str(delta): trace for delta, trace in traces.items()}
-    arcs, vertices = "X2: arcs an iteration", "X1: vertices an iteration"
+    arcs, vertices = "X2: arcs per iteration", "X1: vertices per iteration"
     for draw, label in (
         (lambda: experiments.plot_profile(traces[2.0], file), arcs),
         (lambda: experiments.plot_distributions(named, file, set_points=[3]), arcs),

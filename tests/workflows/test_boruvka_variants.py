@@ -47,4 +47,4 @@ def test_without_a_gpu(workflow, graph, tmp_path, capsys):
 
 def test_the_table_in_markdown(workflow):
     table = pd.DataFrame([{"graph": "g", "variant": "default", "edges": 3, "choose": 1.25}])
-    assert workflow.markdown(table).splitlines()[2] == "| g | default | 3 | 1.2 |"
+    assert workflow.format_markdown(table).splitlines()[2] == "| g | default | 3 | 1.2 |"

@@ -15,7 +15,7 @@ def workflow():
 
 def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
     """All but 15, which needs a GPU; 16 with two workers; 8 and 9 of fewer slots and rounds."""
-    monkeypatch.setitem(workflow.MOST_SLOTS, "cpu", 128)
+    monkeypatch.setitem(workflow.MAX_SLOTS, "cpu", 128)
     monkeypatch.setitem(workflow.ROUNDS, "cpu", 6)
     options = ["--edges", "2e5", "--repeats", "1", "--backend", "cpu", "--workers", "2"]
     assert workflow.main([str(tmp_path), *options]) == 0
@@ -27,7 +27,7 @@ def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
         tables[number] = pd.read_parquet(tmp_path / f"figure_{number}.parquet")
         assert f"## Figure {number}:" in told
     counts = tables[3].groupby("graph")["vertices"].sum()
-    assert list(counts.index) == sorted(workflow.OF_ALL)
+    assert list(counts.index) == sorted(workflow.METHODS)
     assert (counts == 50_000).all()
     assert len(tables[7]["graph"].unique()) == 12
     assert told.count("| cuppa_hash, p = ") == 6
@@ -55,10 +55,10 @@ def test_the_figures_of_a_gpu(workflow, tmp_path):
     ("arguments", "status", "sentence"),
     [
         (["--backend", "magic"], 2, "backend must be one of"),
-        (["--edges", "10"], 2, "--edges must be 10,000 at least, and is 10"),
-        (["--repeats", "0"], 2, "--repeats must be 1 at least, and is 0"),
+        (["--edges", "10"], 2, "--edges must be at least 10,000 (got 10)"),
+        (["--repeats", "0"], 2, "--repeats must be at least 1 (got 0)"),
         (["--scheduler", "127.0.0.1:1"], 1, "127.0.0.1:1"),
-        (["--only", "15", "--backend", "cpu"], 1, "figure 15 is of threads a block"),
+        (["--only", "15", "--backend", "cpu"], 1, "figure 15 is of threads per block"),
     ],
 )
 def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):
@@ -70,8 +70,8 @@ def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--only", "4"], "--only: give some of 3, 7, 8"),
-        (["--only", "3,,7"], "--only: give some of 3, 7, 8"),
+        (["--only", "4"], "--only: must be a list such as 3,7 of 3, 7, 8"),
+        (["--only", "3,,7"], "--only: must be a list such as 3,7 of 3, 7, 8"),
         (["--edges", "inf"], "--edges: invalid parse_number value: 'inf'"),
         (["--edges", "abc"], "--edges: invalid parse_number value: 'abc'"),
     ],

@@ -53,10 +53,10 @@ def test_a_gpu(workflow, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "status", "sentence"),
     [
-        (["--only", "12"], 2, "give some of figure_13"),
+        (["--only", "12"], 2, "must be a list such as 13,table_3 of figure_13"),
         (["--only", "13", "--backend", "cpu"], 1, "figure_13 is of thread blocks"),
         (["--keys", "1000", "--backend", "cpu"], 2, "--keys must be a multiple of 8,192"),
-        (["--repeats", "0", "--backend", "cpu"], 2, "--repeats must be 1 at least"),
+        (["--repeats", "0", "--backend", "cpu"], 2, "--repeats must be at least 1"),
     ],
 )
 def test_wrong_use(workflow, tmp_path, capsys, arguments, status, sentence):

@@ -207,15 +207,15 @@ def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_
         assert told.count("\n") == 1
         assert not out.exists()
 
-    refused(2, "--samples must be 1", "--samples", 0)
+    refused(2, "--samples must be at least 1", "--samples", 0)
     refused(2, "K of at least 1", "--k", "0,2")
     refused(2, "201 terminals were asked for", "--k", 201)
     refused(2, "n must be above d", "--sizes", 2)
-    refused(2, "--searches are some of auto, node, edge", "--searches", "auto,fast")
+    refused(2, "--searches must be some of auto, node, edge", "--searches", "auto,fast")
     refused(2, "backend must be one of", "--backend", "tpu")
     refused(2, "nothing to measure", "--sizes", "")
     refused(2, "two graphs have the same name", graph, graph)
-    refused(2, "--improve is for", "--improve")
+    refused(2, "--improve needs", "--improve")
     refused(1, "none.mtx does not exist", tmp_path / "none.mtx")
     refused(1, "must hold optima.csv", "--steinlib", tmp_path)
     (steinlib / "Y" / "y2.stp").write_text(INSTANCE)
@@ -269,7 +269,7 @@ def test_plots(tmp_path):
     assert all(f"<!-- {label} -->" in drawn for label in told)
     experiments.plot_steiner_parts(runs, tmp_path / "parts.svg", sizes=[4, 8])
     drawn = (tmp_path / "parts.svg").read_text()
-    told = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms a query", "vertices")
+    told = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms per query", "vertices")
     assert all(f"<!-- {label} -->" in drawn for label in told)
     alone = runs[(runs["graph"] == "road") & (runs["k"] == 2) & (runs["search"] != "node")]
     experiments.plot_steiner_speedups(alone, tmp_path / "a.png")

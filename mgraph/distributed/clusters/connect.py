@@ -15,7 +15,7 @@ from mgraph.core.host import available_cores, available_memory
 from mgraph.core.interrupts import deferred_interrupts
 from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import open_client
-from mgraph.distributed.monitoring.dashboard import link_of
+from mgraph.distributed.monitoring.dashboard import find_link
 from mgraph.distributed.protocol import addresses, configuration, run_context
 from mgraph.distributed.protocol.broadcast import on_workers, silence_task_prints
 from mgraph.distributed.protocol.dask_internals import thread_and_memory_limits
@@ -75,7 +75,7 @@ class Cluster:
     @property
     def dashboard(self) -> str | None:
         """The address of Dask's dashboard, or None if the scheduler has none."""
-        return link_of(self.client)
+        return find_link(self.client)
 
     def __str__(self) -> str:
         """Return the line that is printed after connecting."""

@@ -19,7 +19,7 @@ class Check(NamedTuple):
     remedy: str = ""
 
     def __str__(self) -> str:
-        """Return the line for people."""
+        """Return the line as text."""
         line = f"{self.state:4s}  {self.name:12s} {self.message}"
         return f"{line}; {self.remedy}" if self.remedy else line
 

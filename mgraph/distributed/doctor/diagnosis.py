@@ -49,13 +49,15 @@ def checks(
 
     out: a folder for the workers to write to. Raises UsageError for an invalid address.
     """
-    here = worker_probe.probe_here()
-    yield from check_machine(here)
+    client_probe = worker_probe.probe_here()
+    yield from check_machine(client_probe)
     address = scheduler or (None if scheduler_file else connect.configured_scheduler())
     if address or scheduler_file:
         try:
             with connect.connect_client(address, scheduler_file) as client:
-                yield from check_cluster(client, here, None if out is None else os.fspath(out))
+                yield from check_cluster(
+                    client, client_probe, None if out is None else os.fspath(out)
+                )
                 yield from _check_certificate(address, scheduler_file)
         except ClusterError as error:
             yield Check("scheduler", FAIL, str(error))
@@ -66,23 +68,23 @@ def checks(
                 yield _check_folder(probe)
 
 
-def check_machine(here: dict[str, Any]) -> Iterator[Check]:
-    """Yield what commands need that run on this machine. here: its probe."""
-    packages = here["packages"]
-    yield Check("python", OK, f"{here['python']}, {sys.executable}")
+def check_machine(client_probe: dict[str, Any]) -> Iterator[Check]:
+    """Yield what commands need that run on this machine. client_probe: its probe."""
+    packages = client_probe["packages"]
+    yield Check("python", OK, f"{client_probe['python']}, {sys.executable}")
     for name in ("mgraph", "dask", "distributed", "numpy", "numba", "pyarrow"):
         version = packages[name]
         state = OK if version and version[:1].isdigit() else FAIL
         remedy = "" if state == OK else f"{install_command()} installs what it needs"
         yield Check(name, state, version or "not installed", remedy)
-    yield Check("cores", OK, f"{here['cores']}, {here['cores_reason']}")
-    low = max(LOW_MEMORY, here["cores"] * WORKER_BYTES)
-    reason = {"here": here["memory_reason"]}
+    yield Check("cores", OK, f"{client_probe['cores']}, {client_probe['cores_reason']}")
+    low = max(LOW_MEMORY, client_probe["cores"] * WORKER_BYTES)
+    reason = {"here": client_probe["memory_reason"]}
     remedy = "use fewer --workers"
-    yield _check_free("memory", {"here": here["memory"]}, low, 0, remedy, reason)
+    yield _check_free_bytes("memory", {"here": client_probe["memory"]}, low, 0, remedy, reason)
     folder = tempfile.gettempdir()
     free = {"here": worker_probe.free_disk(folder)}
-    yield _check_free("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
+    yield _check_free_bytes("disk", free, LOW_DISK, NO_DISK, f"free some space in {folder}")
     problems: dict[str, None] = {}
     for name in configuration.SETTINGS:
         try:
@@ -90,11 +92,13 @@ def check_machine(here: dict[str, Any]) -> Iterator[Check]:
         except MgraphError as error:
             problems[str(error)] = None
     yield from (Check("settings", FAIL, problem) for problem in problems)
-    if not here["gpus"]:
+    if not client_probe["gpus"]:
         yield Check("gpu", OK, "no CUDA device and driver here: commands use the cores")
         return
-    names, cupy = ", ".join(sorted(set(here["gpus"]))), packages["cupy"]
-    text = f"{len(here['gpus'])} ({names}), driver {_driver_version()}, cupy {cupy or 'none'}"
+    names, cupy = ", ".join(sorted(set(client_probe["gpus"]))), packages["cupy"]
+    text = (
+        f"{len(client_probe['gpus'])} ({names}), driver {_driver_version()}, cupy {cupy or 'none'}"
+    )
     if cupy is None:
         yield Check("gpu", WARN, text, f"{install_command('gpu')} (or gpu13) to use it")
         return
@@ -102,8 +106,8 @@ def check_machine(here: dict[str, Any]) -> Iterator[Check]:
     yield _check_kernels({"here": worker_probe.try_kernel_here()}, 1)
 
 
-def check_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterator[Check]:
-    """Yield what the scheduler and every worker must have. here: this machine's probe."""
+def check_cluster(client: Any, client_probe: dict[str, Any], out: str | None) -> Iterator[Check]:
+    """Yield what the scheduler and every worker must have. client_probe: this machine's probe."""
     address = client.scheduler.address
     warning = addresses.scheduler_warning(address)
     yield Check("scheduler", OK, f"answers at {address}")
@@ -118,41 +122,41 @@ def check_cluster(client: Any, here: dict[str, Any], out: str | None) -> Iterato
         return
     versions = client.sync(_ask_versions, client, workers)
     yield _check_answers("workers", versions, ANSWER_SECONDS)
-    pythons = {"here": here["python"],
-               **_each(versions, lambda answer: answer["host"]["python"])}  # fmt: skip
+    pythons = {"here": client_probe["python"],
+               **_map_answers(versions, lambda answer: answer["host"]["python"])}  # fmt: skip
     yield _check_equal(
         "python", {name: ".".join(text.split(".")[:3]) for name, text in pythons.items()}
     )
-    # Another Python cannot load the code of a probe, so such a worker is asked no more.
-    own = _minor(here["python"])
-    able = [one for one in workers if _minor(pythons.get(one, "")) == own and one in versions]
+    # Another Python cannot load the code of a probe, so its worker is not probed.
+    own = _minor_version(client_probe["python"])
+    able = [w for w in workers if _minor_version(pythons.get(w, "")) == own and w in versions]
     with contextlib.ExitStack() as stack:
         probe = stack.enter_context(FolderProbe(out)) if out else None
         arguments: tuple[Any, ...] = ()
         if probe and not probe.error:
             arguments = (probe.folder, probe.name, probe.token)
-        is_scheduler_able = _minor(pythons.get("scheduler", "")) == own
+        is_scheduler_able = _minor_version(pythons.get("scheduler", "")) == own
         began = time.time()
         probes = client.sync(_probe_processes, client, able, is_scheduler_able, arguments)
         ended = time.time()
         on_scheduler = probes.pop("scheduler", None)
         if any(isinstance(answer, BaseException) for answer in probes.values()):
             yield _check_answers("probe", probes, PROBE_SECONDS)
-        answers = _each(probes, lambda answer: answer)
-        yield from _check_packages(here, on_scheduler, answers)
+        answers = _map_answers(probes, lambda answer: answer)
+        yield from _check_packages(client_probe, on_scheduler, answers)
         yield _check_clocks(answers, began, ended)
-        memory = _each(probes, lambda answer: answer["memory"])
-        reasons = _each(probes, lambda answer: answer["memory_reason"])
+        memory = _map_answers(probes, lambda answer: answer["memory"])
+        reasons = _map_answers(probes, lambda answer: answer["memory_reason"])
         remedy = "use fewer workers per machine"
-        yield _check_free("memory", memory, LOW_MEMORY, 0, remedy, reasons)
-        disk = _each(probes, lambda answer: answer["disk"])
+        yield _check_free_bytes("memory", memory, LOW_MEMORY, 0, remedy, reasons)
+        disk = _map_answers(probes, lambda answer: answer["disk"])
         remedy = "free some space there, or start workers with another --local-directory"
-        yield _check_free("disk", disk, LOW_DISK, NO_DISK, remedy)
+        yield _check_free_bytes("disk", disk, LOW_DISK, NO_DISK, remedy)
         if probe:
             yield _check_folder(probe)
             if not probe.error:
                 yield from probe.checks(client, answers)
-    gpus = _each(probes, lambda answer: len(answer["gpus"]))
+    gpus = _map_answers(probes, lambda answer: len(answer["gpus"]))
     yield _check_gpus(gpus)
     with_gpu = [name for name, count in gpus.items() if count]
     if with_gpu:
@@ -189,30 +193,31 @@ async def _probe_processes(
     return answers | await call_workers(client, workers, PROBE_SECONDS, function, *arguments)
 
 
-def _each(answers: Mapping[str, Any], function: Any) -> dict[str, Any]:
+def _map_answers(answers: Mapping[str, Any], function: Any) -> dict[str, Any]:
     """Apply a function to each answer, without those that are errors."""
     return {name: function(answer) for name, answer in answers.items() if isinstance(answer, dict)}
 
 
-def _some_names(workers: list[str]) -> str:
+def _format_names(workers: list[str]) -> str:
     more = f" and {len(workers) - _MAX_NAMES} more" if len(workers) > _MAX_NAMES else ""
     return ", ".join(workers[:_MAX_NAMES]) + more
 
 
-def _minor(version: str) -> str:
+def _minor_version(version: str) -> str:
     """Return the first two numbers of a version."""
     return ".".join(version.split(".")[:2])
 
 
 def _check_answers(name: str, answers: Mapping[str, Any], seconds: float) -> Check:
-    workers = {one: answer for one, answer in answers.items() if one != "scheduler"}
-    silent = [one for one, answer in workers.items() if not isinstance(answer, dict)]
+    workers = {name: answer for name, answer in answers.items() if name != "scheduler"}
+    silent = [name for name, answer in workers.items() if not isinstance(answer, dict)]
     if not silent:
         return Check(name, OK, f"{len(workers)} answer")
     error = workers[silent[0]]
-    why = f"within {seconds:g} s" if isinstance(error, TimeoutError) else f"({error})"
+    reason = f"within {seconds:g} s" if isinstance(error, TimeoutError) else f"({error})"
     return Check(
-        name, FAIL, f"{len(silent)} of {len(workers)} do not answer {why}: {_some_names(silent)}",
+        name, FAIL,
+        f"{len(silent)} of {len(workers)} do not answer {reason}: {_format_names(silent)}",
         "look at that machine: it hangs, is out of memory or cannot be reached",
     )  # fmt: skip
 
@@ -232,26 +237,26 @@ def _check_equal(name: str, versions: Mapping[str, str | None], state: str = FAI
         places = [{"here": "here", "scheduler": "on the scheduler"}[holder] for holder in holders
                   if holder not in workers]  # fmt: skip
         if workers:
-            places.append(f"on {pluralize(len(workers), 'worker')} ({_some_names(workers)})")
+            places.append(f"on {pluralize(len(workers), 'worker')} ({_format_names(workers)})")
         texts.append(f"{version or 'none'} {' and '.join(places)}")
     return Check(name, state, ", ".join(texts), _INSTALL)
 
 
 def _check_packages(
-    here: dict[str, Any], scheduler: dict[str, Any] | None, answers: Mapping[str, Any]
+    client_probe: dict[str, Any], scheduler: dict[str, Any] | None, answers: Mapping[str, Any]
 ) -> Iterator[Check]:
     for name in worker_probe.PACKAGES:
-        versions = {"here": here["packages"][name]}
-        versions |= {one: answer["packages"][name] for one, answer in answers.items()}
+        versions = {"here": client_probe["packages"][name]}
+        versions |= {worker: answer["packages"][name] for worker, answer in answers.items()}
         on_scheduler = scheduler["packages"][name] if scheduler else None
         if name == "cupy":  # only workers with a GPU need it
-            versions = {one: answer["packages"][name] for one, answer in answers.items()
+            versions = {worker: answer["packages"][name] for worker, answer in answers.items()
                         if answer["gpus"]}  # fmt: skip
             if not versions:
                 continue
         elif on_scheduler or (name in ("dask", "distributed") and scheduler):
             versions["scheduler"] = on_scheduler
-        missing = [one for one, version in versions.items() if version is None]
+        missing = [worker for worker, version in versions.items() if version is None]
         is_required = missing or name in ("mgraph", "dask", "distributed")
         yield _check_equal(name, versions, FAIL if is_required else WARN)
     if scheduler and scheduler["packages"]["mgraph"] is None:
@@ -262,17 +267,17 @@ def _check_packages(
 def _check_clocks(answers: Mapping[str, Any], began: float, ended: float) -> Check:
     """Check by how much clocks differ at least: a probe ran between two readings of this clock."""
     apart = {
-        one: max(0.0, answer["ended"] - ended, began - answer["began"])
-        for one, answer in answers.items()
+        worker: max(0.0, answer["ended"] - ended, began - answer["began"])
+        for worker, answer in answers.items()
     }
-    distant = [one for one, seconds in apart.items() if seconds > CLOCK_SECONDS]
+    distant = [worker for worker, seconds in apart.items() if seconds > CLOCK_SECONDS]
     if distant:
-        text = f"{max(apart.values()):.0f} s apart: {_some_names(distant)}"
+        text = f"{max(apart.values()):.0f} s apart: {_format_names(distant)}"
         return Check("clocks", WARN, text, "run NTP there: certificates and logs need the time")
     return Check("clocks", OK, f"within {CLOCK_SECONDS:g} s, as far as can be measured")
 
 
-def _check_free(
+def _check_free_bytes(
     name: str,
     free: Mapping[str, int | None],
     low: int,
@@ -284,31 +289,32 @@ def _check_free(
 
     reasons: why there are that many, by process.
     """
-    known = {one: count for one, count in free.items() if count is not None}
+    known = {worker: count for worker, count in free.items() if count is not None}
     if not known:
         return Check(name, WARN, "not known")
     minimum, maximum = min(known.values()), max(known.values())
     text = f"{minimum / 2**30:.1f} GiB free"
     if "here" not in known:
         text = f"{minimum / 2**30:.1f} to {maximum / 2**30:.1f} GiB free on each worker"
-    if reason := (reasons or {}).get(min(known, key=lambda one: known[one])):
+    if reason := (reasons or {}).get(min(known, key=lambda worker: known[worker])):
         text += f" {reason}" if "here" in known else f", the minimum {reason}"
-    short = [one for one, count in known.items() if count < low]
+    short = [worker for worker, count in known.items() if count < low]
     if not short:
         return Check(name, OK, text)
-    text += "" if "here" in known else f", the minimum on {_some_names(short)}"
+    text += "" if "here" in known else f", the minimum on {_format_names(short)}"
     return Check(name, FAIL if minimum < none else WARN, text, remedy)
 
 
 def _check_gpus(gpus: Mapping[str, int]) -> Check:
     """Check that all workers see a GPU, or none does. gpus: their number, by worker."""
-    with_gpu = [one for one, count in gpus.items() if count]
+    with_gpu = [worker for worker, count in gpus.items() if count]
     if not with_gpu:
         return Check("gpus", OK, "no worker sees one: operations use the cores")
     if len(with_gpu) < len(gpus):
-        without = [one for one in gpus if one not in with_gpu]
+        without = [worker for worker in gpus if worker not in with_gpu]
         return Check(
-            "gpus", WARN, f"{len(without)} of {len(gpus)} workers see none: {_some_names(without)}",
+            "gpus", WARN,
+            f"{len(without)} of {len(gpus)} workers see none: {_format_names(without)}",
             "operations then use the cores; start those workers with dask cuda worker",
         )  # fmt: skip
     counts = sorted(set(gpus.values()))
@@ -318,13 +324,13 @@ def _check_gpus(gpus: Mapping[str, int]) -> Check:
 
 def _check_kernels(results: Mapping[str, Any], count: int) -> Check:
     errors = {
-        one: result["error"] if isinstance(result, dict) else f"no answer ({result!r})"
-        for one, result in results.items()
+        worker: result["error"] if isinstance(result, dict) else f"no answer ({result!r})"
+        for worker, result in results.items()
         if not isinstance(result, dict) or result["error"]
     }
     if errors:
         return Check(
-            "kernels", FAIL, f"{next(iter(errors.values()))}: {_some_names(list(errors))}",
+            "kernels", FAIL, f"{next(iter(errors.values()))}: {_format_names(list(errors))}",
             "install a CuPy that fits the driver's CUDA version: "
             f"{install_command('gpu')} or gpu13",
         )  # fmt: skip

@@ -77,23 +77,30 @@ class FolderProbe:
     def checks(self, client: Any, answers: Mapping[str, Any]) -> Iterator[Check]:
         """Yield what the workers' answers show, and whether the client sees their files."""
         exchanges = {worker: answer["out"] for worker, answer in answers.items()}
-        blind = {worker: out["unseen"] for worker, out in exchanges.items() if out["unseen"]}
-        refused = {worker: out["refused"] for worker, out in exchanges.items() if "refused" in out}
-        wrote = {worker: out["wrote"] for worker, out in exchanges.items() if "wrote" in out}
-        unseen = {worker: why for worker, name in wrote.items() if (why := self._unseen(name))}
-        for worker, name in wrote.items():
+
+        def select(key: str) -> dict[str, str]:
+            return {worker: out[key] for worker, out in exchanges.items() if out.get(key)}
+
+        unseen_by_workers, write_errors, names = (
+            select("unseen"),
+            select("refused"),
+            select("wrote"),
+        )
+        reasons = {worker: self._read_error(name) for worker, name in names.items()}
+        unseen_by_client = {worker: reason for worker, reason in reasons.items() if reason}
+        for worker, name in names.items():
             client.sync(call_workers, client, [worker], REMOVE_SECONDS, worker_probe.remove,
                         self.folder, name)  # fmt: skip
         for text, failures in (
-            ("do not see what was written here", blind),
-            ("cannot write there", refused),
-            ("wrote what is not seen here", unseen),
+            ("do not see what was written here", unseen_by_workers),
+            ("cannot write there", write_errors),
+            ("wrote what is not seen here", unseen_by_client),
         ):
             if failures:
-                first, why = next(iter(failures.items()))
+                first, reason = next(iter(failures.items()))
                 count = f"{len(failures)} of {len(answers)} workers {text}"
-                yield Check("out", FAIL, f"{count}: {first}: {why}", REMEDY)
-        if answers and not (blind or refused or unseen):
+                yield Check("out", FAIL, f"{count}: {first}: {reason}", REMEDY)
+        if answers and not (unseen_by_workers or write_errors or unseen_by_client):
             free = [out["free"] for out in exchanges.values()]
             minimum = min((count for count in free if count is not None), default=None)
             text = f"read and written by {pluralize(len(answers), 'worker')}"
@@ -101,7 +108,7 @@ class FolderProbe:
                 text += f", {minimum / 2**30:.1f} GiB free"
             yield Check("out", OK, text)
 
-    def _unseen(self, name: str) -> str:
+    def _read_error(self, name: str) -> str:
         """Return why the client does not see a worker's file; empty if it does."""
         try:
             content = self._call(worker_probe.read, name)

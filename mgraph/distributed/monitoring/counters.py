@@ -1,4 +1,4 @@
-"""What each worker has done: metrics that it sends to the scheduler with its heartbeats.
+"""The metrics of each worker's work, which it sends to the scheduler with its heartbeats.
 
 ``mgraph_edges``, ``mgraph_bytes`` and ``mgraph_queries`` are columns of the dashboard's workers
 page. ``mgraph_set_point`` and ``mgraph_parallelism`` exist while self-tuning searches run,
@@ -20,7 +20,7 @@ from mgraph.distributed.monitoring.pruning import MAX_KEYS
 from mgraph.distributed.protocol import dask_internals
 from mgraph.distributed.protocol.broadcast import run_coroutine
 
-METRIC, UNDER_WAY, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
+METRIC, PARTIAL_COUNTS, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_compiling"
 ANSWER_SECONDS = 1.0  # for the scheduler's answer to a progress line
 PRUNE_SECONDS = 60.0
 _PRUNING = "mgraph-pruning"
@@ -48,7 +48,7 @@ class WorkerMetrics(WorkerPlugin):
             worker.metrics[f"mgraph_{name}"] = _counter_metric(name)
         for name in gauges.LEVELS:
             worker.metrics[f"mgraph_{name}"] = _level_metric(name)
-        worker.metrics[UNDER_WAY] = _partial_counts_metric
+        worker.metrics[PARTIAL_COUNTS] = _partial_counts_metric
         worker.metrics[COMPILING] = _compiling_metric
         compilation.set_notifier(None)  # the client's progress line shows it
         read_gpu = gpu_reader()
@@ -123,7 +123,7 @@ def gpu_reader() -> Callable[[], dict[str, Any]] | None:
             return None
         handle = pynvml.nvmlDeviceGetHandleByUUID(uuid)
         name = pynvml.nvmlDeviceGetName(handle)
-    except Exception:  # NVML has many errors for a machine on which it cannot be used
+    except Exception:  # NVML raises many errors where it cannot be used
         return None
     device = {"uuid": _text(uuid), "name": _text(name)}
     queries: dict[str, Callable[[], float]] = {
@@ -150,7 +150,7 @@ def _text(value: str | bytes) -> str:
 
 
 def prune(worker: Any) -> None:
-    """Remove what Dask would keep for ever in a worker that stays up."""
+    """Remove records that Dask keeps for as long as a worker runs."""
     dask_internals.merge_digests_of_spans(worker)
     dask_internals.forget_key_names(MAX_KEYS)
 
@@ -170,7 +170,7 @@ def counting(key: tuple[str, int]) -> Iterator[None]:
 
 
 def count_edges(edges: int) -> None:
-    """Called in a task: add to the worker's counter and to the count of the task's part."""
+    """Add, in a task, to the worker's counter and to the count of the task's part."""
     gauges.add("edges", edges)
     key = getattr(_thread, "key", None)
     with _lock:
@@ -178,14 +178,14 @@ def count_edges(edges: int) -> None:
             _partial_counts[key] += edges
 
 
-def under_way(client: Any, operation: str, finished: Container[int]) -> tuple[int, bool]:
-    """Return the edges that an operation's unfinished parts have counted, and if a worker compiles.
+def read_progress(client: Any, operation: str, finished: Container[int]) -> tuple[int, bool]:
+    """Return the edges counted by an operation's unfinished parts, and if a worker compiles.
 
     The figures are those of the last heartbeats, about half a second old. Raises TimeoutError or
     OSError if the scheduler does not answer.
     """
     identity = run_coroutine(client, dask_internals.identity, client, seconds=ANSWER_SECONDS)
     metrics = [worker["metrics"] for worker in identity["workers"].values()]
-    counts = (count for worker in metrics for count in worker.get(UNDER_WAY, ()))
+    counts = (count for worker in metrics for count in worker.get(PARTIAL_COUNTS, ()))
     edges = sum(edges for name, part, edges in counts if name == operation and part not in finished)
     return edges, any(worker.get(COMPILING) for worker in metrics)

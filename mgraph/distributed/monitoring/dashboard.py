@@ -1,4 +1,4 @@
-"""The address of Dask's dashboard, and a dashboard that is mounted when someone first opens it.
+"""The address of Dask's dashboard, and a dashboard that is mounted on the first request.
 
 Importing it (Bokeh) takes half a second of a core, a fifth of the time for a graph of 10^8 edges.
 """
@@ -12,7 +12,7 @@ from mgraph.distributed.protocol.broadcast import on_scheduler
 ANSWER_SECONDS = 3.0
 
 
-def link_of(client: Any) -> str | None:
+def find_link(client: Any) -> str | None:
     """Return the address at which the dashboard of a client's scheduler listens, or None.
 
     Dask's own link has the scheduler's host, which may be another one, and cuts an IPv6 address.

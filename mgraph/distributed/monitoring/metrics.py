@@ -34,7 +34,7 @@ class Collector:
     is_registered = False
 
     def collect(self) -> Iterator[Any]:
-        """Called by the registry for each request."""
+        """Yield the metrics; called by the registry for each request."""
         from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
         monitor = self.monitor

@@ -32,7 +32,7 @@ POLICY = (
 
 
 class Monitor(SchedulerPlugin):
-    """Keeps what the page shows, from the moment when a scheduler starts the plugin."""
+    """Holds the page's data, from the moment when a scheduler starts the plugin."""
 
     name = NAME
     idempotent = True
@@ -65,7 +65,7 @@ class Monitor(SchedulerPlugin):
         metrics.stop_serving(self)
 
     def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
-        """The scheduler calls this several times for each task."""
+        """Record finished and failed tasks; called by the scheduler on each transition."""
         if start == "processing" and type(key) is tuple and finish in ("memory", "erred"):
             self._record_part(key, failed=finish == "erred")
 
@@ -74,16 +74,16 @@ class Monitor(SchedulerPlugin):
             self.jobs.record_part(key[0], key[1], failed)
 
     def log_event(self, topic: str, msg: Any) -> None:
-        """The scheduler calls this with the events that clients log, of operations and runs."""
+        """Record an operation's or run's event; called by the scheduler when a client logs one."""
         if topic == TOPIC:
             self.jobs.receive(msg)
 
     def remove_client(self, scheduler: Any, client: str) -> None:
-        """The scheduler calls this when a client has disconnected."""
+        """Record lost operations; called by the scheduler when a client has disconnected."""
         self.jobs.remove_client(client)
 
     def remove_worker(self, scheduler: Any, worker: str, **kwargs: Any) -> None:
-        """The scheduler calls this when a worker is gone."""
+        """Forget a worker; called by the scheduler when it is gone."""
         self.workers.remove(worker)
 
     def sample(self) -> None:
@@ -97,7 +97,7 @@ class Monitor(SchedulerPlugin):
             pruning.prune(self.scheduler)
 
     def data(self, known: int) -> dict[str, Any]:
-        """Return what the page shows. known: the number of samples that the page has already."""
+        """Return the page's data. known: the number of samples that the page has already."""
         now = time.time()
         self.workers.update(self.scheduler)
         scheduler = self.scheduler
@@ -149,11 +149,11 @@ class _Page(RequestHandler):
     """What both handlers have in common."""
 
     def initialize(self, scheduler: Any) -> None:
-        """Tornado calls this with the handler's options."""
+        """Store the handler's options; called by Tornado."""
         self.scheduler = scheduler
 
     def set_default_headers(self) -> None:
-        """Tornado calls this: browsers store nothing, and load nothing from elsewhere."""
+        """Set headers so that browsers store nothing and load no other files; called by Tornado."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("Content-Security-Policy", POLICY)
         self.set_header("X-Content-Type-Options", "nosniff")

@@ -98,7 +98,7 @@ class Workers:
     def rate(self, name: str, now: float) -> float:
         """Return a counter's increase per second, over all workers."""
         present = self._heartbeats.values()
-        alive = (one for one in present if now - one.last.time < SILENT_SECONDS)
+        alive = (h for h in present if now - h.last.time < SILENT_SECONDS)
         return sum(heartbeats.rate(name) for heartbeats in alive)
 
     def rows(self, scheduler: Any, now: float) -> list[dict[str, Any]]:

@@ -24,8 +24,8 @@ from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
 from mgraph.distributed.operations.operation import Operation, Run, Work
-from mgraph.distributed.operations.tasks import follow_parts, result_of, spans, submit_parts
-from mgraph.distributed.operations.verify import model_of
+from mgraph.distributed.operations.tasks import fetch_result, follow_parts, spans, submit_parts
+from mgraph.distributed.operations.verify import read_model
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
@@ -63,7 +63,7 @@ class Degrees:
     predicted: float | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The distribution as JSON; ``power_law`` is null if no tail can be fitted."""
+        """Return the distribution as JSON; ``power_law`` is null if no tail can be fitted."""
         return {
             "n": self.n,
             "num_edges": self.num_edges,
@@ -106,7 +106,7 @@ class Degrees:
 
 
 def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
-    """Task: how often each vertex of a slice is an endpoint in a group of files."""
+    """Count how often each vertex of a slice is an endpoint in a group of files."""
     from mgraph.core.degrees_cpu import count_endpoints
     from mgraph.distributed.monitoring.counters import count_edges
 
@@ -122,8 +122,8 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
     return counts
 
 
-def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Task: the degrees of a slice, and how often each occurs."""
+def summarize_slice(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the degrees of a slice, and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
     with memory_guard(f"the degrees of {counts.size:,} vertices", _REMEDY):
@@ -131,7 +131,7 @@ def histogram_of(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Task: the vertices below n that have edges in a group of files, and how many each."""
+    """Return the vertices below n that have edges in a group of files, and their counts."""
     from mgraph.distributed.monitoring.counters import count_edges
 
     counts = np.empty(0, np.int64), np.empty(0, np.int64)
@@ -140,29 +140,31 @@ def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
             for block in part.blocks():
                 ends = np.concatenate([block.src, block.dst])
                 ends = ends[(ends >= 0) & (ends < n)].astype(np.int64, copy=False)
-                counts = merged([counts, np.unique(ends, return_counts=True)])
+                counts = merge_histograms([counts, np.unique(ends, return_counts=True)])
                 count_edges(block.src.size)
     return counts
 
 
-def merged_ends(*counted: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Task: the counts of two groups of files, added up."""
+def merge_counts(*counted: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Add up the counts of groups of files."""
     with memory_guard("the vertices that have edges", _REMEDY):
-        return merged(counted)
+        return merge_histograms(counted)
 
 
-def histogram_of_ends(
+def summarize_counts(
     counted: tuple[np.ndarray, np.ndarray], n: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Task: the degrees of n vertices, given the counts of those that have edges."""
+    """Return the degrees of n vertices, given the counts of those that have edges."""
     vertices, ends = counted
     isolated = np.zeros(1, np.int64), np.array([n - vertices.size])
     with_edges = np.unique(ends, return_counts=True)
-    return merged([isolated, with_edges] if n > vertices.size else [with_edges])
+    return merge_histograms([isolated, with_edges] if n > vertices.size else [with_edges])
 
 
-def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The sum of histograms: distinct values, ascending, and how often each occurs in total."""
+def merge_histograms(
+    histograms: Iterable[tuple[np.ndarray, np.ndarray]],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Add up histograms; return the distinct values, ascending, and their total counts."""
     values, counts = (np.concatenate(column) for column in zip(*histograms, strict=True))
     distinct, inverse = np.unique(values, return_inverse=True)
     total = np.zeros(len(distinct), np.int64)
@@ -170,22 +172,24 @@ def merged(histograms: Iterable[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndar
     return distinct, total
 
 
-def _share(cluster: Cluster) -> int:
-    """The bytes that a task's counters may take."""
+def _counter_bytes(cluster: Cluster) -> int:
+    """Return the bytes that a task's counters may take."""
     free = min(worker.host_bytes // worker.threads for worker in cluster.workers.values())
     return free // COUNTER_SHARE
 
 
-def few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: np.dtype) -> bool:
-    """Whether the vertices that have edges take less memory than a counter for every vertex."""
-    return _BYTES_PER_EDGE * dataset.num_edges <= min(_share(cluster), dataset.n * dtype.itemsize)
+def has_few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: np.dtype) -> bool:
+    """Return whether vertices with edges take less memory than a counter for every vertex."""
+    return _BYTES_PER_EDGE * dataset.num_edges <= min(
+        _counter_bytes(cluster), dataset.n * dtype.itemsize
+    )
 
 
 def plan_jobs(
     dataset: EdgeDataset, cluster: Cluster, dtype: Any
 ) -> list[list[tuple[range, list[Part]]]]:
-    """The jobs of each slice of the vertices: the slice, and a group of files to count."""
-    length = max(1, _share(cluster) // dtype.itemsize)
+    """Return the jobs of each slice of the vertices: the slice, and a group of files to count."""
+    length = max(1, _counter_bytes(cluster) // dtype.itemsize)
     groups = min(cluster.threads, len(dataset))
     slices = []
     for start in range(0, dataset.n, length):
@@ -195,13 +199,13 @@ def plan_jobs(
     return slices
 
 
-def _histograms(
+def _submit_histograms(
     cluster: Cluster,
     layers: dict[int, list[Any]],
     add: Callable[..., Any],
     summarize: Callable[..., Any],
 ) -> dict[int, Any]:
-    """The future of each slice's histogram, by its part number in the operation.
+    """Submit the tasks of each slice's histogram; return the futures by part number.
 
     layers: the futures of each slice's counters, which are added up in pairs. These tasks have
     priority, since counters wait for them in memory.
@@ -234,26 +238,26 @@ class DegreesOperation(Operation):
         self.dtype = np.dtype(np.uint32 if self.dataset.n < 1 << 31 else np.int64)
 
     def work(self, run: Run) -> Work:
-        """A task per group of files and, unless edges are few, per slice of the vertices."""
+        """Return one task per group of files and, unless edges are few, per slice."""
         dataset, dtype = self.dataset, self.dtype
-        if few_edges(dataset, run.cluster, dtype):
+        if has_few_edges(dataset, run.cluster, dtype):
             groups = max(1, min(run.cluster.threads, len(dataset)))
             jobs = [dataset[number::groups] for number in range(groups)]
             self.slices = [range(groups)]
-            summarize = functools.partial(histogram_of_ends, n=dataset.n)
-            self.add, self.summarize = merged_ends, summarize
+            summarize = functools.partial(summarize_counts, n=dataset.n)
+            self.add, self.summarize = merge_counts, summarize
             return Work(count_ends, jobs, [sum(map(len, job)) for job in jobs], {"n": dataset.n})
         slices = plan_jobs(dataset, run.cluster, dtype)
         jobs = [job for slice_jobs in slices for job in slice_jobs]
         bounds = np.cumsum([0, *map(len, slices)]).tolist()
         self.slices = [range(*pair) for pair in itertools.pairwise(bounds)]
-        self.add, self.summarize = np.add, histogram_of
+        self.add, self.summarize = np.add, summarize_slice
         return Work(
             count_group, jobs, [sum(map(len, parts)) for _, parts in jobs], {"dtype": dtype.str}
         )
 
     def fan_out(self, run: Run, work: Work) -> list[Any]:
-        """The histogram of each slice: counters stay on the workers until they are added up."""
+        """Compute each slice's histogram; counters stay on the workers until they are added up."""
         jobs, verb = dict(enumerate(work.arguments)), self.verb
         futures = submit_parts(run.cluster, work.task, jobs, verb=verb, **work.shared)
         layers = {
@@ -261,12 +265,12 @@ class DegreesOperation(Operation):
             for i, numbers in enumerate(self.slices)
         }
         with spans(verb):
-            futures |= _histograms(run.cluster, layers, self.add, self.summarize)
+            futures |= _submit_histograms(run.cluster, layers, self.add, self.summarize)
         sizes = dict(enumerate(work.sizes)) | dict.fromkeys(layers, 0)
         summaries = set(layers)
         del layers  # counters are dropped when they are added up
         following = follow_parts(run.cluster, futures, sizes, verb=verb, progress=run.progress)
-        return [result_of(done, verb) for number, done in following if number in summaries]
+        return [fetch_result(done, verb) for number, done in following if number in summaries]
 
 
 def degrees(
@@ -307,7 +311,7 @@ def degrees(
     """
     operation = DegreesOperation(location, backend)
     outcome, dataset = operation.run(cluster, progress), operation.dataset
-    degree, count = merged(outcome.results)
+    degree, count = merge_histograms(outcome.results)
     ends = int((degree * count).sum())
     if ends != 2 * dataset.num_edges:
         raise DatasetError(
@@ -315,7 +319,7 @@ def degrees(
             f"{dataset.n:,} vertices, so {2 * dataset.num_edges:,} endpoints, and its parts hold "
             f"{ends:,}; run mgraph verify to find the damaged parts"
         )
-    model = model_of(dataset)
+    model = read_model(dataset)
     return Degrees(
         dataset.location,
         dataset.n,

@@ -18,9 +18,9 @@ from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate_plan import (
     Plan,
-    block_edges,
     check_memory,
-    default_parts,
+    choose_block_edges,
+    choose_part_count,
 )
 from mgraph.distributed.operations.graph_holder import holder
 from mgraph.distributed.operations.operation import Operation, Run, Work
@@ -67,22 +67,22 @@ class GenerateRun(Results):
     _rows = "records"
 
 
-def backend_of(model: CopyModel, backend: Backend) -> Backend:
-    """The backend for a model. Raises UsageError where its method lacks the one that is named."""
+def resolve_backend(model: CopyModel, backend: Backend) -> Backend:
+    """Return the backend for a model. Raises UsageError if its method lacks the one requested."""
     if model.runs_on_gpu:
         return backend
     return preferential_attachment.resolve(model, backend)
 
 
-def held_endpoints(name: str | None) -> Any:
-    """In a task: the endpoints of a graph that this worker holds as a whole, or None."""
+def find_endpoints(name: str | None) -> Any:
+    """Return, in a task, the endpoints of a graph that this worker holds as a whole, or None."""
     return holder(name).graph() if name else None
 
 
-def maker_of(model: CopyModel, run: Run) -> Callable[[], Any] | None:
-    """The function by which a worker makes a graph as a whole, if the model's method does so.
+def make_graph_function(model: CopyModel, run: Run) -> Callable[[], Any] | None:
+    """Return the function that makes a graph as a whole, if the model's method does so.
 
-    Raises OutOfMemoryError where a worker has no room for it.
+    Raises OutOfMemoryError if it does not fit a worker's memory.
     """
     if not model.stores_endpoints:
         return None
@@ -93,7 +93,7 @@ def maker_of(model: CopyModel, run: Run) -> Callable[[], Any] | None:
 
 
 def make_part(index: int, plan: Plan) -> PartRecord:
-    """Task: generate, encode and write one part; returns its entry in the manifest."""
+    """Generate, encode and write one part; return its entry in the manifest."""
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.io.parquet import writing_part
 
@@ -103,7 +103,7 @@ def make_part(index: int, plan: Plan) -> PartRecord:
         plan.part(index),
         backend=plan.backend,
         block_edges=plan.block_edges,
-        ends=held_endpoints(plan.holder),
+        ends=find_endpoints(plan.holder),
     )
     with writing_part(plan.folder, part_name(index), model.columns, plan.compression) as writer:
         for block in blocks:
@@ -128,14 +128,14 @@ class GenerateOperation(Operation):
         from mgraph.io.parquet import check_compression
 
         super().__init__(out, threaded=model.stores_endpoints, **more)
-        self.backend = backend_of(model, self.backend)
+        self.backend = resolve_backend(model, self.backend)
         check_compression(compression)
         if parts is not None:
             model.check_parts(parts)
         self.model, self.parts, self.compression = model, parts, compression
 
     def request(self) -> dict[str, Any]:
-        """The model and how it is written."""
+        """Return the model and how it is written."""
         written = {"compression": self.compression, "parts": self.parts}
         return {"generate": self.model.to_json(), **written}
 
@@ -147,8 +147,8 @@ class GenerateOperation(Operation):
         """Cut the graph into parts, and find those to keep."""
         assert self.folder is not None
         cluster, model = run.cluster, self.model
-        parts = self.parts or default_parts(model, cluster.threads, cluster.backend)
-        block = block_edges(cluster, model)
+        parts = self.parts or choose_part_count(model, cluster.threads, cluster.backend)
+        block = choose_block_edges(cluster, model)
         self.plan = plan = Plan(model, parts, self.folder, self.compression, cluster.backend, block)
         self.kept_records = {
             index: plan.record(index, untrusted.parse_checksum(footer["checksum"]))
@@ -157,12 +157,12 @@ class GenerateOperation(Operation):
         }
 
     def shared_graph(self, run: Run) -> Callable[[], Any] | None:
-        """How a worker makes the graph, if the method makes it as a whole and parts are missing."""
+        """Return the function that makes the graph as a whole, if the method does and must."""
         missing = self.plan.parts - len(self.kept_records)
-        return maker_of(self.model, run) if missing else None
+        return make_graph_function(self.model, run) if missing else None
 
     def work(self, run: Run) -> Work:
-        """A task per part."""
+        """Return one task per part."""
         self.plan = replace(self.plan, holder=run.holder)
         parts = range(self.plan.parts)
         sizes = [self.plan.edges(index) for index in parts]

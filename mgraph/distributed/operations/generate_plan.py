@@ -20,7 +20,7 @@ PARTS_PER_THREAD = {"cpu": 8, "gpu": 3}
 
 @dataclass(frozen=True)
 class Plan:
-    """What every task of a run needs to know; it travels with each, so it is small.
+    """The data of every task of a run; it is sent with each, so it is small.
 
     holder: the name under which each worker holds the graph, for a method that makes it as a whole.
     """
@@ -34,15 +34,15 @@ class Plan:
     holder: str | None = None
 
     def part(self, index: int) -> range:
-        """The vertices of part ``index``."""
+        """Return the vertices of part ``index``."""
         return self.model.part(index, self.parts)
 
     def edges(self, index: int) -> int:
-        """The number of rows of part ``index``."""
+        """Return the number of rows of part ``index``."""
         return self.model.edges_in(self.part(index))
 
     def footer(self, index: int) -> Footer:
-        """The footer of a part, but for its checksum: to which output it belongs, and where."""
+        """Return the footer of a part without its checksum: its output and its position."""
         part = self.part(index)
         return {
             **self.model.to_json(),
@@ -54,7 +54,7 @@ class Plan:
         }
 
     def record(self, index: int, checksum: int) -> PartRecord:
-        """The manifest's entry for a part that is written."""
+        """Return the manifest's entry for a part that is written."""
         part, name = self.part(index), part_name(index)
         size = self.folder.size(name)
         return PartRecord(name, self.edges(index), part.start, part.stop, checksum, size)
@@ -67,19 +67,19 @@ def check_memory(model: CopyModel, cluster: Cluster) -> None:
     for address, worker in cluster.workers.items():
         on_gpu = cluster.backend == "gpu"
         free = worker.device_bytes if on_gpu else worker.host_bytes
-        where = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
+        location = f"the GPU of worker {address}" if on_gpu else f"worker {address}"
         blocks = worker.threads * MIN_BLOCK_EDGES * BLOCK_BYTES_PER_EDGE
-        model.check_memory(model.n, free, where, blocks)
+        model.check_memory(model.n, free, location, blocks)
 
 
-def default_parts(model: CopyModel, threads: int, backend: Backend) -> int:
-    """A few tasks per thread, of 1 to 64 Mi edges each: an even load, and not too many files."""
+def choose_part_count(model: CopyModel, threads: int, backend: Backend) -> int:
+    """Choose a few tasks per thread, of 1 to 64 Mi edges each: an even load in few files."""
     parts = max(-(-model.num_edges // MAX_PART_EDGES), PARTS_PER_THREAD[backend] * threads)
     return max(1, min(parts, model.num_edges // MIN_PART_EDGES, model.n))
 
 
-def block_edges(cluster: Cluster, model: CopyModel | None) -> int:
-    """The largest block that leaves three quarters of each worker's free memory free.
+def choose_block_edges(cluster: Cluster, model: CopyModel | None) -> int:
+    """Choose the largest block that leaves three quarters of each worker's free memory free.
 
     The memory of a graph that the worker holds as a whole does not count as free.
     """

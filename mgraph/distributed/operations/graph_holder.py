@@ -21,7 +21,7 @@ class GraphHolder(WorkerPlugin):
     """Holds what ``load`` returns, a graph, for the tasks of a worker.
 
     ``device``: a lock, for searches that must not run side by side. ``memory``: what tasks of this
-    worker leave for the next.
+    worker keep for later ones.
     """
 
     idempotent = True
@@ -43,7 +43,7 @@ class GraphHolder(WorkerPlugin):
         self.memory.clear()
 
     def graph(self) -> Any:
-        """The graph, loaded by the first caller; raises what ``load`` raises."""
+        """Return the graph, loaded by the first caller; raise what ``load`` raises."""
         with cancellation.acquiring(self._loading):
             if self._graph is None:
                 self._graph = self._load()
@@ -52,7 +52,7 @@ class GraphHolder(WorkerPlugin):
 
 @contextlib.contextmanager
 def held_by_workers(cluster: Cluster, load: Callable[[], Any]) -> Iterator[str]:
-    """The name of a holder that every worker has for the length of a ``with`` block."""
+    """Yield the name of a holder that every worker has for the length of a block."""
     plugin = GraphHolder(load)
     with explaining("reading the graph"):
         cluster.client.register_plugin(plugin)
@@ -63,6 +63,6 @@ def held_by_workers(cluster: Cluster, load: Callable[[], Any]) -> Iterator[str]:
 
 
 def holder(name: str) -> GraphHolder:
-    """Called in a task: this worker's holder of that name."""
-    found: GraphHolder = get_worker().plugins[name]
-    return found
+    """Return, in a task, this worker's holder of that name."""
+    plugin: GraphHolder = get_worker().plugins[name]
+    return plugin

@@ -22,7 +22,7 @@ from mgraph.core.choices import Backend, Compression
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.operation import Operation, Run
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
-from mgraph.distributed.operations.tasks import follow_parts, result_of, submit_parts
+from mgraph.distributed.operations.tasks import fetch_result, follow_parts, submit_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError, without_secrets
 from mgraph.io import manifest as manifests
@@ -48,7 +48,7 @@ class GraphFacts(NamedTuple):
 
 @dataclass(frozen=True)
 class BatchPlan:
-    """What every task of a run needs to know; it travels with each, so it is small.
+    """The data of every task of a run; it is sent with each, so it is small.
 
     identity: all that the rows depend on, the questions by their hash. folder: None if nothing is
     written. options: of the function that answers. facts, holder: of the graph, if there is one.
@@ -69,11 +69,11 @@ class BatchPlan:
         return np.dtype(np.int32 if self.facts.n < 1 << 31 else np.int64)
 
     def footer(self, index: int) -> Footer:
-        """The footer of a part, but for its results: to which output it belongs, and where."""
+        """Return the footer of a part without its results: its output and its position."""
         return self.identity | {"part": index}
 
     def record(self, index: int, footer: Footer, *keys: str) -> dict[str, Any]:
-        """The manifest's entry for a part that is written. keys: further keys of its footer."""
+        """Return the manifest's entry for a written part. keys: further keys of its footer."""
         assert self.folder is not None
         name = part_name(index)
         values = {key: footer[key] for key in (*keys, "rows", "checksum")}
@@ -81,24 +81,24 @@ class BatchPlan:
 
 
 def total_checksum(footers: Sequence[Footer]) -> int:
-    """The checksum of all rows of all parts; 0 if nothing is written."""
+    """Return the checksum of all rows of all parts; 0 if nothing is written."""
     return sum(int(footer["checksum"], 16) for footer in footers) % (1 << 64)
 
 
 def to_record(answer: Any) -> dict[str, Any]:
-    """An answer, a dataclass, with its fields by name."""
+    """Return an answer, a dataclass, as a dict of its fields."""
     return dataclasses.asdict(answer)
 
 
 def read_answers(
-    footers: Sequence[Footer], key: str, kind: type[T], count: int, folder: Folder | None
+    footers: Sequence[Footer], key: str, answer_type: type[T], count: int, folder: Folder | None
 ) -> list[T]:
-    """The ``count`` answers that all footers together hold under ``key``.
+    """Read the ``count`` answers that the footers hold under ``key``.
 
     Raises DatasetError where kept parts hold something else. Fields that this version does not
     know are passed over; version 0.1.0 wrote the fields' values in order, without names.
     """
-    fields = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    fields = [field.name for field in dataclasses.fields(answer_type)]  # type: ignore[arg-type]
     answers = []
     try:
         for footer in footers:
@@ -108,7 +108,7 @@ def read_answers(
             for record in records:
                 if isinstance(record, list):
                     record = dict(zip(fields, record, strict=True))
-                answers.append(msgspec.convert(record, kind))
+                answers.append(msgspec.convert(record, answer_type))
         if len(answers) != count:
             raise ValueError(f"{count} answers were expected (got {len(answers)})")
     except (KeyError, TypeError, ValueError):
@@ -128,7 +128,7 @@ class BatchOperation(Operation):
     plan: BatchPlan
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
-        """The content of the manifest; subclasses add to it. footers: of all parts, in order."""
+        """Return the manifest's content; subclasses add to it. footers: of all parts, in order."""
         keys = self.answers_in_manifest
         tables = {"table": self.tables[0]} if self.tables else {}
         return {
@@ -168,7 +168,7 @@ class GraphOperation(BatchOperation):
         self.identity = identify(self.graph)
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
-        """The same, and refuse parts of another graph."""
+        """Return the existing output, and refuse parts of another graph."""
         existing = super().look(intent, read)
         others = {footer.get("graph_identity") for footer in existing.footers.values()}
         if others - {self.identity.name}:
@@ -179,25 +179,25 @@ class GraphOperation(BatchOperation):
         return existing
 
     def shared_graph(self, run: Run) -> Callable[[], Any]:
-        """How a worker reads the graph."""
+        """Return the function by which a worker reads the graph."""
         return functools.partial(
             read_quietly, self.graph, self.symmetrise, backend=run.cluster.backend
         )
 
     def load_everywhere(self, run: Run, task: Callable[..., GraphFacts]) -> GraphFacts:
-        """Have each worker read the graph, all at once; returns ``task(holder)``, notes of all."""
+        """Have each worker read the graph, all at once; return ``task(holder)`` with all notes."""
         assert run.holder is not None
         edges = self.identity.edges
         return load_everywhere(run.cluster, task, run.holder, edges, run.progress)
 
     def draw(self, run: Run, task: Callable[..., Any], *arguments: Any) -> Any:
-        """The questions that ``task(holder, *arguments)`` draws at random, on a worker."""
+        """Draw questions at random with ``task(holder, *arguments)``, on a worker."""
         key = (f"mgraph-draw-{time.time_ns()}", 0)
         drawing = run.cluster.client.submit(task, run.holder, *arguments, key=key)
-        return result_of(drawing, self.verb)
+        return fetch_result(drawing, self.verb)
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
-        """The same, and which graph it was."""
+        """Return the manifest's content with the graph's address."""
         content = super().manifest(footers)
         head = {key: content.pop(key) for key in ("format", "version")}
         return {**head, "graph": without_secrets(self.graph), **content}
@@ -210,7 +210,7 @@ def load_everywhere(
     edges: int,
     progress: TextIO | None,
 ) -> GraphFacts:
-    """Run ``task(holder)`` once per worker; returns the facts, with the notes of all workers.
+    """Run ``task(holder)`` once per worker; return the facts, with the notes of all workers.
 
     These are as many tasks as workers, which Dask places on one worker each. A task that is tied to
     a worker would wait for ever if the last worker of its kind dies.
@@ -219,6 +219,6 @@ def load_everywhere(
     futures = submit_parts(cluster, task, each, verb="load")
     sizes = dict.fromkeys(futures, edges)
     done = list(follow_parts(cluster, futures, sizes, verb="load", progress=progress))
-    loaded: list[GraphFacts] = [result_of(future, "load") for _, future in done]
+    loaded: list[GraphFacts] = [fetch_result(future, "load") for _, future in done]
     notes = dict.fromkeys(note for facts in loaded for note in facts.notes)
     return loaded[0]._replace(notes=tuple(notes))

@@ -95,7 +95,7 @@ class KnapsackRun(Results):
 
 
 def solve_instance(batch: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> Footer:
-    """Task: solve an instance, write its items, return the part's footer."""
+    """Solve an instance, write its items, return the part's footer."""
     from mgraph.core import gauges
     from mgraph.io.parquet import writing_part
 
@@ -145,28 +145,29 @@ class KnapsackOperation(BatchOperation):
         check_options(options["method"], self.backend, options["key"], options["time_limit"])
         if options["method"] != "branch_and_bound" and self.backend == "auto":
             self.backend = "cpu"
-        is_one = isinstance(files, (str, os.PathLike))
+        is_single_path = isinstance(files, (str, os.PathLike))
         self.names = [
-            location_text(file) for file in ([files] if is_one else as_list("files", files))
+            location_text(file) for file in ([files] if is_single_path else as_list("files", files))
         ]
         if not self.names:
             raise UsageError("there must be at least one instance")
         self.instances = [KnapsackInstance.read(name) for name in self.names]
-        self.hash = _hash_of(self.instances)
+        self.hash = _hash_instances(self.instances)
         self.compression, self.options = compression, options
 
     def request(self) -> dict[str, Any]:
-        """The instances and every option."""
+        """Return the instances and every option."""
         return {"knapsack": self.hash, "compression": self.compression, **self.options}
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
-        """The same, without parts whose instance was not solved: they are tried again."""
+        """Return the existing output without parts whose instance was not solved."""
         existing = super().look(intent, read)
-        solved = {name: one for name, one in existing.footers.items() if not _has_failed(one)}
+        footers = existing.footers.items()
+        solved = {name: footer for name, footer in footers if not _has_failed(footer)}
         return ExistingOutput(existing.names, solved)
 
     def work(self, run: Run) -> Work:
-        """A task per instance."""
+        """Return one task per instance."""
         identity = {
             "instances": len(self.instances),
             "instances_hash": self.hash,
@@ -175,17 +176,17 @@ class KnapsackOperation(BatchOperation):
         }
         backend = run.cluster.backend
         self.plan = BatchPlan(identity, self.folder, self.compression, backend, self.options)
-        instances = [(one.profits, one.weights, one.capacity) for one in self.instances]
+        instances = [(i.profits, i.weights, i.capacity) for i in self.instances]
         kept = self.kept(run, self.plan.footer, len(instances))
         sizes = [1] * len(instances)
         return Work(solve_instance, list(enumerate(instances)), sizes, {"plan": self.plan}, kept)
 
     def packed(self, footers: Sequence[Footer]) -> list[Packed]:
-        """The solutions, in the order of the instances."""
+        """Return the solutions, in the order of the instances."""
         return read_answers(footers, "packed", Packed, len(self.names), self.folder)
 
     def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
-        """The table of instances."""
+        """Write the table of instances."""
         _write_table(folder, self.names, self.instances, self.packed(footers))
 
 
@@ -258,7 +259,7 @@ def knapsack_many(
 
 
 def _has_failed(footer: Footer) -> bool:
-    """Whether a part says that its instance was not solved."""
+    """Return whether a part's footer says that its instance was not solved."""
     packed = footer.get("packed")
     if not isinstance(packed, list) or not packed:
         return False
@@ -266,8 +267,8 @@ def _has_failed(footer: Footer) -> bool:
     return last.get("error") is not None if isinstance(last, dict) else last is not None
 
 
-def _hash_of(instances: Sequence[KnapsackInstance]) -> str:
-    """A hash that distinguishes one list of instances from another."""
+def _hash_instances(instances: Sequence[KnapsackInstance]) -> str:
+    """Return a hash that distinguishes one list of instances from another."""
     digest = hashlib.sha256()
     for instance in instances:
         digest.update(np.array([instance.items, instance.capacity], np.int64).tobytes())

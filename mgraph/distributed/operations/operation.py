@@ -213,7 +213,7 @@ class Operation:
             )
             run = Run(opened, existing, progress)
             self.prepare(run)
-            with ExitStack() as holding, work_time(opened.client) as whole:
+            with ExitStack() as holding, work_time(opened.client) as total_time:
                 if (graph := self.shared_graph(run)) is not None:
                     run.holder = holding.enter_context(held_by_workers(opened, graph))
                     self.load(run)
@@ -227,5 +227,5 @@ class Operation:
             kept_parts=len(work.kept),
             seconds=time.monotonic() - self.began,
             work_seconds=timed.seconds,
-            compile_seconds=whole.compiling,
+            compile_seconds=total_time.compiling,
         )

@@ -10,20 +10,20 @@ class Results:
     _rows: ClassVar[str]
 
     def to_arrow(self) -> Any:
-        """The records as a ``pyarrow.Table``, one column per field."""
+        """Return the records as a ``pyarrow.Table``, one column per field."""
         import pyarrow as pa
 
         rows = getattr(self, self._rows)
         return pa.Table.from_pylist([dataclasses.asdict(row) for row in rows])
 
     def to_pandas(self) -> Any:
-        """The records as a ``pandas.DataFrame``, one column per field."""
+        """Return the records as a ``pandas.DataFrame``, one column per field."""
         import pandas as pd
 
         return pd.DataFrame([dataclasses.asdict(row) for row in getattr(self, self._rows)])
 
     def __repr__(self) -> str:
-        """The fields; of many records only how many there are."""
+        """Return the fields; of many records only their number."""
         shown = (f"{name}={_short(value)}" for name, value in vars(self).items())
         return f"{type(self).__name__}({', '.join(shown)})"
 

@@ -26,7 +26,7 @@ class ExistingOutput:
     footers: dict[str, Footer] = field(default_factory=dict)
 
     def previous_value(self, key: str, maximum: int) -> int | None:
-        """The whole number that the parts' footers have under ``key``; None if they have none."""
+        """Return the integer that the parts' footers have under ``key``, or None."""
         for footer in self.footers.values():
             with contextlib.suppress(ValueError):
                 return untrusted.parse_int(key, footer.get(key), 1, maximum)
@@ -35,17 +35,17 @@ class ExistingOutput:
 
 
 def existing_parts(
-    folder: Folder, resume: bool, overwrite: bool, kind: str, tables: tuple[str, ...] = ()
+    folder: Folder, resume: bool, overwrite: bool, format_name: str, tables: tuple[str, ...] = ()
 ) -> tuple[str, ...]:
-    """The part files in the folder. Raises UsageError where they must not be touched.
+    """Return the part files in the folder. Raises UsageError if they must not be touched.
 
-    kind: the format that the folder's manifest would name; tables: other files of that format.
+    format_name: of the folder's manifest; tables: other files of that format.
     """
     if resume and overwrite:
         raise UsageError(
             "`resume=True` keeps finished parts and `overwrite=True` replaces them: choose one"
         )
-    parts, is_complete = replaceable_parts(folder, kind, tables)
+    parts, is_complete = replaceable_parts(folder, format_name, tables)
     if (parts or is_complete) and not (resume or overwrite):
         unfinished = f"{pluralize(len(parts), 'part')} of an unfinished dataset"
         state = "a dataset" if is_complete else unfinished
@@ -57,7 +57,7 @@ def existing_parts(
 
 
 def read_footers(folder: Folder, names: tuple[str, ...]) -> dict[str, Footer]:
-    """The footers of parts, by name; a damaged part has none, and is made again.
+    """Read the footers of parts, by name; a damaged part has none, and is made again.
 
     Raises UsageError for a part that another program wrote, StorageError for one that cannot be
     read.
@@ -82,7 +82,7 @@ def read_footers(folder: Folder, names: tuple[str, ...]) -> dict[str, Footer]:
 def matching_parts(
     folder: Folder, footers: dict[str, Footer], expected_of: Callable[[int], Footer], parts: int
 ) -> dict[int, Footer]:
-    """The footers of parts that belong to this run, by part number.
+    """Return the footers of parts that belong to this run, by part number.
 
     expected_of: the footer that part i would have, without results. A part whose checksum is not
     one is left out, to be made again. Raises UsageError for a part of another run.

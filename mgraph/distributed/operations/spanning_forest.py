@@ -33,14 +33,14 @@ from mgraph.distributed.operations.spanning_forest_plan import (
     ForestOutput,
     ForestPlan,
     Job,
-    batches_for,
-    clear,
-    clear_unless_resumable,
-    grouped,
-    identity_of,
+    group_neighbours,
+    hash_identity,
     job_name,
+    plan_batches,
     read_done,
+    remove_intermediate_files,
     remove_others,
+    remove_unless_resumable,
     write_done,
 )
 from mgraph.distributed.operations.tasks import run_parts
@@ -49,7 +49,7 @@ from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.manifest import Manifest, PartRecord
 
-_memory = threading.Lock()  # a worker's, or its GPU's: one batch at a time
+_memory_lock = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
 class Forest(NamedTuple):
@@ -104,7 +104,7 @@ class ForestRun(Results):
 
 
 def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
-    """Task: write the forest of a job's parts, as an intermediate one or as the result."""
+    """Write the forest of a job's parts, as an intermediate one or as the result."""
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import count_edges
@@ -120,7 +120,7 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
         return edges
 
     with (
-        cancellation.acquiring(_memory),
+        cancellation.acquiring(_memory_lock),
         memory_guard(f"{job.edges:,} edges and their forest", "use a smaller `batch`"),
     ):
         try:
@@ -178,17 +178,17 @@ class ForestOperation(Operation):
             raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
         self.batch, self.compression = batch, compression
         self.identity = {
-            "graph_identity": identity_of(self.dataset),
+            "graph_identity": hash_identity(self.dataset),
             "compression": compression,
             "batch": batch,
         }
 
     def request(self) -> dict[str, Any]:
-        """The graph and how its forest is written."""
+        """Return the graph and how its forest is written."""
         return {"msf": self.dataset.location, **self.identity}
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
-        """The forests and parts in the folder, which have records of their own."""
+        """Read which forests and parts the folder holds, from records of their own."""
         assert self.folder is not None
         self.output = ForestOutput(
             self.folder, self.dataset.location, self.identity, intent.resume, intent.overwrite
@@ -196,19 +196,19 @@ class ForestOperation(Operation):
         return ExistingOutput(self.output.parts)
 
     def is_finished(self, existing: ExistingOutput) -> bool:
-        """Whether the folder holds this forest already."""
+        """Return whether the folder holds this forest already."""
         if self.output.finished is None:
             return False
         assert self.folder is not None
         self.manifest, self.made, self.kept_forests = self.output.finished, 0, 1
-        clear(self.folder)  # an earlier run may have been killed while it did so
+        remove_intermediate_files(self.folder)  # an earlier run may have been killed before it did
         return True
 
     def work(self, run: Run) -> Work:
-        """The first level's inputs: the dataset's parts, cut so that they can be balanced."""
+        """Return the first level's inputs: the dataset's parts, cut so that they balance."""
         assert self.folder is not None
         dataset, backend = self.dataset, run.cluster.backend
-        self.batches = self.output.batches or batches_for(
+        self.batches = self.output.batches or plan_batches(
             run.cluster, dataset.n, dataset.num_edges, self.batch
         )
         self.names = self.output.begin(self.batches)
@@ -222,7 +222,7 @@ class ForestOperation(Operation):
         return Work(reduce_parts, inputs, sizes, {"plan": plan})
 
     def fan_out(self, run: Run, work: Work) -> list[Forest]:
-        """Level after level, until one forest is left."""
+        """Merge forests level by level, until one is left."""
         self.made = self.kept_forests = 0
         plan: ForestPlan = work.shared["plan"]
         inputs: list[tuple[Part, ...]] = list(work.arguments)
@@ -234,18 +234,18 @@ class ForestOperation(Operation):
                     return [forest]
                 level += 1
         except DatasetError:
-            clear_unless_resumable(plan.folder)
+            remove_unless_resumable(plan.folder)
             raise
 
     def _merge(
         self, run: Run, plan: ForestPlan, inputs: list[tuple[Part, ...]], level: int
     ) -> tuple[list[tuple[Part, ...]], Forest | None]:
-        """One level: the inputs of the next, and the result once there is but one group."""
+        """Run one level; return the next level's inputs, and the result if there is one group."""
         sizes = [sum(map(len, parts)) for parts in inputs]
         # Above the first level, any two forests may be merged, so that the levels end.
         batches = Batches(max(self.share, 2 * max(sizes)), 1) if level else self.batches
-        groups = grouped(sizes, batches) or [[]]
-        merged = [tuple(part for place in group for part in inputs[place]) for group in groups]
+        groups = group_neighbours(sizes, batches) or [[]]
+        merged = [tuple(part for i in group for part in inputs[i]) for group in groups]
         if len(groups) == 1:
             jobs = {0: Job(merged[0], None)}
         else:
@@ -296,7 +296,7 @@ class ForestOperation(Operation):
         )
         remove_others(folder, forest.records)
         self.manifest.write(folder)
-        clear(folder)
+        remove_intermediate_files(folder)
 
 
 def spanning_forest_dataset(

@@ -30,7 +30,7 @@ _IDENTITY = "graph_identity"
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """What every task needs to know; it travels with each. dtypes: of the columns."""
+    """The data of every task, sent with each. dtypes: of the columns."""
 
     graph: str
     n: int
@@ -40,7 +40,7 @@ class ForestPlan:
     backend: Backend
 
     def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
-        """The parts of a forest, to be read."""
+        """Return the parts of a forest, to be read."""
         return tuple(Part(self.folder, record, list(self.dtypes)) for record in records)
 
 
@@ -51,7 +51,7 @@ class Batches(NamedTuple):
     min_count: int
 
     def share(self, edges: int) -> int:
-        """About how many of that many edges each batch has."""
+        """Return about how many of that many edges each batch has."""
         return max(1, min(self.max_edges, -(-edges // self.min_count)))
 
 
@@ -64,12 +64,12 @@ class Job:
 
     @property
     def edges(self) -> int:
-        """How many edges are read."""
+        """The number of edges to read."""
         return sum(map(len, self.parts))
 
 
 def job_name(level: int, index: int) -> str:
-    """The prefix of a forest's files. level: 0 for forests of the dataset's parts, then upwards."""
+    """Return the prefix of a forest's files. level: 0 for forests of the dataset's parts."""
     return f"{_PREFIX}{level}-{index:05d}-"
 
 
@@ -80,7 +80,7 @@ def write_done(folder: Folder, name: str, records: Sequence[PartRecord]) -> None
 
 
 def read_done(folder: Folder, names: set[str], name: str) -> tuple[PartRecord, ...] | None:
-    """The parts of a forest that an earlier run finished, if its files are unchanged; else None.
+    """Return the parts of a forest that an earlier run finished, None if files have changed.
 
     names: of the files in the folder.
     """
@@ -106,14 +106,14 @@ class ForestOutput:
     def __init__(
         self, folder: Folder, graph: str, identity: dict[str, Any], resume: bool, overwrite: bool
     ) -> None:
-        """Look. Raises UsageError where the content must not be touched.
+        """Read the folder. Raises UsageError if its content must not be touched.
 
         graph: its address; identity: what distinguishes this run from another.
         """
         self.folder, self._graph, self._identity = folder, graph, identity
         self._own_files = _files_of_run(folder)
-        kind, tables = manifests.FORMAT, tuple(self._own_files)
-        self.parts = existing_parts(folder, resume, overwrite, kind, tables)
+        tables = tuple(self._own_files)
+        self.parts = existing_parts(folder, resume, overwrite, manifests.FORMAT, tables)
         self.finished: Manifest | None = None
         self._earlier: dict[str, Any] = {}
         if overwrite:
@@ -156,19 +156,19 @@ class ForestOutput:
         for key, value in self._identity.items():
             previous = earlier.get(key)
             if value is not None and previous != value:
-                given = f"with `{key}={previous}`" if previous else f"without `{key}`"
+                setting = f"with `{key}={previous}`" if previous else f"without `{key}`"
                 raise UsageError(
-                    f"{self.folder} was begun {given}, and now {key} is {value}; go on with the "
-                    "same, or pass `overwrite=True`"
+                    f"{self.folder} was begun {setting} (got {key}={value}); go on with the same, "
+                    "or pass `overwrite=True`"
                 )
 
     @property
     def batches(self) -> Batches | None:
-        """The batches of the run to go on with."""
+        """The batches of the run to resume, or None."""
         return Batches(*self._earlier["batches"]) if self._earlier else None
 
     def begin(self, batches: Batches) -> set[str]:
-        """Prepare the folder; returns the names of the files that are kept of an earlier run."""
+        """Prepare the folder; return the names of the files that are kept of an earlier run."""
         # The manifest first: a folder that is half removed must not look complete.
         self.folder.remove(manifests.NAME)
         self.folder.remove(*self.parts)
@@ -179,13 +179,13 @@ class ForestOutput:
         return set()
 
 
-def clear(folder: Folder) -> None:
+def remove_intermediate_files(folder: Folder) -> None:
     """Remove the files that a run left beside its result."""
     folder.remove_temporaries()
     folder.remove(*_files_of_run(folder))
 
 
-def clear_unless_resumable(folder: Folder) -> None:
+def remove_unless_resumable(folder: Folder) -> None:
     """Remove the files of a failed run, unless ``resume`` can go on from a finished forest."""
     names = _files_of_run(folder)
     if not any(name.endswith(_DONE) for name in names):
@@ -206,17 +206,17 @@ def _files_of_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def identity_of(dataset: EdgeDataset) -> str:
-    """A hash that distinguishes the forests of one dataset: its edges, n, and its parts."""
+def hash_identity(dataset: EdgeDataset) -> str:
+    """Return a hash of what a dataset's forest depends on: its edges, n, and its parts."""
     parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
     content = repr((identify_dataset(dataset).name, dataset.n, parts)).encode()
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def batches_for(cluster: Cluster, n: int, edges: int, batch: int | None = None) -> Batches:
-    """Batches of ``batch`` edges, or else of a worker's share as far as it fits.
+def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None) -> Batches:
+    """Plan batches of ``batch`` edges, or of a worker's share as far as it fits.
 
-    Raises UsageError where two forests do not fit.
+    Raises UsageError if two forests do not fit.
     """
     per_vertex, per_edge = BYTES_PER_VERTEX[cluster.backend], BYTES_PER_EDGE[cluster.backend]
     needed_edges = min(edges, 2 * n)
@@ -224,8 +224,8 @@ def batches_for(cluster: Cluster, n: int, edges: int, batch: int | None = None) 
         worker.device_bytes if cluster.backend == "gpu" else worker.host_bytes
         for worker in cluster.workers.values()
     )
-    fitting = (int(MEMORY_SHARE * free) - per_vertex * n) // per_edge
-    if fitting < needed_edges:
+    max_batch = (int(MEMORY_SHARE * free) - per_vertex * n) // per_edge
+    if max_batch < needed_edges:
         needed = (per_vertex * n + per_edge * needed_edges) / MEMORY_SHARE / 2**30
         raise UsageError(
             f"forests of {n:,} vertices take {needed:.1f} GiB of memory on each worker, and one "
@@ -233,15 +233,15 @@ def batches_for(cluster: Cluster, n: int, edges: int, batch: int | None = None) 
         )
     if batch:
         return Batches(batch, 1)
-    return Batches(max(1, min(fitting, MAX_EDGES)), len(cluster.workers))
+    return Batches(max(1, min(max_batch, MAX_EDGES)), len(cluster.workers))
 
 
-def grouped(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
-    """Groups of neighbouring positions, of about equal size, that keep to ``batches``.
+def group_neighbours(sizes: Sequence[int], batches: Batches) -> list[list[int]]:
+    """Group neighbouring positions to about equal sizes, within ``batches``.
 
     A position whose size exceeds the limit is a group of its own.
     """
     count = max(batches.min_count, len(group_by_size(sizes, batches.max_edges)))
     bounds = range(batches.max_edges)
-    enough = bisect_left(bounds, True, key=lambda bound: len(group_by_size(sizes, bound)) <= count)
-    return group_by_size(sizes, enough)
+    limit = bisect_left(bounds, True, key=lambda bound: len(group_by_size(sizes, bound)) <= count)
+    return group_by_size(sizes, limit)

@@ -27,11 +27,11 @@ from mgraph.distributed.operations.results import Results
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.operations.sssp_tasks import (
     Search,
-    batch_size,
+    choose_batch_size,
     draw_sources,
+    hash_sources,
     load_graph,
     search_batch,
-    sources_hash,
 )
 from mgraph.errors import UsageError
 
@@ -91,7 +91,7 @@ class SsspOperation(GraphOperation):
         """Check what can be checked without the graph. options: of ``mgraph.sssp``."""
         if sources is not None:
             sources = checked_vertices("sources", sources, MAX_N).tolist()
-        _check(sources, *random, batch, compression, options)
+        _check_request(sources, *random, batch, compression, options)
         super().__init__(location, out, **more)
         if options["method"] == "dijkstra" and self.backend == "auto":
             self.backend = "cpu"
@@ -99,7 +99,7 @@ class SsspOperation(GraphOperation):
         self.compression, self.options = compression, options
 
     def request(self) -> dict[str, Any]:
-        """The graph, the sources and every option."""
+        """Return the graph, the sources and every option."""
         sources = {"sources": self.sources, "random": list(self.random)}
         output = {"compression": self.compression, "batch": self.batch}
         graph = {"sssp": self.identity.name, "symmetrise": self.symmetrise}
@@ -125,16 +125,18 @@ class SsspOperation(GraphOperation):
         self.sources = checked_vertices("sources", self.sources, self.facts.n).tolist()
 
     def work(self, run: Run) -> Work:
-        """A task per batch of sources."""
-        written = self.folder is not None
-        size = self.batch or batch_size(self.facts, len(self.sources), run.cluster, written)
+        """Return one task per batch of sources."""
+        has_output = self.folder is not None
+        size = self.batch or choose_batch_size(
+            self.facts, len(self.sources), run.cluster, has_output
+        )
         identity = {
             "graph_identity": self.identity.name,
             "symmetrise": self.symmetrise,
             "n": self.facts.n,
             "m": self.facts.num_arcs,
             "sources": len(self.sources),
-            "sources_hash": sources_hash(self.sources),
+            "sources_hash": hash_sources(self.sources),
             "cutoff": self.options["cutoff"],
             "predecessors": self.options["predecessors"],
             "compression": self.compression,
@@ -151,7 +153,7 @@ class SsspOperation(GraphOperation):
         return Work(search_batch, batches, sizes, {"plan": self.plan}, kept)
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
-        """The same, and the type of distances."""
+        """Return the manifest with the type of distances."""
         return super().manifest(footers) | {"lengths": self.facts.length_dtype}
 
 
@@ -271,7 +273,7 @@ def sssp_many(
     )
 
 
-def _check(
+def _check_request(
     sources: Sequence[int] | None,
     random: int | None,
     seed: int,
@@ -279,7 +281,7 @@ def _check(
     compression: Compression,
     options: dict[str, Any],
 ) -> None:
-    """Raise UsageError for what is wrong whatever the graph."""
+    """Raise UsageError for what is wrong in any graph."""
     from mgraph.io.parquet import check_compression
     from mgraph.shortest_paths.sssp import check_options
 
@@ -292,7 +294,7 @@ def _check(
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64) (got {seed})")
     if (sources is None) == (random is None):
-        raise UsageError("give sources, or how many to draw at random")
+        raise UsageError("either sources or random must be given")
     if (random is not None and random < 1) or (sources is not None and not len(sources)):
         raise UsageError("there must be at least one source")
     if batch is not None and batch < 1:

@@ -58,38 +58,38 @@ class Rows(NamedTuple):
 
 
 def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
-    """Task: read the graph on this worker, and compile what searches with these options need."""
+    """Read the graph on this worker, and compile what searches with these options need."""
     from mgraph.shortest_paths.problem import length_dtype
 
-    held = holder(name)
-    graph = held.graph()
-    with cancellation.acquiring(held.device):
-        several = 2 if graph.backend == "gpu" else 1
-        rehearse(graph, several, **options | {"power_limit": None})
+    graph_holder = holder(name)
+    graph = graph_holder.graph()
+    with cancellation.acquiring(graph_holder.device):
+        num_sources = 2 if graph.backend == "gpu" else 1
+        rehearse(graph, num_sources, **options | {"power_limit": None})
     return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)))
 
 
 def draw_sources(name: str, count: int, seed: int) -> list[int]:
-    """Task: draw distinct sources among the vertices that have arcs, in ascending order."""
+    """Draw distinct sources among the vertices that have arcs, in ascending order."""
     graph = holder(name).graph()
     candidates = (graph.indptr[1:] > graph.indptr[:-1]).nonzero()[0]
     if count > candidates.size:
         raise UsageError(
-            f"random asks for {count:,} sources, and only {candidates.size:,} vertices have arcs"
+            f"random must be at most {candidates.size:,}, the vertices with arcs (got {count:,})"
         )
     ranks = np.random.default_rng(seed).choice(int(candidates.size), count, replace=False)
     return [int(candidates[rank]) for rank in np.sort(ranks)]
 
 
 def search_batch(batch: tuple[int, list[int]], plan: BatchPlan) -> Footer:
-    """Task: search from the sources of a part, write the rows, return the part's footer."""
+    """Search from the sources of a part, write the rows, return the part's footer."""
     index, sources = batch
     assert plan.holder is not None
-    held, on_gpu = holder(plan.holder), plan.backend == "gpu"
+    graph_holder, on_gpu = holder(plan.holder), plan.backend == "gpu"
     with memory_guard(f"{len(sources)} searches and their results", "use a smaller `batch`"):
-        answers: Iterable[tuple[Search, Rows | None]] = _search_all(held, sources, plan)
+        answers: Iterable[tuple[Search, Rows | None]] = _search_all(graph_holder, sources, plan)
         if on_gpu:
-            with cancellation.acquiring(held.device):
+            with cancellation.acquiring(graph_holder.device):
                 answers = list(answers)  # the checksums wait for the device
         if plan.folder is None:
             return {"searched": [to_record(search) for search, _ in answers], "checksum": "0"}
@@ -97,7 +97,7 @@ def search_batch(batch: tuple[int, list[int]], plan: BatchPlan) -> Footer:
 
 
 def _search_all(
-    held: Any, sources: list[int], plan: BatchPlan
+    graph_holder: Any, sources: list[int], plan: BatchPlan
 ) -> Iterator[tuple[Search, Rows | None]]:
     """Yield each search with its rows, if they are to be written.
 
@@ -109,10 +109,10 @@ def _search_all(
     from mgraph.shortest_paths.power_governor import PowerGovernor
     from mgraph.shortest_paths.sssp import sssp
 
-    graph, options = held.graph(), dict(plan.options)
+    graph, options = graph_holder.graph(), dict(plan.options)
     if options["power_limit"]:
         governor = PowerGovernor(options["power_limit"])
-        options["power_limit"] = held.memory.setdefault("governor", governor)
+        options["power_limit"] = graph_holder.memory.setdefault("governor", governor)
     step = len(sources) if plan.backend == "gpu" else 1
     for first in range(0, len(sources), step):
         group = sources[first : first + step]
@@ -123,12 +123,12 @@ def _search_all(
         count_edges(graph.num_arcs * len(group))
         rows: Iterable[Rows | None] = repeat(None)
         if plan.folder is not None:
-            rows = reached_rows(paths, group, plan.vertex_dtype)
+            rows = yield_rows(paths, group, plan.vertex_dtype)
         yield from zip(searches, rows, strict=False)
 
 
 def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
-    """Figures of each search, computed where the distances are; waits for them."""
+    """Compute each search's figures where the distances are, and wait for them."""
     distance = paths.distance.reshape(len(sources), -1)
     reached = paths.reached.reshape(distance.shape)
     # Row by row: CuPy reduces an array with all of a GPU, but each row of a matrix with one block.
@@ -139,7 +139,7 @@ def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
     return [Search(*values, seconds) for values in zip(sources, counts, maxima, strict=True)]
 
 
-def reached_rows(paths: Any, sources: Sequence[int], dtype: Any) -> Iterator[Rows]:
+def yield_rows(paths: Any, sources: Sequence[int], dtype: Any) -> Iterator[Rows]:
     """Yield the rows of one search after another; dtype: of vertices.
 
     The columns are arrays of the library that ``paths`` uses, NumPy or CuPy.
@@ -162,8 +162,8 @@ def reached_rows(paths: Any, sources: Sequence[int], dtype: Any) -> Iterator[Row
         yield Rows([vertex, *values], checksum(edges))
 
 
-def columns_of(plan: BatchPlan) -> dict[str, np.dtype]:
-    """The types of a part's columns, by name, in order."""
+def column_types(plan: BatchPlan) -> dict[str, np.dtype]:
+    """Return the types of a part's columns, by name, in order."""
     assert plan.facts is not None
     vertex, length = plan.vertex_dtype, np.dtype(plan.facts.length_dtype)
     columns = {"source": vertex, "vertex": vertex, "distance": length}
@@ -171,13 +171,15 @@ def columns_of(plan: BatchPlan) -> dict[str, np.dtype]:
 
 
 def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any]]) -> Footer:
-    """Write the searches of a batch as they come, each with its ``Rows``; returns the footer."""
+    """Write the searches of a batch as they come, each with its ``Rows``; return the footer."""
     from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
     searches, total = [], 0
-    with writing_part(plan.folder, part_name(index), columns_of(plan), plan.compression) as writer:
+    with writing_part(
+        plan.folder, part_name(index), column_types(plan), plan.compression
+    ) as writer:
         for search, (columns, checksum) in answers:
             searches.append(search)
             total += checksum
@@ -193,13 +195,13 @@ def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any
     return footer | {"rows": sum(search.reached for search in searches)}
 
 
-def sources_hash(sources: Sequence[int]) -> str:
-    """A hash that distinguishes one list of sources from another."""
+def hash_sources(sources: Sequence[int]) -> str:
+    """Return a hash that distinguishes one list of sources from another."""
     return hashlib.sha256(np.array(sources, np.int64).tobytes()).hexdigest()[:16]
 
 
-def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool) -> int:
-    """Sources per task: a few tasks per thread, as far as a batch fits each worker's memory.
+def choose_batch_size(facts: GraphFacts, sources: int, cluster: Cluster, has_output: bool) -> int:
+    """Choose the sources per task: a few tasks per thread, if a batch fits each worker's memory.
 
     A GPU does many searches of a task side by side, so its tasks are larger, as long as each thread
     has one task or, where results are written, two.
@@ -211,17 +213,17 @@ def batch_size(facts: GraphFacts, sources: int, cluster: Cluster, written: bool)
     def free_bytes(worker: Survey) -> int:
         if not on_gpu:
             return worker.host_bytes // worker.threads
-        if not written:
+        if not has_output:
             return worker.device_bytes  # which one task at a time has
         return min(worker.host_bytes, worker.device_bytes) // worker.threads
 
     rows = min(map(free_bytes, cluster.workers.values())) // 2 // BYTES_PER_ROW
-    fitting = (min(rows, MAX_ROWS) if written else rows) // max(facts.n, 1)
+    max_sources = (min(rows, MAX_ROWS) if has_output else rows) // max(facts.n, 1)
     size = -(-sources // (BATCHES_PER_THREAD * cluster.threads))
     if on_gpu:
         best = GPU_BATCH_WRITTEN
-        if not written:
+        if not has_output:
             best = max(GPU_BATCH, best_concurrency(facts.n, facts.num_arcs))
-        tasks = cluster.threads * (GPU_TASKS_WRITTEN if written else 1)
+        tasks = cluster.threads * (GPU_TASKS_WRITTEN if has_output else 1)
         size = max(size, min(best, -(-sources // tasks)))
-    return max(1, min(size, fitting))
+    return max(1, min(size, max_sources))

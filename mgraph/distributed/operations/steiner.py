@@ -31,10 +31,10 @@ from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.operations.steiner_tasks import (
     TABLE,
     Answer,
-    batch_size,
+    choose_batch_size,
     draw_queries,
+    hash_queries,
     load_graph,
-    queries_hash,
     solve_batch,
     write_table,
 )
@@ -95,7 +95,7 @@ class SteinerOperation(GraphOperation):
         **more: Any,
     ) -> None:
         """Check what can be checked without the graph. options: of ``mgraph.steiner_trees``."""
-        queries, sizes = _check(queries, *sample, batch, compression)
+        queries, sizes = _check_request(queries, *sample, batch, compression)
         super().__init__(location, out, **more)
         self._check_options(self.backend, options)
         self.queries, self.sizes, self.seed = queries, sizes, sample[1]
@@ -110,7 +110,7 @@ class SteinerOperation(GraphOperation):
             self.backend = "cpu"
 
     def request(self) -> dict[str, Any]:
-        """The graph, the queries and every option."""
+        """Return the graph, the queries and every option."""
         queries = {"queries": self.queries, "sample": [self.sizes, self.seed]}
         output = {"compression": self.compression, "batch": self.batch}
         graph = {"steiner": self.identity.name, "symmetrise": self.symmetrise}
@@ -134,22 +134,22 @@ class SteinerOperation(GraphOperation):
             warnings.warn(note, MgraphWarning, stacklevel=2)
         if self.sizes is not None:
             self.queries = self.draw(run, draw_queries, self.sizes, self.seed)
-        checked = [checked_query(i, q, self.facts.n) for i, q in enumerate(self.queries or [])]
+        checked = [check_query(i, q, self.facts.n) for i, q in enumerate(self.queries or [])]
         if not checked:
             raise UsageError("there must be at least one query")
         self.queries = [np.unique(query) for query in checked]
 
     def work(self, run: Run) -> Work:
-        """A task per batch of queries."""
+        """Return one task per batch of queries."""
         count = len(self.queries)
-        size = self.batch or batch_size(count, run.cluster)
+        size = self.batch or choose_batch_size(count, run.cluster)
         identity = {
             "graph_identity": self.identity.name,
             "symmetrise": self.symmetrise,
             "n": self.facts.n,
             "m": self.facts.num_arcs,
             "queries": count,
-            "queries_hash": queries_hash(self.queries),
+            "queries_hash": hash_queries(self.queries),
             **self.options,
             "compression": self.compression,
             "batch": size,
@@ -166,16 +166,16 @@ class SteinerOperation(GraphOperation):
         return Work(solve_batch, batches, sizes, {"plan": self.plan}, kept)
 
     def answers(self, footers: Sequence[Footer]) -> list[Answer]:
-        """All answers, in the order of the queries."""
+        """Return all answers, in the order of the queries."""
         answers = read_answers(footers, "answers", Answer, len(self.queries), self.folder)
         return sorted(answers, key=lambda answer: answer.query)
 
     def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
-        """The table of queries."""
+        """Write the table of queries."""
         write_table(folder, self.answers(footers), self.queries, self.facts.length_dtype)
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
-        """The same, and the type of costs."""
+        """Return the manifest with the type of costs."""
         return super().manifest(footers) | {"costs": self.facts.length_dtype}
 
 
@@ -268,26 +268,26 @@ def steiner_many(
     )
 
 
-def _check(
+def _check_request(
     queries: Any, sample: Any, seed: int, batch: int | None, compression: Compression
 ) -> tuple[list[Any] | None, list[tuple[int, int]] | None]:
-    """The queries, or the sizes of the sample. Raises UsageError for what is wrong in any graph."""
+    """Return the queries, or the sizes of the sample; raise UsageError for errors in any graph."""
     from mgraph.io.parquet import check_compression
 
     check_compression(compression)
     if (queries is None) == (sample is None):
-        raise UsageError("give queries, or how many to draw at random")
+        raise UsageError("either queries or sample must be given")
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64) (got {seed})")
     if batch is not None and batch < 1:
         raise UsageError(f"batch must be at least 1 (got {batch})")
     if queries is None:
-        return None, _checked_sizes(sample)
-    given = as_list("queries", queries)
-    return [checked_query(i, query, MAX_N) for i, query in enumerate(given)], None
+        return None, _parse_sample(sample)
+    checked = [check_query(i, q, MAX_N) for i, q in enumerate(as_list("queries", queries))]
+    return checked, None
 
 
-def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
+def _parse_sample(sample: Any) -> list[tuple[int, int]]:
     """Pairs of a number of terminals and of queries. Raises UsageError."""
     sizes = []
     for pair in as_list("sample", sample):
@@ -300,8 +300,8 @@ def _checked_sizes(sample: Any) -> list[tuple[int, int]]:
     return sizes
 
 
-def checked_query(number: int, terminals: Any, n: int) -> Any:
-    """The terminals of a query, as an array. Raises UsageError that names the query."""
+def check_query(number: int, terminals: Any, n: int) -> Any:
+    """Return a query's terminals as an array. Raises UsageError that names the query."""
     try:
         vertices = checked_vertices("terminals", terminals, n)
     except UsageError as error:

@@ -60,35 +60,37 @@ class Answer:
 
 
 def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
-    """Task: read and prepare the graph on this worker, and compile what such queries need."""
+    """Read and prepare the graph on this worker, and compile what such queries need."""
     from mgraph.steiner.rehearsal import rehearse
     from mgraph.steiner.steiner_tree import prepare_queries
 
-    held = holder(name)
-    graph = held.graph()
-    ready = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
-    with cancellation.acquiring(held.device):
+    graph_holder = holder(name)
+    graph = graph_holder.graph()
+    prepared = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
+    with cancellation.acquiring(graph_holder.device):
         rehearse(graph, **options)
-    on_cpu = vars(ready).get("reason_for_cpu")  # if it was looked at
-    return GraphFacts(graph.n, graph.num_arcs, ready.cost_dtype, (on_cpu,) if on_cpu else ())
+    reason_for_cpu = vars(prepared).get("reason_for_cpu")  # if it was determined
+    return GraphFacts(
+        graph.n, graph.num_arcs, prepared.cost_dtype, (reason_for_cpu,) if reason_for_cpu else ()
+    )
 
 
 def draw_queries(name: str, sizes: list[tuple[int, int]], seed: int) -> list[list[int]]:
-    """Task: draw terminals; see ``mgraph.steiner.sampling``."""
+    """Draw terminals; see ``mgraph.steiner.sampling``."""
     from mgraph.steiner.sampling import sample
 
     return [drawn.tolist() for drawn in sample(holder(name).graph(), sizes, seed)]
 
 
 def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan) -> Footer:
-    """Task: answer the queries of a part, write the trees, return the part's footer."""
+    """Answer the queries of a part, write the trees, return the part's footer."""
     from mgraph.core import gauges
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.steiner.steiner_tree import steiner_trees
 
     index, queries = batch
     assert plan.holder is not None
-    held, on_gpu = holder(plan.holder), plan.backend == "gpu"
+    graph_holder, on_gpu = holder(plan.holder), plan.backend == "gpu"
     # Cores also have other threads' tasks, so a task answers one query after another.
     concurrency = None if on_gpu else 1
     trees: list[Any] = [None] * len(queries)
@@ -96,11 +98,11 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
     terminals = [vertices for _, vertices in queries]
     with (
         memory_guard(f"{len(queries)} queries and their trees", "use a smaller `batch`"),
-        cancellation.acquiring(held.device) if on_gpu else nullcontext(),
+        cancellation.acquiring(graph_holder.device) if on_gpu else nullcontext(),
     ):
         options = {**plan.options, "concurrency": concurrency}
-        for i, tree in steiner_trees(held.graph(), terminals, **options):
-            answers[i] = answer_of(queries[i][0], len(terminals[i]), tree)
+        for i, tree in steiner_trees(graph_holder.graph(), terminals, **options):
+            answers[i] = make_answer(queries[i][0], len(terminals[i]), tree)
             gauges.add("queries", 1)
             if not isinstance(tree, DisconnectedError):
                 trees[i] = tree
@@ -108,8 +110,8 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
     return write_part(index, plan, answers, trees)
 
 
-def answer_of(query: int, terminals: int, tree: Any) -> Answer:
-    """The answer that a ``SteinerTree``, or the error in its place, gives to a query."""
+def make_answer(query: int, terminals: int, tree: Any) -> Answer:
+    """Return the answer to a query, given its ``SteinerTree`` or the error in its place."""
     if isinstance(tree, DisconnectedError):
         return Answer(query, terminals, 0, None, None, None, None, None, None, {}, str(tree))
     return Answer(
@@ -128,7 +130,7 @@ def answer_of(query: int, terminals: int, tree: Any) -> Answer:
 
 
 def write_part(index: int, plan: BatchPlan, answers: list[Answer], trees: list[Any]) -> Footer:
-    """Write the trees of a batch; returns the footer. trees: None where a query has none."""
+    """Write the trees of a batch; return the footer. trees: None for a query without a tree."""
     from mgraph.io.parquet import writing_part
 
     footer = plan.footer(index) | {"answers": [to_record(answer) for answer in answers]}
@@ -181,16 +183,16 @@ def write_table(
         parquet.write_table(pa.table(columns), stream)
 
 
-def queries_hash(queries: Sequence[Any]) -> str:
-    """A hash that distinguishes one list of queries from another."""
+def hash_queries(queries: Sequence[Any]) -> str:
+    """Return a hash that distinguishes one list of queries from another."""
     digest = hashlib.sha256()
     for query in queries:
         digest.update(np.array([len(query), *query], np.int64).tobytes())
     return digest.hexdigest()[:16]
 
 
-def batch_size(queries: int, cluster: Cluster) -> int:
-    """Queries per task: a GPU answers many side by side, a core's thread one after another."""
+def choose_batch_size(queries: int, cluster: Cluster) -> int:
+    """Choose the queries per task: a GPU answers many concurrently, a core's thread one by one."""
     tasks = (
         BATCHES_PER_GPU * len(cluster.workers)
         if cluster.backend == "gpu"

@@ -1,9 +1,9 @@
 """Run one function over many parts: named tasks, a progress line, one clear error.
 
-A call is an operation: its tasks' keys are (``mgraph-<verb>-<digits>``, part), and the scheduler is
-told when it begins and how it ends, for whoever watches (``monitor``). A task that nobody wants any
-more, since it was cancelled or its client is gone, is told so by the worker that runs it, and ends
-at its next ``mgraph.core.cancellation.raise_if_cancelled``.
+A call is an operation: its tasks' keys are (``mgraph-<verb>-<digits>``, part), and the scheduler
+receives an event when it begins and when it ends, for the monitor. The worker cancels a task that
+the scheduler has released, since it was cancelled or its client is gone: the task ends at its next
+``mgraph.core.cancellation.raise_if_cancelled``.
 """
 
 import contextlib
@@ -25,13 +25,13 @@ from mgraph.errors import ConnectionLostError
 
 DRAIN_SECONDS = 30.0
 FETCH_SECONDS = 0.2  # between two requests for results, at most; less while an operation is young
-GATHER_SECONDS = 5.0  # for a request: results that died with a worker are made again first
+GATHER_SECONDS = 5.0  # for a request: results lost with a worker are computed again first
 TOPIC = "mgraph"
 COUNTED = ("edges", "arcs")  # units of sizes that tasks count as they go
 
 
 def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
-    """What runs on a worker: ``task(argument, **common)``, which ends when nobody wants it."""
+    """Run ``task(argument, **common)`` on a worker until it returns or is cancelled."""
     from distributed import get_worker
 
     from mgraph.distributed.monitoring.counters import counting
@@ -40,16 +40,16 @@ def perform(argument: Any, task: Callable[..., Any], **common: Any) -> Any:
     limit_memory(worker.memory_manager.memory_limit)
     tasks, key = worker.state.tasks, worker.get_current_task()
 
-    def unwanted() -> bool:
+    def is_cancelled() -> bool:
         state = tasks.get(key)
         return state is None or state.state == "cancelled"
 
-    with counting(key), cancellation.cancelled_when(unwanted):
+    with counting(key), cancellation.cancelled_when(is_cancelled):
         return task(argument, **common)
 
 
 def worker_address() -> str:
-    """The address of the worker that runs this task."""
+    """Return the address of the worker that runs this task."""
     from distributed import get_worker
 
     return str(get_worker().address)
@@ -65,32 +65,32 @@ def submit_parts(
 ) -> dict[int, Any]:
     """Start ``task(argument, **common)`` for each part; return the futures by part.
 
-    arguments: what each part's task is given; ``common`` travels with every task, so it is small.
+    arguments: by part. ``common`` is sent with every task, so it must be small.
     On the dashboard the tasks are called ``mgraph-<verb>`` and stand in a span of that name, within
     the span of the submitted workflow if there is one.
     """
     operation = f"mgraph-{verb}-{time.time_ns()}"
     keys = [(operation, index) for index in arguments]
     performed = functools.partial(perform, task=task, **common)
-    with explaining(work_of(verb)), spans(verb):
+    with explaining(describe_task(verb)), spans(verb):
         futures = cluster.client.map(performed, list(arguments.values()), key=keys)
     return dict(zip(arguments, futures, strict=True))
 
 
-def work_of(verb: str) -> str:
-    """What a task does, for a sentence."""
+def describe_task(verb: str) -> str:
+    """Return what a task does, for an error message."""
     return "reading the graph" if verb == "load" else f"a task of mgraph {verb.partition('-')[0]}"
 
 
-def result_of(future: Any, verb: str) -> Any:
-    """What a task returned; raises its error as one of mgraph's."""
-    with explaining(work_of(verb)):
+def fetch_result(future: Any, verb: str) -> Any:
+    """Return what a task returned, or raise its error as one of mgraph's."""
+    with explaining(describe_task(verb)):
         return future.result()
 
 
 @contextlib.contextmanager
 def spans(verb: str) -> Iterator[None]:
-    """What is submitted in it stands in the operation's span, and in its workflow's, if any."""
+    """Put tasks submitted in the block into the operation's span, and its workflow's if any."""
     from dask import annotate
     from distributed import span
 
@@ -114,12 +114,12 @@ def follow_parts(
 ) -> Iterator[tuple[int, Any]]:
     """Yield each index with its finished future, as they come; ``futures`` is emptied.
 
-    sizes: each part's, in ``unit``, for the progress line, which moves within a part where that is
-    what its task counts (``count_edges``). A worker that dies has its tasks done by another. When a
-    task fails, the rest is cancelled, what runs is awaited, its error raised.
+    sizes: each part's, in ``unit``, for the progress line, which moves within a part if its task
+    counts that unit (``count_edges``). The tasks of a worker that dies run on another. When a task
+    fails, the others are cancelled and awaited, and its error is raised.
     """
-    batches = _batches(cluster, futures, sizes, verb, unit, progress)
-    with explaining(work_of(verb)), contextlib.closing(batches):
+    batches = _finished_batches(cluster, futures, sizes, verb, unit, progress)
+    with explaining(describe_task(verb)), contextlib.closing(batches):
         for batch in batches:
             for index, future in batch.items():
                 del futures[index]
@@ -137,26 +137,26 @@ def run_parts(
     progress: TextIO | None = sys.stderr,
     **common: Any,
 ) -> dict[int, Any]:
-    """``submit_parts``, follow, and fetch the results as they come, several a request.
+    """Submit a task per part, and fetch the results as they come, several per request.
 
-    So a worker that dies takes with it what it was working on, and nothing that was finished.
+    So a worker that dies loses the tasks that it was running, and no finished result.
     """
     futures = submit_parts(cluster, task, arguments, verb=verb, **common)
     results: dict[int, Any] = {}
-    batches = _batches(cluster, futures, sizes, verb, unit, progress)
+    batches = _finished_batches(cluster, futures, sizes, verb, unit, progress)
     with (
-        explaining(work_of(verb)),
+        explaining(describe_task(verb)),
         contextlib.closing(batches),
-    ):  # what fails here ends them, before anything else is done
+    ):  # an error ends them before anything else is done
         for batch in batches:
-            fetched = _fetch(cluster.client, batch)
+            fetched = _fetch_results(cluster.client, batch)
             results |= fetched
             for index in fetched:
                 del futures[index]
     return results
 
 
-def _batches(
+def _finished_batches(
     cluster: Cluster,
     futures: dict[int, Any],
     sizes: Mapping[int, int],
@@ -164,38 +164,40 @@ def _batches(
     unit: str,
     progress: TextIO | None,
 ) -> Generator[dict[int, Any], None, None]:
-    """Yield finished futures until the caller has taken all away; those it left come again."""
+    """Yield finished futures until the caller has removed all; those it keeps are yielded again."""
     from distributed import as_completed
 
     from mgraph.distributed.monitoring import counters
 
     if not futures:
         return
-    operation = _operation_of(futures)
+    operation = _operation_name(futures)
     index_of = {future.key: index for index, future in futures.items()}
     waiting = as_completed(list(futures.values()))
     total, counted = sum(sizes.values()), set[int]()
 
     compiling = False
 
-    def under_way() -> int:
+    def read_partial_counts() -> int:
         nonlocal compiling
-        edges, compiling = counters.under_way(cluster.client, operation, counted)
+        edges, compiling = counters.read_progress(cluster.client, operation, counted)
         return edges if unit in COUNTED else 0
 
     def note() -> str:
         return f", {compilation.NOTICE}" if compiling else ""
 
-    with _telling(cluster, futures, verb, total, unit):
+    with _reporting(cluster, futures, verb, total, unit):
         try:
-            with Progress(verb, total, len(sizes), progress, unit, under_way, note) as line:
+            with Progress(
+                verb, total, len(sizes), progress, unit, read_partial_counts, note
+            ) as line:
                 began = time.monotonic()
                 while futures:
                     ready: dict[int, Any] = {}
                     for future in waiting.next_batch():
                         if future.status == "finished":
                             ready[index_of[future.key]] = future
-                        elif future.status in ("pending", "lost"):  # with its worker, since then
+                        elif future.status in ("pending", "lost"):  # lost with its worker
                             waiting.add(future)
                         else:
                             _raise_or_retry(future, verb)
@@ -209,17 +211,17 @@ def _batches(
                     if futures:
                         time.sleep(min(FETCH_SECONDS, 0.02 * (time.monotonic() - began)))
         except BaseException:
-            _cancel(cluster.client, futures)
+            _cancel_tasks(cluster.client, futures)
             raise
 
 
-def _operation_of(futures: Mapping[int, Any]) -> str:
+def _operation_name(futures: Mapping[int, Any]) -> str:
     key: tuple[str, int] = next(iter(futures.values())).key
     return key[0]
 
 
-def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
-    """The results of finished tasks; of none where one of them died with its worker meanwhile."""
+def _fetch_results(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
+    """Return the results of finished tasks, or of none if one was lost with its worker."""
     from distributed.client import FutureCancelledError
 
     if not finished:
@@ -234,64 +236,64 @@ def _fetch(client: Any, finished: dict[int, Any]) -> dict[int, Any]:
 
 
 def _raise_or_retry(future: Any, verb: str) -> None:
-    """Raise the error of a future that failed, but for a task that was stopped by mistake."""
+    """Raise the error of a failed future, or retry a task that was cancelled by mistake."""
     if future.status == "cancelled":
         raise ConnectionLostError(SCHEDULER_LOST)
     error: BaseException = future.exception()
-    if isinstance(error, cancellation.Cancelled):  # and wanted again before it had ended
+    if isinstance(error, cancellation.Cancelled):  # and submitted again before it had ended
         future.retry()
         return
-    with explaining(work_of(verb)):
+    with explaining(describe_task(verb)):
         raise error
 
 
 @contextlib.contextmanager
-def _telling(
+def _reporting(
     cluster: Cluster, futures: dict[int, Any], verb: str, size: int, unit: str
 ) -> Iterator[None]:
-    """Tell the scheduler, and the run's folder, how an operation begins and how it ends."""
-    operation = _operation_of(futures)
-    told = {"operation": operation, "verb": verb}
+    """Report the start and the end of an operation to the scheduler and the run's folder."""
+    operation = _operation_name(futures)
+    identity = {"operation": operation, "verb": verb}
 
-    def tell(state: str, **more: Any) -> None:
-        event = told | {"state": state} | more
+    def report(state: str, **more: Any) -> None:
+        event = identity | {"state": state} | more
         run_context.tell("operation", **event)
-        with contextlib.suppress(Exception):  # a scheduler that is gone is told of elsewhere
+        with contextlib.suppress(Exception):  # a lost scheduler is reported elsewhere
             cluster.client.log_event(TOPIC, event | {"client": cluster.client.id})
 
     parts = len(futures)
-    tell("running", parts=parts, size=size, unit=unit, run=run_context.current_run(), error=None)
+    report("running", parts=parts, size=size, unit=unit, run=run_context.current_run(), error=None)
     try:
         yield
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
-        tell("cancelled", error=None)
+        report("cancelled", error=None)
         raise
     except BaseException as error:
-        tell("failed", error=str(error) or type(error).__name__)
+        report("failed", error=str(error) or type(error).__name__)
         raise
-    tell("finished", error=None)
+    report("finished", error=None)
 
 
-def _cancel(client: Any, futures: dict[int, Any]) -> None:
-    """Drop what has not begun, stop what runs, and wait: nothing writes when we are gone."""
+def _cancel_tasks(client: Any, futures: dict[int, Any]) -> None:
+    """Cancel all tasks and wait for running ones, so that none writes after this returns."""
     if client.status != "running" or not futures:
         return
-    operation = _operation_of(futures)
+    operation = _operation_name(futures)
     with contextlib.suppress(Exception):
         client.cancel(list(futures.values()), force=True)
         deadline = time.monotonic() + DRAIN_SECONDS
-        while time.monotonic() < deadline and any(running(client, operation).values()):
+        while time.monotonic() < deadline and any(count_running(client, operation).values()):
             time.sleep(0.05)
 
 
-def running(client: Any, operation: str | None = None) -> dict[str, int]:
-    """How many tasks of an operation, or of all that are mgraph's, hold a thread of each worker."""
-    found = on_workers(client, running_tasks, operation)
-    return {address: count for address, count in found.items() if isinstance(count, int)}
+def count_running(client: Any, operation: str | None = None) -> dict[str, int]:
+    """Count the threads of each worker that run tasks of an operation, by default of all."""
+    counts = on_workers(client, count_running_tasks, operation)
+    return {address: count for address, count in counts.items() if isinstance(count, int)}
 
 
-def running_tasks(operation: str | None, dask_worker: Any) -> int:
-    """Runs on a worker: see ``running``. Drivers of submitted workflows do not count."""
+def count_running_tasks(operation: str | None, dask_worker: Any) -> int:
+    """Count this worker's threads for ``count_running``, without drivers of workflows."""
     keys = [key for key in list(dask_worker.active_threads.values()) if isinstance(key, tuple)]
     if operation is None:
         return sum(str(key[0]).startswith("mgraph-") for key in keys)

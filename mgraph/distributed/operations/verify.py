@@ -1,4 +1,4 @@
-"""Read every part back and compare it with the manifest; generate some again and compare.
+"""Read every part and compare it with the manifest; generate some again and compare.
 
 Cost: every file is read once, and the given share of the graph is generated again.
 """
@@ -10,8 +10,12 @@ from typing import Any, TextIO
 
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike
-from mgraph.distributed.operations.generate import backend_of, held_endpoints, maker_of
-from mgraph.distributed.operations.generate_plan import block_edges
+from mgraph.distributed.operations.generate import (
+    find_endpoints,
+    make_graph_function,
+    resolve_backend,
+)
+from mgraph.distributed.operations.generate_plan import choose_block_edges
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.errors import DatasetError, UsageError
 from mgraph.generators import preferential_attachment
@@ -55,8 +59,8 @@ class Verdict:
         return not self.faults
 
 
-def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
-    """Faults of the manifest: parts must tile the vertices and have as many rows as the model."""
+def find_manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
+    """Return the manifest's faults: parts must tile the vertices, with the model's rows."""
     faults = []
     expected = 0
     for part in manifest.parts:
@@ -71,8 +75,8 @@ def manifest_faults(manifest: Manifest, model: CopyModel | None) -> list[str]:
     return faults
 
 
-def model_of(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
-    """The model that generated a dataset, and the version of its draws; None for other edges.
+def read_model(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
+    """Return the model that generated a dataset and its draws' version; None for other edges.
 
     Raises DatasetError for a model that this mgraph does not know.
     """
@@ -86,18 +90,18 @@ def model_of(dataset: EdgeDataset) -> tuple[CopyModel, int] | None:
         ) from error
 
 
-def _checked_model(dataset: EdgeDataset, regenerate: float) -> CopyModel | None:
-    """The model that generated a dataset; None for edges from elsewhere.
+def _read_model_to_check(dataset: EdgeDataset, regenerate: float) -> CopyModel | None:
+    """Return the model that generated a dataset; None for other edges.
 
     Raises DatasetError where there is no manifest, or where parts are to be generated again by a
     model whose draws have changed since.
     """
     if not dataset.has_manifest:
         raise DatasetError(
-            f"{dataset.location} has no manifest to hold it against; mgraph convert copies it into "
-            "a dataset that has one"
+            f"{dataset.location} has no manifest to verify it against; mgraph convert copies it "
+            "into a dataset that has one"
         )
-    made_by = model_of(dataset)
+    made_by = read_model(dataset)
     if made_by is None:
         return None
     model, version = made_by
@@ -120,7 +124,7 @@ def check_part(
     block: int,
     holder: str | None,
 ) -> str | None:
-    """Task: the first fault of a part as a sentence, or None. job: the part; generate it again?"""
+    """Return the first fault of a part, or None. job: the part; whether to generate it again."""
     from mgraph.core.edge_list_cpu import EdgeCheck
     from mgraph.distributed.monitoring.counters import count_edges
     from mgraph.generators.copy_model_cpu import RowCheck
@@ -149,15 +153,15 @@ def check_part(
             range(record.first, record.stop),
             backend=backend,
             block_edges=block,
-            ends=held_endpoints(holder),
+            ends=find_endpoints(holder),
         )
         if sum(edges.checksum for edges in blocks) % (1 << 64) != record.checksum:
             return f"{record.file} is not what its parameters generate"
     return None
 
 
-def chosen_parts(parts: int, fraction: float) -> frozenset[int]:
-    """``ceil(fraction · parts)`` parts, spread evenly over all."""
+def choose_parts(parts: int, fraction: float) -> frozenset[int]:
+    """Choose ``ceil(fraction · parts)`` parts, spread evenly over all."""
     count = -(-int(fraction * parts * 1_000_000) // 1_000_000)
     return frozenset(i * parts // count for i in range(count)) if count else frozenset()
 
@@ -174,33 +178,34 @@ class VerifyOperation(Operation):
         if not 0 <= regenerate <= 1:
             raise UsageError(f"regenerate must be a fraction in [0, 1] (got {regenerate})")
         self.dataset = EdgeDataset(location)
-        self.model = _checked_model(self.dataset, regenerate)
+        self.model = _read_model_to_check(self.dataset, regenerate)
         if regenerate and self.model is None:
             raise UsageError(
                 f"{self.dataset.location} was not generated, so no part can be generated again"
             )
-        self.again = chosen_parts(len(self.dataset), regenerate)
-        self.maker = self.model if self.again else None
-        if self.maker is not None:
-            backend = backend_of(self.maker, backend)
-        super().__init__(backend=backend, threaded=bool(self.maker and self.maker.stores_endpoints))
+        self.regenerated = choose_parts(len(self.dataset), regenerate)
+        self.regenerated_model = self.model if self.regenerated else None
+        if (model := self.regenerated_model) is not None:
+            backend = resolve_backend(model, backend)
+        super().__init__(backend=backend, threaded=bool(model and model.stores_endpoints))
 
     def shared_graph(self, run: Run) -> Callable[[], Any] | None:
-        """How a worker makes the graph, if the method makes it as a whole."""
-        return None if self.maker is None else maker_of(self.maker, run)
+        """Return the function that makes the graph, if the method makes it as a whole."""
+        model = self.regenerated_model
+        return None if model is None else make_graph_function(model, run)
 
     def work(self, run: Run) -> Work:
-        """A task per part."""
+        """Return one task per part."""
         records = self.dataset.manifest.parts
         shared = {
             "folder": self.dataset.folder,
             "n": self.dataset.n,
             "model": self.model,
             "backend": run.cluster.backend,
-            "block": block_edges(run.cluster, self.model),
+            "block": choose_block_edges(run.cluster, self.model),
             "holder": run.holder,
         }
-        jobs = [(record, index in self.again) for index, record in enumerate(records)]
+        jobs = [(record, index in self.regenerated) for index, record in enumerate(records)]
         return Work(check_part, jobs, [record.rows for record in records], shared)
 
 
@@ -243,11 +248,11 @@ def verify(
     operation = VerifyOperation(location, regenerate, backend)
     outcome = operation.run(cluster, progress)
     dataset = operation.dataset
-    faults = manifest_faults(dataset.manifest, operation.model)
+    faults = find_manifest_faults(dataset.manifest, operation.model)
     return Verdict(
         location=dataset.location,
         parts=len(dataset),
-        regenerated=len(operation.again),
+        regenerated=len(operation.regenerated),
         num_edges=dataset.num_edges,
         seconds=outcome.seconds,
         work_seconds=outcome.work_seconds,

@@ -23,7 +23,7 @@ from typing import IO, Any
 
 import mgraph
 from mgraph.core.formatting import escape, format_local_time
-from mgraph.distributed.operations.tasks import TOPIC, running
+from mgraph.distributed.operations.tasks import TOPIC, count_running
 from mgraph.distributed.protocol import broadcast, dask_internals, run_context
 from mgraph.distributed.submission import run_script
 from mgraph.distributed.submission.run_script import DRIVER, SCRIPT_ERROR, UNSHIPPED
@@ -325,7 +325,7 @@ class _Attempt:
         unfinished = [name for name, state in states.items() if state == "running"]
         deadline = time.monotonic() + DRAIN_SECONDS
         while True:
-            count = sum(sum(running(self.client, name).values()) for name in unfinished)
+            count = sum(sum(count_running(self.client, name).values()) for name in unfinished)
             if not count or time.monotonic() > deadline:
                 return count
             time.sleep(POLL_SECONDS)
