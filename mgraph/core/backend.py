@@ -1,4 +1,8 @@
-"""The choice between the CPU and the GPU, in one place."""
+"""Which backends this process has.
+
+``auto`` is decided by ``open_cluster`` (distributed/clusters/connect.py) for operations, and by
+``_choose_backend`` of shortest_paths/sssp.py and steiner/steiner_tree.py for one query.
+"""
 
 import ctypes
 import importlib.util

@@ -182,7 +182,7 @@ __device__ next_step wait_for_batch(search_state& state, const heap_counts& heap
       reason = nodes_full;
     }
     if (reason != running) {
-      exchange_if(&state.ended, unsigned(running), reason);
+      compare_exchange_acq_rel(&state.ended, unsigned(running), reason);
       return stop;
     }
     const u64 batches = unsigned(load_acquire(&heap.nodes)) + (load_acquire(&heap.buffered) > 0);
@@ -220,7 +220,8 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
   const auto insert = [&](unsigned count) {
     heap.sort(count);
     const bool done = heap.insert(count, true).done;
-    if (!done && threadIdx.x == 0) exchange_if(&state->ended, unsigned(running), unsigned(refused));
+    if (!done && threadIdx.x == 0)
+      compare_exchange_acq_rel(&state->ended, unsigned(running), unsigned(refused));
   };
   for (;;) {
     if (threadIdx.x == 0) {
@@ -274,7 +275,7 @@ extern "C" __global__ void __launch_bounds__(MGRAPH_THREADS)
       __syncthreads();
       best = round.best;
       if (max_profit == best && atomicCAS(&round.finder, nothing, threadIdx.x) == nothing) {
-        while (!exchange_if(&state->lock, 0u, 1u)) __nanosleep(50);
+        while (!compare_exchange_acq_rel(&state->lock, 0u, 1u)) __nanosleep(50);
         if (best > load_relaxed(&state->best)) {
           for (unsigned i = 0; i < 2 * per_thread; ++i) {
             if (child[i].bound < 0 || profit[i] != best) continue;

@@ -9,7 +9,8 @@
 //   filter            keep the vertices whose distance improved, each of them once
 //   bisect-frontier   those within the threshold join the near queue, the others the far queue
 //   bisect-far-queue  move the threshold, and far vertices that are within it to the near queue;
-//                     self-tuning: the controller decides on the threshold, the rebalancer on moves
+//                     self-tuning: the controller decides on the threshold and divides the
+//                     partitions (controller::divide)
 //
 // Reading order:
 //
@@ -25,8 +26,9 @@
 // those of the layers before: block_queues, block_advance, block_rounds, block_search. A thread has
 // one block_search, whose members are registers; what its block shares is in block_state.
 //
-// A group of blocks does one search after another. A round is an iteration and the barrier before
-// it, one barrier per iteration:
+// A group of blocks does one search after another. One pass of the loop in block_search::run is a
+// barrier and the iteration behind it. The counter "round" grows between the two: a round, as
+// near_far_rounds.cuh counts it, is an iteration and the barrier that ends it.
 //
 //   publish  add this block's counts to the sums, and publish how much it has queued for all
 //   decide   wait for all blocks; the control warp decides on the threshold, in every block the
@@ -45,7 +47,8 @@
 // Who writes what, when:
 //
 //   distance            any thread, by atomicMin, while it relaxes arcs; it only ever falls, and a
-//                       thread that reads an old value at worst expands a vertex once too often
+//                       thread that reads an old value at worst expands a vertex at a distance that
+//                       is no longer current
 //   near queue, pieces  a block's threads append to the block's own lists while they expand; all
 //                       blocks read them in the next round: near_far_rounds.cuh has the argument
 //                       why that hand-over is safe
@@ -58,9 +61,9 @@
 //   sums, notes         the control warps, at the barrier: near_far_rounds.cuh
 //   block_state         decisions by the control warp between two __syncthreads; counts by atomics
 //
-// A block whose pool of chunks is used up counts a lost entry. Then all blocks rebuild their far
-// queues from every vertex that may not be final, which is always right and costs a pass over the
-// distances.
+// A block whose pool of chunks is used up counts a lost entry. In the next iteration no far list is
+// read: each block scans its share of all vertices, and queues again, near or far, those that may
+// not be final. That is always correct and costs a pass over the distances.
 //
 // Cost: per arc 8 to 16 bytes and a distance, each time its tail is expanded; a barrier per
 // iteration.
@@ -72,7 +75,7 @@ namespace mgraph {
 // A thread's part in a search.
 struct block_search : block_rounds {
   far_heap<MGRAPH_HEAPS> heap;
-  // Valid within a round:
+  // Valid within one pass of the loop:
   u64 counts_before[note_warps];  // near entries and pieces of the blocks before each 32 blocks
   u32 near_first, near_share;     // this block's share of the near queue
   u32 pieces;                     // of all blocks
@@ -213,7 +216,7 @@ struct block_search : block_rounds {
   }
 
   // Expand this block's share of the iteration: near entries, far entries, pieces. first_list,
-  // first_size: the far list that was looked ahead into.
+  // first_size: the far list that look_ahead read.
   __device__ void expand_share(int first_list, u32 first_size) {
     const bool works = warp != control_warp;
     const u32 far_count = state.read_start[state.lists_read];
@@ -256,8 +259,8 @@ struct block_search : block_rounds {
     }
   }
 
-  // An entry was lost: rebuild the far queue from every vertex reached that is not nearer than all
-  // that were queued, for those are final.
+  // An entry was lost: queue all vertices that may not be final again. A reached vertex that is
+  // nearer than every queued one is final.
   __device__ void rebuild_far_queue() {
     const long long min_near = state.sums[min_near_column], min_far = state.sums[min_far_column];
     const key_t min_queued = key_t(min(min_near, min_far));

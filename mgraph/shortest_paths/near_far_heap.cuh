@@ -1,7 +1,8 @@
-// The heap of a block in a near-far search (method heap), in which the farthest of its far entries
-// wait in order. Entries move from the last partition to the heap, `heap_node` at a time, where
-// that partition is long and more vertices wait than the set-point asks for in an iteration. They
-// come back, nearest first, once the threshold or the first partition's bound has reached them.
+// The heap of a block in a near-far search (method heap), in which entries of the last far
+// partition wait in the order of their distances. Entries move from the last partition to the heap,
+// `heap_node` at a time, where that partition is long and more vertices wait than the set-point
+// asks for in an iteration. They come back, nearest first, once the threshold or the first
+// partition's bound has reached them.
 #pragma once
 
 #include <mgraph/heap.cuh>
@@ -78,7 +79,7 @@ template <bool has_heaps> struct far_heap {
     }
   }
 
-  // Move the entries that the next iteration may read from the heap to the queues. By the whole
+  // Move from the heap to the queues the entries that the next iteration may read. By the whole
   // block.
   __device__ void refill(block_advance& search) const {
     block_state& state = search.state;

@@ -51,7 +51,8 @@ struct block_queues {
     }
   }
 
-  // Read the entry at a position of a far list, without looking its vertex up.
+  // Read the entry at a position of a far list, without looking its vertex up: "current" only says
+  // that there is an entry.
   __device__ entry read_far_entry(bool has_entry, int list, u32 position) const {
     const u32 index = position / memory.chunk_entries;
     const u16 chunk =
@@ -63,11 +64,12 @@ struct block_queues {
 
   // Append entries to a partition's list. The thread that reserves a chunk's first position takes a
   // chunk from the stack and stores it in chunk_of, and those with later positions spin until they
-  // see it. They cannot wait for ever: the atomicAdd that gave them their positions came after that
-  // thread's, which waits for nothing in between, and __syncwarp lets it through where it is in the
-  // same warp. No fence is needed, since the chunk's number is all that is handed over. It is
-  // stored by an atomic operation, so that racecheck does not take it for a race; atomicCAS from
-  // no_chunk, which always succeeds, because there is no 16-bit atomicExch.
+  // see it. They cannot wait for ever: that thread reserved its position earlier and stores the
+  // chunk without waiting; in the same warp it does so before the __syncwarp behind which the
+  // others spin. The stack only shrinks meanwhile: chunks are freed at the barrier, or between
+  // block barriers (heaps). No fence is needed, since the chunk's number is all that is handed
+  // over. It is stored by an atomic operation, so that racecheck does not take it for a race;
+  // atomicCAS from no_chunk, which always succeeds, because there is no 16-bit atomicExch.
   __device__ void append_to_partition(int partition, bool has_entry, int vertex, key_t key) {
     if (!__any_sync(all_lanes, has_entry)) return;
     const int list = state.list_of_partition[partition];

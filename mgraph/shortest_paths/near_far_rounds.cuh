@@ -1,7 +1,8 @@
 // The barrier of a near-far search: what blocks publish at the end of a round, and what each block
-// decides from it for the next one. All of it is done by a block's last warp, the control warp; the
-// other warps look up their first entries meanwhile (near_far.cu). Every block's control warp takes
-// the same decision from the same sums, so that decisions need not be handed over.
+// decides from it for the next one. A block's last warp, the control warp, publishes and decides.
+// The other warps wait for the notes as well, add up how much is queued, and look up their first
+// entries (count_queued, look_ahead). Every block's control warp takes the same decision from the
+// same sums, so that decisions need not be handed over.
 //
 // A block hands over its lists, its share of the sums, and its note, in this order:
 //
@@ -124,13 +125,13 @@ struct block_rounds : block_advance {
     const u32 pieces = __reduce_add_sync(all_lanes, u32(counts >> 32));
     any_far = __any_sync(all_lanes, any_far);
     any_lost = __any_sync(all_lanes, any_lost);
-    if (lane == 0) state.queued = {near, pieces, any_far, any_lost};
+    if (lane == 0) state.queue_totals = {near, pieces, any_far, any_lost};
   }
 
   // Choose the far queue's lists that this iteration reads, and those that it fills: see
   // `controller::divide`. Where a block's far queue fills up, all lists are read, and their entries
-  // looked up, to drop the stale ones. What is read is freed only afterwards, so that must begin
-  // while the rest of the pool could take all of it again.
+  // looked up, to drop the stale ones. The chunks that are read are freed only after the iteration,
+  // so this begins at 40 % of the pool, while all entries would fit into the rest.
   __device__ void choose_far_lists(double next_threshold, bool reads_far, bool any_lost,
                                    bool is_wave) {
     controller& control = state.control;
@@ -167,13 +168,13 @@ struct block_rounds : block_advance {
   __device__ void decide(u32 iteration) {
     controller& control = state.control;
     const u64* const sum = state.sums;
-    const bool any_near = state.queued.near + state.queued.pieces > 0;
-    const bool any_far = state.queued.any_far, any_lost = state.queued.any_lost;
+    const bool any_near = state.queue_totals.near + state.queue_totals.pieces > 0;
+    const bool any_far = state.queue_totals.any_far, any_lost = state.queue_totals.any_lost;
     const key_t min_near = key_t(sum[min_near_column]);
     const key_t min_far = key_t(sum[min_far_column]);
     observation seen;
-    seen.near = float(state.queued.near);
-    seen.piece_arcs = float(state.queued.pieces) * piece_arcs;
+    seen.near = float(state.queue_totals.near);
+    seen.piece_arcs = float(state.queue_totals.pieces) * piece_arcs;
     seen.expanded = float(sum[expanded_sum]);
     seen.arcs = float(sum[arcs_sum]);
     seen.partition_size = int(lane) < control.live ? float(sum[far_sum + control.slots[lane]]) : 0;

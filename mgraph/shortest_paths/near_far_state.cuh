@@ -24,7 +24,7 @@ constexpr u16 no_chunk = 0xFFFF, lost_chunk = 0xFFFE;
 constexpr u32 piece_arcs = 256;     // a vertex with more arcs is cut into pieces of this size
 constexpr u32 few_batches = 8;      // of entries: up to this the block shares arcs evenly
 constexpr u32 max_local_arcs = 4;   // per thread: up to this a block goes on with its hops
-constexpr float max_wave_arcs = 8;  // per thread: up to this an iteration has several hops
+constexpr float max_wave_arcs = 8;  // per thread, of all queued vertices: up to this there are hops
 constexpr int near_bits = 26, piece_bits = 20;       // of the counts in a round's note
 constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
@@ -196,7 +196,7 @@ struct block_state {
   struct {
     u32 near, pieces;
     bool any_far, any_lost;
-  } queued;
+  } queue_totals;
   u64 block_counts[max_blocks];  // prefix sums of the notes' counts, within each 32 blocks
   u64 warp_counts[note_warps];   // the counts of 32 blocks
   // The heap, if there are heaps.

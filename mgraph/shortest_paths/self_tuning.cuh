@@ -3,13 +3,14 @@
 // 2018, section 4) and the departures from them; equation numbers here are the paper's. Those laws
 // hold for iterations of one hop: `follow_frontier`.
 //
-// Where few arcs are under way (near_far_rounds.cuh: no more than the search has threads), an
-// iteration is a wave: each block follows what it finds near for 16 to 128 hops before the next
-// barrier. Waves have a law of their own, which is not the paper's: `follow_wave`. The threshold
-// lies above the nearest queued vertex by the width that the last wave passed, times the factor
-// (aim / X1)^(1/e), kept within 1/4 and 4. The aim is P/d (equation 3), or less where more vertices
-// are queued than fit into a hop. The exponent e is learned from waves by algorithm 1, on
-// logarithms, and kept within 1 and 8. X1 and X2, and so P, count all hops of a wave.
+// Where few arcs are under way (block_rounds::decide: about max_wave_arcs per thread, over all
+// queued vertices), an iteration is a wave: each block follows what it finds near for 16 to 128
+// hops before the next barrier. Waves have a law of their own, which is not the paper's:
+// `follow_wave`. The threshold lies above the nearest queued vertex by the width that the last wave
+// passed, times the factor (aim / X1)^(1/e), kept within 1/4 and 4. The aim is P/d (equation 3), or
+// less where more vertices are queued than fit into a hop. The exponent e is learned from waves by
+// algorithm 1, on logarithms, and kept within 1 and 8. X1 and X2, and so P, count all hops of a
+// wave.
 //
 // One warp of each block runs the controller, on the same sums, so that all blocks come to the same
 // threshold without exchanging it. Lane i handles the far queue's i-th partition. All blocks wait

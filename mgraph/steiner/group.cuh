@@ -50,8 +50,8 @@ struct group {
     __syncthreads();
   }
 
-  // Between a write and a read of each of two threads of the group: of what both write and then
-  // read of each other, at least one of them sees the other's write.
+  // Two threads each write a word, call this, and read the other's word: at least one of them reads
+  // what the other wrote.
   __device__ void fence_seq_cst() const {
     if (blocks == 1) {
       asm volatile("fence.sc.cta;" ::: "memory");
@@ -77,8 +77,8 @@ struct group {
   }
 
   // Wait for all blocks, and copy the counters as they stand then into ``snapshot``, in shared
-  // memory. Only the first warp may read it before the next block barrier. Others may count again
-  // as soon as they are past: the copy that was published stays.
+  // memory. Only the first warp may read it before the next block barrier. Other blocks may count
+  // again as soon as they have passed: the published copy does not change.
   template <class T> __device__ void sync_and_read(shared_counters<T>* counters, T& snapshot) {
     constexpr int words = sizeof(T) / 4;
     static_assert(words <= 32, "one lane copies one word");

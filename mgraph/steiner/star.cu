@@ -30,13 +30,14 @@
 //   - The paper's search reads all vertices or all arcs in every round (star_frontier_gpu.py has
 //     it). Here buckets hold the vertices of a range of distances, from both partitions.
 //
-// Work is shared out thus: a team of groups takes one query after another; a group of the team
+// Division of work: a team of groups takes one query after another; a group of the team
 // takes one attempt (loose path) after another; the blocks of a group share the arcs of one search.
 // Who writes what, and when:
 //   launch.queries, paths, steps  the host, before the launch
 //   tree (star_tree)              the team's first block, between two team barriers
 //   state->winner, next_attempt   all groups of a team, by atomicMin and atomicAdd
-//   labels, far, touched, bucket  the blocks of a group, during a search; labels are reset after it
+//   labels, far, touched, bucket  the blocks of a group, during a search and while its path is
+//                                 marked (find_path); then labels are reset
 //   far, path_size                the group's first block: the path found, after a search
 //   outcomes, answers             the team's first block, when a query is finished
 //
@@ -44,10 +45,12 @@
 //   - A path from the group that found it to the team's first block, which exchanges it: the group
 //     writes the path, then arrives at the team's barrier, which fences (group::sync); the first
 //     block reads `winner` and the path behind that barrier, past the first-level cache (fresh).
+//     Until then the winner's group begins no other search, since all later attempts are behind the
+//     winner (try_paths).
 //   - The tree from the team's first block to all groups: again the team's barrier stands in
 //     between.
 //   - `winner` is read during a round without a barrier (is_overtaken). It only falls then, and an
-//     old value merely lets a search go on which will not win.
+//     old value at worst lets a losing search continue a little.
 //   - An attempt from the team's queue: next_attempt is taken by atomicAdd, so that no two groups
 //     try the same path. A group that sees a winner before its attempt takes no more; that is
 //     checked after the atomicAdd, and attempts before the winner are never skipped, so that the
@@ -55,7 +58,7 @@
 //   - The host's cancel flag: a word that only becomes 1; one thread of a block polls it
 //     (stop_watch).
 //
-// Cost: of an expanded vertex 8 to 16 bytes per arc and one label per arc; a group barrier per
+// Cost: 8 to 16 bytes and one label per arc of an expanded vertex; a group barrier per
 // phase.
 #include "star_walk.cuh"
 
@@ -72,7 +75,7 @@ struct query {
 };
 
 struct outcome {
-  long long start;  // of the tree's steps among the answers; or a fault
+  long long start;  // where the tree's steps begin in the answers, or a fault (below 0)
   int size;         // the number of these steps
   int searches, accepted, timed_out;
   u64 search_time, exchange_time;  // nanoseconds
@@ -183,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block, 1)
                   __grid_constant__ const search_memory memory,
                   __grid_constant__ const team_memory teams,
                   __grid_constant__ const exchange_launch launch) {
-  // What the threads of a block share is read where it stands: registers are scarce.
+  // Shared state is read from shared memory, not copied into registers, which are scarce.
   __shared__ exchange_round round;
   __shared__ group team;
   __shared__ query_progress progress;

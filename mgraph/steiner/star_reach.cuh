@@ -114,14 +114,14 @@ struct bidirectional_search : search_state {
 
   // Decide the next phase. By one thread of each block, alike in all blocks.
   __device__ void choose_phase() {
-    if (status.next == phase::fill) {
+    if (status.current == phase::fill) {
       status.bucket_read = 1 - status.bucket_read;
       resize_buckets();
-    } else if (status.next == phase::expand) {
+    } else if (status.current == phase::expand) {
       status.bucket_read = 1 - status.bucket_read;
     }
     if (status.snapshot.bucket[status.bucket_read]) {
-      status.next = phase::expand;
+      status.current = phase::expand;
       return;
     }
     for (int side = 0; side < 2; ++side) {  // the bucket is empty, unless some of it overflowed
@@ -130,8 +130,8 @@ struct bidirectional_search : search_state {
       }
     }
     status.overflows = status.snapshot.overflows;
-    status.next = is_finished() ? phase::done : phase::fill;
-    if (status.next == phase::fill) choose_sides();
+    status.current = is_finished() ? phase::done : phase::fill;
+    if (status.current == phase::fill) choose_sides();
   }
 
   __device__ bool is_finished() const {
@@ -266,16 +266,16 @@ struct bidirectional_search : search_state {
   // Label vertices until the length of a shortest path is known, or no path is shorter than the
   // bound. winner: of the team; deadline: in nanoseconds.
   __device__ void search(const u64* winner, u64 deadline) {
-    if (threadIdx.x == 0) status.next = phase::done;
+    if (threadIdx.x == 0) status.current = phase::done;
     sync_and_decide([&]() {
       status.seeds = status.snapshot.touched[above];
       choose_phase();
     });
-    while (status.next != phase::done) {
+    while (status.current != phase::done) {
       if (blocks.is_leader()) {
         counters->abandoned = is_overtaken(winner) || nanoseconds() > deadline || watch.stopped();
       }
-      if (status.next == phase::fill) {
+      if (status.current == phase::fill) {
         for (int side = 0; side < 2; ++side) {
           if (status.is_active[side]) fill(side);
         }

@@ -2,9 +2,9 @@
 //
 // `counters` are shared by all blocks of the group, which add to them atomically. At each barrier
 // every block copies them into its snapshot (group.cuh), and its first thread decides from the
-// snapshot what comes next; so all blocks decide alike, without a message. What is read between two
-// barriers is never what is written between them: bucket queue and far lists have two halves each,
-// and a counter is set to 0 only in a phase that does not count in it.
+// snapshot what comes next; so all blocks take the same decision without exchanging it. What is
+// read between two barriers is never what is written between them: bucket queue and far lists have
+// two halves each, and a counter is set to 0 only in a phase that does not count in it.
 #pragma once
 
 #include "star_memory.cuh"
@@ -23,7 +23,7 @@ struct path_attempt {
 struct search_counters {
   u32 bucket[2];          // pieces of arcs in each half of the bucket queue
   u32 far[2][2];          // vertices in each half of each side's far list
-  u32 touched[2];         // vertices that got labels; those of both partitions first, above
+  u32 touched[2];         // labelled vertices; touched[above] begins with those of both partitions
   u32 overflows;          // vertices that did not fit into a bucket
   u32 deferred, resumed;  // marked vertices that did not fit into the queue, and those queued since
   u32 target;             // the smallest marked vertex of the partition below
@@ -39,7 +39,7 @@ enum class phase { done, fill, expand };
 struct search_status {
   search_counters snapshot;  // the counters at the last barrier
   path_attempt attempt;
-  phase next;
+  phase current;
   key_t radius[2];                       // nearer vertices have their final distance
   key_t bucket_end[2], bucket_width[2];  // distances of the current bucket
   u32 seeds;                             // the number of the partitions' vertices

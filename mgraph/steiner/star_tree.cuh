@@ -3,14 +3,14 @@
 // Every fixed vertex but the root is the lower end of one loose path, and both share a slot. The
 // slots' links to their upper ends form a small tree, of at most 2·k - 3 paths for k terminals, in
 // which all decisions are made; the vertices of the paths are copied, cut and joined by all threads
-// of one block, the first of the query's team. The steps of a path go from its lower end up or the
-// other way, as its first vertex tells.
+// of one block, the first of the query's team. A path's steps are stored from either end; its first
+// vertex says which (is_upward).
 //
 // An exchange (``merge`` of algorithm 2): the ends of the new path are located. Where an end is an
 // intermediate vertex of a loose path, that path is split there, and the end becomes a fixed
-// vertex. The links from the new path's lower end to the removed path's are turned round. At last
-// the ends of the removed path, if they are neither terminals nor of degree 3 any more, are no
-// fixed vertices, and the two loose paths at each are joined.
+// vertex. The links from the new path's lower end to the removed path's are reversed. Finally, an
+// end of the removed path that is no terminal and has degree 2 is no longer a fixed vertex, and the
+// two loose paths that meet there are joined.
 //
 // Cost of an exchange: what is copied, one look at each vertex of the tree, and a few dozen
 // dependent reads.
@@ -32,7 +32,7 @@ struct loose_path {
 // barriers of the team, except for `winner` and `next_attempt`, which every group of the team
 // updates atomically, and `timed_out`, which any group may set.
 struct team_state {
-  u64 winner;               // the first attempt with a replacement, below bit 32 its group; or ~0
+  u64 winner;  // upper half: the first attempt with a replacement; lower half: its group; ~0: none
   u32 query, next_attempt;  // next_attempt: the next loose path to be tried, in their order
   u32 attempts, timed_out;  // the number of loose paths to be tried; whether time ended before that
   u32 finished;             // whether this was the last round
@@ -241,8 +241,8 @@ struct star_tree {
     return slot;
   }
 
-  // Join the two paths at a vertex that is no fixed vertex any more, if it is none. Returns false
-  // where the memory does not suffice.
+  // If the vertex of a slot is no longer a fixed vertex, join the two paths that meet there.
+  // Returns false where the memory does not suffice.
   __device__ bool join_at(int slot) {
     __shared__ int children, child;
     if (slot < 0 || paths[slot].terminal) return true;

@@ -241,7 +241,7 @@ def test_of_two_folders_of_a_run_the_latest_attempt_s_counts(disks):
     assert runs.find(here.id).record.host == "a"
 
 
-HAS_NO_DRIVER = state.SchedulerView(is_the_runs=True, is_at_the_runs_address=True)
+HAS_NO_DRIVER = state.SchedulerView(is_same_scheduler=True, has_same_address=True)
 
 
 def test_a_run_that_continues_elsewhere_within_seconds_is_not_lost(disks, monkeypatch):

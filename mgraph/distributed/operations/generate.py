@@ -44,7 +44,7 @@ class GenerateRun(Results):
     manifest : Manifest
         The dataset's description: model, ``n``, ``num_edges``, ``parts``, ``checksum``, ``bytes``.
     made_edges, made_parts, kept_parts : int
-        Edges and parts that were generated, and parts kept of an earlier run.
+        Edges and parts that were generated, and parts kept from an earlier run.
     seconds, work_seconds, compile_seconds : float
         From the call to the manifest; of generating alone, without compiling; of the slowest
         worker's compiler.

@@ -20,8 +20,8 @@ from mgraph.distributed.protocol.failures import explaining
 class GraphHolder(WorkerPlugin):
     """Holds what ``load`` returns, a graph, for the tasks of a worker.
 
-    ``device``: a lock, for searches that must not run side by side. ``memory``: what tasks of this
-    worker keep for later ones.
+    ``device_lock`` is held by a search that must not run beside another. ``memory``: what tasks of
+    this worker keep for later ones.
     """
 
     idempotent = True
@@ -33,7 +33,7 @@ class GraphHolder(WorkerPlugin):
 
     def setup(self, worker: Any) -> None:
         """Runs in the worker's event loop, so nothing is loaded here either."""
-        self.device, self._loading = threading.Lock(), threading.Lock()
+        self.device_lock, self._loading = threading.Lock(), threading.Lock()
         self.memory: dict[str, Any] = {}
         self._graph: Any = None
 

@@ -74,7 +74,7 @@ class KnapsackRun(Results):
         One per instance, in order, those of kept parts included: ``instance``, ``profit``,
         ``weight``, ``items``, ``optimal``, ``bound`` and more; ``error`` says why there is none.
     made_parts, kept_parts : int
-        Instances that were solved, and those kept of an earlier run.
+        Instances that were solved, and those kept from an earlier run.
     checksum : int
         Of all rows; 0 if nothing was written.
     seconds, solve_seconds, compile_seconds : float

@@ -8,7 +8,9 @@
 6. Finish: write tables and, last, the manifest.
 
 An operation is a subclass that says what is its own: the request, the tasks, the manifest. To add
-one, write such a subclass and a function that calls ``run``.
+one, copy verify.py (no output), knapsacks.py (one task per instance) or sssp.py (questions to a
+shared graph); then add its name to mgraph/__init__.pyi, and its command to mgraph/cli and the table
+in cli/main.py.
 """
 
 import contextlib
@@ -80,7 +82,10 @@ class Outcome:
 
 
 class Operation:
-    """What one operation does. ``run`` calls the methods in the order in which they stand here.
+    """What one operation does.
+
+    ``run`` calls the methods from ``request`` to ``finish`` in this order; only ``work`` is
+    required.
 
     verb: the command's name, which names tasks, owners and progress lines. unit: what sizes count.
     format, tables: of the output folder's manifest, and its files beside parts and manifest.

@@ -84,8 +84,8 @@ def matching_parts(
 ) -> dict[int, Footer]:
     """Return the footers of parts that belong to this run, by part number.
 
-    expected_of: the footer that part i would have, without results. A part whose checksum is not
-    one is left out, to be made again. Raises UsageError for a part of another run.
+    expected_of: the footer that part i would have, without results. A part with a malformed
+    checksum is left out, and made again. Raises UsageError for a part of another run.
     """
     kept = {}
     for name, footer in footers.items():

@@ -70,7 +70,7 @@ class ForestRun(Results):
     manifest : Manifest
         The dataset's description.
     made, kept : int
-        Forests that were computed in all, and those kept of an earlier run.
+        Forests that were computed in all, and those kept from an earlier run.
     seconds, work_seconds, compile_seconds : float
         From the call to the end; of the tasks alone, without compiling; of the slowest worker's
         compiler.

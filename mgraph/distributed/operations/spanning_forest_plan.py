@@ -168,7 +168,7 @@ class ForestOutput:
         return Batches(*self._earlier["batches"]) if self._earlier else None
 
     def begin(self, batches: Batches) -> set[str]:
-        """Prepare the folder; return the names of the files that are kept of an earlier run."""
+        """Prepare the folder; return the names of the files that are kept from an earlier run."""
         # The manifest first: a folder that is half removed must not look complete.
         self.folder.remove(manifests.NAME)
         self.folder.remove(*self.parts)

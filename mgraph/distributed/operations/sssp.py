@@ -50,7 +50,7 @@ class SearchRun(Results):
         One per source, in order, those of kept parts included: ``source``, ``reached`` (vertices),
         ``max_distance``, ``seconds``.
     made_parts, kept_parts : int
-        Parts that were searched, and parts kept of an earlier run.
+        Parts that were searched, and parts kept from an earlier run.
     checksum : int
         Of all rows: the same for any batches, workers and backend; 0 if nothing was written.
     seconds, search_seconds, compile_seconds : float

@@ -63,7 +63,7 @@ def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
 
     graph_holder = holder(name)
     graph = graph_holder.graph()
-    with cancellation.acquiring(graph_holder.device):
+    with cancellation.acquiring(graph_holder.device_lock):
         num_sources = 2 if graph.backend == "gpu" else 1
         rehearse(graph, num_sources, **options | {"power_limit": None})
     return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)))
@@ -89,7 +89,7 @@ def search_batch(batch: tuple[int, list[int]], plan: BatchPlan) -> Footer:
     with memory_guard(f"{len(sources)} searches and their results", "use a smaller `batch`"):
         answers: Iterable[tuple[Search, Rows | None]] = _search_all(graph_holder, sources, plan)
         if on_gpu:
-            with cancellation.acquiring(graph_holder.device):
+            with cancellation.acquiring(graph_holder.device_lock):
                 answers = list(answers)  # the checksums wait for the device
         if plan.folder is None:
             return {"searched": [to_record(search) for search, _ in answers], "checksum": "0"}

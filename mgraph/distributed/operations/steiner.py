@@ -56,7 +56,7 @@ class SteinerRun(Results):
         One per query, in order, those of kept parts included: ``query``, ``terminals``, ``edges``,
         ``cost``, ``lower_bound``, ``gap`` and more; ``error`` says why there is no tree.
     made_parts, kept_parts : int
-        Parts that were solved, and parts kept of an earlier run.
+        Parts that were solved, and parts kept from an earlier run.
     checksum : int
         Of all rows; 0 if nothing was written.
     seconds, solve_seconds, compile_seconds : float

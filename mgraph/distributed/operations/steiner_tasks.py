@@ -67,7 +67,7 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     graph_holder = holder(name)
     graph = graph_holder.graph()
     prepared = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
-    with cancellation.acquiring(graph_holder.device):
+    with cancellation.acquiring(graph_holder.device_lock):
         rehearse(graph, **options)
     reason_for_cpu = vars(prepared).get("reason_for_cpu")  # if it was determined
     return GraphFacts(
@@ -98,7 +98,7 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
     terminals = [vertices for _, vertices in queries]
     with (
         memory_guard(f"{len(queries)} queries and their trees", "use a smaller `batch`"),
-        cancellation.acquiring(graph_holder.device) if on_gpu else nullcontext(),
+        cancellation.acquiring(graph_holder.device_lock) if on_gpu else nullcontext(),
     ):
         options = {**plan.options, "concurrency": concurrency}
         for i, tree in steiner_trees(graph_holder.graph(), terminals, **options):

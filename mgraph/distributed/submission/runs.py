@@ -290,7 +290,7 @@ class Runs:
         record, last = run.record, run.store.last_alive(run.record.id)
         scheduler = self._ask_scheduler(run)
         # The address is tried last, and only if it decides: it takes a second if its host is gone.
-        is_unknown = scheduler is None or not scheduler.is_the_runs
+        is_unknown = scheduler is None or not scheduler.is_same_scheduler
         is_decisive = is_unknown and run.store.is_local and record.state == "submitted"
         return Evidence(
             scheduler=scheduler,
@@ -303,7 +303,7 @@ class Runs:
     def _is_queued(self, run: Run) -> bool:
         """Return whether this client's scheduler has the run's task, and no driver executes it."""
         scheduler = self._ask_scheduler(run)
-        if scheduler is None or not scheduler.is_the_runs:
+        if scheduler is None or not scheduler.is_same_scheduler:
             return False
         return scheduler.task in WAITING or run.record.state == "submitted"
 

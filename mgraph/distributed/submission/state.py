@@ -1,9 +1,11 @@
-"""The states of a submitted run, who may write them, and the one function that judges them.
+"""The states of a submitted run, who may write them, and the function that judges them.
+
+It judges for commands; the page /mgraph shows what the scheduler sees (monitoring/jobs.py).
 
 ``submitted``: written by the client that submits, before the scheduler has the driver's task.
 ``running``: by the driver, when an attempt begins.
-``finished``, ``failed``, ``cancelled``: by the driver of the newest attempt, while its scheduler
-wants its task; or by a client, if no driver has begun, or the driver's task has failed.
+``finished``, ``failed``, ``cancelled``: by the driver of the newest attempt, as long as its
+scheduler has not cancelled its task; or by a client, if no driver has begun, or its task failed.
 ``lost``: judged; ``mgraph cancel`` of a lost run writes the state into the record.
 
 A record may say that a run is running when nothing works on it any more: a driver that was killed
@@ -23,23 +25,23 @@ SILENCE_SECONDS = 20.0  # without a heartbeat of the driver, if no scheduler can
 class SchedulerView:
     """The answer of a scheduler about a run.
 
-    is_the_runs: whether it is the one that the run was submitted to, not another at its address.
-    is_at_the_runs_address: whether it answers at that address. task: the state of the driver's
+    is_same_scheduler: whether it is the one that the run was submitted to, not another at its address.
+    has_same_address: whether it answers at that address. task: the state of the driver's
     task, or None if the scheduler has no such task.
     """
 
-    is_the_runs: bool
-    is_at_the_runs_address: bool
+    is_same_scheduler: bool
+    has_same_address: bool
     task: str | None = None
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a run beside its record.
+    """What is known of a run besides its record.
 
     scheduler: None if none can be asked. submitted_age: seconds since the run was submitted.
     heartbeat_age: seconds since its driver's last heartbeat; None without any. is_local: whether
-    its folder is on this machine, so that a missing heartbeat means something. is_refused: whether
+    its folder is on this machine, so that a missing heartbeat is evidence. is_refused: whether
     nothing listens at its scheduler's address.
     """
 
@@ -60,9 +62,9 @@ def judge(state: str, evidence: Evidence) -> str:
 def _has_driver(state: str, evidence: Evidence) -> bool:
     """Return whether a driver works on the run, or will."""
     scheduler = evidence.scheduler
-    if scheduler is not None and scheduler.is_the_runs:
+    if scheduler is not None and scheduler.is_same_scheduler:
         return scheduler.task in UNFINISHED or evidence.submitted_age < ARRIVAL_SECONDS
-    if scheduler is not None and scheduler.is_at_the_runs_address and state == "submitted":
+    if scheduler is not None and scheduler.has_same_address and state == "submitted":
         return False  # the scheduler that had its task has been replaced
     if not evidence.is_local:
         return True  # nothing here contradicts the record

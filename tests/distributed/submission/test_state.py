@@ -47,7 +47,7 @@ TABLE = [
 
 
 def in_ours(evidence):
-    return evidence.scheduler is not None and evidence.scheduler.is_the_runs
+    return evidence.scheduler is not None and evidence.scheduler.is_same_scheduler
 
 
 def has_task(evidence):
@@ -57,8 +57,8 @@ def has_task(evidence):
 def replaced(evidence):
     return (
         evidence.scheduler is not None
-        and not evidence.scheduler.is_the_runs
-        and evidence.scheduler.is_at_the_runs_address
+        and not evidence.scheduler.is_same_scheduler
+        and evidence.scheduler.has_same_address
     )
 
 

@@ -173,16 +173,17 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
   // its own, or the delivery row if they are still on their way to it with an insertion.
   __device__ unsigned acquire_last(unsigned last) const {
     for (unsigned old;;) {
-      old = compare_take(heap.word(last), node_available, node_marked);
+      old = compare_exchange_acquire(heap.word(last), node_available, node_marked);
       if (old == node_available) return last;
-      if (old == node_target && exchange_if(heap.word(last), node_target, node_marked)) break;
+      if (old == node_target && compare_exchange_acq_rel(heap.word(last), node_target, node_marked))
+        break;
     }
     while (!load_acquire(&heap.counts->delivered)) __nanosleep(20);
     heap.counts->delivered = 0;
     return heap.delivery_row();
   }
 
-  // Deletes the buffer's items; the root is held, and there is none.
+  // Deletes the buffer's items. The root's lock is held, and the heap has no nodes.
   __device__ heap_outcome remove_buffered(unsigned ticket) {
     const heap_outcome outcome = on_first_thread([&]() -> heap_outcome {
       ticket_lock& lock = root_lock();
@@ -230,8 +231,8 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
     sink(held);
   }
 
-  // Puts the K items that are carried into the root, which is held and has none, or below it. The
-  // root's children that are present are held as well, and their items loaded.
+  // Puts the K items that are carried into the root, which is held and whose items have been taken,
+  // or below it. The root's children that are present are held as well, and their items loaded.
   __device__ void sink(held_children held) {
     for (unsigned node = root;;) {
       const unsigned child = 2 * node;
@@ -250,20 +251,20 @@ class heap_block : public heap_insertions<key_t, value_t, K, threads> {
       }
       // The smaller items of the children go up, the larger ones to the child that has the maximum:
       // there they are no larger than what is below. What is carried goes on from the other child.
-      unsigned way = held.left ? 0 : 1;
-      if (both) way = left.keys[K - 1] > right.keys[K - 1];
-      const list up = select(way, right, left), down = select(way, left, right);
-      const unsigned next = child + way;
+      unsigned side = held.left ? 0 : 1;
+      if (both) side = left.keys[K - 1] > right.keys[K - 1];
+      const list up = select(side, right, left), down = select(side, left, right);
+      const unsigned next = child + side;
       if (both && !in_order(up, down)) {
         merge(up, down);
-        store(child + 1 - way, down);
+        store(child + 1 - side, down);
       }
       if (!in_order(up, carried)) merge(up, carried);
       store(node, up);
       __syncthreads();
       if (is_third_thread()) {
         if (both) {
-          heap.release_both(node, child + 1 - way);
+          heap.release_both(node, child + 1 - side);
         } else {
           heap.release(node);
         }

@@ -8,8 +8,8 @@
 //              buffer, `buffered`, `removed` and `next_sequence` as well.
 //   nodes      Operations claim places by adding to it. A deletion adds removal_phase when it
 //              claims the last node, and again, after a fence, when it has vacated it. An insertion
-//              that draws an odd phase was given that place or one below it, and waits until the
-//              phase changes, which it loads with acquire.
+//              that draws an odd phase may have drawn that place or one below it, so it waits until
+//              the phase changes, which it loads with acquire.
 //   marked     The paper's co-operation. A deletion whose last node is still the target of an
 //              insertion marks the target (compare-and-swap with acquire and release). The
 //              insertion, which looks at the target's word at each step, acquires the mark, writes
@@ -18,11 +18,11 @@
 //              has read the row before it releases the root.
 //
 // No circular wait: a block that holds a node waits only for nodes below it, or for an insertion
-// whose target it has marked or is about to mark. That insertion holds nodes below the root alone,
+// whose target it has marked or is about to mark. That insertion holds only nodes below the root,
 // or holds none and waits for a node above its target; at each step it looks at the mark. An
-// insertion waits for its target's parent, which an insertion of a smaller place brings. It waits
-// for a phase, or for its place to become empty, only while a deletion holds the root whose last
-// node was claimed before that place.
+// insertion waits for its target's parent, which the insertion with a smaller place creates. It
+// waits for a phase, or for its place to become empty, only while a deletion holds the root whose
+// last node was claimed before that place.
 #pragma once
 
 #include <mgraph/ordered.cuh>
@@ -126,7 +126,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
     store_relaxed(word(other), node_available);
   }
   __device__ bool try_change(unsigned node, node_state from, node_state to) const {
-    return compare_take(word(node), from, to) == unsigned(from);
+    return compare_exchange_acquire(word(node), from, to) == unsigned(from);
   }
   // Whether a node has items, or will have without this block.
   __device__ bool is_present(unsigned node) const {
@@ -143,7 +143,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
   __device__ bool acquire_if_present(unsigned node) const {
     if (node > places) return false;
     for (;;) {
-      const unsigned old = compare_take(word(node), node_available, node_in_use);
+      const unsigned old = compare_exchange_acquire(word(node), node_available, node_in_use);
       if (old != node_in_use) return old == node_available;
       __nanosleep(20);
     }
@@ -152,7 +152,7 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
   // Acquires the root, present or not; returns whether it is present.
   __device__ bool acquire_root() const {
     for (;;) {
-      const unsigned old = compare_take(word(root), node_available, node_in_use);
+      const unsigned old = compare_exchange_acquire(word(root), node_available, node_in_use);
       if (old == node_available) return true;
       if (old == node_empty && try_change(root, node_empty, node_in_use)) return false;
     }
@@ -166,14 +166,14 @@ template <class key_t, class value_t, unsigned K> struct heap_memory : heap_arra
       const unsigned long long fewer = nodes + removal_phase - 1, seen = nodes;
       if (unsigned(nodes) > capacity) {
         nodes = load_relaxed(&counts->nodes);
-      } else if ((nodes = compare_take(&counts->nodes, seen, fewer)) == seen) {
+      } else if ((nodes = compare_exchange_acquire(&counts->nodes, seen, fewer)) == seen) {
         return unsigned(nodes);
       }
     }
   }
 
   __device__ bool try_add_node(unsigned long long seen) const {
-    return compare_take(&counts->nodes, seen, seen + 1) == seen;
+    return compare_exchange_acquire(&counts->nodes, seen, seen + 1) == seen;
   }
 
   // Releases the last node, as an empty place, once its items are read; after a fence.

@@ -32,8 +32,8 @@ __device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: 
 
 // Compare and exchange with acquire order. Returns the old value; if that was `expected`, the word is
 // `value` now. For locks: what the previous owner wrote before it released the word is visible.
-__device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expected,
-                                                 unsigned value) {
+__device__ __forceinline__ unsigned compare_exchange_acquire(unsigned* word, unsigned expected,
+                                                             unsigned value) {
   unsigned old;
   asm volatile("atom.acquire.gpu.global.cas.b32 %0, [%1], %2, %3;"
                : "=r"(old)
@@ -42,9 +42,9 @@ __device__ __forceinline__ unsigned compare_take(unsigned* word, unsigned expect
   return old;
 }
 
-__device__ __forceinline__ unsigned long long compare_take(unsigned long long* word,
-                                                           unsigned long long expected,
-                                                           unsigned long long value) {
+__device__ __forceinline__ unsigned long long compare_exchange_acquire(unsigned long long* word,
+                                                                       unsigned long long expected,
+                                                                       unsigned long long value) {
   unsigned long long old;
   asm volatile("atom.acquire.gpu.global.cas.b64 %0, [%1], %2, %3;"
                : "=l"(old)
@@ -55,7 +55,8 @@ __device__ __forceinline__ unsigned long long compare_take(unsigned long long* w
 
 // Compare and exchange with acquire and release order, which is slower. Returns whether the word was
 // `expected`, and so is `value` now. Whoever acquires it next sees what this block wrote.
-__device__ __forceinline__ bool exchange_if(unsigned* word, unsigned expected, unsigned value) {
+__device__ __forceinline__ bool compare_exchange_acq_rel(unsigned* word, unsigned expected,
+                                                         unsigned value) {
   unsigned old;
   asm volatile("atom.acq_rel.gpu.global.cas.b32 %0, [%1], %2, %3;"
                : "=r"(old)

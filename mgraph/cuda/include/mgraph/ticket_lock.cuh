@@ -8,10 +8,12 @@
 // Combining: a deletion needs K items in place of those that it takes from the root. The last
 // node's are far away, while an insertion of a full batch beside it in the queue carries K items.
 // So each block near the head publishes in a slot what it is: a `deletion`, or an `offer`, which is
-// an insertion that has written its items to the slot's row. A deletion accepts the offer of the
-// ticket before it or after it, and that insertion is done without the root. An insertion at the
-// head passes the head on to a deletion right behind it. In the linearization order the deletion
-// comes first, then the insertion whose offer it accepted.
+// an insertion that has written its items to the slot's row (heap_memory::offer_row). A deletion
+// accepts the offer of the ticket before it or after it, and that insertion is done without the
+// root. An insertion at the head passes the head on to a deletion right behind it. A deletion
+// passes the head on over an offer that it accepted, and over one that it leaves to the deletion
+// behind it. In the linearization order the deletion comes first, then the insertion whose offer it
+// accepted.
 //
 // Hand-overs, each with its flag, its fences, and why it is safe. A block has a barrier between its
 // threads' accesses and those of the one thread that uses a flag, so the flag orders all of them.
@@ -30,8 +32,8 @@
 //             and reads the sequence. No offer is accepted twice: the next deletion reads the
 //             status while it holds the root, which this one releases after `accepted`.
 //   declined  store_release; no data go with it. The insertion draws a new ticket.
-//   empty     After an answer by store_release: the slot's next user acquires it, and so overwrites
-//             the row and the sequence only after they were read. A block whose turn comes stores
+//   empty     After an answer it is stored with release: the slot's next user acquires it, and so
+//             overwrites the row and the sequence only after they were read. A block whose turn comes stores
 //             it relaxed: its row is not read, and its writes to the row happen before it passes
 //             the head on. The slot's next user has acquired a later head, since it uses the slot
 //             only once the head is at most ticket_slots - 2 tickets away.

@@ -16,11 +16,13 @@ template <class T> void store_release(T* word, decltype(T()) value) {
 
 inline void fence() { emulator::perhaps_leave(); }
 
-template <class T> T compare_take(T* word, decltype(T()) expected, decltype(T()) value) {
+template <class T>
+T compare_exchange_acquire(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value);
 }
 
-template <class T> bool exchange_if(T* word, decltype(T()) expected, decltype(T()) value) {
+template <class T>
+bool compare_exchange_acq_rel(T* word, decltype(T()) expected, decltype(T()) value) {
   return atomicCAS(word, expected, value) == expected;
 }
 
