@@ -78,7 +78,7 @@ def test_foreign_datasets_have_degrees_and_arrow_views(tmp_path, cluster):
     np.testing.assert_array_equal(found.count, np.bincount(np.bincount(ends, minlength=10)))
     frame = mgraph.open_dataset(tmp_path).to_dask().compute()
     np.testing.assert_array_equal(frame["weight"], EDGES.weight)
-    with pytest.raises(DatasetError, match="no manifest to hold it against"):
+    with pytest.raises(DatasetError, match="no manifest to verify it against"):
         mgraph.verify(tmp_path, cluster=cluster)
 
 

@@ -25,8 +25,8 @@ SILENCE_SECONDS = 20.0  # without a heartbeat of the driver, if no scheduler can
 class SchedulerView:
     """The answer of a scheduler about a run.
 
-    is_same_scheduler: whether it is the one that the run was submitted to, not another at its address.
-    has_same_address: whether it answers at that address. task: the state of the driver's
+    is_same_scheduler: whether it is the one that the run was submitted to, not another at its
+    address. has_same_address: whether it answers at that address. task: the state of the driver's
     task, or None if the scheduler has no such task.
     """
 
