@@ -40,7 +40,7 @@ def test_the_summary_is_one_sentence(name):
     assert first.endswith(".")
 
 
-@pytest.mark.parametrize("name", filter(is_function, NAMES))
+@pytest.mark.parametrize("name", list(filter(is_function, NAMES)))
 def test_every_parameter_is_explained(name):
     sections = documented(name)
     explained = set()

@@ -138,7 +138,7 @@ def test_cancelling_leaves_nothing_running_and_the_dataset_to_be_resumed(
     record = runs.cancel(run, 30).record
     assert record.state == "cancelled"
     assert record.error is None
-    assert not any(tasks.running(client).values())
+    assert not any(tasks.count_running(client).values())
     assert not any(client.processing().values())
     there = {path.name: path.stat().st_mtime_ns for path in out.iterdir()}
     time.sleep(0.5)

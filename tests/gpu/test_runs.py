@@ -59,14 +59,14 @@ def test_cancelling_ends_what_runs_on_the_device(cluster, graph, tmp_path, what)
     runs = Runs(tmp_path / "runs", cluster.client)
     run, _ = runs.submit(collect_files(script), [what, str(out if what == "generate" else graph)])
     wait_until(lambda: runs.output(run, 0) == f"{what} gpu\n".encode())
-    wait_until(lambda: any(tasks.running(cluster.client).values()))
+    wait_until(lambda: any(tasks.count_running(cluster.client).values()))
     if what == "generate":
         wait_until(lambda: len(list(out.glob("part-*"))) >= 2)
     else:
         wait_until(lambda: busy() >= 50)
     record = runs.cancel(run, 30).record
     assert (record.state, record.error) == ("cancelled", None)
-    assert not any(tasks.running(cluster.client).values())
+    assert not any(tasks.count_running(cluster.client).values())
     if what != "generate":
         wait_until(lambda: busy() < 10)
     found = mgraph.sssp_many(graph, [5, 7], tmp_path / "a", cluster=cluster, progress=None)
