@@ -11,7 +11,7 @@ from mgraph.core.backend import gpu_count
 
 
 def pytest_configure():
-    """What tests start gets ctrl-C and hang-ups, also where pytest was told to ignore them."""
+    """What tests start gets ctrl-C and hang-ups, also where pytest ignores them."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, _ignore)):
         if signal.getsignal(number) == signal.SIG_IGN:  # which a child would inherit
             signal.signal(number, handler)

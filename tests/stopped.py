@@ -40,13 +40,13 @@ def seconds_to_stop(run, *, after=0.2, longest=240.0):
     thread = threading.Thread(target=begin, daemon=True)
     thread.start()
     time.sleep(after)
-    told = time.process_time()
+    requested = time.process_time()
     unwanted.set()
     thread.join(longest)
     assert ended, f"it goes on for {longest} seconds"
     (at, why), *_ = ended
     assert not why, why
-    return at - told
+    return at - requested
 
 
 def both_ways(run):

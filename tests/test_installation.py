@@ -23,8 +23,8 @@ def installed(folder, name, version="0.1.0", summary=OURS, direct_url=None):
     """The metadata that pip leaves beside a package."""
     info = folder / f"{name.replace('-', '_')}-{version}.dist-info"
     info.mkdir(parents=True)
-    told = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
-    (info / "METADATA").write_text(f"{told}{REQUIRED}\nbody\n")
+    expected = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
+    (info / "METADATA").write_text(f"{expected}{REQUIRED}\nbody\n")
     if direct_url is not None:
         (info / "direct_url.json").write_text(json.dumps(direct_url))
 
@@ -45,8 +45,10 @@ def test_a_source_folder(tmp_path, monkeypatch):
     (folder / "pyproject.toml").touch()
     monkeypatch.setattr(installation, "_ROOT", str(folder))
     script = f"pip() {{ printf '%s\\n' \"$@\"; }}; {installation.install_command('gpu')}"
-    told = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == ["install", "-e", f"{folder}[gpu]"]
+    expected = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=True
+    ).stdout
+    assert expected.splitlines() == ["install", "-e", f"{folder}[gpu]"]
 
 
 @pytest.mark.parametrize("name", ["mgraph-dask", "mgraph"])
@@ -68,7 +70,7 @@ def test_installed_from_a_wheel(site, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("direct_url", "told"),
+    ("direct_url", "expected"),
     [
         (None, "pip install 'mgraph-dask[plot]'"),
         ({}, "pip install 'mgraph-dask[plot]'"),
@@ -82,9 +84,9 @@ def test_installed_from_a_wheel(site, tmp_path):
         ),
     ],
 )
-def test_installed_from_an_index_or_an_address(site, direct_url, told):
+def test_installed_from_an_index_or_an_address(site, direct_url, expected):
     installed(site, "mgraph-dask", direct_url=direct_url)
-    assert installation.install_command("plot") == told
+    assert installation.install_command("plot") == expected
 
 
 def test_another_project_s_metadata_tells_nothing_of_ours(site):
@@ -152,13 +154,13 @@ def test_no_text_tells_to_install_the_other_project():
         for path in (ROOT / top).glob(ending if top == "." else f"**/{ending}")
     ]
     assert len(texts) > 200
-    told = [
+    expected = [
         f"{path.relative_to(ROOT)}: {line}"
         for path in texts
         for line in path.read_text().splitlines()
         if bad.search(line) and "re.match(" not in line
     ]
-    assert told == []
+    assert expected == []
 
 
 def test_the_name_of_the_distribution():

@@ -79,10 +79,10 @@ def test_wrong_use_of_doctor(capsys, arguments, status, words):
 
 def test_without_a_subcommand_there_is_help():
     shown = run("cluster")
-    told = shown.stdout + shown.stderr
+    output = shown.stdout + shown.stderr
     assert shown.returncode == 2
     for name in ("start", "stop", "status", "certificates"):
-        assert f"  {name} " in told
+        assert f"  {name} " in output
 
 
 def test_start_status_doctor_stop(tmp_path):

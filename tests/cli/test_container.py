@@ -28,7 +28,7 @@ def contained(limits, *arguments, cwd):
     return subprocess.run(command, capture_output=True, text=True, timeout=200)
 
 
-def told(limits, cwd):
+def doctor_checks(limits, cwd):
     """What ``mgraph doctor`` says of this machine, by name."""
     found = contained(limits, "doctor", "--json", cwd=cwd)
     assert found.returncode == 0, found.stderr
@@ -46,7 +46,7 @@ def test_a_cpu_quota_decides_how_many_workers_there_are(tmp_path):
 
 
 def test_the_doctor_says_which_limit_counts(tmp_path):
-    found = told({"cpu.max": "50000 100000", "memory.max": 1 << 30}, tmp_path)
+    found = doctor_checks({"cpu.max": "50000 100000", "memory.max": 1 << 30}, tmp_path)
     if host.available_cores() > 1:
         assert found["cores"]["told"].startswith(
             "1, the CPU quota of 0.5 in /sys/fs/cgroup/cpu.max"
@@ -55,10 +55,12 @@ def test_the_doctor_says_which_limit_counts(tmp_path):
     assert (
         "GiB free of the limit of 1.0 GiB in /sys/fs/cgroup/memory.max" in found["memory"]["told"]
     )
-    found = told({"memory.max": "max", "cpu.max": "max 100000"}, tmp_path)
+    found = doctor_checks({"memory.max": "max", "cpu.max": "max 100000"}, tmp_path)
     assert "/sys/fs/cgroup" not in found["cores"]["told"] + found["memory"]["told"]
     limits = {"memory.max": 8 << 30, "memory.current": 3 << 30}
-    assert told(limits, tmp_path)["memory"]["told"].startswith("5.0 GiB free of the limit of 8.0")
+    assert doctor_checks(limits, tmp_path)["memory"]["told"].startswith(
+        "5.0 GiB free of the limit of 8.0"
+    )
 
 
 def test_little_memory_for_many_workers_is_told_before_they_start(tmp_path):

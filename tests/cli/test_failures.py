@@ -150,21 +150,21 @@ def ends_in_a_sentence(workers, files, capsys, tmp_path, verb, fault):
     finally:
         workers.client.wait_for_workers(2)
         workers.client.run(break_tasks, None)
-    told = capsys.readouterr()
-    assert status == 1, told
-    assert "Traceback" not in told.out + told.err
-    assert not told.out
-    assert told.err.startswith("mgraph: "), told.err
-    assert told.err.count("\n") == 1, told.err
-    assert "\x1b" not in told.err
-    assert 20 < len(told.err) < 800
-    return told.err
+    output = capsys.readouterr()
+    assert status == 1, output
+    assert "Traceback" not in output.out + output.err
+    assert not output.out
+    assert output.err.startswith("mgraph: "), output.err
+    assert output.err.count("\n") == 1, output.err
+    assert "\x1b" not in output.err
+    assert 20 < len(output.err) < 800
+    return output.err
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_of_all_kinds(workers, files, capsys, tmp_path, fault):
-    told = ends_in_a_sentence(workers, files, capsys, tmp_path, "generate", fault)
-    assert WORDS.get(fault, "a task of mgraph generate") in told
+    output = ends_in_a_sentence(workers, files, capsys, tmp_path, "generate", fault)
+    assert WORDS.get(fault, "a task of mgraph generate") in output
     assert not (tmp_path / "out" / "_manifest.json").exists()
 
 
@@ -182,10 +182,10 @@ def test_faults_of_the_command_itself(monkeypatch, capsys, name):
     monkeypatch.setattr("mgraph.cli.inspect._describe_summary", fail)
     monkeypatch.setattr("mgraph.io.formats.format_of", fail)
     assert main(["info", "g"]) == 1
-    told = capsys.readouterr()
-    assert told.err.startswith("mgraph: ")
-    assert told.err.count("\n") == 1
-    assert "Traceback" not in told.err
+    output = capsys.readouterr()
+    assert output.err.startswith("mgraph: ")
+    assert output.err.count("\n") == 1
+    assert "Traceback" not in output.err
 
 
 def test_a_traceback_where_it_is_asked_for(tmp_path):

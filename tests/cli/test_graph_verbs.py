@@ -30,9 +30,9 @@ def test_convert_and_info(folder, capsys):
     assert "components 1, the largest of 500 vertices" in before
     for name in ("g.gr", "g.mtx", "g.graph.gz", "g.gexf", "g.graphml"):
         assert f"in {folder / name}" in said(capsys, "convert", folder / "g", folder / name)
-    told = said(capsys, "info", folder / "g.gr")
-    assert "directed" in told
-    assert "components 1, the largest of 500 vertices" in told
+    output = said(capsys, "info", folder / "g.gr")
+    assert "directed" in output
+    assert "components 1, the largest of 500 vertices" in output
     assert "undirected" in said(capsys, "convert", folder / "g.graph.gz", folder / "h")
     names = ("checksum", "m", "degree", "weight", "components")
     one, two = (json.loads(said(capsys, "info", "--json", folder / name)) for name in ("g", "h"))
@@ -42,14 +42,14 @@ def test_convert_and_info(folder, capsys):
 
 def test_one_source(folder, capsys):
     files = folder / "t.parquet", folder / "t.png"
-    told = said(
+    output = said(
         capsys, "sssp", folder / "g", "--source", 3, "--target", 7, "--backend", "cpu",
         "--trace", files[0], "--plot", files[1],
     )  # fmt: skip
-    assert "source 3" in told
-    assert "target 7: at" in told
+    assert "source 3" in output
+    assert "target 7: at" in output
     rows = read_trace(files[0])
-    assert f"{len(rows)} iterations" in told
+    assert f"{len(rows)} iterations" in output
     assert rows["x2"].sum() > 0
     assert files[1].read_bytes()[:4] == b"\x89PNG"
 

@@ -21,9 +21,9 @@ def test_one_instance(file, capsys):
     expected = mgraph.knapsack(instance.profits, instance.weights, instance.capacity)
     for options in ([], ["--method", "branch_and_bound", "--key", "profit", "--no-collect"]):
         assert main(["knapsack", file, *options, "--backend", "cpu"]) == 0
-        told = capsys.readouterr().out
-        assert f"profit {expected.profit:,}, optimal; " in told
-        assert f"of 80 items, weight {expected.weight:,} of {instance.capacity:,}" in told
+        output = capsys.readouterr().out
+        assert f"profit {expected.profit:,}, optimal; " in output
+        assert f"of 80 items, weight {expected.weight:,} of {instance.capacity:,}" in output
     assert main(["knapsack", file, "--time-limit", "0"]) == 0
     assert "stopped at the time limit, at most " in capsys.readouterr().out
 
@@ -31,9 +31,9 @@ def test_one_instance(file, capsys):
 def test_many(file, tmp_path, capsys):
     out = str(tmp_path / "r")
     assert main(["knapsack", file, file, "--out", out, *LOCAL]) == 0
-    told = capsys.readouterr().out
-    assert told.count(", optimal; ") == 2
-    assert f"2 instances, 2 proven optimal in 2 parts, in {out}" in told
+    output = capsys.readouterr().out
+    assert output.count(", optimal; ") == 2
+    assert f"2 instances, 2 proven optimal in 2 parts, in {out}" in output
     assert main(["knapsack", file, file, "--out", out, "--resume", *LOCAL]) == 0
     assert "2 parts, 2 of them kept" in capsys.readouterr().out
     assert main(["knapsack", file, file, "--method", "branch_and_bound", *LOCAL]) == 0
@@ -64,5 +64,5 @@ def test_a_file_that_is_none(tmp_path, capsys):
 def test_what_does_not_fit_one_method_is_answered_by_the_other(file, capsys, monkeypatch):
     monkeypatch.setattr("mgraph.knapsacks.dynamic_program.MAX_STATES", 1)
     assert main(["knapsack", file]) == 0
-    assert "optimal; " in (told := capsys.readouterr().out)
-    assert "branch_and_bound on the cpu" in told
+    assert "optimal; " in (output := capsys.readouterr().out)
+    assert "branch_and_bound on the cpu" in output

@@ -32,19 +32,19 @@ def said(capsys, *arguments):
 
 @pytest.mark.parametrize("method", ["auto", "filter_kruskal", "boruvka", "prim", "prim_naive"])
 def test_msf_here(folder, forest, capsys, method):
-    told = said(capsys, "msf", folder / "g", "--method", method, "--backend", "cpu", "-q")
-    assert f"499 edges, 1 component, total weight {forest.total_weight:,};" in told
-    assert "on the cpu" in told
+    output = said(capsys, "msf", folder / "g", "--method", method, "--backend", "cpu", "-q")
+    assert f"499 edges, 1 component, total weight {forest.total_weight:,};" in output
+    assert "on the cpu" in output
 
 
 def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
-    told = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--batch", 500, *LOCAL)
-    assert f"499 edges, 1 component, total weight {forest.total_weight:,}, in 1 part," in told
+    output = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--batch", 500, *LOCAL)
+    assert f"499 edges, 1 component, total weight {forest.total_weight:,}, in 1 part," in output
     kept = said(capsys, "msf", folder / "g", "--out", tmp_path / "f", "--resume", *LOCAL)
     assert "0 forests made, 1 kept" in kept
-    told = said(capsys, "info", tmp_path / "f")
-    assert f"minimum spanning forest of {folder / 'g'}" in told
-    assert f"a weight of {forest.total_weight:,}" in told
+    output = said(capsys, "info", tmp_path / "f")
+    assert f"minimum spanning forest of {folder / 'g'}" in output
+    assert f"a weight of {forest.total_weight:,}" in output
     manifest = json.loads(said(capsys, "info", "--json", tmp_path / "f"))
     assert manifest["forest"]["total_weight"] == forest.total_weight
     assert ": the part verified, 499 edges" in said(capsys, "verify", tmp_path / "f", "-q")
@@ -52,8 +52,8 @@ def test_a_dataset_to_a_dataset(folder, forest, capsys, tmp_path):
 
 @pytest.mark.parametrize("out", ["f", "f.gexf", "f.gr.gz"])
 def test_a_file_to_a_file_or_a_dataset(folder, forest, capsys, tmp_path, out):
-    told = said(capsys, "msf", folder / "g.graph", "--out", tmp_path / out, "--backend", "cpu")
-    assert f"499 edges in {tmp_path / out}" in told
+    output = said(capsys, "msf", folder / "g.graph", "--out", tmp_path / out, "--backend", "cpu")
+    assert f"499 edges in {tmp_path / out}" in output
     back = mgraph.read_graph(tmp_path / out, backend="cpu", symmetrise=True, merge=True)
     assert back.n == 500
     assert mgraph.minimum_spanning_forest(back).total_weight == forest.total_weight
@@ -63,21 +63,23 @@ def test_a_file_to_a_file_or_a_dataset(folder, forest, capsys, tmp_path, out):
 
 def test_no_weights_are_made_up(capsys, tmp_path):
     (tmp_path / "g.graph").write_text("3 3\n2 3\n1 3\n1 2\n")
-    told = said(capsys, "msf", tmp_path / "g.graph", "--out", tmp_path / "f", "--backend", "cpu")
-    assert "total weight 2" in told
+    output = said(capsys, "msf", tmp_path / "g.graph", "--out", tmp_path / "f", "--backend", "cpu")
+    assert "total weight 2" in output
     assert mgraph.read_graph(tmp_path / "f", backend="cpu").weights is None
 
 
 def test_single_linkage(folder, capsys, tmp_path):
     file = tmp_path / "c.parquet"
-    told = said(capsys, "single-linkage", folder / "g", "-k", 3, "--out", file, "--backend", "cpu")
-    assert told.startswith("3 clusters of 500 vertices, the largest of ")
+    output = said(
+        capsys, "single-linkage", folder / "g", "-k", 3, "--out", file, "--backend", "cpu"
+    )
+    assert output.startswith("3 clusters of 500 vertices, the largest of ")
     table = pq.read_table(file)
     graph = mgraph.read_graph(folder / "g", backend="cpu")
     assert table["vertex"].to_pylist() == list(range(500))
     assert table["cluster"].to_pylist() == mgraph.single_linkage(graph, 3).labels.tolist()
-    told = said(capsys, "single-linkage", folder / "g", "--distance", 1, "--backend", "cpu")
-    assert ", …" in told
+    output = said(capsys, "single-linkage", folder / "g", "--distance", 1, "--backend", "cpu")
+    assert ", …" in output
 
 
 @pytest.mark.parametrize(
@@ -115,9 +117,9 @@ def test_wrong_use_is_one_sentence(folder, capsys, monkeypatch, arguments, messa
     (folder / "g.gr").write_text("p sp 2 1\na 1 2 5\n")
     backend = [] if "--out" in arguments and arguments[0] == "msf" else ["--backend", "cpu"]
     status = main([*arguments, *backend])
-    told = capsys.readouterr()
+    output = capsys.readouterr()
     assert status == (1 if "nothing does" in message else 2)
-    assert message in told.err
-    assert told.out == ""
-    assert told.err.strip().splitlines()[-1].startswith("mgraph: ")
-    assert "Traceback" not in told.err
+    assert message in output.err
+    assert output.out == ""
+    assert output.err.strip().splitlines()[-1].startswith("mgraph: ")
+    assert "Traceback" not in output.err

@@ -73,9 +73,9 @@ def test_submit_and_wait(here, scheduler, run):
         assert run(*asked)[:2] == (0, "hello --n 3 -q\n")
     status, out, _ = run("status", name, "--json")
     assert status == 0
-    told = json.loads(out)
-    assert (told["state"], told["status"], told["id"]) == ("finished", 0, name)
-    assert [event["event"] for event in told["events"]] == ["submitted", "run", "run"]
+    output = json.loads(out)
+    assert (output["state"], output["status"], output["id"]) == ("finished", 0, name)
+    assert [event["event"] for event in output["events"]] == ["submitted", "run", "run"]
     assert run("cancel", name)[1] == f"run {name} had ended: finished\n"
     assert json.loads(run("list", "--json")[1])[0]["id"] == name
     assert run("list", "--state", "finished")[1] == run("list")[1]

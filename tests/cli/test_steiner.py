@@ -40,24 +40,26 @@ def said(capsys, *arguments):
 
 
 def test_one_query(folder, capsys):
-    told = said(capsys, "steiner", folder / "g", "--terminals", "3,9, 499", "--backend", "cpu")
+    output = said(capsys, "steiner", folder / "g", "--terminals", "3,9, 499", "--backend", "cpu")
     expected = mgraph.steiner_tree(mgraph.read_graph(folder / "g", backend="cpu"), [3, 9, 499])
-    assert f"3 terminals: cost {expected.cost}, {expected.src.size} edges; " in told
-    assert "dijkstra on the cpu" in told
+    assert f"3 terminals: cost {expected.cost}, {expected.src.size} edges; " in output
+    assert "dijkstra on the cpu" in output
     tree = folder / "tree.stp"
-    told = said(capsys, "steiner", folder / "g", "--terminals", "3 9 499", "-q", "--bound", "--out",
-                tree, "--backend", "cpu")  # fmt: skip
-    assert ("optimal; " in told) or ("% above the best, which costs at least" in told)
+    output = said(
+        capsys, "steiner", folder / "g", "--terminals", "3 9 499", "-q", "--bound", "--out", tree,
+        "--backend", "cpu",
+    )  # fmt: skip
+    assert ("optimal; " in output) or ("% above the best, which costs at least" in output)
     assert mgraph.read_graph(tree, backend="cpu").weights.sum() == 2 * expected.cost
     assert mgraph.experiments.read_steinlib(tree).terminals.tolist() == [3, 9, 499]
     assert f"cost {expected.cost}, " in said(capsys, "steiner", tree, "-q")
-    told = said(capsys, "steiner", tree, "--method", "mehlhorn")
-    assert f"edges; from a first tree of {expected.cost}; mehlhorn on the cpu, " in told
+    output = said(capsys, "steiner", tree, "--method", "mehlhorn")
+    assert f"edges; from a first tree of {expected.cost}; mehlhorn on the cpu, " in output
 
 
 def test_a_steinlib_file_has_its_own_terminals(folder, capsys):
-    told = said(capsys, "steiner", folder / "a.stp", "--improve")
-    assert "2 terminals: cost 3, 3 edges; optimal; " in told
+    output = said(capsys, "steiner", folder / "a.stp", "--improve")
+    assert "2 terminals: cost 3, 3 edges; optimal; " in output
     assert "cost 2, 2 edges" in said(capsys, "steiner", folder / "a.stp", "--terminals", "0,2")
 
 
@@ -65,14 +67,14 @@ def test_many_queries(folder, capsys):
     (folder / "queries.txt").write_text("3, 4\n# none\n\n499 7 8\n")
     out = folder / "r"
     asked = ["steiner", folder / "g", "--queries", folder / "queries.txt", "--out", out, *LOCAL]
-    told = said(capsys, *asked)
-    assert "2 queries, 2 trees of " in told
-    assert f"in {out}" in told
+    output = said(capsys, *asked)
+    assert "2 queries, 2 trees of " in output
+    assert f"in {out}" in output
     assert pq.read_table(out / "_queries.parquet")["terminals"].to_pylist() == [[3, 4], [7, 8, 499]]
     assert "2 of them kept" in said(capsys, *asked, "--resume")
-    told = said(capsys, "steiner", folder / "g", "--sample", "2:3,4:2", "--bound", *LOCAL)
-    assert "5 queries, 5 trees of " in told
-    assert "proven optimal" in told
+    output = said(capsys, "steiner", folder / "g", "--sample", "2:3,4:2", "--bound", *LOCAL)
+    assert "5 queries, 5 trees of " in output
+    assert "proven optimal" in output
 
 
 def test_a_query_without_a_tree_is_told(folder, capsys):

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 
 def run(arguments, folder, unbuffered=False, redirect="", **options):
-    """Run the command in a shell's way. redirect: as a shell is told, for example ``>&-``.
+    """Run the command in a shell's way. redirect: in a shell's words, for example ``>&-``.
 
     On the cluster of the folder, if it has one.
     """
@@ -63,8 +63,8 @@ def run(arguments, folder, unbuffered=False, redirect="", **options):
 
 
 @contextlib.contextmanager
-def nobody():
-    """A pipe that nobody reads."""
+def closed_pipe():
+    """A pipe without a reader."""
     read, write = os.pipe()
     os.close(read)
     with open(write, "w") as stream:
@@ -94,7 +94,7 @@ def test_no_room_for_an_answer(folder, arguments, unbuffered):
 @BUFFERING
 @pytest.mark.parametrize("arguments", QUESTIONS, ids=" ".join)
 def test_a_reader_that_goes_away_changes_no_status(folder, arguments, unbuffered):
-    with nobody() as stream:
+    with closed_pipe() as stream:
         found = run(arguments, folder, unbuffered, stdout=stream)
     assert (found.returncode, found.stderr) == (0, "")
 
@@ -143,14 +143,14 @@ def test_a_run_goes_on_without_who_read_its_output(folder):
         "while not pathlib.Path('go').exists():\n    time.sleep(0.05)\n"
         "print('over', flush=True)\n"
     )
-    with nobody() as stream:
+    with closed_pipe() as stream:
         found = run(["submit", "slow.py"], folder, stdout=stream)
     assert found.returncode == 0, found.stderr
-    told = found.stderr.splitlines()[-1]
-    assert told.startswith("mgraph: the reader of the output went away; run ")
-    name = told.split()[9]
-    assert f"run {name} goes on; mgraph logs -f {name} shows" in told
-    with nobody() as stream:
+    message = found.stderr.splitlines()[-1]
+    assert message.startswith("mgraph: the reader of the output went away; run ")
+    name = message.split()[9]
+    assert f"run {name} goes on; mgraph logs -f {name} shows" in message
+    with closed_pipe() as stream:
         found = run(["logs", "-f", name], folder, stdout=stream)
     assert found.returncode == 0, found.stderr
     (folder / "go").touch()
@@ -159,7 +159,7 @@ def test_a_run_goes_on_without_who_read_its_output(folder):
 
 
 def test_a_run_on_a_cluster_of_the_command_s_is_awaited(folder, tmp_path):
-    with nobody() as stream:
+    with closed_pipe() as stream:
         found = run(["submit", folder / "talks.py"], tmp_path, stdout=stream)
     assert found.returncode == 0
     assert "this command waits until run" in found.stderr

@@ -50,9 +50,9 @@ def test_copied_files_exist():
 def test_the_installed_extras_exist():
     (extras,) = [rest for name, rest in instructions() if name == "ARG" and "EXTRAS" in rest]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    told = re.findall(r"EXTRAS=([\w,]+)", (RECIPE / "Containerfile").read_text())
+    requested = re.findall(r"EXTRAS=([\w,]+)", (RECIPE / "Containerfile").read_text())
     assert extras == "EXTRAS=cluster"
-    assert set(",".join(told).split(",")) <= set(project["optional-dependencies"])
+    assert set(",".join(requested).split(",")) <= set(project["optional-dependencies"])
 
 
 def test_the_container_runs_as_an_ordinary_user():

@@ -110,8 +110,8 @@ def slurm():
         wait_until(ready, 30)
         yield run
     except AssertionError:
-        told = "".join(log.read_text()[-400:] for log in folder.glob("slurm*-*.log"))
-        pytest.skip(f"Slurm does not start here: {told}")
+        output = "".join(log.read_text()[-400:] for log in folder.glob("slurm*-*.log"))
+        pytest.skip(f"Slurm does not start here: {output}")
     finally:
         for daemon in reversed(daemons):
             daemon.send_signal(signal.SIGTERM)
@@ -161,17 +161,17 @@ def ended(slurm, job, seconds):
     """Wait for a job's end; its exit status."""
     queued = ["squeue", "--noheader", f"--jobs={job}"]
     wait_until(lambda: slurm(*queued, check=False).stdout == "", seconds, every=0.3)
-    told = slurm("scontrol", "show", "job", job).stdout
-    return int(told.split("ExitCode=")[1].split(":")[0])
+    output = slurm("scontrol", "show", "job", job).stdout
+    return int(output.split("ExitCode=")[1].split(":")[0])
 
 
 def test_a_job_generates_and_verifies(slurm, work):
     command = "mgraph generate 'the graph' -n 30_000 -q && mgraph verify 'the graph' -q"
     job = submitted(slurm, work, "bash", "-c", command)
     status = ended(slurm, job, 120)
-    told = (work / f"mgraph-{job}.log").read_text()
-    assert status == 0, told
-    assert "2 workers on 2 nodes" in told
+    output = (work / f"mgraph-{job}.log").read_text()
+    assert status == 0, output
+    assert "2 workers on 2 nodes" in output
     assert (work / "the graph" / "_manifest.json").exists()
     folder = work / f"mgraph-{job}"
     assert {path.name for path in folder.iterdir()} == {"scheduler.log", "workers.log"}

@@ -185,8 +185,8 @@ def test_commands_are_quoted_for_any_shell(tmp_path, there):
     line = subprocess.run(
         ["bash", "-c", code, "x", *words], capture_output=True, text=True, check=True
     ).stdout
-    told = subprocess.run([there, "-c", line], capture_output=True, text=True, check=True).stdout
-    assert told.split("|")[:-1] == words
+    output = subprocess.run([there, "-c", line], capture_output=True, text=True, check=True).stdout
+    assert output.split("|")[:-1] == words
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_cancelled_work_stops_waiting_for_a_lock():
         pytest.raises(Cancelled),
         cancellation.acquiring(lock),
     ):
-        pytest.fail("nobody wants it")
+        pytest.fail("it was cancelled")
     assert not lock.locked()
     with cancellation.cancelled_when(lambda: False), cancellation.acquiring(lock):
         assert lock.locked()
@@ -86,7 +86,7 @@ def test_cancelled_work_stops_waiting_for_detached_work():
     release.set()
     assert over.wait(60)  # it went on to its end
     assert stopped.both_ways(lambda: cancellation.run_detached(threading.get_ident))[1] == (
-        threading.get_ident()  # which nobody might stop: no thread is begun
+        threading.get_ident()  # which might not be stopped: no thread is begun
     )
     with cancellation.cancelled_when(lambda: False), pytest.raises(TimeoutError, match="its own"):
         cancellation.run_detached(raise_timeout)
@@ -166,6 +166,6 @@ def test_building_a_large_graph_stops_soon():
 
 def test_a_summary_stops_when_cancelled():
     edges = EdgeList(np.arange(10), np.arange(10))
-    told = Summarizer(10, True)
+    summarizer = Summarizer(10, True)
     with pytest.raises(Cancelled), cancellation.cancelled_when(lambda: True):
-        told.add(edges)
+        summarizer.add(edges)

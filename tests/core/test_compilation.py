@@ -22,15 +22,15 @@ from mgraph.cuda.source import Source
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes when it is told: ``clock.now``."""
+    """A clock that a test moves: ``clock.now``."""
     found = types.SimpleNamespace(now=0.0)
     monkeypatch.setattr(compilation.time, "perf_counter", lambda: found.now)
     return found
 
 
 @pytest.fixture
-def told(monkeypatch):
-    """How often the user was told."""
+def notices(monkeypatch):
+    """One entry per notice to the user."""
     found = []
     monkeypatch.setattr(compilation, "_notify", None)
     compilation.set_notifier(lambda: found.append(True))
@@ -57,7 +57,7 @@ def test_time_counts_once_for_any_number_of_threads(clock):
     assert (span.is_running, span.seconds) == (False, 7)
 
 
-def test_a_stopwatch_excludes_the_preparation_of_code(clock, told):
+def test_a_stopwatch_excludes_the_preparation_of_code(clock, notices):
     watch = Stopwatch()
     clock.now += 1
     with compilation.PREPARING.span():
@@ -66,10 +66,10 @@ def test_a_stopwatch_excludes_the_preparation_of_code(clock, told):
             clock.now += 20
     clock.now += 4
     assert (watch.total, watch.work, watch.compiling) == (28, 5, 20)
-    assert told == [True]
+    assert notices == [True]
     with compilation.COMPILING.span():
         pass
-    assert told == [True]
+    assert notices == [True]
 
 
 def function_of(folder, name):
@@ -130,13 +130,13 @@ def test_a_command_notifies_once_and_reports_the_time_of_work_alone(tmp_path):
 @pytest.mark.parametrize(
     "verb", ["sssp", "steiner", "msf", "single-linkage", "knapsack", "generate"]
 )
-def test_a_quiet_command_does_not_notify(verb, told, tmp_path, monkeypatch):
+def test_a_quiet_command_does_not_notify(verb, notices, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main([verb, "-q", "none"]) in (1, 2)
     assert compilation._notify is None
 
 
-def test_the_time_of_nvrtc_is_measured(monkeypatch, told):
+def test_the_time_of_nvrtc_is_measured(monkeypatch, notices):
     """With CuPy played: a kernel is compiled when it is first asked for, unless it is on disk."""
     compiled, asked = [], []
 
@@ -170,10 +170,10 @@ def test_the_time_of_nvrtc_is_measured(monkeypatch, told):
     monkeypatch.setattr(Source, "text", lambda self, defines: self.file)
     try:
         assert Source("mgraph.core", "disk").kernel("a") == "a"
-        assert told == compiled == []
+        assert notices == compiled == []
         for _ in range(3):
             assert Source("mgraph.core", "new").kernel("b", N=1) == "b"
-        assert (told, compiled, asked) == ([True], ["b"], ["a", "b", "b", "b"])
+        assert (notices, compiled, asked) == ([True], ["b"], ["a", "b", "b", "b"])
     finally:
         for cached in (source._watch_nvrtc, source._compiled):
             cached.cache_clear()

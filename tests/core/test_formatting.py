@@ -72,12 +72,12 @@ def test_times_have_the_local_offset(monkeypatch, zone, time, shown):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "told"),
+    ("seconds", "expected"),
     [(0, "0.001 ms"), (4.2e-4, "0.42 ms"), (9.999e-4, "1 ms"), (0.0312, "31.2 ms"),
      (0.9994, "999 ms"), (0.9996, "1 s"), (31.2, "31.2 s"), (999.4, "999 s"), (2150, "2,150 s")],
 )  # fmt: skip
-def test_times(seconds, told):
-    assert format_seconds(seconds) == told
+def test_times(seconds, expected):
+    assert format_seconds(seconds) == expected
 
 
 @given(st.floats(0, 1e9))
@@ -92,12 +92,12 @@ def test_no_number_is_shown_as_a_power_of_ten(value):
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "expected"),
     [(17270.4, "17,270"), (1324.5, "1,324"), (999.96, "1000"), (16, "16"), (0.00012, "0.00012"),
      (float("nan"), "nan"), (-5e4, "-50,000")],
 )  # fmt: skip
-def test_numbers_have_significant_digits_only(value, told):
-    assert format_number(value) == told
+def test_numbers_have_significant_digits_only(value, expected):
+    assert format_number(value) == expected
 
 
 def test_the_total_time_of_a_command():

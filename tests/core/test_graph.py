@@ -67,9 +67,9 @@ def test_symmetric(monkeypatch, graph, expected):
 def test_properties_that_builders_set_are_correct(graph):
     known = graph.known
     assert known["rows_ascend"]
-    anew = Graph(graph.indptr, graph.indices, graph.weights, graph.directed)
-    assert anew.rows_ascend
-    assert graph.symmetric == anew.symmetric
+    same = Graph(graph.indptr, graph.indices, graph.weights, graph.directed)
+    assert same.rows_ascend
+    assert graph.symmetric == same.symmetric
     if not graph.directed:
         assert known["symmetric"]
 

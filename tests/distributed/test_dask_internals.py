@@ -1,4 +1,4 @@
-"""The installed release of Dask has every internal that ``dask_internals`` needs; nobody else's."""
+"""The installed release of Dask has every internal that ``dask_internals`` needs."""
 
 import ast
 import importlib

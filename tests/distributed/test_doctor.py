@@ -76,8 +76,8 @@ def test_a_folder_that_cannot_be_written_fails(cluster, tmp_path):
 
 
 @pytest.fixture
-def nobody():
-    """For a while we are a user who is not let in everywhere: who we are, or nobody for root."""
+def ordinary_user():
+    """For a while this process is a user without access everywhere; for root, uid 65534."""
     if os.geteuid():
         yield os.geteuid()
         return
@@ -89,7 +89,7 @@ def nobody():
 
 
 @pytest.mark.parametrize(("mode", "state"), [(0o000, diagnosis.FAIL), (0o300, diagnosis.OK)])
-def test_a_folder_that_cannot_be_listed_may_pass(nobody, mode, state):
+def test_a_folder_that_cannot_be_listed_may_pass(ordinary_user, mode, state):
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chmod(folder, mode)
         try:

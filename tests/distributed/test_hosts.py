@@ -167,8 +167,8 @@ def test_a_worker_s_link_is_cut_while_it_searches_for_steiner_trees(cluster, tmp
         assert process.poll() is None
         cluster.gate.open()
         finished(process)
-    told = [json.loads((folder / "_manifest.json").read_text()) for folder in (out, whole)]
-    assert told[0]["checksum"] == told[1]["checksum"]
+    answer = [json.loads((folder / "_manifest.json").read_text()) for folder in (out, whole)]
+    assert answer[0]["checksum"] == answer[1]["checksum"]
 
 
 def test_a_scheduler_is_killed_and_started_again_then_resume(cluster, tmp_path):
@@ -185,9 +185,9 @@ def test_a_scheduler_is_killed_and_started_again_then_resume(cluster, tmp_path):
     assert not (out / "_manifest.json").exists()
     cluster.start_scheduler()
     cluster.wait_for_workers()
-    status, told, err = cluster.mgraph("generate", out, *GENERATE, "--resume")
+    status, answer, err = cluster.mgraph("generate", out, *GENERATE, "--resume")
     assert status == 0, err
-    assert " of them kept" in told
+    assert " of them kept" in answer
     assert cluster.mgraph("verify", out)[0] == 0
 
 
@@ -203,12 +203,12 @@ def test_a_submitted_run_outlives_its_client_and_its_driver_s_link(cluster, tmp_
     assert len(parts_in(out)) == PASSING
 
     def host_of(name):
-        status, told, _ = cluster.mgraph("status", name, "--json")
-        return json.loads(told)["host"] if status == 0 else None
+        status, answer, _ = cluster.mgraph("status", name, "--json")
+        return json.loads(answer)["host"] if status == 0 else None
 
-    status, told, err = cluster.mgraph("status", name, "--json")
+    status, answer, err = cluster.mgraph("status", name, "--json")
     assert status == 0, err
-    record = json.loads(told)
+    record = json.loads(answer)
     assert record["state"] == "running"
     assert record["host"] in ("one", "two")
     with cluster.network[record["host"]].cut_off():
@@ -217,8 +217,8 @@ def test_a_submitted_run_outlives_its_client_and_its_driver_s_link(cluster, tmp_
         time.sleep(2)
     status, log, err = cluster.mgraph("logs", "-f", name)
     assert status == 0, err + log
-    told = json.loads(cluster.mgraph("status", name, "--json")[1])
-    assert (told["state"], told["status"]) == ("finished", 0)
+    answer = json.loads(cluster.mgraph("status", name, "--json")[1])
+    assert (answer["state"], answer["status"]) == ("finished", 0)
     made, kept = map(int, log.splitlines()[-1].split()[1::2])
     assert made + kept == PARTS
     assert kept >= PASSING

@@ -259,7 +259,7 @@ def test_workers_of_one_process_report_each_count_once():
     def sums():
         return sum(metrics.get(METRIC, 0) for metrics in figures())
 
-    gauges.add("edges", 1000)  # before any worker: nobody's
+    gauges.add("edges", 1000)  # before any worker
     where = {"processes": False, "protocol": "tcp://", "dashboard_address": "127.0.0.1:0"}
     with LocalCluster(n_workers=2, threads_per_worker=1, **where) as cluster, Client(cluster) as us:
         us.register_plugin(WorkerMetrics())

@@ -65,9 +65,9 @@ def test_jobs_that_vanish_are_lost_after_a_while():
 
 def test_history_is_bounded_and_thinned():
     history = workers.History(3600)
-    nobody = types.SimpleNamespace(workers={})
+    no_workers = types.SimpleNamespace(workers={})
     for second in range(5000):
-        history.sample(nobody, workers.Workers(), float(second))
+        history.sample(no_workers, workers.Workers(), float(second))
     assert len(history) == 3600
     columns = history.since(0, 5000.0)
     assert len(columns["age"]) <= workers.POINTS

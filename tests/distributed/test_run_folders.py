@@ -151,7 +151,7 @@ def test_an_attempt_resumes_what_an_earlier_one_had_begun(tmp_path, monkeypatch)
         assert intent(2, 1, overwrite=True) == (False, True)
         assert intent(2, 2, overwrite=True) == (False, True)
         assert intent(3, 2, overwrite=True) == (True, False)
-        # What it was made of has been made anew: it is replaced, though nobody request.
+        # Its sources were replaced: so is it, without a request.
         assert intent(3, 3) == (False, True)
         assert intent(4, 3) == (True, False)
         # Other sources are another question, though NumPy prints them alike.

@@ -56,9 +56,9 @@ def test_any_batches_give_the_forest_of_the_whole(tmp_path, cluster, dataset, wh
     assert run.made == {None: 2 + 1, 10_000: 11 + 5 + 2 + 1 + 1, 1: 11 + 5 + 2 + 1 + 1}[batch]
     names = {path.name for path in (tmp_path / "f").iterdir()}
     assert names == {"_manifest.json", "part-00000.parquet"}
-    told = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
-    assert told["of"] == str(dataset)
-    assert told["total_weight"] == whole.total_weight
+    forest_record = json.loads((tmp_path / "f" / "_manifest.json").read_text())["forest"]
+    assert forest_record["of"] == str(dataset)
+    assert forest_record["total_weight"] == whole.total_weight
     assert mgraph.verify(tmp_path / "f", cluster=cluster, progress=None).ok
 
 

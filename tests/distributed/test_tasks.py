@@ -1,4 +1,4 @@
-"""Parts of an operation: which stop when one fails or nobody wants them, which are made again."""
+"""Parts of an operation: which stop when one fails or all are cancelled, which are made again."""
 
 import io
 import os

@@ -72,8 +72,8 @@ def test_without_a_cluster_one_worker_has_the_graph(tmp_path):
 def test_scaling(cluster):
     model = CopyModel(20_000, 8)
     found = experiments.generator_scaling(model, repeats=1, cluster=cluster, progress=None)
-    assert [told.workers for told in found] == [1, 2]
-    assert all(told.seconds > 0 and told.edges == model.num_edges for told in found)
+    assert [report.workers for report in found] == [1, 2]
+    assert all(report.seconds > 0 and report.edges == model.num_edges for report in found)
     with pytest.raises(UsageError, match="method copy cannot generate parts"):
         experiments.generator_scaling(CopyModel(2000, method="copy"), cluster=cluster)
     with pytest.raises(UsageError, match="repeats must be at least 1"):

@@ -19,11 +19,11 @@ def test_a_report_stands_in_the_order_of_places(tmp_path):
     report.add("late", "Late", TABLE, place=7)
     report.add("early", "Early", TABLE, shown=TABLE[:1], place=3)
     report.add("late", "Later", TABLE, place=7)
-    told = (tmp_path / "tables.md").read_text()
-    assert told.startswith(
+    text = (tmp_path / "tables.md").read_text()
+    assert text.startswith(
         "# Times\n\nof a day\n\n## Early\n\n| n | s |\n| --- | --- |\n| 1 | 0.12"
     )
-    assert told.count("| 2 | 2 |") == 1
-    assert "## Late\n" not in told
-    assert told.index("## Early") < told.index("## Later")
+    assert text.count("| 2 | 2 |") == 1
+    assert "## Late\n" not in text
+    assert text.index("## Early") < text.index("## Later")
     assert pd.read_parquet(tmp_path / "early.parquet").equals(TABLE)

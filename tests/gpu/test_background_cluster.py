@@ -20,9 +20,9 @@ def test_one_worker_a_gpu_that_doctor_finds_well(tmp_path):
         assert (found.state, found.backend, found.workers) == ("running", "gpu", gpu_count())
         checks = list(diagnosis.checks(scheduler_file=home.scheduler_file, out=tmp_path / "out"))
         assert not [check for check in checks if check.state == diagnosis.FAIL]
-        told = {check.name: check.message for check in checks}
-        assert told["gpus"].startswith(f"{gpu_count()} workers see ")
-        assert "compiled and ran" in told["kernels"]
+        messages = {check.name: check.message for check in checks}
+        assert messages["gpus"].startswith(f"{gpu_count()} workers see ")
+        assert "compiled and ran" in messages["kernels"]
         model = mgraph.CopyModel(100_000, 4)
         with mgraph.connect(scheduler_file=home.scheduler_file) as cluster:
             assert cluster.backend == "gpu"

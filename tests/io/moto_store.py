@@ -10,7 +10,7 @@ import pytest
 def moto_bucket(name, cluster=None):
     """The address of an empty bucket; processes started while it lives inherit how to reach it.
 
-    cluster: its workers, which were started before, are told.
+    cluster: its workers, which were started before, receive it.
     """
     boto3 = pytest.importorskip("boto3")
     server_module = pytest.importorskip("moto.server")

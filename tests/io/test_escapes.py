@@ -140,8 +140,8 @@ def test_another_format_is_named_and_shortened(damaged, capsys, kind):
 
 
 def test_shown_text_has_no_control_characters(damaged, capsys):
-    told = {"created_by": "\x1b[2Jme\n", "model": {}, "compression": "lz4\r"}
-    out = damaged(lambda content: content.update(told))
+    change = {"created_by": "\x1b[2Jme\n", "model": {}, "compression": "lz4\r"}
+    out = damaged(lambda content: content.update(change))
     assert main(["info", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
@@ -264,8 +264,8 @@ def rewritten(out, index, change):
 
     file = out / part_name(index)
     table = parquet.read_table(file)
-    told = json.loads(parquet.read_metadata(file).metadata[b"mgraph"]) | change
-    parquet.write_table(table.replace_schema_metadata({"mgraph": json.dumps(told)}), file)
+    footer = json.loads(parquet.read_metadata(file).metadata[b"mgraph"]) | change
+    parquet.write_table(table.replace_schema_metadata({"mgraph": json.dumps(footer)}), file)
     (out / manifests.NAME).unlink()
 
 
@@ -336,13 +336,13 @@ def test_footers_are_not_trusted(tmp_path, footer, cluster):
     out, model = tmp_path / "g", CopyModel(100, 3)
     mgraph.generate(out, model, cluster=cluster, parts=2, progress=None)
     whole = mgraph.open_dataset(out).manifest.checksum
-    told = mgraph.io.parquet.read_metadata(Folder(out), "part-00000.parquet")
+    description = mgraph.io.parquet.read_metadata(Folder(out), "part-00000.parquet")
     arrays = mgraph.open_dataset(out)[0].read()
     (out / manifests.NAME).unlink()
     with writing_part(Folder(out), "part-00000.parquet", model.columns, "lz4") as writer:
         writer.write([np.ascontiguousarray(column) for column in list(arrays)[:2]])
-        told.pop("rows")
-        writer.close(told | footer)
+        description.pop("rows")
+        writer.close(description | footer)
     if "checksum" not in footer:
         with pytest.raises(UsageError, match="holds parts of another dataset"):
             mgraph.generate(out, model, cluster=cluster, resume=True, progress=None)

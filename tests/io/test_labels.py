@@ -75,9 +75,9 @@ def test_distances_by_label_are_networkx_s(made, data):
 
 def test_integers_other_than_0_to_n_become_labels_with_a_warning():
     made = networkx.Graph([(5, 3), (3, 1), (1, 0)])
-    with pytest.warns(MgraphWarning, match="integers other than 0 to n - 1") as told:
+    with pytest.warns(MgraphWarning, match="integers other than 0 to n - 1") as messages:
         graph = mgraph.from_networkx(made)
-    assert told[0].filename == __file__
+    assert messages[0].filename == __file__
     assert graph.labels == (0, 1, 3, 5)
     lengths = networkx.single_source_shortest_path_length(made, 0)
     assert mgraph.sssp(graph, 0, backend="cpu").by_label() == lengths
@@ -248,10 +248,10 @@ def test_a_column_that_is_not_read_is_named(tmp_path, capsys, column):
     ):
         capsys.readouterr()
         assert main(arguments) == 0
-        told = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
-        assert len(told) == 1, arguments
-        assert f"column {column} not read" in told[0]
-        assert f"rename_columns({{'{column}': 'weight'}})" in told[0]
+        messages = [line for line in capsys.readouterr().err.splitlines() if "not read" in line]
+        assert len(messages) == 1, arguments
+        assert f"column {column} not read" in messages[0]
+        assert f"rename_columns({{'{column}': 'weight'}})" in messages[0]
 
 
 def test_columns_beside_weights_and_indices(tmp_path):

@@ -229,18 +229,18 @@ def test_one_of_many_competing_operations_owns_a_folder(place, dead, round_):
     for process in processes:
         process.start()
     begin.set()
-    told = [results.get(timeout=120)]
-    while sum(what != "in" for what, _ in told) < count:
-        told.append(results.get(timeout=120))
+    reports = [results.get(timeout=120)]
+    while sum(what != "in" for what, _ in reports) < count:
+        reports.append(results.get(timeout=120))
     for process in processes:
         process.join()
     inside = 0
-    for what, which in told:
+    for what, which in reports:
         assert what != "failed", which
         inside += (what == "in") - (what == "out")
-        assert inside <= 1, told
-    assert any(what == "in" for what, _ in told)
-    assert all("is being written by contender" in why for what, why in told if what == "refused")
+        assert inside <= 1, reports
+    assert any(what == "in" for what, _ in reports)
+    assert all("is being written by contender" in why for what, why in reports if what == "refused")
     assert not files_of_owners(place)
 
 

@@ -74,12 +74,12 @@ def test_generate_verify_resume_and_read(bucket, run):
 
     for key in ("deep/g/_manifest.json", parts[2]):
         boto3.client("s3").delete_object(Bucket="graphs", Key=key)
-    status, told, err = run(*generate, "--resume")
+    status, output, err = run(*generate, "--resume")
     assert status == 0, err
-    assert "in 5 parts, 4 of them kept" in told
-    status, told, err = run("verify", out, "--regenerate", 1, "-q")
+    assert "in 5 parts, 4 of them kept" in output
+    status, output, err = run("verify", out, "--regenerate", 1, "-q")
     assert status == 0, err
-    assert "5 made again and equal" in told
+    assert "5 made again and equal" in output
 
 
 def test_a_missing_bucket_gives_one_sentence(bucket, cluster):
@@ -94,9 +94,9 @@ def test_graphs_and_paths(bucket, run):
     back = mgraph.read_graph(f"{bucket}/small", backend="cpu")
     np.testing.assert_array_equal(back.weights, graph.weights)
     asked = ["--random", 2, "--out", f"{bucket}/paths", "-q"]
-    status, told, err = run("sssp", f"{bucket}/small", *asked)
+    status, output, err = run("sssp", f"{bucket}/small", *asked)
     assert status == 0, err
-    assert "2 sources, 6 vertices reached" in told
+    assert "2 sources, 6 vertices reached" in output
     assert "paths/_manifest.json" in keys("paths")
 
 
@@ -104,12 +104,12 @@ def test_forests(bucket, run):
     model = CopyModel(2000, 3, weights=(1, 9))
     status, _, err = run("generate", f"{bucket}/g", "-n", 2000, "-d", 3, "--weights", "1:9", "-q")
     assert status == 0, err
-    status, told, err = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, "-q")
+    status, output, err = run("msf", f"{bucket}/g", "--out", f"{bucket}/f", "--batch", 2000, "-q")
     assert status == 0, err
     edges = model.edges(backend="cpu").edges
     graph = mgraph.from_edges(edges, model.n, directed=False, backend="cpu")
     weight = mgraph.minimum_spanning_forest(graph, backend="cpu").total_weight
-    assert f"total weight {weight:,}" in told
+    assert f"total weight {weight:,}" in output
     assert keys("f/") == ["f/_manifest.json", "f/part-00000.parquet"]
 
 

@@ -20,17 +20,17 @@ def test_the_figures_of_a_cpu(workflow, tmp_path, capsys, monkeypatch):
     options = ["--edges", "2e5", "--repeats", "1", "--backend", "cpu", "--workers", "2"]
     assert workflow.main([str(tmp_path), *options]) == 0
     assert "Left out: it needs a GPU" in capsys.readouterr().out
-    told = (tmp_path / "tables.md").read_text()
+    text = (tmp_path / "tables.md").read_text()
     tables = {}
     for number in (3, 7, 8, 9, 10, 11, 12, 13, 14, 16):
         assert (tmp_path / f"figure_{number}.png").stat().st_size > 10_000
         tables[number] = pd.read_parquet(tmp_path / f"figure_{number}.parquet")
-        assert f"## Figure {number}:" in told
+        assert f"## Figure {number}:" in text
     counts = tables[3].groupby("graph")["vertices"].sum()
     assert list(counts.index) == sorted(workflow.METHODS)
     assert (counts == 50_000).all()
     assert len(tables[7]["graph"].unique()) == 12
-    assert told.count("| cuppa_hash, p = ") == 6
+    assert text.count("| cuppa_hash, p = ") == 6
     first = tables[8][tables[8]["p"] == 0].set_index("d")["most_dependent"]
     assert (first[first.index <= 64] == first.index[first.index <= 64]).all()
     for _, rows in tables[9].groupby("d"):

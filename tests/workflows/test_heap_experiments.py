@@ -27,11 +27,11 @@ def test_a_cpu(workflow, tmp_path, capsys):
     out = tmp_path / "out"
     assert workflow.main([str(out), "--backend", "cpu", *SMALL, *files(tmp_path)]) == 0
     assert capsys.readouterr().out.count("Left out: it needs a GPU") == 3
-    told = (out / "tables.md").read_text()
+    text = (out / "tables.md").read_text()
     for name in ("figure_15", "figure_16", "figure_18"):
         assert (out / f"{name}.png").stat().st_size > 10_000
         assert (pd.read_parquet(out / f"{name}.parquet")["s"] > 0).all()
-        assert f"## {name.replace('_', ' ').capitalize()}:" in told
+        assert f"## {name.replace('_', ' ').capitalize()}:" in text
     heaps = pd.read_parquet(out / "table_1.parquet")
     assert set(heaps["heap"]) == {"batch", "sequential"}
     paths = pd.read_parquet(out / "table_3.parquet").iloc[0]

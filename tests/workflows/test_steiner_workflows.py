@@ -29,8 +29,8 @@ def test_queries(graph, tmp_path, capsys):
     assert "5 queries, 0 without a tree" in capsys.readouterr().out
     table = pd.read_parquet(tmp_path / "a" / "trees" / "_queries.parquet")
     assert table["k"].tolist() == [2, 2, 2, 5, 5]
-    told = (tmp_path / "a" / "summary.txt").read_text()
-    assert told.splitlines()[2].split()[:3] == ["2", "3", "0"]
+    text = (tmp_path / "a" / "summary.txt").read_text()
+    assert text.splitlines()[2].split()[:3] == ["2", "3", "0"]
     assert run([*arguments, "--sample", "2:3,5:2"]) == 2  # is there already
     assert run([*arguments, "--sample", "2:3,5:2", "--resume"]) == 0
     (tmp_path / "queries.txt").write_text("0, 143\n5 145\n")
@@ -85,9 +85,9 @@ def test_evaluation_without_a_gpu(graph, steinlib, tmp_path, capsys):
     out = tmp_path / "out"
     arguments = [str(out), str(graph), *SMALL, "--backend", "cpu", "--steinlib", str(steinlib)]
     assert load("steiner_evaluation").main([*arguments, "--improve"]) == 0
-    told = capsys.readouterr().out
-    assert "without a GPU the reference is measured alone" in told
-    assert "BA of 400 vertices, k = 4: dijkstra" in told
+    text = capsys.readouterr().out
+    assert "without a GPU the reference is measured alone" in text
+    assert "BA of 400 vertices, k = 4: dijkstra" in text
     runs = pd.read_csv(out / "runs.csv")
     sizes = runs[["graph", "n", "m", "k", "sample"]]
     assert sizes[:8].to_numpy().tolist() == [
@@ -106,7 +106,7 @@ def test_evaluation_without_a_gpu(graph, steinlib, tmp_path, capsys):
     assert best["gap"].tolist() == pytest.approx([0, 0, 0.2])
     assert best["proven"].astype(bool).all()
     written = (out / "summary.txt").read_text()
-    assert written in told
+    assert written in text
     (row,) = (line for line in written.splitlines() if line.startswith("X"))
     assert row.split()[:5] == ["X", "dijkstra", "2", "2", "-"]
     assert all(is_png(out / name) for name in ("parts.png", "steinlib.png"))
@@ -177,8 +177,8 @@ def test_evaluation_measures_what_is_compiled(with_gpu_unplotted, tmp_path):
 def test_evaluation_stops_where_costs_differ(with_gpu, tmp_path, capsys):
     with_gpu.answer = lambda tree, search: replace(tree, cost=tree.cost + (search == "edge"))
     assert with_gpu.main([str(tmp_path / "out"), *SMALL]) == 1
-    told = capsys.readouterr().err
-    assert "all searches must find trees of one cost, and for BA of 200 vertices, k = 2" in told
+    text = capsys.readouterr().err
+    assert "all searches must find trees of one cost, and for BA of 200 vertices, k = 2" in text
     assert not (tmp_path / "out").exists()
 
 
@@ -201,10 +201,10 @@ def test_evaluation_refuses_what_is_wrong_before_it_writes(graph, steinlib, tmp_
 
     def refused(status, message, *arguments):
         assert run([str(out), *SMALL, "--backend", "cpu", *map(str, arguments)]) == status
-        told = capsys.readouterr().err
-        assert told.startswith("steiner_evaluation: ")
-        assert message in told
-        assert told.count("\n") == 1
+        text = capsys.readouterr().err
+        assert text.startswith("steiner_evaluation: ")
+        assert message in text
+        assert text.count("\n") == 1
         assert not out.exists()
 
     refused(2, "--samples must be at least 1", "--samples", 0)
@@ -265,12 +265,12 @@ def test_plots(tmp_path):
     runs = made_up_runs()
     experiments.plot_steiner_speedups(runs, tmp_path / "speedups.svg", title="made up")
     drawn = (tmp_path / "speedups.svg").read_text()
-    told = ("made up", "edge over reference", "edge over node", "k = 8", "BA 1,000", "road 500")
-    assert all(f"<!-- {label} -->" in drawn for label in told)
+    text = ("made up", "edge over reference", "edge over node", "k = 8", "BA 1,000", "road 500")
+    assert all(f"<!-- {label} -->" in drawn for label in text)
     experiments.plot_steiner_parts(runs, tmp_path / "parts.svg", sizes=[4, 8])
     drawn = (tmp_path / "parts.svg").read_text()
-    told = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms per query", "vertices")
-    assert all(f"<!-- {label} -->" in drawn for label in told)
+    text = ("reference, k = 4", "edge, k = 8", "splits and merges", "ms per query", "vertices")
+    assert all(f"<!-- {label} -->" in drawn for label in text)
     alone = runs[(runs["graph"] == "road") & (runs["k"] == 2) & (runs["search"] != "node")]
     experiments.plot_steiner_speedups(alone, tmp_path / "a.png")
     experiments.plot_steiner_parts(alone, tmp_path / "b.png")

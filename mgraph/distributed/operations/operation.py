@@ -13,6 +13,7 @@ shared graph); then add its name to mgraph/__init__.pyi, and its command to mgra
 in cli/main.py.
 """
 
+import abc
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -81,7 +82,7 @@ class Outcome:
     compile_seconds: float
 
 
-class Operation:
+class Operation(abc.ABC):
     """What one operation does.
 
     ``run`` calls the methods from ``request`` to ``finish`` in this order; only ``work`` is
@@ -153,9 +154,9 @@ class Operation:
     def load(self, run: Run) -> None:
         """Whatever must be known of the shared graph before the tasks are planned."""
 
+    @abc.abstractmethod
     def work(self, run: Run) -> Work:
-        """The tasks."""
-        raise NotImplementedError
+        """Return the tasks."""
 
     def fan_out(self, run: Run, work: Work) -> list[Any]:
         """The results of all parts, in order: those kept, and those of a task per missing part."""
