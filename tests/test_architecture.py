@@ -116,6 +116,20 @@ def test_no_module_imports_one_that_imports_it():
     assert circles == []
 
 
+def sources(*kinds):
+    folders = [ROOT, ROOT.parent / "tests", ROOT.parent / "workflows"]
+    found = [file for folder in folders for kind in kinds for file in folder.rglob(kind)]
+    assert len(found) > 40
+    return {file: file.read_text().splitlines() for file in found}
+
+
 def test_no_file_has_more_than_400_lines():
-    files = [file for kind in ("*.py", "*.cu", "*.cuh") for file in ROOT.rglob(kind)]
-    assert [file for file in files if len(file.read_text().splitlines()) > 400] == []
+    assert [
+        file for file, lines in sources("*.py", "*.cu", "*.cuh").items() if len(lines) > 400
+    ] == []
+
+
+def test_no_line_of_cuda_has_more_than_100_columns():
+    """clang-format wraps code, and leaves comments as they are."""
+    files = sources("*.cu", "*.cuh")
+    assert [file for file, lines in files.items() if any(len(line) > 100 for line in lines)] == []

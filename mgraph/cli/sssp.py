@@ -134,8 +134,6 @@ def sssp(location: str, source: int | None, **options: Any) -> None:
     selections = [name for name in ("sources", "random") if options[name] is not None]
     if len(selections) + (source is not None) != 1:
         raise UsageError("give one of --source, --sources and --random")
-    if options["method"] == "dijkstra" and options["backend"] == "auto":
-        options["backend"] = "cpu"
     if source is not None and options["out"] is None:
         _search_in_process(location, source, options)
     else:
@@ -144,7 +142,7 @@ def sssp(location: str, source: int | None, **options: Any) -> None:
 
 def _search_in_process(location: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.shortest_paths.rehearsal import rehearse
-    from mgraph.shortest_paths.sssp import check_options
+    from mgraph.shortest_paths.sssp import check_options, prefer_backend
 
     total_watch = Stopwatch()
     refuse(("seed",), "needs --random")
@@ -166,9 +164,8 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
         refuse(("overwrite",), "needs --out or --trace")
     else:
         check_file(options["trace"], options["overwrite"])
-    graph = mgraph.read_graph(
-        location, symmetrise=options["symmetrise"], backend=options["backend"]
-    )
+    backend = prefer_backend(options["method"], options["backend"])
+    graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")

@@ -1,7 +1,7 @@
 // Edges to compressed sparse rows: the two passes over the edges that csr_gpu.py launches.
 //
 //   csr_count    degree[v] is the number of arcs that leave v; the host turns it into indptr
-//   csr_scatter  each arc takes the next free position of its row, in any order; the host then sorts
+//   csr_scatter  each arc takes the next free position of its row; the host then sorts
 //                every row, so that the order of the atomics does not show
 //
 // One thread per edge, in a grid-stride loop. The atomics on degree and cursor need no order among

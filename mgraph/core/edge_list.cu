@@ -1,9 +1,9 @@
-// The checksum of an edge list: the sum modulo 2^64 of a 64-bit hash of each edge, so that it depends
-// neither on the order of the edges nor on their division into parts. edge_list_cpu.py computes the
-// same bits.
+// The checksum of an edge list: the sum modulo 2^64 of a 64-bit hash of each edge, so that it
+// depends neither on the order of the edges nor on their division into parts. edge_list_cpu.py
+// computes the same bits.
 //
-// One thread per edge, in a grid-stride loop; threads add in registers, and one atomic per warp adds
-// to *checksum. Cost: each edge is read once.
+// One thread per edge, in a grid-stride loop; threads add in registers, and one atomic per warp
+// adds to *checksum. Cost: each edge is read once.
 //   MGRAPH_VERTEX_T  int or long long, the type of a vertex id
 //   MGRAPH_WEIGHT_T  the type of a weight
 

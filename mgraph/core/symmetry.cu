@@ -33,7 +33,8 @@ __device__ long long row_of(const long long* indptr, long long begin, long long 
 
 }  // namespace
 
-// words: the weights; null for an unweighted graph. sign: the word of -0.0, which counts as 0.0; or 0.
+// words: the weights; null for an unweighted graph. sign: the word of -0.0, which counts as 0.0; or
+// 0.
 extern "C" __global__ void symmetry_sum(const long long* indptr, const vertex_t* indices,
                                         const weight_t* words, long long sign, long long n,
                                         long long num_arcs, u64* sum) {

@@ -109,7 +109,8 @@ struct block_queues {
   }
 
   // Append entries to the near queue, which all blocks share in the next iteration. Those that do
-  // not fit go to the first partition, which the next iteration reads since it has near entries.
+  // not fit go to the first partition, which the next iteration reads if its threshold reaches
+  // them.
   __device__ void append_near(bool has_entry, int vertex, key_t key) {
     const u32 mask = __ballot_sync(all_lanes, has_entry);
     if (!mask) return;

@@ -225,6 +225,11 @@ def check_options(
         raise UsageError("power_limit moves the set-point itself; give power_limit or set_point")
 
 
+def prefer_backend(method: str, backend: Backend) -> Backend:
+    """Return the backend to ask for: ``auto`` is ``cpu`` for a method that has no other."""
+    return "cpu" if method == "dijkstra" and backend == "auto" else backend
+
+
 def check_backend(backend: Backend, method: str, power_limit: float | PowerGovernor | None) -> None:
     """Raise UsageError for options that this backend, cpu or gpu, does not have."""
     if backend == "gpu" and method == "dijkstra":

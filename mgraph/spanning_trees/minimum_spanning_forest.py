@@ -100,13 +100,13 @@ def minimum_spanning_forest(
         )
     if not on_gpu and graph.backend == "gpu":
         raise UsageError("backend is cpu but the graph is on a GPU; graph.to_cpu() copies it")
+    if (variants or timed) and not on_gpu:
+        raise UsageError("variants and times of steps need a GPU; leave them out on a CPU")
     ordered, origin = sort_rows(graph.to_gpu() if on_gpu else graph)
     if on_gpu:
         from mgraph.spanning_trees import spanning_forest_gpu
 
         forest = spanning_forest_gpu.run(ordered, method, dict(variants or {}), timed)
-    elif variants or timed:
-        raise UsageError("variants and timed apply to boruvka on a GPU; leave them out on a CPU")
     else:
         forest = _compute_on_cpu(ordered, method)
     if origin is not None:  # rows were sorted: return the positions in the original graph
@@ -121,7 +121,7 @@ def check_method(method: str, has_step_options: bool) -> None:
     """Raise UsageError for an unknown method, or step options of a method other than boruvka."""
     check_choice("method", method, METHODS)
     if has_step_options and method != "boruvka":
-        raise UsageError(f"variants and timed apply to method boruvka (got method {method})")
+        raise UsageError(f"variants and times of steps are for method boruvka (got {method})")
 
 
 def check_graph(graph: Graph) -> None:

@@ -212,10 +212,7 @@ struct bidirectional_search : search_state {
     }
   }
 
-  // Relax arcs to heads v. both: whether the other side's labels may change meanwhile. An arc that
-  // leads farther than the best path, less the other side's radius, is left to the other side: a
-  // shortest path that holds it comes to its head at less than that radius, and that side has
-  // relaxed it already.
+  // Relax arcs to heads v. both: whether the other side's labels may change meanwhile.
   __device__ void relax(bool (&valid)[arcs_per_lane], const int (&v)[arcs_per_lane],
                         const arc_length_t (&length)[arcs_per_lane],
                         const distances (&head_label)[arcs_per_lane], int side, key_t tail_key,
@@ -282,6 +279,9 @@ struct bidirectional_search : search_state {
       } else {
         const bool both = status.is_active[0] && status.is_active[1];
         const key_t longest = min(status.snapshot.best, status.attempt.bound - 1);
+        // An arc whose head would lie farther than `longest` less the other side's radius is
+        // skipped: on a shortest path that contains the arc, its head lies within that radius of
+        // the other side, which has already relaxed the arc from there.
         const distances limits = {{saturating_difference(longest, status.radius[below]),
                                    saturating_difference(longest, status.radius[above])}};
         for_each_arc(limits,

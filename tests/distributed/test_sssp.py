@@ -154,7 +154,7 @@ def test_random_sources_are_drawn_by_seed(cluster, dataset):
     [
         ({"sources": [3000]}, r"sources must lie in \[0, 3,000\)"),
         ({"sources": []}, "at least one source"),
-        ({"sources": None}, "either sources or random"),
+        ({"sources": None}, "exactly one of sources and random"),
         ({"method": "magic"}, "method must be one of"),
         ({"cutoff": -1}, "cutoff must be at least 0"),
         ({"batch": 0}, "batch must be at least 1"),

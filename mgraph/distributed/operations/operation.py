@@ -7,7 +7,7 @@
 5. Fan out: one task per missing part, with progress; a part that is finished stays finished.
 6. Finish: write tables and, last, the manifest.
 
-An operation is a subclass that says what is its own: the request, the tasks, the manifest. To add
+An operation is a subclass that defines what is specific to it: request, tasks, manifest. To add
 one, copy verify.py (no output), knapsacks.py (one task per instance) or sssp.py (questions to a
 shared graph); then add its name to mgraph/__init__.pyi, and its command to mgraph/cli and the table
 in cli/main.py.

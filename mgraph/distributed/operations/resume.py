@@ -26,7 +26,7 @@ class ExistingOutput:
     footers: dict[str, Footer] = field(default_factory=dict)
 
     def previous_value(self, key: str, maximum: int) -> int | None:
-        """Return the integer that the parts' footers have under ``key``, or None."""
+        """Return the integer under ``key`` in the first kept footer, if it is valid."""
         for footer in self.footers.values():
             with contextlib.suppress(ValueError):
                 return untrusted.parse_int(key, footer.get(key), 1, maximum)

@@ -82,25 +82,26 @@ class SsspOperation(GraphOperation):
         location: str | os.PathLike[str],
         out: Any,
         sources: Any,
-        random: tuple[int | None, int],
+        sample: tuple[int | None, int],
         batch: int | None,
         compression: Compression,
         options: dict[str, Any],
         **more: Any,
     ) -> None:
         """Check what can be checked without the graph. options: of ``mgraph.sssp``."""
+        from mgraph.shortest_paths.sssp import prefer_backend
+
         if sources is not None:
             sources = checked_vertices("sources", sources, MAX_N).tolist()
-        _check_request(sources, *random, batch, compression, options)
+        _check_request(sources, *sample, batch, compression, options)
         super().__init__(location, out, **more)
-        if options["method"] == "dijkstra" and self.backend == "auto":
-            self.backend = "cpu"
-        self.sources, self.random, self.batch = sources, random, batch
+        self.backend = prefer_backend(options["method"], self.backend)
+        self.sources, self.sample, self.batch = sources, sample, batch
         self.compression, self.options = compression, options
 
     def request(self) -> dict[str, Any]:
         """Return the graph, the sources and every option."""
-        sources = {"sources": self.sources, "random": list(self.random)}
+        sources = {"sources": self.sources, "random": list(self.sample)}
         output = {"compression": self.compression, "batch": self.batch}
         graph = {"sssp": self.identity.name, "symmetrise": self.symmetrise}
         return graph | sources | self.options | output
@@ -119,7 +120,7 @@ class SsspOperation(GraphOperation):
         """Read the graph everywhere; draw the sources, and check them."""
         task = functools.partial(load_graph, options=self.options)
         self.facts = self.load_everywhere(run, task)
-        count, seed = self.random
+        count, seed = self.sample
         if count is not None:
             self.sources = self.draw(run, draw_sources, count, seed)
         self.sources = checked_vertices("sources", self.sources, self.facts.n).tolist()
@@ -281,7 +282,7 @@ def _check_request(
     compression: Compression,
     options: dict[str, Any],
 ) -> None:
-    """Raise UsageError for what is wrong in any graph."""
+    """Raise UsageError for arguments that are invalid for any graph."""
     from mgraph.io.parquet import check_compression
     from mgraph.shortest_paths.sssp import check_options
 
@@ -294,7 +295,7 @@ def _check_request(
     if not 0 <= seed < 1 << 64:
         raise UsageError(f"seed must lie in [0, 2^64) (got {seed})")
     if (sources is None) == (random is None):
-        raise UsageError("either sources or random must be given")
+        raise UsageError("exactly one of sources and random must be given")
     if (random is not None and random < 1) or (sources is not None and not len(sources)):
         raise UsageError("there must be at least one source")
     if batch is not None and batch < 1:

@@ -29,8 +29,8 @@ from mgraph.io.dataset import part_name
 from mgraph.shortest_paths.rehearsal import rehearse
 
 BATCHES_PER_THREAD = 4
-# On a GPU: searches per task, unless threads would have no task; the same if results are written,
-# and then tasks per thread. See shortest_paths/BENCHMARKS.md.
+# On a GPU: searches per task without and with written results, and tasks per thread with them.
+# See shortest_paths/BENCHMARKS.md.
 GPU_BATCH, GPU_BATCH_WRITTEN, GPU_TASKS_WRITTEN = 16, 4, 2
 MAX_ROWS = 1 << 27  # per part
 BYTES_PER_ROW = 64  # distances, predecessors and their encoding
@@ -214,7 +214,7 @@ def choose_batch_size(facts: GraphFacts, sources: int, cluster: Cluster, has_out
         if not on_gpu:
             return worker.host_bytes // worker.threads
         if not has_output:
-            return worker.device_bytes  # which one task at a time has
+            return worker.device_bytes  # one task at a time uses the device
         return min(worker.host_bytes, worker.device_bytes) // worker.threads
 
     rows = min(map(free_bytes, cluster.workers.values())) // 2 // BYTES_PER_ROW

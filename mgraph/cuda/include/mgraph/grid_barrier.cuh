@@ -2,8 +2,8 @@
 // cooperatively (source.py: launch_resident): the device then starts it only when all its blocks
 // fit beside whatever other streams run.
 //
-// Every block adds 1 to *arrived and waits until the sum is the number of blocks times the number of
-// barriers so far. Memory order: __syncthreads makes thread 0's fence cover its whole block, the
+// Every block adds 1 to *arrived and waits until the sum is the number of blocks times the number
+// of barriers so far. Memory order: __syncthreads makes thread 0's fence cover its whole block, the
 // fence before the atomicAdd releases what the block wrote, and the fence after the wait acquires
 // what the other blocks wrote.
 #pragma once

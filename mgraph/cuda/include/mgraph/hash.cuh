@@ -46,7 +46,8 @@ __device__ __forceinline__ u64 edge_weight(u64 src, u64 dst, u64 key, u64 low, u
 }
 
 // Philox2x32-7 of a 64-bit counter; word 0 is the high half of the result. white1_key: the stream's
-// white1 ^ key, which a loop of draws passes as a kernel argument, to save one instruction per draw.
+// white1 ^ key, which a loop of draws passes as a kernel argument, to save one instruction per
+// draw.
 __device__ __forceinline__ u64 philox(u64 counter, u32 white0, u32 white1_key, u32 key) {
   u32 word0 = u32(counter) ^ white0;
   u32 word1 = u32(counter >> 32) ^ white1_key;

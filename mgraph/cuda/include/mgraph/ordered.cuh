@@ -30,8 +30,8 @@ __device__ __forceinline__ void store_release(unsigned long long* word, unsigned
 // (__threadfence orders more, and takes longer.)
 __device__ __forceinline__ void fence() { asm volatile("fence.acq_rel.gpu;" ::: "memory"); }
 
-// Compare and exchange with acquire order. Returns the old value; if that was `expected`, the word is
-// `value` now. For locks: what the previous owner wrote before it released the word is visible.
+// Compare and exchange with acquire order. Returns the old value; if that was `expected`, the word
+// is `value` now. For locks: what the previous owner wrote before it released the word is visible.
 __device__ __forceinline__ unsigned compare_exchange_acquire(unsigned* word, unsigned expected,
                                                              unsigned value) {
   unsigned old;
@@ -53,8 +53,8 @@ __device__ __forceinline__ unsigned long long compare_exchange_acquire(unsigned 
   return old;
 }
 
-// Compare and exchange with acquire and release order, which is slower. Returns whether the word was
-// `expected`, and so is `value` now. Whoever acquires it next sees what this block wrote.
+// Compare and exchange with acquire and release order, which is slower. Returns whether the word
+// was `expected`, and so is `value` now. Whoever acquires it next sees what this block wrote.
 __device__ __forceinline__ bool compare_exchange_acq_rel(unsigned* word, unsigned expected,
                                                          unsigned value) {
   unsigned old;

@@ -1,9 +1,9 @@
 // Lengths of paths as keys: integers in the order of the lengths, so that atomicMin works for all.
 //
-// MGRAPH_WEIGHT_T is the type of a weight: int, long long, float or double. MGRAPH_LENGTH_T is that of
-// a path's length: int, long long or double. The bits of non-negative doubles have the order of the
-// doubles. Fractional weights are added as doubles; if the length is of an integer type, the caller
-// scales and rounds them first (whole_lengths.cuh).
+// MGRAPH_WEIGHT_T is the type of a weight: int, long long, float or double. MGRAPH_LENGTH_T is that
+// of a path's length: int, long long or double. The bits of non-negative doubles have the order of
+// the doubles. Fractional weights are added as doubles; if the length is of an integer type, the
+// caller scales and rounds them first (whole_lengths.cuh).
 #pragma once
 
 #include <mgraph/widened.cuh>

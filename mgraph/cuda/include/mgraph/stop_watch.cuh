@@ -1,6 +1,6 @@
-// Polls the flag by which the host cancels a launch (cancellation_gpu.py). The flag is a word of pinned
-// host memory, which is read over the bus in a microsecond or two: so one thread polls it, at most a
-// thousand times per second, and passes the answer on to the others.
+// Polls the flag by which the host cancels a launch (cancellation_gpu.py). The flag is a word of
+// pinned host memory, which is read over the bus in a microsecond or two: so one thread polls it,
+// at most a thousand times per second, and passes the answer on to the others.
 #pragma once
 
 #include <mgraph/clock.cuh>

@@ -17,6 +17,8 @@
 //
 // Hand-overs, each with its flag, its fences, and why it is safe. A block has a barrier between its
 // threads' accesses and those of the one thread that uses a flag, so the flag orders all of them.
+// The code is in heap.cuh (acquire_root_in_turn, plan_deletion, end_turn) and heap_insertion.cuh
+// (acquire_root_or_offer).
 //   head      store_release, or a fence and a relaxed store; read by load_acquire. A block passes
 //             the head on after it has acquired it, so what it did before happens before what later
 //             tickets do. It may pass it on while it still holds the root: the next block then
@@ -33,10 +35,10 @@
 //             status while it holds the root, which this one releases after `accepted`.
 //   declined  store_release; no data go with it. The insertion draws a new ticket.
 //   empty     After an answer it is stored with release: the slot's next user acquires it, and so
-//             overwrites the row and the sequence only after they were read. A block whose turn comes stores
-//             it relaxed: its row is not read, and its writes to the row happen before it passes
-//             the head on. The slot's next user has acquired a later head, since it uses the slot
-//             only once the head is at most ticket_slots - 2 tickets away.
+//             overwrites the row and the sequence only after they were read. A block whose turn
+//             comes stores it relaxed: its row is not read, and its writes to the row happen before
+//             it passes the head on. The slot's next user has acquired a later head, since it uses
+//             the slot only once the head is at most ticket_slots - 2 tickets away.
 //
 // No circular wait: a ticket waits for the head, so for smaller tickets, and no block waits for an
 // offer. An insertion waits for an answer only once the head is at a deletion beside it; that
