@@ -3,38 +3,75 @@
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
+
+IMPORT_SECONDS = 10.0  # after which an interrupt no longer waits for an import to end
+_RETRY_SECONDS = 0.02
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file name in its frames
 
 
 @contextlib.contextmanager
 def signals_as_interrupts() -> Iterator[list[int]]:
-    """Treat SIGTERM and SIGHUP as ctrl-C in a block; yields the list of those received.
+    """Treat SIGTERM and SIGHUP as ctrl-C in a block; yields the list of signals received.
 
-    Signals that are ignored or handled already keep their handlers. In any thread but the main one
-    nothing is changed.
+    A KeyboardInterrupt waits for the end of an import: raised in the midst of one, it is lost, in
+    extension modules and in importlib itself. Signals that are ignored or handled already keep
+    their handlers. In any thread but the main one nothing is changed.
     """
     received: list[int] = []
+    began = 0.0
 
     def interrupt(number: int, frame: Any) -> None:
+        nonlocal began
+        if not received:
+            began = time.monotonic()
         received.append(number)
-        handler = signal.getsignal(signal.SIGINT)
-        if callable(handler):
-            handler(signal.SIGINT, frame)
-        else:  # ctrl-C is ignored, as in the background of a script
+        current = signal.getsignal(signal.SIGINT)
+        if callable(current) and current is not interrupt:
+            current(signal.SIGINT, frame)  # deferred_interrupts
+        elif _is_importing(frame) and time.monotonic() - began < IMPORT_SECONDS:
+            _send_later(number)
+        else:
             raise KeyboardInterrupt
 
-    numbers = []
+    previous: dict[int, Any] = {}
     if threading.current_thread() is threading.main_thread():
-        candidates = (signal.SIGTERM, signal.SIGHUP)
-        numbers = [number for number in candidates if signal.getsignal(number) == signal.SIG_DFL]
-    for number in numbers:
+        defaults = {
+            signal.SIGINT: signal.default_int_handler,
+            signal.SIGTERM: signal.SIG_DFL,
+            signal.SIGHUP: signal.SIG_DFL,
+        }
+        previous = {
+            number: handler
+            for number, handler in defaults.items()
+            if signal.getsignal(number) == handler
+        }
+    for number in previous:
         signal.signal(number, interrupt)
     try:
         yield received
     finally:
-        for number in numbers:
-            signal.signal(number, signal.SIG_DFL)
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _is_importing(frame: Any) -> bool:
+    """Return whether a frame is part of an import."""
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_later(number: int) -> None:
+    """Send this thread a signal in a moment."""
+    arguments = threading.get_ident(), number
+    timer = threading.Timer(_RETRY_SECONDS, signal.pthread_kill, arguments)
+    timer.daemon = True
+    timer.start()
 
 
 @contextlib.contextmanager

@@ -1,8 +1,15 @@
+"""Interrupts wait for what must not be left half done, and are not lost."""
+
+import importlib
 import os
 import signal
+import sys
+import time
+
+import pytest
 
 from mgraph.core.deadline import Deadline
-from mgraph.core.interrupts import deferred_interrupts
+from mgraph.core.interrupts import deferred_interrupts, signals_as_interrupts
 
 
 def interrupted(times, then=None):
@@ -28,3 +35,32 @@ def test_ctrl_c_is_deferred_until_the_end_of_the_block():
 
 def test_a_second_ctrl_c_is_not_deferred():
     assert interrupted(2) == (1, True)
+
+
+def import_and_sleep():
+    importlib.import_module("interrupted")
+    time.sleep(30)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("has_handler", [True, False])
+def test_an_interrupt_waits_for_the_end_of_an_import(tmp_path, monkeypatch, number, has_handler):
+    """In an import it would be lost, for example in a callback of importlib's."""
+    (tmp_path / "interrupted.py").write_text(
+        f"import os\nos.kill(os.getpid(), {int(number)})\n[0 for _ in range(1000)]\nended = True\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "interrupted", raising=False)
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    if not has_handler and number != signal.SIGINT:  # as in the background of a script
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    hang_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    try:
+        with signals_as_interrupts() as received, pytest.raises(KeyboardInterrupt):
+            import_and_sleep()
+    finally:
+        signal.signal(signal.SIGHUP, hang_up)
+        signal.signal(signal.SIGINT, before[signal.SIGINT])
+    assert sys.modules["interrupted"].ended
+    assert set(received) == {number}
+    assert {each: signal.getsignal(each) for each in before} == before
