@@ -158,7 +158,7 @@ def test_unknown_variants_are_refused():
     graph = copy_graph(100, 2, (1, 3))
     with pytest.raises(UsageError, match=r"\(got choose=warp\); there are choose: edge, vertex"):
         mgraph.minimum_spanning_forest(graph, method="boruvka", variants={"choose": "warp"})
-    with pytest.raises(UsageError, match=r"apply to method boruvka \(got method auto\)"):
+    with pytest.raises(UsageError, match=r"are for method boruvka \(got auto\)"):
         mgraph.minimum_spanning_forest(graph, timed=True)
 
 
