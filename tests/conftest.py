@@ -8,6 +8,7 @@ import pytest
 
 import mgraph
 from mgraph.core.backend import gpu_count
+from tests.gpu.poisoned_memory import poison
 
 
 def pytest_configure():
@@ -54,6 +55,13 @@ def _no_configured_scheduler():
     """Tests start their own clusters, whatever the caller's environment names."""
     for name in ("DASK_SCHEDULER_ADDRESS", "DASK_SCHEDULER__ADDRESS"):
         os.environ.pop(name, None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _poisoned_device_memory():
+    """No test passes because fresh device memory happens to be zero."""
+    if gpu_count():
+        poison()
 
 
 @pytest.fixture(scope="session")

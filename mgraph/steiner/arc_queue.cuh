@@ -72,8 +72,8 @@ struct arc_queue {
     };
     if (fits && count > 0) write_piece(place, 0, tagged, vertex_key, range);
     if (!__any_sync(all_lanes, !fits || count > 1)) return;
-    if (!fits) {  // pieces beyond the capacity are lost; those below it must not be read
-      for (u32 to = place; to < capacity; ++to) arcs[to] = 0;
+    if (!fits) {  // pieces beyond the capacity are lost; those below it get no arcs, and a vertex
+      for (u32 to = place; to < capacity; ++to) vertex[to] = 0, arcs[to] = 0;
     } else if (count <= 4) {
       for (u32 i = 1; i < count; ++i) write_piece(place + i, i, tagged, vertex_key, range);
     }

@@ -25,6 +25,7 @@ DECLARATIONS = Source(__package__, "star_state.cuh", check=())
 _MAX_ATTEMPTS = 16  # loose paths of a query that are tried at a time, at most,
 _PATHS_PER_GROUP = 3  # and at most one group per so many loose paths
 _MAX_PIECES = 1 << 20
+_SPARE_PIECES = 64  # of a bucket queue, beyond what it must hold
 _TREES_BYTES = 1 << 32  # of all teams, at most
 _MEMORY_SHARE = 0.6  # of the free memory, at most
 _MIN_GROUPS = 2
@@ -160,8 +161,9 @@ class GraphOnDevice:
         arcs_per_piece = per_lane * self.tile
         self.max_degree = graph.max_degree
         all_pieces = self.n + self.num_arcs // arcs_per_piece
-        pieces_of_vertex = self.max_degree // arcs_per_piece  # one vertex must fit
-        self.bucket_capacity = max(min(all_pieces, _MAX_PIECES), pieces_of_vertex) + 64
+        pieces_of_vertex = -(-self.max_degree // arcs_per_piece)  # one vertex must fit
+        self.bucket_capacity = max(min(all_pieces, _MAX_PIECES), pieces_of_vertex)
+        self.bucket_capacity += _SPARE_PIECES
         self.row_marks = self.rows = None
         if sort_rows:
             self._sort_rows()

@@ -162,11 +162,18 @@ def aligned(shape, dtype=float):
     return raw[begin : begin + raw.size - 32].view(dtype).reshape(shape)
 
 
+def poisoned(shape, dtype=float):
+    """As ``aligned``, but full of nonsense, as fresh memory may be: negative, no valid index."""
+    array = aligned(shape, dtype)
+    array.reshape(-1).view(np.uint8)[...] = 0xA5
+    return array
+
+
 def numpy_as_cupy():
     """A module that stands in for CuPy where arrays are the host's."""
     module = types.ModuleType("cupy")
     module.__getattr__ = functools.partial(getattr, np)
-    module.zeros = module.empty = aligned
+    module.zeros, module.empty = aligned, poisoned
     module.asnumpy = np.asarray
     return module
 

@@ -34,13 +34,17 @@ def graph_on_device(graph):
     return type(graph).unchecked(*arrays, graph.directed, **graph.known)
 
 
-def _empty(shape, dtype=float):
+def _zeros(shape, dtype=float):
     return emulator.aligned(shape, dtype).view(DeviceArray)
+
+
+def _empty(shape, dtype=float):
+    return emulator.poisoned(shape, dtype).view(DeviceArray)
 
 
 def _cupy():
     module = emulator.numpy_as_cupy()
-    module.zeros = module.empty = _empty
+    module.zeros, module.empty = _zeros, _empty
     module.full = lambda shape, value, dtype: np.full(shape, value, dtype).view(DeviceArray)
     module.asarray = lambda *array: np.array(*array).view(DeviceArray)
     stream = types.SimpleNamespace(ptr=0, synchronize=lambda: None)

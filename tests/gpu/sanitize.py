@@ -20,6 +20,7 @@ from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
 from mgraph.spanning_trees.minimum_spanning_forest import GPU_METHODS
+from tests.gpu.poisoned_memory import poison
 
 MODELS = [
     (CopyModel(3000, 1), None),
@@ -196,6 +197,7 @@ CASES = {
 
 
 def main(names):
+    poison()
     with cancellation.cancelled_when(lambda: False):  # kernels look whether they are to stop
         for name in names or CASES:
             CASES[name]()

@@ -209,6 +209,7 @@ def assert_clean(search):
 @pytest.mark.parametrize("pieces", [40, 300, 1 << 22])
 def test_small_queues_lose_nothing(monkeypatch, shape, pieces):
     monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", pieces)
+    monkeypatch.setattr(star_memory_gpu, "_SPARE_PIECES", 0)
     graph = CASES["hub"] if pieces > 40 else CASES["grid"]
     assert_clean(solve(graph, [np.unique(draw(graph, 30, 4))], Shape(*shape)))
 

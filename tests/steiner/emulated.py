@@ -26,9 +26,14 @@ class HostArray(np.ndarray):
         self[...] = values
 
 
-def empty(shape, dtype=float):
+def zeros(shape, dtype=float):
     """An array where a device's would be."""
     return emulator.aligned(shape, dtype).view(HostArray)
+
+
+def empty(shape, dtype=float):
+    """As ``zeros``, but poisoned."""
+    return emulator.poisoned(shape, dtype).view(HostArray)
 
 
 class Event:
@@ -43,7 +48,7 @@ class Mailbox:
     """Host memory in place of both memories."""
 
     def lay_out(self, *parts):
-        self.arrays = [emulator.aligned(count, dtype) for count, dtype in parts]
+        self.arrays = [emulator.poisoned(count, dtype) for count, dtype in parts]
         return self.arrays
 
     def address(self, part):
@@ -58,7 +63,7 @@ class Mailbox:
 
 def _cupy():
     module = emulator.numpy_as_cupy()
-    module.zeros = module.empty = empty
+    module.zeros, module.empty = zeros, empty
     module.full = lambda shape, value, dtype: np.full(shape, value, dtype).view(HostArray)
     module.argsort = lambda array: np.argsort(array, kind="stable")
     module.cuda = types.SimpleNamespace(

@@ -1,6 +1,7 @@
 """STAR's kernels without a GPU: the trees of the CPU, in many orders of events."""
 
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.graph import Graph
-from mgraph.steiner import star, star_cpu, tree_cpu
+from mgraph.steiner import star, star_cpu, star_memory_gpu, tree_cpu
 from mgraph.steiner.star_memory_gpu import Shape
 from tests import emulator
 from tests.steiner import checks, emulated, strategies
@@ -52,6 +53,46 @@ def test_trees_are_the_cpus(host, search, data):
     expected = results_of(star_cpu.new_search(*csr, dtype), queries, epsilon)
     emulated_search = emulated.searchers(graph, csr, dtype, shape)[search]()
     assert results_of(emulated_search, queries, epsilon) == expected
+
+
+@given(data=st.data())
+@settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_queues_that_hold_one_vertex_lose_nothing(host, data):
+    graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=DTYPES))
+    shape, host.seed = data.draw(st.sampled_from(SHAPES)), data.draw(st.integers(1, 1 << 30))
+    csr, dtype = checks.csr_of(graph), cost_dtype(graph)
+    expected = results_of(star_cpu.new_search(*csr, dtype), [terminals])
+    with small_queues():
+        emulated_search = emulated.searchers(graph, csr, dtype, shape)["auto"]()
+        assert results_of(emulated_search, [terminals]) == expected
+
+
+def small_queues():
+    """Queues have no more room than one vertex needs."""
+    return mock.patch.multiple(star_memory_gpu, _MAX_PIECES=1, _SPARE_PIECES=0)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_vertices_of_many_arcs_that_fit_into_no_queue(host, shape):
+    """Hubs, each beside most of the leaves, and a path from the first leaf to the last terminal."""
+    hubs, leaves, path = 12, 400, 6
+    first, last = hubs, hubs + leaves + path - 1  # the first leaf, and the path's end
+    degrees = np.arange(150, 150 + 20 * hubs, 20)
+    src = [*np.repeat(np.arange(hubs), degrees), first, *range(hubs + leaves, last)]
+    dst = [*first + np.concatenate([np.arange(degree) for degree in degrees])]
+    dst += range(hubs + leaves, last + 1)
+    edges = mgraph.EdgeList(np.array(src), np.array(dst), np.ones(len(src), np.int32))
+    graph = mgraph.from_edges(edges, last + 1, directed=False, backend="cpu")
+    csr = checks.csr_of(graph)
+    terminals = [np.array([first + 1, last])]
+    expected = results_of(star_cpu.new_search(*csr, "int64"), terminals)
+    with small_queues():
+        search = emulated.searchers(graph, csr, "int64", shape)["auto"]()
+        arcs_per_piece = search.graph.tile * star_memory_gpu.constant("arcs_per_lane")
+        assert search.graph.bucket_capacity < degrees.sum() / arcs_per_piece
+        assert results_of(search, terminals) == expected
 
 
 def test_rows_sorted_by_weight(host):
