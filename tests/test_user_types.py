@@ -1,5 +1,6 @@
-"""A user's script is checked by mypy as it stands: right uses pass, wrong ones are found."""
+"""A user's script is checked by mypy and pyright: right uses pass, wrong ones are found."""
 
+import json
 import os
 import subprocess
 import sys
@@ -8,8 +9,6 @@ from pathlib import Path
 import pytest
 
 import mgraph
-
-pytest.importorskip("mypy", reason="needs mypy, as in pip install '.[lint]'")
 
 RIGHT = """
 import sys
@@ -44,28 +43,60 @@ instance = mgraph.KnapsackInstance([1, 2], [1, 1], 2)
 print(best.profit, best.optimal)
 """
 
+# Each with what mypy says, and pyright's name of the rule.
 WRONG = {
-    'mgraph.sssp(graph, 0, method="dikstra")': "incompatible type \"Literal['dikstra']\"",
-    'mgraph.minimum_spanning_forest(graph, backend="cuda")': "Literal['cuda']",
-    "mgraph.steiner_tree(graph)": 'Missing positional argument "terminals"',
-    "graph.vertices": 'has no attribute "vertices"',
-    "mgraph.dijkstra(graph, 0)": 'has no attribute "dijkstra"',
-}
+    'mgraph.sssp(graph, 0, method="dikstra")': (
+        "incompatible type \"Literal['dikstra']\"", "reportArgumentType",
+    ),
+    'mgraph.minimum_spanning_forest(graph, backend="cuda")': (
+        "Literal['cuda']", "reportArgumentType",
+    ),
+    "mgraph.steiner_tree(graph)": (
+        'Missing positional argument "terminals"', "reportCallIssue",
+    ),
+    "graph.vertices": ('has no attribute "vertices"', "reportAttributeAccessIssue"),
+    "mgraph.dijkstra(graph, 0)": ('has no attribute "dijkstra"', "reportAttributeAccessIssue"),
+}  # fmt: skip
+HEAD = 'import mgraph\ngraph = mgraph.read_graph("graph")\n'
+INSTALLED = Path(mgraph.__file__).parents[1]
 
 
-def test_a_script_passes_and_wrong_uses_are_found(tmp_path):
-    head = 'import mgraph\ngraph = mgraph.read_graph("graph")\n'
+@pytest.fixture
+def scripts(tmp_path):
+    """A folder with both scripts."""
     (tmp_path / "right.py").write_text(RIGHT)
-    (tmp_path / "wrong.py").write_text(head + "\n".join(WRONG) + "\n")
-    environment, installed = dict(os.environ), Path(mgraph.__file__).parents[1]
-    if installed.name != "site-packages":  # an editable installation, which mypy does not see
-        environment["MYPYPATH"] = str(installed)
+    (tmp_path / "wrong.py").write_text(HEAD + "\n".join(WRONG) + "\n")
+    return tmp_path
+
+
+def output_of(arguments, folder, **environment):
+    command = [sys.executable, "-m", *arguments, "right.py", "wrong.py"]
+    return subprocess.run(
+        command, capture_output=True, text=True, cwd=folder, env=os.environ | environment
+    ).stdout
+
+
+def test_by_mypy(scripts):
+    pytest.importorskip("mypy", reason="needs mypy, as in pip install '.[lint]'")
+    # Where the installation is editable, mypy does not see it.
+    path = {} if INSTALLED.name == "site-packages" else {"MYPYPATH": str(INSTALLED)}
     options = ["--strict", "--no-incremental", "--follow-imports", "silent"]
-    lines = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, "right.py", "wrong.py"],
-        capture_output=True, text=True, cwd=tmp_path, env=environment,
-    ).stdout.splitlines()  # fmt: skip
+    lines = output_of(["mypy", *options], scripts, **path).splitlines()
     assert [line for line in lines if line.startswith("right.py:")] == []
-    for number, words in enumerate(WRONG.values(), 3):
+    for number, (words, _) in enumerate(WRONG.values(), 3):
         of_line = [line for line in lines if line.startswith(f"wrong.py:{number}:")]
         assert any(words in line for line in of_line), (words, lines)
+
+
+def test_by_pyright(scripts):
+    pytest.importorskip("pyright", reason="needs pyright, as in pip install '.[lint]'")
+    configuration = {"typeCheckingMode": "strict", "extraPaths": [str(INSTALLED)]}
+    (scripts / "pyrightconfig.json").write_text(json.dumps(configuration))
+    report = json.loads(output_of(["pyright", "--outputjson"], scripts))
+    found = {"right.py": [], "wrong.py": []}
+    for one in report["generalDiagnostics"]:
+        place = one["range"]["start"]["line"] + 1, one.get("rule")
+        found[Path(one["file"]).name].append(place)
+    assert found["right.py"] == [], report
+    for number, (_, rule) in enumerate(WRONG.values(), 3):
+        assert (number, rule) in found["wrong.py"], report
