@@ -20,7 +20,7 @@ import numpy as np
 from mgraph.core.compiled import compiled
 from mgraph.core.graph import on_gpu
 
-BUFFER, ROOT = 0, 1
+BUFFER, ROOT = np.int64(0), np.int64(1)  # typed, so that calls with them need no other machine code
 _INITIAL_PLACES = 15
 
 
