@@ -50,6 +50,11 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="needs an NVIDIA GPU and CuPy; found none"))
 
 
+def pytest_runtest_setup():
+    """Ctrl-C interrupts each test: a library may take the signal when it is imported."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # dask-jobqueue does
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _no_configured_scheduler():
     """Tests start their own clusters, whatever the caller's environment names."""

@@ -41,7 +41,7 @@ def include_paths(source: Source) -> list[str]:
     return paths
 
 
-def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
+def compile_source(source: Source, defines: dict[str, str], arch: str, quick: bool) -> int:
     """Compile one variant with NVRTC and return the cubin's size in bytes; raise if it fails."""
     from cuda.core import Program, ProgramOptions
 
@@ -50,6 +50,7 @@ def compile_source(source: Source, defines: dict[str, str], arch: str) -> int:
         arch=arch,
         include_path=include_paths(source),
         define_macro=[("MGRAPH_DIGEST", "0")],
+        debug=quick,  # which turns the optimisation off
     )
     return len(Program(source.text(defines), "c++", options).compile("cubin").code)
 
@@ -58,7 +59,10 @@ def main(argv: list[str] | None = None) -> int:
     """Compile all variants, print one line per variant; return 1 if one failed or none exists."""
     parser = argparse.ArgumentParser(prog="mgraph.cuda.check", description=__doc__)
     parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90", "sm_100"])
-    architectures = parser.parse_args(argv).arch
+    parser.add_argument(
+        "--quick", action="store_true", help="do not optimise, which takes five times as long"
+    )
+    options = parser.parse_args(argv)
     if importlib.util.find_spec("cuda") is None:
         print(f"mgraph.cuda.check needs NVRTC: {install_command('check')}", file=sys.stderr)
         return 2
@@ -66,11 +70,11 @@ def main(argv: list[str] | None = None) -> int:
         (source, dict(variant), arch)
         for source in sources()
         for variant in source.check
-        for arch in architectures
+        for arch in options.arch
     ]
     compiled = failed = 0
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        attempts = [pool.submit(compile_source, *job) for job in jobs]
+        attempts = [pool.submit(compile_source, *job, options.quick) for job in jobs]
         for (source, defines, arch), attempt in zip(jobs, attempts, strict=True):
             name = f"{source.file} {' '.join(f'{key}={value}' for key, value in defines.items())}"
             try:

@@ -201,8 +201,9 @@ def test_temporary_files_of_killed_owners_are_removed(place):
         assert visible(place) == ["mine"]
 
 
-def contend(place, index, begin, results, seconds):
+def contend(place, environment, index, begin, results, seconds):
     """Try to own a folder; tell whether that worked, and whether anyone else did meanwhile."""
+    os.environ.update(environment)
     begin.wait()
     try:
         with owning(Folder(place), f"contender {index}"):
@@ -220,10 +221,12 @@ def contend(place, index, begin, results, seconds):
 def test_one_of_many_competing_operations_owns_a_folder(place, dead, round_):
     if dead:
         leave(place, gone())
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")  # which imports once for all processes
+    context.set_forkserver_preload([__name__])
     begin, results, count = context.Event(), context.Queue(), 5
+    environment = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
     processes = [
-        context.Process(target=contend, args=(place, index, begin, results, 0.5))
+        context.Process(target=contend, args=(place, environment, index, begin, results, 0.5))
         for index in range(count)
     ]
     for process in processes:
