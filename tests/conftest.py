@@ -5,10 +5,19 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import mgraph
 from mgraph.core.backend import gpu_count
 from tests.gpu.poisoned_memory import poison
+
+# How long an example takes says nothing: the first may wait for Numba's compiler.
+settings.register_profile(
+    "mgraph",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("mgraph")
 
 
 def pytest_configure():
@@ -35,12 +44,23 @@ LONG = (
 )  # fmt: skip
 
 
+def _place(path):
+    return path.relative_to(Path(__file__).parent).as_posix()
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With ``-m unit`` or ``-m system``, do not even import the files of the other tier."""
+    tier = config.option.markexpr
+    if tier in ("unit", "system") and collection_path.name.startswith("test_"):
+        return True if _place(collection_path).startswith(SYSTEM) != (tier == "system") else None
+    return None
+
+
 def pytest_collection_modifyitems(items):
-    gpus, root = gpu_count(), Path(__file__).parent
-    places = {item: item.path.relative_to(root).as_posix() for item in items}
-    items.sort(key=lambda item: places[item] not in LONG)
+    gpus = gpu_count()
+    items.sort(key=lambda item: _place(item.path) not in LONG)
     for item in items:
-        is_system = places[item].startswith(SYSTEM)
+        is_system = _place(item.path).startswith(SYSTEM)
         item.add_marker(pytest.mark.system if is_system else pytest.mark.unit)
         if item.get_closest_marker("multigpu") and gpus < 2:
             item.add_marker(

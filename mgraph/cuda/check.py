@@ -41,8 +41,13 @@ def include_paths(source: Source) -> list[str]:
     return paths
 
 
-def compile_source(source: Source, defines: dict[str, str], arch: str, quick: bool) -> int:
-    """Compile one variant with NVRTC and return the cubin's size in bytes; raise if it fails."""
+def compile_source(
+    source: Source, defines: dict[str, str], arch: str, *, quick: bool = False
+) -> int:
+    """Compile one variant with NVRTC and return the cubin's size in bytes; raise if it fails.
+
+    quick: without optimisation.
+    """
     from cuda.core import Program, ProgramOptions
 
     options = ProgramOptions(
@@ -74,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     ]
     compiled = failed = 0
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        attempts = [pool.submit(compile_source, *job, options.quick) for job in jobs]
+        attempts = [pool.submit(compile_source, *job, quick=options.quick) for job in jobs]
         for (source, defines, arch), attempt in zip(jobs, attempts, strict=True):
             name = f"{source.file} {' '.join(f'{key}={value}' for key, value in defines.items())}"
             try:

@@ -55,7 +55,8 @@ def test_headers_lie_beside_their_users():
 @needs_nvrtc
 def test_a_variant_compiles():
     (source, *_) = check.sources()
-    assert check.compile_source(source, dict(source.check[0]), "sm_90") > 1000
+    for quick in (False, True):
+        assert check.compile_source(source, dict(source.check[0]), "sm_90", quick=quick) > 1000
 
 
 @needs_nvrtc

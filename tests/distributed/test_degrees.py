@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
@@ -52,8 +52,7 @@ def test_all_its_tasks_are_named(dataset, cluster):
     assert not {"add", "count_group", "summarize_slice"} & found
 
 
-@settings(deadline=None, max_examples=25,
-          suppress_health_check=[HealthCheck.function_scoped_fixture])  # fmt: skip
+@settings(deadline=None, max_examples=25)  # fmt: skip
 @given(st.data())
 def test_vertices_that_are_many_more_than_the_edges(cluster, tmp_path, data):
     n = data.draw(st.sampled_from([50, 2**31, 2**35 + 1]))

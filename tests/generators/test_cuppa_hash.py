@@ -4,7 +4,7 @@ import functools
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -62,9 +62,7 @@ def test_it_has_the_bits_of_the_reference_at_the_largest_n(monkeypatch, d, start
     np.testing.assert_array_equal(generated.edges.dst, dst)
 
 
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=60)
 @given(st.data())
 def test_every_partition_gives_the_same_graph(monkeypatch, data):
     set_core(monkeypatch, data.draw(st.sampled_from([0, 5000, 1 << 22])))

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
@@ -33,7 +33,7 @@ def assert_equal(graph, source, method, options=None, **request):
 
 
 @pytest.mark.parametrize("method", ON_GPU)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_small_graphs_of_all_kinds(method, data):
     graph = data.draw(graphs())

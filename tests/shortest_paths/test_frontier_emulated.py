@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph.shortest_paths import frontier_gpu, predecessors_gpu
@@ -18,9 +18,7 @@ host = emulated.host  # a fixture
 
 @pytest.mark.parametrize("by_arc", [False, True])
 @given(data=st.data())
-@settings(
-    deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=80)
 def test_distances_and_predecessors_are_the_cpus(host, by_arc, data):
     graph = data.draw(graphs(most=14))
     host.seed, source = data.draw(st.integers(1, 1 << 30)), data.draw(st.integers(0, graph.n - 1))

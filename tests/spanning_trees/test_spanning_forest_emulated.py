@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
@@ -15,9 +15,7 @@ from tests.emulator.device import Device, graph_on_device, on_device
 from tests.spanning_trees.strategies import graphs
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
-MANY = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+MANY = settings(deadline=None, max_examples=40)
 
 
 @pytest.fixture(scope="module")

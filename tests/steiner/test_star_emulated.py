@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import mgraph
@@ -41,9 +41,7 @@ def results_of(search, terminals, epsilon=0.0):
 
 @pytest.mark.parametrize("search", SEARCHES)
 @given(data=st.data())
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=60)
 def test_trees_are_the_cpus(host, search, data):
     graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=DTYPES))
     shape, host.seed = data.draw(st.sampled_from(SHAPES)), data.draw(st.integers(1, 1 << 30))
@@ -56,9 +54,7 @@ def test_trees_are_the_cpus(host, search, data):
 
 
 @given(data=st.data())
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=60)
 def test_queues_that_hold_one_vertex_lose_nothing(host, data):
     graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=DTYPES))
     shape, host.seed = data.draw(st.sampled_from(SHAPES)), data.draw(st.integers(1, 1 << 30))
@@ -129,9 +125,7 @@ def broken(draw):
 
 @pytest.mark.parametrize("search", ["cpu", *SEARCHES])
 @given(data=st.data())
-@settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(deadline=None, max_examples=60)
 def test_searches_of_asymmetric_graphs_end(host, search, data):
     graph, terminals = data.draw(broken())
     csr, dtype = checks.csr_of(graph), cost_dtype(graph)
