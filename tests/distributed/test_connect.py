@@ -11,11 +11,13 @@ import dask
 import pytest
 import tqdm.auto
 import tqdm.autonotebook
+from distributed import print as print_everywhere
 
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.core.formatting import format_duration, format_quantity
 from mgraph.distributed.clusters import connect
+from mgraph.distributed.clusters.client import open_client
 from mgraph.distributed.operations.generate_plan import (
     Plan,
     check_memory,
@@ -23,6 +25,7 @@ from mgraph.distributed.operations.generate_plan import (
     choose_part_count,
 )
 from mgraph.distributed.protocol import configuration
+from mgraph.distributed.protocol.broadcast import silence_task_prints
 from mgraph.distributed.protocol.progress import Progress
 from tests.waiting import wait_until
 
@@ -45,6 +48,37 @@ def test_a_running_cluster_is_used(cluster, tmp_path, monkeypatch):
     with mgraph.connect() as found:
         assert found.kind == f"cluster at {address}"
     assert len(cluster.client.scheduler_info()["workers"]) == 2  # it was not ours to stop
+
+
+def test_a_closed_client_s_coroutine_has_ended(cluster):
+    """Otherwise its timer may end with the event loop, and asyncio prints that nobody looked."""
+    streams = []
+    with mgraph.connect(scheduler=cluster.client.scheduler.address) as found:
+        streams.append(found.client.scheduler_comm)
+    with mgraph.connect(workers=1, backend="cpu", dashboard="127.0.0.1:0") as found:
+        streams.append(found.client.scheduler_comm)
+    assert [stream.stopped.is_set() for stream in streams] == [True, True]
+
+
+@pytest.mark.parametrize("silent", [False, True])
+def test_a_silent_client_never_prints_for_tasks(cluster, capsys, silent):
+    silence_task_prints(cluster.client)
+    address = cluster.client.scheduler.address
+    with open_client(address, None, seconds=30, workers_needed=True, silent=silent) as client:
+        assert client.submit(print_everywhere, "from a task", pure=False).result() is None
+        wait_until(lambda: silent or "from a task" in capsys.readouterr().out)
+        client.submit(int, pure=False).result()  # its answer comes after the events before it
+    assert "from a task" not in capsys.readouterr().out
+
+
+def test_a_silenced_client_does_not_print_again(cluster, capsys):
+    """The scheduler still sends what it had sent on the way, and a reconnection subscribes anew."""
+    address = cluster.client.scheduler.address
+    with open_client(address, None, seconds=30, workers_needed=True, silent=False) as client:
+        silence_task_prints(client)
+        for topic, handler in client._event_handlers.items():
+            handler((0.0, {"args": (f"an event of {topic}",), "message": b"no pickle"}))
+    assert "an event" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(

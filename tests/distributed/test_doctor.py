@@ -128,7 +128,7 @@ def scheduler_and_worker(folder, path=None):
     ]  # fmt: skip
     try:
         wait_until(file.exists)
-        with client.open_client(None, file, seconds=30, workers_needed=True):
+        with client.open_client(None, file, seconds=30, workers_needed=True, silent=False):
             pass
         yield file, processes[1]
     finally:

@@ -300,7 +300,7 @@ def unfinished_runs(dask_scheduler: Any) -> list[str]:
 def _query_runs(home: ClusterFolder) -> list[str]:
     with contextlib.suppress(Exception):  # the cluster is to end, whatever its state
         file, seconds = home.scheduler_file, ANSWER_SECONDS
-        with open_client(None, file, seconds=seconds, workers_needed=False) as client:
+        with open_client(None, file, seconds=seconds, workers_needed=False, silent=True) as client:
             runs: list[str] = on_scheduler(client, unfinished_runs, seconds=seconds)
             return runs
     return []

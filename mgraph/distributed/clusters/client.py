@@ -89,10 +89,13 @@ def open_client(
     *,
     seconds: float,
     workers_needed: bool,
+    silent: bool,
 ) -> Iterator[Any]:
     """Connect a ``distributed.Client`` to a running scheduler within ``seconds``.
 
-    workers_needed: also wait for a worker, within the same time. Raises UsageError, ClusterError.
+    workers_needed: also wait for a worker, within the same time. silent: do not print what tasks
+    give to ``distributed.print`` and ``warn``, which reaches every client. Raises UsageError,
+    ClusterError.
     """
     from distributed import Client
 
@@ -103,10 +106,13 @@ def open_client(
         # For as long as the client: an operation reports a lost connection in its own error.
         stack.enter_context(_quiet_client_logs())
         try:
-            with quiet_logs():
-                remaining = max(1.0, deadline - time.monotonic())
+            remaining = max(1.0, deadline - time.monotonic())
+            with quiet_logs(), contextlib.ExitStack() as during_start:
+                if silent:
+                    during_start.enter_context(dask_internals.no_default_event_handlers())
                 client = Client(address, security=security, timeout=remaining)
                 stack.enter_context(client)
+            dask_internals.close_stream_with(client)
         except (OSError, ValueError, ImportError) as error:
             raise ClusterError(_unreachable(name, seconds, error)) from error
         if workers_needed:

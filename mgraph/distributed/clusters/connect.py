@@ -185,11 +185,14 @@ def connect(
             "workers is the number of workers to start on this machine, and a running cluster has "
             "its own; leave it out"
         )
+    # The output of a submitted run's tasks reaches the run's log by itself, with the worker's name.
+    silent = run_context.current_run() is not None
     with contextlib.ExitStack() as stack:
         if address or scheduler_file:
-            client = stack.enter_context(
-                open_client(address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True)
+            opened = open_client(
+                address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=True, silent=silent
             )
+            client = stack.enter_context(opened)
             kind = f"cluster at {client.scheduler.address}"
             _warn(announce, addresses.scheduler_warning(client.scheduler.address))
         else:
@@ -214,7 +217,7 @@ def connect(
         from mgraph.distributed.monitoring.counters import WorkerMetrics
 
         client.register_plugin(WorkerMetrics())
-        if run_context.current_run():  # its tasks' output reaches the log with the workers' names
+        if silent:
             silence_task_prints(client)
         _warn(announce, monitor.register(client))
         cluster = Cluster(client, kind, backend, surveys)
@@ -313,10 +316,14 @@ def connect_client(
             "no cluster is named; give `scheduler=ADDRESS` or `scheduler_file=FILE`, or start a "
             "cluster with mgraph cluster start"
         )
-    with open_client(
-        address, scheduler_file, seconds=CONNECT_SECONDS, workers_needed=workers_needed
-    ) as client:
-        silence_task_prints(client)
+    opened = open_client(
+        address,
+        scheduler_file,
+        seconds=CONNECT_SECONDS,
+        workers_needed=workers_needed,
+        silent=True,
+    )
+    with opened as client:
         _warn(announce, addresses.scheduler_warning(client.scheduler.address))
         if workers_needed:
             _check_workers(client)

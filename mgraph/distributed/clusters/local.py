@@ -16,7 +16,7 @@ from mgraph.core.host import available_cores
 from mgraph.distributed.clusters import main_module, worker_shares
 from mgraph.distributed.monitoring.dashboard import LazyDashboard
 from mgraph.distributed.protocol import settings
-from mgraph.distributed.protocol.dask_internals import keep_forkserver_preload
+from mgraph.distributed.protocol.dask_internals import close_stream_with, keep_forkserver_preload
 from mgraph.distributed.protocol.failures import cause_of
 from mgraph.distributed.protocol.interrupts import ignore_interrupts, interrupts_blocked
 from mgraph.errors import ClusterError
@@ -123,6 +123,7 @@ def _start(
         stack.enter_context(cluster)
     LazyDashboard(cluster.scheduler)
     client = stack.enter_context(Client(cluster))
+    close_stream_with(client)
     try:
         client.wait_for_workers(options["n_workers"], timeout=START_SECONDS)
     except TimeoutError as error:

@@ -1,7 +1,6 @@
 """Small calls to every worker, or to the scheduler, that do not wait for a process that hangs."""
 
 import asyncio
-import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -79,5 +78,6 @@ def silence_task_prints(client: Any) -> None:
     Otherwise every client prints the lines of every client's tasks.
     """
     for topic in ("print", "warn"):
-        with contextlib.suppress(ValueError):  # the client has no handler of the topic
-            client.unsubscribe_topic(topic)
+        # The handler replaces the one that prints: a client that reconnects subscribes again.
+        client.subscribe_topic(topic, lambda event: None)
+        client.unsubscribe_topic(topic)

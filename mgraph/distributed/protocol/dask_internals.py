@@ -10,9 +10,10 @@ another one, so that it is pickled by value, for a scheduler without mgraph, and
 this module. Importing this module does not import Dask.
 """
 
+import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 VERSIONS = "2026.7.1 to 2026.8.0"
@@ -85,6 +86,42 @@ def drop_topic_handler(client: Any, topic: str) -> None:
     ``Client.unsubscribe_topic`` keeps the handler, and subscribes again after a reconnection.
     """
     client._event_handlers.pop(topic, None)
+
+
+@needs("distributed:Client._default_event_handlers")
+@contextlib.contextmanager
+def no_default_event_handlers() -> Iterator[None]:
+    """Construct clients here that print nothing of ``distributed.print`` and ``warn`` in tasks.
+
+    A client subscribes when it is constructed, and ``Client.unsubscribe_topic`` comes later.
+    """
+    from distributed import Client
+
+    previous, Client._default_event_handlers = Client._default_event_handlers, {}
+    try:
+        yield
+    finally:
+        Client._default_event_handlers = previous
+
+
+@needs("client._close", "client.scheduler_comm.close")
+def close_stream_with(client: Any) -> None:
+    """Have a client that closes also end the coroutine that sends its messages.
+
+    ``Client.close`` leaves that out where the scheduler closes the connection first; a timer of the
+    coroutine may then end together with the event loop, which prints "Future exception was never
+    retrieved" and a traceback.
+    """
+    close = client._close
+
+    async def close_with_stream(*arguments: Any, **options: Any) -> None:
+        stream = client.scheduler_comm
+        await close(*arguments, **options)
+        if stream is not None:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stream.close(), 1)
+
+    client._close = close_with_stream
 
 
 @needs("distributed.utils:format_dashboard_link")
