@@ -1,4 +1,4 @@
-"""The decorator of the package's Numba functions: no GIL, and machine code kept on disk.
+"""The decorators of the package's Numba functions: no GIL, and machine code kept on disk.
 
 Numba's own cache recompiles a function when its file changes, but not when a file changes whose
 functions it calls: after an edit there, or a ``git pull``, the old machine code would go on giving
@@ -12,6 +12,7 @@ The classes of the cache are Numba's own, of 0.61 to 0.68, where they have no do
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
@@ -21,9 +22,13 @@ import numba
 import numpy as np
 from numba import config
 from numba.core import caching, event
+from numba.core.registry import CPUDispatcher
 
 from mgraph import compilation
-from mgraph.core import cancellation
+from mgraph.core import cancellation, nested_compilation
+
+# Numba takes about half a second to compile a function; an element takes Python microseconds.
+INTERPRETED_SECONDS, INTERPRETED_ELEMENTS = 0.5, 1 << 15
 
 _digests: dict[str, str] = {}  # by file
 
@@ -50,12 +55,67 @@ def compiled(function: Callable[..., Any]) -> Any:
     (``~/.cache/mgraph``, or in ``XDG_CACHE_HOME``), or beside its source if those are not writable.
     Cancelled work does not wait for the compiler.
     """
-    dispatcher = numba.njit(nogil=True)(function)
-    dispatcher._cache = _Cache(function)
+    return _prepare(numba.njit(nogil=True)(function))
+
+
+def compiled_when_hot(function: Callable[..., Any]) -> Any:
+    """Apply ``compiled``, but let Python's interpreter run the function as long as that is cheaper.
+
+    For functions that take time proportional to the arrays that they are given, which are mostly
+    small, such as those of a tree: they are interpreted where all arrays together have less than
+    ``INTERPRETED_ELEMENTS`` elements, until that has taken ``INTERPRETED_SECONDS``. Machine code
+    that is on disk is used at once. Within other compiled functions they are compiled as well.
+    """
+    return _prepare(_CompiledWhenHot(function, targetoptions={"nopython": True, "nogil": True}))
+
+
+class _CompiledWhenHot(CPUDispatcher):
+    """A dispatcher of Numba's that may call the Python function itself."""
+
+    _is_hot = _is_looked_up = False
+    _seconds = 0.0  # in the interpreter
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._is_hot or not _is_small(arguments) or self._is_kept(arguments):
+            self._is_hot = True
+            return super().__call__(*arguments)
+        began = time.perf_counter()
+        try:
+            return self.py_func(*arguments)
+        finally:
+            self._seconds += time.perf_counter() - began
+            self._is_hot = self._seconds > INTERPRETED_SECONDS
+
+    def _is_kept(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether there is machine code for the first arguments on disk."""
+        if self._is_looked_up:
+            return False
+        self._is_looked_up = True
+        types = tuple(map(self.typeof_pyval, arguments))
+        return self._cache.load_overload(types, self.targetctx) is not None
+
+
+def _is_small(arguments: tuple[Any, ...]) -> bool:
+    return _count_elements(arguments) < INTERPRETED_ELEMENTS
+
+
+def _count_elements(arguments: tuple[Any, ...]) -> int:
+    count = 0
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            count += argument.size
+        elif isinstance(argument, tuple):
+            count += _count_elements(argument)
+    return count
+
+
+def _prepare(dispatcher: Any) -> Any:
+    """Have a dispatcher keep its code by its sources, and compile as the decorators say."""
+    dispatcher._cache = _Cache(dispatcher.py_func)
     compile = dispatcher.compile
 
     def prepare(types: Any) -> Any:
-        with compilation.PREPARING.span():
+        with compilation.PREPARING.span(), nested_compilation.outermost(dispatcher, types):
             return compile(types)
 
     dispatcher.compile = lambda types: cancellation.run_detached(lambda: prepare(types))
@@ -121,6 +181,8 @@ class _Cache(caching.FunctionCache):
             return super().load_overload(signature, target)
 
     def save_overload(self, signature: Any, data: Any) -> None:
+        if isinstance(data.entry_point, nested_compilation.WithoutMachineCode):
+            return
         with contextlib.suppress(OSError):  # code that cannot be kept can be used all the same
             super().save_overload(signature, data)
 

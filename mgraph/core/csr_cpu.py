@@ -16,7 +16,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.rows import row_pieces
 
-_SHORT_ROW = 64
+_RUN = 32  # arcs of a row that are sorted by insertion
 _CHUNK_ARCS = 1 << 22  # handled between two checks for cancellation
 
 
@@ -39,28 +39,51 @@ def _scatter(src, dst, weights, cursor, indices, out_weights):
 
 
 @compiled
-def _sort_rows(indptr, indices, weights):
-    """Sort each row by destination, stably: short rows by insertion."""
+def _sort_rows(indptr, indices, weights, spare, spare_weights):
+    """Sort each row by destination, stably: runs by insertion, which are then merged by pairs.
+
+    spare, spare_weights: memory for the arcs of the longest row; the weights' size is 0, as that of
+    ``weights``, if there are none.
+    """
     for row in range(indptr.size - 1):
         begin, end = indptr[row], indptr[row + 1]
-        if end - begin > _SHORT_ROW:
-            order = np.argsort(indices[begin:end], kind="mergesort")
-            indices[begin:end] = indices[begin:end][order]
-            if weights.size:
-                weights[begin:end] = weights[begin:end][order]
-            continue
-        for i in range(begin + 1, end):
-            vertex, j = indices[i], i
-            while j > begin and indices[j - 1] > vertex:
-                j -= 1
-            for k in range(i, j, -1):
-                indices[k] = indices[k - 1]
-            indices[j] = vertex
-            if weights.size:
-                weight = weights[i]
+        for first in range(begin, end, _RUN):
+            for i in range(first + 1, min(first + _RUN, end)):
+                vertex, j = indices[i], i
+                while j > first and indices[j - 1] > vertex:
+                    j -= 1
                 for k in range(i, j, -1):
-                    weights[k] = weights[k - 1]
-                weights[j] = weight
+                    indices[k] = indices[k - 1]
+                indices[j] = vertex
+                if weights.size:
+                    weight = weights[i]
+                    for k in range(i, j, -1):
+                        weights[k] = weights[k - 1]
+                    weights[j] = weight
+        length = np.int64(_RUN)
+        while length < end - begin:
+            for first in range(begin, end - length, 2 * length):
+                middle, stop = first + length, min(first + 2 * length, end)
+                if indices[middle - 1] <= indices[middle]:
+                    continue
+                for i in range(length):
+                    spare[i] = indices[first + i]
+                    if weights.size:
+                        spare_weights[i] = weights[first + i]
+                left, right, to = np.int64(0), middle, first
+                while left < length:
+                    if right < stop and indices[right] < spare[left]:
+                        indices[to] = indices[right]
+                        if weights.size:
+                            weights[to] = weights[right]
+                        right += 1
+                    else:
+                        indices[to] = spare[left]
+                        if weights.size:
+                            weights[to] = spare_weights[left]
+                        left += 1
+                    to += 1
+            length *= 2
 
 
 @compiled
@@ -137,9 +160,11 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     for chunk in cancellation.chunks(src.size, _CHUNK_ARCS):
         chunk_weight = weight[chunk] if weight.size else weight
         _scatter(src[chunk], dst[chunk], chunk_weight, cursor, indices, weights)
+    longest = int(np.diff(indptr).max(initial=0))
+    spare = np.empty(longest, dst.dtype), np.empty(min(longest, weight.size), weight.dtype)
     for first, stop, *_ in row_pieces(indptr, _CHUNK_ARCS):
         cancellation.raise_if_cancelled()
-        _sort_rows(indptr[first : stop + 1], indices, weights)
+        _sort_rows(indptr[first : stop + 1], indices, weights, *spare)
         if weights.size:
             _sort_parallel(indptr[first : stop + 1], indices, weights)
     if merge:

@@ -42,8 +42,11 @@ def capacity(heap):
 
 @compiled
 def _double(array):
-    doubled = np.full(2 * array.size, array[array.size - 1], array.dtype)
-    doubled[: array.size] = array
+    doubled = np.empty(2 * array.size, array.dtype)
+    for i in range(array.size):
+        doubled[i] = array[i]
+    for i in range(array.size, doubled.size):
+        doubled[i] = array[array.size - 1]
     return doubled
 
 

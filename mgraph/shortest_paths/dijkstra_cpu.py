@@ -53,7 +53,8 @@ def _find_distances(
 ):  # fmt: skip
     """Return the vertices settled, or -1 if ``gives_up`` and a length was beyond ``cutoff``."""
     size = np.int64(0)
-    for s in sources:
+    for source in sources:
+        s = np.uint64(source)
         if distance[s] != 0:
             distance[s] = 0
             if size >= capacity(heap):

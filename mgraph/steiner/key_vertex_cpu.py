@@ -175,7 +175,7 @@ class Eliminator:
         """
         csr, regions, (heap, arc_heap) = self.csr, self.regions, self.heaps
         infinity, dtype = regions.distance[-1], regions.distance.dtype
-        loose = tree_cpu.find_loose_paths(tree)
+        loose = tree_cpu.find_loose_paths(tree, tree_cpu.NO_VERTEX)
         upper = tree.parent[loose.first]
         cost = np.zeros(tree.vertex.size, dtype)  # of the loose paths at each fixed vertex
         np.add.at(cost, loose.last, loose.length)

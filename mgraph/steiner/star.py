@@ -83,7 +83,7 @@ class Query:
         initial_seconds: float = 0.0,
     ) -> None:
         """Begin with an initial tree, which took ``initial_seconds``."""
-        self.tree, self.paths = tree, tree_cpu.find_loose_paths(tree)
+        self.tree, self.paths = tree, tree_cpu.find_loose_paths(tree, tree_cpu.NO_VERTEX)
         self.epsilon, self.time_left, self.deadline = epsilon, time_left, deadline
         self.searches = self.accepted = 0
         self.complete = False

@@ -60,14 +60,10 @@ def _search(
     without a meeting vertex.
     """
     size, radius = np.zeros(2, np.int64), np.zeros(2, labels.dtype)
-    seed = np.array([0, last])
-    queued_arcs = np.array(
-        [
-            arcs_before[first] + arcs_before[vertex.size] - arcs_before[end],
-            arcs_before[end] - arcs_before[last],
-        ]
-    )
-    seeds_end = np.array([vertex.size, end])
+    seed, seeds_end, queued_arcs = np.zeros(2, np.int64), np.empty(2, np.int64), size.copy()
+    seeds_end[0], seed[1], seeds_end[1] = vertex.size, last, end
+    queued_arcs[0] = arcs_before[first] + arcs_before[vertex.size] - arcs_before[end]
+    queued_arcs[1] = arcs_before[end] - arcs_before[last]
     has_path, count, zero = False, np.int64(0), best - best
     meetings = [np.int64(0) for _ in range(0)]
     infinity = labels[labels.shape[0] - 1, 0]
@@ -222,7 +218,8 @@ def _find_path(
         labels[v, 0] = labels[v, 1] = infinity
     for side in range(2):
         entries = heaps[side][0]
-        entries[: size[side]] = entries[entries.size - 1]
+        for i in range(size[side]):
+            entries[i] = entries[entries.size - 1]
     return path, weight, heaps
 
 

@@ -76,7 +76,8 @@ def _find_full_hub(indptr, indices, state, all_terminals, hubs):
                 missing += reached | state[hub, _ARRIVING, word] != all_terminals[word]
             if missing == 0:
                 return hub
-        state[hub, _ARRIVING] = 0
+        for word in range(all_terminals.size):
+            state[hub, _ARRIVING, word] = 0
     return np.int64(-1)
 
 
@@ -96,6 +97,14 @@ def _commit(vertex, level, state):
 
 
 @compiled
+def _count_arcs(indptr, vertices):
+    arcs = np.int64(0)
+    for v in vertices:
+        arcs += indptr[v + 1] - indptr[v]
+    return arcs
+
+
+@compiled
 def _search(indptr, indices, terminals, hubs, state, touched, all_terminals, cancelled):
     """Search until a vertex is reached by all; return it or -1, the levels and the touched count.
 
@@ -105,15 +114,15 @@ def _search(indptr, indices, terminals, hubs, state, touched, all_terminals, can
     count = np.int64(terminals.size)
     for i in range(count):
         state[terminals[i], _ARRIVING, i >> 6] = _1 << np.uint64(i & 63)
-        _commit(terminals[i], 0, state)
-    touched[:count] = terminals
+        _commit(terminals[i], np.int64(0), state)
+        touched[i] = terminals[i]
     frontier = touched[:count].copy()
-    level, hub_arcs = np.int64(0), (indptr[hubs + 1] - indptr[hubs]).sum()
+    level, hub_arcs = np.int64(0), _count_arcs(indptr, hubs)
     if count == 1:
         return terminals[0], level, count
     while frontier.size:
         level += 1
-        arcs = (indptr[frontier + 1] - indptr[frontier]).sum()
+        arcs = _count_arcs(indptr, frontier)
         if arcs > hub_arcs:
             hub = _find_full_hub(indptr, indices, state, all_terminals, hubs)
             if hub >= 0:
@@ -166,7 +175,7 @@ def _walk(indptr, indices, weights, terminals, meeting_vertex, levels, state, ze
     """Follow the paths from the meeting vertex to all terminals, for ``tree_cpu.from_paths``."""
     vertex = np.empty(1 + terminals.size * (levels + 1), np.int64)
     weight = np.zeros(vertex.size, zero_weight.dtype)
-    start = np.empty(terminals.size, np.int64)
+    start, size = np.empty(terminals.size, np.int64), np.empty(terminals.size, np.int64)
     at = np.int64(0)
     for i in range(terminals.size):
         x, start[i] = meeting_vertex, at
@@ -188,7 +197,8 @@ def _walk(indptr, indices, weights, terminals, meeting_vertex, levels, state, ze
             at += 1
         if x != terminals[i]:  # the levels are not those of a graph with both arcs of each edge
             vertex[at - 1] = -1
-    return vertex, weight, start, np.append(start[1:], at) - start
+        size[i] = at - start[i]
+    return vertex, weight, start, size
 
 
 class InitialTreeBuilder:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.errors import MgraphError
 
 BROKEN_PATH = (
@@ -20,6 +20,7 @@ BROKEN_PATH = (
     "of each edge with one weight, or its arrays were changed during the query. Build it with "
     "mgraph.from_edges(edges, directed=False), and do not write to its arrays."
 )
+NO_VERTEX = np.int64(-1)
 _UNREACHED = -2
 
 
@@ -52,7 +53,7 @@ class LoosePaths(NamedTuple):
     length: Any
 
 
-@compiled
+@compiled_when_hot
 def from_edges(src, dst, weight, terminals):
     """Build the tree of these edges without the branches that lead to no terminal.
 
@@ -73,7 +74,7 @@ def sort_children(tree: Tree) -> Tree:
     return from_edges(tree.vertex[1:], upper, tree.weight[1:], np.sort(tree.vertex[tree.terminal]))
 
 
-@compiled
+@compiled_when_hot
 def from_paths(vertex, weight, start, size, terminals, zero):
     """Build the tree of paths that lead from one vertex to each terminal.
 
@@ -98,7 +99,7 @@ def from_paths(vertex, weight, start, size, terminals, zero):
     return from_edges(src[:count], dst[:count], edge_weight[:count], terminals)
 
 
-@compiled
+@compiled_when_hot
 def from_steps(vertex, weight, is_last, previous):
     """Build the tree of loose paths that stand one after another.
 
@@ -113,7 +114,7 @@ def from_steps(vertex, weight, is_last, previous):
     return from_edges(src, dst, edge_weight, np.sort(previous.vertex[previous.terminal]))
 
 
-@compiled
+@compiled_when_hot
 def _from_indexed_edges(ids, src, dst, weight, terminal, root):
     """Build the tree of edges whose ends are indices into ``ids``, as is ``root``."""
     size = ids.size
@@ -155,7 +156,7 @@ def _from_indexed_edges(ids, src, dst, weight, terminal, root):
     return to_preorder(ids[kept], parent[kept], parent_weight[kept], terminal[kept])
 
 
-@compiled
+@compiled_when_hot
 def to_preorder(vertex, parent, weight, terminal):
     """Build the tree of these vertices; parent: indices into the arrays, -1 at the root alone."""
     size = vertex.size
@@ -190,7 +191,7 @@ def to_preorder(vertex, parent, weight, terminal):
     return Tree(vertex[order], upper, weight[order], end, terminal[order])
 
 
-@compiled
+@compiled_when_hot
 def count_degrees(tree):
     """Return the number of edges at each position."""
     degree = (tree.parent >= 0).astype(np.int64)
@@ -199,7 +200,7 @@ def count_degrees(tree):
     return degree
 
 
-@compiled
+@compiled_when_hot
 def _sum_as_warp(weight, first, last):
     """Sum the weights at these positions as a warp does: every 32nd first, then by halves."""
     sums = np.zeros(32, weight.dtype)
@@ -213,11 +214,11 @@ def _sum_as_warp(weight, first, last):
     return sums[0]
 
 
-@compiled
-def find_loose_paths(tree, excluded=-1):
+@compiled_when_hot
+def find_loose_paths(tree, excluded):
     """Return the tree's loose paths, from each fixed vertex but the root up to the next one.
 
-    excluded: the id of a lower end whose path is left out; -1 for none.
+    excluded: the id of a lower end whose path is left out, an int64; NO_VERTEX for none.
     """
     degree = count_degrees(tree)
     first, last = np.empty(degree.size, np.int64), np.empty(degree.size, np.int64)
@@ -235,7 +236,7 @@ def find_loose_paths(tree, excluded=-1):
     return LoosePaths(first[order], last[order], length[order])
 
 
-@compiled
+@compiled_when_hot
 def write_paths(tree, paths, vertex, up, start, size, terminal, step_vertex, step_weight):
     """Write the loose paths as a list of steps each, from the lower end up, for ``star_gpu``.
 
@@ -260,7 +261,7 @@ def write_paths(tree, paths, vertex, up, start, size, terminal, step_vertex, ste
         step += 1
 
 
-@compiled
+@compiled_when_hot
 def exchange_path(tree, first, last, path, path_weight):
     """Replace the loose path at positions [first, last]; return the tree and its loose paths.
 
@@ -302,4 +303,4 @@ def exchange_path(tree, first, last, path, path_weight):
         upper[total - 1] = above - removed if above >= last else above
     exchanged = to_preorder(new_vertex, upper, upper_weight, terminal)
     has_whole_weights = weight.dtype.type(0.5) == 0
-    return exchanged, find_loose_paths(exchanged, path[0] if has_whole_weights else np.int64(-1))
+    return exchanged, find_loose_paths(exchanged, path[0] if has_whole_weights else NO_VERTEX)

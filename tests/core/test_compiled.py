@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 
+import numpy as np
 import pytest
 from numba import config
 
@@ -111,3 +112,65 @@ def test_cancelled_work_does_not_wait_for_the_compiler(monkeypatch, tmp_path):
     assert over.wait(60)
     with cancellation.cancelled_when(lambda: False):
         assert made(1) == 2
+
+
+def written(folder, monkeypatch, text):
+    """The function ``add`` of a module with this text; the machine code lies in the folder."""
+    name = f"added_{len(text)}_{folder.name}".replace("-", "_")
+    (folder / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(folder / "cache"))
+    return importlib.import_module(name)
+
+
+HOT = """
+from mgraph.core.compiled import compiled, compiled_when_hot
+
+@compiled_when_hot
+def total(values, first=0):
+    for value in values:
+        first += value
+    return first
+
+@compiled
+def twice(values):
+    return 2 * total(values, 0)
+"""
+
+
+def test_small_arguments_are_interpreted_until_that_took_long(tmp_path, monkeypatch):
+    total = written(tmp_path, monkeypatch, HOT).total
+    assert total(np.arange(5)) == 10
+    assert not total.overloads
+    monkeypatch.setattr("mgraph.core.compiled.INTERPRETED_SECONDS", 0)
+    assert total(np.arange(5), 1) == 11  # from now on it took too long
+    assert not total.overloads
+    assert total(np.arange(5), 1) == 11
+    assert len(total.overloads) == 1
+
+
+def test_large_arguments_are_not_interpreted(tmp_path, monkeypatch):
+    total = written(tmp_path, monkeypatch, HOT).total
+    monkeypatch.setattr("mgraph.core.compiled.INTERPRETED_ELEMENTS", 5)
+    assert total(np.arange(4), 0) == 6
+    assert not total.overloads
+    assert total(np.arange(5), 0) == 10
+    assert len(total.overloads) == 1
+
+
+def test_machine_code_on_disk_is_not_left_for_the_interpreter(tmp_path, monkeypatch):
+    monkeypatch.setattr("mgraph.core.compiled.INTERPRETED_ELEMENTS", 0)
+    module = written(tmp_path, monkeypatch, HOT)
+    assert module.total(np.arange(5), 0) == 10
+    monkeypatch.undo()
+    monkeypatch.delitem(sys.modules, module.__name__)
+    again = written(tmp_path, monkeypatch, HOT).total
+    assert again is not module.total
+    assert again(np.arange(5), 0) == 10
+    assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_compiled_functions_call_compiled_ones(tmp_path, monkeypatch):
+    module = written(tmp_path, monkeypatch, HOT)
+    assert module.twice(np.arange(5)) == 20
+    assert len(module.total.overloads) == 1

@@ -49,7 +49,7 @@ def plain_path(graph, above, below):
 def test_a_search_breaks_ties_by_vertex_ids(data):
     graph, terminals = data.draw(strategies.problems(max_vertices=14, dtypes=("int32",)))
     tree = data.draw(strategies.trees(graph, terminals))
-    search, paths = searcher(graph), tree_cpu.find_loose_paths(tree)
+    search, paths = searcher(graph), tree_cpu.find_loose_paths(tree, tree_cpu.NO_VERTEX)
     search.path_finder.set_tree(tree)
     for first, last, length in zip(*(column.tolist() for column in paths), strict=True):
         end = tree.end[last]
@@ -123,7 +123,7 @@ def test_no_loose_path_can_be_exchanged_for_a_shorter_one(problem):
     assert query.complete
     cost = checks.check(graph, query.tree, terminals)
     assert cost <= query.initial_cost
-    paths = tree_cpu.find_loose_paths(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree, tree_cpu.NO_VERTEX)
     assert paths.length.sum() == pytest.approx(cost)
     search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
@@ -140,7 +140,7 @@ def test_epsilon_skips_small_gains(problem, epsilon):
     search = searcher(graph)
     ((_, query),) = star.solve_queries(search, [terminals], epsilon=epsilon)
     checks.check(graph, query.tree, terminals)
-    paths = tree_cpu.find_loose_paths(query.tree)
+    paths = tree_cpu.find_loose_paths(query.tree, tree_cpu.NO_VERTEX)
     search.path_finder.set_tree(query.tree)
     for first, last, length in zip(*paths, strict=True):
         _, weight = search.path_finder.find_between(first, last, length)
@@ -156,7 +156,7 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
     for at in range(tree.vertex.size):
         subtree = [v for v in range(tree.vertex.size) if at in ancestors(tree, v)]
         assert subtree == list(range(at, tree.end[at]))
-    paths = tree_cpu.find_loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree, tree_cpu.NO_VERTEX)
     ends = zip(paths.first, paths.last, strict=True)
     of_paths = [at for first, last in ends for at in range(first, last + 1)]
     assert sorted(of_paths) == list(range(1, tree.vertex.size))
@@ -171,7 +171,7 @@ def test_a_tree_keeps_its_shape_through_preorder(data):
 def test_written_paths_are_the_tree(data):
     graph, terminals = data.draw(strategies.problems(max_vertices=14))
     tree = data.draw(strategies.trees(graph, terminals))
-    paths = tree_cpu.find_loose_paths(tree)
+    paths = tree_cpu.find_loose_paths(tree, tree_cpu.NO_VERTEX)
     count, steps = paths.last.size, tree.vertex.size - 1 + paths.last.size
     vertex, up, start, size, terminal = (np.full(count, -9) for _ in range(5))
     step, weight = np.full(steps, -9), np.full(steps, -9, tree.weight.dtype)
