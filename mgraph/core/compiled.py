@@ -12,6 +12,7 @@ The classes of the cache are Numba's own, of 0.61 to 0.68, where they have no do
 import contextlib
 import hashlib
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,7 +29,7 @@ from mgraph import compilation
 from mgraph.core import cancellation, nested_compilation
 
 # Numba takes about half a second to compile a function; an element takes Python microseconds.
-INTERPRETED_SECONDS, INTERPRETED_ELEMENTS = 0.5, 1 << 15
+INTERPRETED_SECONDS, INTERPRETED_ELEMENTS = 0.5, 1 << 18
 
 _digests: dict[str, str] = {}  # by file
 
@@ -63,8 +64,9 @@ def compiled_when_hot(function: Callable[..., Any]) -> Any:
 
     For functions that take time proportional to the arrays that they are given, which are mostly
     small, such as those of a tree: they are interpreted where all arrays together have less than
-    ``INTERPRETED_ELEMENTS`` elements, until that has taken ``INTERPRETED_SECONDS``. Machine code
-    that is on disk is used at once. Within other compiled functions they are compiled as well.
+    ``INTERPRETED_ELEMENTS`` elements, until that has taken ``INTERPRETED_SECONDS``; a caller who
+    knows better how much work it is calls ``function.with_work(elements, …)``. Machine code that is
+    on disk is used at once. Within other compiled functions they are compiled as well.
     """
     return _prepare(_CompiledWhenHot(function, targetoptions={"nopython": True, "nogil": True}))
 
@@ -72,31 +74,57 @@ def compiled_when_hot(function: Callable[..., Any]) -> Any:
 class _CompiledWhenHot(CPUDispatcher):
     """A dispatcher of Numba's that may call the Python function itself."""
 
-    _is_hot = _is_looked_up = False
+    _is_hot = False
     _seconds = 0.0  # in the interpreter
 
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        super().__init__(function, **options)
+        self._not_kept: set[tuple[Any, ...]] = set()  # types without machine code on disk
+
     def __call__(self, *arguments: Any) -> Any:
-        if self._is_hot or not _is_small(arguments) or self._is_kept(arguments):
-            self._is_hot = True
-            return super().__call__(*arguments)
-        began = time.perf_counter()
-        try:
+        if _thread.is_interpreting:
             return self.py_func(*arguments)
+        if self._is_hot:
+            return super().__call__(*arguments)
+        return self.with_work(_count_elements(arguments), *arguments)
+
+    def with_work(self, elements: int, *arguments: Any) -> Any:
+        """Call the function, which takes time proportional to ``elements``."""
+        if _thread.is_interpreting:  # a function that calls this one, with NumPy's numbers
+            return self.py_func(*arguments)
+        if self._is_hot or elements >= INTERPRETED_ELEMENTS or self._has_machine_code(arguments):
+            return super().__call__(*arguments)
+        began, _thread.is_interpreting = time.perf_counter(), True
+        try:
+            return _to_python(self.py_func(*arguments))
         finally:
+            _thread.is_interpreting = False
             self._seconds += time.perf_counter() - began
             self._is_hot = self._seconds > INTERPRETED_SECONDS
 
-    def _is_kept(self, arguments: tuple[Any, ...]) -> bool:
-        """Return whether there is machine code for the first arguments on disk."""
-        if self._is_looked_up:
-            return False
-        self._is_looked_up = True
+    def _has_machine_code(self, arguments: tuple[Any, ...]) -> bool:
+        """Return whether machine code for such arguments is in memory or on disk."""
         types = tuple(map(self.typeof_pyval, arguments))
-        return self._cache.load_overload(types, self.targetctx) is not None
+        if nested_compilation.has_machine_code(self, types):
+            self._is_hot = True
+        elif types not in self._not_kept:
+            self._is_hot = self._cache.load_overload(types, self.targetctx) is not None
+            self._not_kept.add(types)
+        return self._is_hot
 
 
-def _is_small(arguments: tuple[Any, ...]) -> bool:
-    return _count_elements(arguments) < INTERPRETED_ELEMENTS
+class _Thread(threading.local):
+    is_interpreting = False
+
+
+_thread = _Thread()
+
+
+def _to_python(result: Any) -> Any:
+    """Return Python's numbers instead of NumPy's, as machine code does."""
+    if type(result) is tuple:
+        return tuple(map(_to_python, result))
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def _count_elements(arguments: tuple[Any, ...]) -> int:
@@ -148,7 +176,7 @@ class _Locator:
 
     def __init__(self, function: FunctionType, file: str) -> None:
         names = function.__globals__
-        self._stamp = _digest(names)
+        self._py_file, self._stamp = file, _digest(names)
         self._line = function.__code__.co_firstlineno
         self._folder = _folder(Path(file)) / f"{Path(file).stem}-{self._stamp[:16]}"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.rows import row_pieces
@@ -20,14 +20,14 @@ _RUN = 32  # arcs of a row that are sorted by insertion
 _CHUNK_ARCS = 1 << 22  # handled between two checks for cancellation
 
 
-@compiled
+@compiled_when_hot
 def _count(keys, starts):
     """Add to each ``starts[k + 1]`` the number of keys equal to k."""
     for key in keys:
         starts[key + 1] += 1
 
 
-@compiled
+@compiled_when_hot
 def _scatter(src, dst, weights, cursor, indices, out_weights):
     """Put each arc into its row. cursor[u]: the position of the next arc of u."""
     for i in range(src.size):
@@ -38,7 +38,7 @@ def _scatter(src, dst, weights, cursor, indices, out_weights):
             out_weights[position] = weights[i]
 
 
-@compiled
+@compiled_when_hot
 def _sort_rows(indptr, indices, weights, spare, spare_weights):
     """Sort each row by destination, stably: runs by insertion, which are then merged by pairs.
 
@@ -86,7 +86,7 @@ def _sort_rows(indptr, indices, weights, spare, spare_weights):
             length *= 2
 
 
-@compiled
+@compiled_when_hot
 def _sort_parallel(indptr, indices, weights):
     """Sort parallel arcs by weight (insertion sort: runs are short)."""
     for row in range(indptr.size - 1):
@@ -98,7 +98,7 @@ def _sort_parallel(indptr, indices, weights):
             weights[j] = weight
 
 
-@compiled
+@compiled_when_hot
 def _merge(indptr, indices, weights):
     """Keep the first of parallel arcs, in place; return the number of arcs kept."""
     kept = np.int64(0)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba.extending import overload
 
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 
 _INITIAL_SLOTS = 1024
 _MAX_PACKED = 1 << 32  # vertices that fit into a word beside a key
@@ -34,13 +34,21 @@ def new(n: int, *, small: bool) -> tuple[Any, ...]:
     return (keys, np.empty(_INITIAL_SLOTS, np.uint32 if n <= _MAX_PACKED else np.int64))
 
 
-@compiled
+@compiled_when_hot
 def capacity(heap):
     """Return the number of entries that the heap can hold."""
     return heap[0].size - 4
 
 
-@compiled
+@compiled_when_hot
+def clear(heap, size):
+    """Remove all of ``size`` entries."""
+    keys = heap[0]
+    for i in range(size):
+        keys[i] = keys[keys.size - 1]
+
+
+@compiled_when_hot
 def _double(array):
     doubled = np.empty(2 * array.size, array.dtype)
     for i in range(array.size):
@@ -50,7 +58,7 @@ def _double(array):
     return doubled
 
 
-@compiled
+@compiled_when_hot
 def _sift_up(entries, at, entry):
     while at > _0:
         parent = (at - _1) >> _2
@@ -61,7 +69,7 @@ def _sift_up(entries, at, entry):
     entries[at] = entry
 
 
-@compiled
+@compiled_when_hot
 def _sift_up_pair(keys, vertices, at, key, vertex):
     while at > _0:
         parent = (at - _1) >> _2
@@ -72,7 +80,7 @@ def _sift_up_pair(keys, vertices, at, key, vertex):
     keys[at], vertices[at] = key, vertex
 
 
-@compiled
+@compiled_when_hot
 def _min_child(keys, child):
     # Keys in variables of their own compile to conditional moves; branches would be mispredicted.
     left, left_key, other_key = child, keys[child], keys[child + _1]

@@ -73,13 +73,18 @@ def outermost(compiled: Any, types: tuple[Any, ...]) -> Iterator[None]:
     with global_compiler_lock:
         if not _compiling.depth:
             _compiling.active = _is_possible
-            existing = compiled.overloads.get(types)
-            if existing and isinstance(existing.entry_point, WithoutMachineCode):
+            if types in compiled.overloads and not has_machine_code(compiled, types):
                 del compiled.overloads[types]  # now it is called from Python
         try:
             yield
         finally:
             _compiling.active = previous
+
+
+def has_machine_code(compiled: Any, types: tuple[Any, ...]) -> bool:
+    """Return whether a dispatcher has machine code for arguments of these types."""
+    existing = compiled.overloads.get(types)
+    return existing is not None and not isinstance(existing.entry_point, WithoutMachineCode)
 
 
 def _is_part(library: Any) -> bool:

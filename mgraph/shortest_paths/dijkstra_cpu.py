@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 
 _1 = np.uint64(1)
@@ -46,7 +46,7 @@ def find_distances(
     return settled
 
 
-@compiled
+@compiled_when_hot
 def _find_distances(
     indptr, indices, weights, distance, keys, sources, targets, stop_at_first, cutoff, gives_up,
     heap, cancel_flag,

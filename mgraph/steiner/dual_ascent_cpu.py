@@ -29,10 +29,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core import cancellation, csr_cpu, heap_cpu
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
-from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.core.heap_cpu import capacity, clear, grow, pop, push
 from mgraph.shortest_paths import dijkstra_cpu
 
 _1 = np.uint64(1)
@@ -65,7 +65,7 @@ class Subgraph(NamedTuple):
     terminals: Any
 
 
-@compiled
+@compiled_when_hot
 def _take_turn(
     indptr, indices, reduced, terminal, root, active, max_arcs, radius, inside, touched, heap,
     cancelled,
@@ -110,7 +110,7 @@ def _take_turn(
                 radius[x] = candidate
                 push(heap, size, candidate, x)
                 size += 1
-    heap[0][:size] = heap[0][heap[0].size - 1]
+    clear(heap, size)
     for y in touched[:count]:
         if inside[y] and radius[y] < now:
             for arc in range(indptr[y], indptr[y + 1]):
@@ -187,7 +187,7 @@ def slack_below(ascent: Ascent, cost: Any) -> int:
     return below - ascent.total
 
 
-@compiled
+@compiled_when_hot
 def _arcs_within(indptr, indices, weights, reduced, rest, slack):
     """Return the arcs that begin a path to a terminal within ``slack``.
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.steiner import tree_cpu
@@ -41,7 +41,7 @@ from mgraph.steiner.tree_cpu import Tree
 _1 = np.uint64(1)
 
 
-@compiled
+@compiled_when_hot
 def _grow_regions(indptr, indices, weights, tree, regions, heap, max_distance, cancelled):
     """Label the vertices within ``max_distance`` of the tree, whose positions are the groups.
 
@@ -81,7 +81,7 @@ def _grow_regions(indptr, indices, weights, tree, regions, heap, max_distance, c
     return members, start, heap
 
 
-@compiled
+@compiled_when_hot
 def _find_crossings(indptr, indices, weights, regions, members, start, limit):
     """Return the shortest crossing below ``limit`` of each two regions, in ascending order."""
     distance, group, final = regions.distance, regions.group, regions.final
@@ -106,13 +106,17 @@ def _find_crossings(indptr, indices, weights, regions, members, start, limit):
             firsts.append(np.int64(first))
             seconds.append(second)
             nearest[second] = limit
-    length = np.array(lengths)
+    length = np.array(lengths, regions.distance.dtype)
     order = np.argsort(length, kind="mergesort")
-    key = length[order].view(np.int64)
-    return Crossings(np.array(arcs)[order], key, np.array(firsts)[order], np.array(seconds)[order])
+    return Crossings(
+        np.array(arcs, np.int64)[order],
+        length[order].view(np.int64),
+        np.array(firsts, np.int64)[order],
+        np.array(seconds, np.int64)[order],
+    )
 
 
-@compiled
+@compiled_when_hot
 def _release_regions(indptr, indices, weights, regions, members, start, parent, heap, limit):
     """Remove the labels of removed groups, and queue their vertices for the regions around.
 
@@ -123,7 +127,7 @@ def _release_regions(indptr, indices, weights, regions, members, start, parent, 
     for at in range(parent.size):
         if parent[at] < 0:
             removed.extend(members[start[at] : start[at + 1]])
-    released = np.array(removed)
+    released = np.array(removed, np.int64)
     labels = distance[released], group[released], via[released], tail[released]
     infinity, size = distance[distance.size - 1], np.int64(0)
     distance[released], final[released] = infinity, False

@@ -19,8 +19,8 @@ from numba import types
 from numba.extending import overload
 
 from mgraph.core import cancellation, heap_cpu
-from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.core.compiled import compiled_when_hot
+from mgraph.core.heap_cpu import capacity, clear, grow, pop, push
 from mgraph.core.union_find_cpu import root
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
@@ -67,7 +67,7 @@ def new_heaps(n: int, num_arcs: int) -> tuple[Any, Any]:
     return heap_cpu.new(n, small=False), heap_cpu.new(num_arcs + 1, small=False)
 
 
-@compiled
+@compiled_when_hot
 def seed_heap(heap, vertices):
     """Push these vertices at distance 0 on an empty heap; return the heap."""
     while vertices.size > capacity(heap):
@@ -79,6 +79,8 @@ def seed_heap(heap, vertices):
 
 def _reaches(count, length, rest):
     """Return whether ``count`` times ``length`` is at least ``rest`` > 0, without an overflow."""
+    reaches = _reaches_fraction if isinstance(length, float) else _reaches_integer
+    return reaches(count, length, rest)
 
 
 def _reaches_integer(count, length, rest):
@@ -97,7 +99,7 @@ overload(_reaches)(
 )
 
 
-@compiled
+@compiled_when_hot
 def _next_crossing(known, at, parent):
     """Return the index, from ``at`` on, of the first crossing that joins two groups."""
     while at < known.arc.size:
@@ -109,7 +111,7 @@ def _next_crossing(known, at, parent):
     return at
 
 
-@compiled
+@compiled_when_hot
 def join_groups(
     indptr, indices, weights, regions, heaps, size, parent, joins, known, limit, cancelled
 ):
@@ -190,12 +192,12 @@ def join_groups(
                 length[0] = candidate + distance[v]
                 push(arc_heap, arc_size, length_key[0], arc)
                 arc_size += 1
-    vertex_heap[0][:size] = vertex_heap[0][vertex_heap[0].size - 1]
-    arc_heap[0][:arc_size] = arc_heap[0][arc_heap[0].size - 1]
-    return np.array(joined), np.array(labelled), (vertex_heap, arc_heap)
+    clear(vertex_heap, size)
+    clear(arc_heap, arc_size)
+    return np.array(joined, np.int64), np.array(labelled, np.int64), (vertex_heap, arc_heap)
 
 
-@compiled
+@compiled_when_hot
 def collect_paths(indptr, indices, weights, regions, joined):
     """Return the edges of the paths across joined arcs: src, dst and weight. Overwrites ``via``."""
     src, dst = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
@@ -213,10 +215,10 @@ def collect_paths(indptr, indices, weights, regions, joined):
                 weight.append(zero[0] + weights[regions.via[x]])
                 regions.via[x] = -1
                 x = regions.tail[x]
-    return np.array(src), np.array(dst), np.array(weight)
+    return np.array(src, np.int64), np.array(dst, np.int64), np.array(weight, zero.dtype)
 
 
-@compiled
+@compiled_when_hot
 def _spanning_edges(indptr, indices, weights, vertices, zero):
     """Return a minimum spanning tree of the subgraph that vertices induce: src, dst and weight.
 
@@ -234,13 +236,14 @@ def _spanning_edges(indptr, indices, weights, vertices, zero):
                 dst.append(v)
                 weight.append(zero[0] + weights[arc])
     parent, kept = np.arange(vertices.size), [np.int64(0) for _ in range(0)]
-    for edge in np.argsort(np.array(weight), kind="mergesort"):
+    weights_kept = np.array(weight, zero.dtype)
+    for edge in np.argsort(weights_kept, kind="mergesort"):
         first, second = root(parent, index[src[edge]]), root(parent, index[dst[edge]])
         if first != second:
             parent[first] = second
             kept.append(edge)
-    edges = np.array(kept)
-    return np.array(src)[edges], np.array(dst)[edges], np.array(weight)[edges]
+    edges = np.array(kept, np.int64)
+    return np.array(src, np.int64)[edges], np.array(dst, np.int64)[edges], weights_kept[edges]
 
 
 def spanning_tree(csr: tuple[Any, Any, Any], vertices: Any, terminals: Any) -> Tree:

@@ -22,7 +22,7 @@ import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled
-from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.core.heap_cpu import capacity, clear, grow, pop, push
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner.star import Query, SequentialSearch, broken_path_error
 from mgraph.steiner.star_initial_tree_cpu import InitialTreeBuilder
@@ -217,9 +217,7 @@ def _find_path(
     for v in touched[:count]:
         labels[v, 0] = labels[v, 1] = infinity
     for side in range(2):
-        entries = heaps[side][0]
-        for i in range(size[side]):
-            entries[i] = entries[entries.size - 1]
+        clear(heaps[side], size[side])
     return path, weight, heaps
 
 

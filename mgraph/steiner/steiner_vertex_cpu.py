@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
 from mgraph.steiner.takahashi_matsuyama_cpu import sum_dtype
@@ -23,9 +23,9 @@ from mgraph.steiner.tree_cpu import Tree
 _ROOT, _OUTSIDE = -1, -2
 
 
-@compiled
+@compiled_when_hot
 def _find_candidates(indptr, indices, vertices, degree):
-    """Return the vertices outside the tree with two arcs or more to it, ascending."""
+    """Return the vertices outside the tree with two arcs or more to it, in any order."""
     arcs = np.zeros(degree.size, np.int64)
     candidates = [np.int64(0) for _ in range(0)]
     for u in vertices:
@@ -35,10 +35,10 @@ def _find_candidates(indptr, indices, vertices, degree):
                 arcs[v] += 1
                 if arcs[v] == 2:
                     candidates.append(v)
-    return np.sort(np.array(candidates))
+    return np.array(candidates, np.int64)
 
 
-@compiled
+@compiled_when_hot
 def _hang(x, new_parent, new_weight, last, parent, weight, degree, log):
     """Reverse the links from x up to ``last``, and hang x below ``new_parent``."""
     while True:
@@ -50,7 +50,7 @@ def _hang(x, new_parent, new_weight, last, parent, weight, degree, log):
         x, new_parent, new_weight = old_parent, x, old_weight
 
 
-@compiled
+@compiled_when_hot
 def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal, log):
     """Insert v as the root, and prune. Return the weight that was added, and what was removed.
 
@@ -100,28 +100,23 @@ def _insert(indptr, indices, weights, v, root, parent, weight, degree, terminal,
     return added, removed
 
 
-@compiled
-def _try_all(indptr, indices, weights, tree, factor, cancelled):
-    """Try each candidate once; return the edges of the tree, and how many vertices were added.
+@compiled_when_hot
+def _try_all(
+    indptr, indices, weights, candidates, root, factor, parent, weight, degree, terminal, inserted,
+    cancelled,
+):  # fmt: skip
+    """Try each candidate once; return how many vertices were added.
 
+    parent, weight, degree, terminal: the tree, by vertex. inserted: filled with what was added.
     factor: what is added counts as cheaper below this share of what is removed. Returns early once
     the first element of ``cancelled`` is not 0.
     """
-    n = indptr.size - 1
-    parent, degree = np.full(n, _OUTSIDE), np.zeros(n, np.int64)
-    weight, terminal = np.zeros(n, tree.weight.dtype), np.zeros(n, np.bool_)
-    degree[tree.vertex], terminal[tree.vertex] = tree_cpu.count_degrees(tree), tree.terminal
-    weight[tree.vertex] = tree.weight
-    parent[tree.vertex[0]] = _ROOT
-    for at in range(1, tree.vertex.size):
-        parent[tree.vertex[at]] = tree.vertex[tree.parent[at]]
-    root = tree.vertex[0]
     log = [(root, root, weight[root], root) for _ in range(0)]
-    members = list(tree.vertex)
-    for v in _find_candidates(indptr, indices, tree.vertex, degree):
+    count = np.int64(0)
+    for v in candidates:
         if cancelled[0]:
             break
-        arcs = 0
+        arcs = np.int64(0)
         for arc in range(indptr[v], indptr[v + 1]):
             arcs += degree[indices[arc]] > 0
         if arcs < 2:  # the tree has changed since the candidates were found
@@ -130,21 +125,36 @@ def _try_all(indptr, indices, weights, tree, factor, cancelled):
             indptr, indices, weights, v, root, parent, weight, degree, terminal, log
         )
         if degree[v] > 1 and added < removed * factor:
-            members.append(v)
+            inserted[count] = v
+            count += 1
             root = v
         else:
             for i in range(len(log) - 1, -1, -1):
                 x, parent[x], weight[x], degree[x] = log[i]
         log.clear()
-    lower = np.array([x for x in members if parent[x] >= 0])
-    return parent[lower], lower, weight[lower], len(members) - tree.vertex.size
+    return count
 
 
 def improve(csr: tuple[Any, Any, Any], tree: Tree) -> Tree:
     """Try each vertex beside the tree once; return the same object if none is added."""
+    indptr, indices, _ = csr
+    n, vertex = indptr.size - 1, tree.vertex
+    parent, degree = np.full(n, _OUTSIDE), np.zeros(n, np.int64)
+    weight, terminal = np.zeros(n, tree.weight.dtype), np.zeros(n, np.bool_)
+    degree[vertex], terminal[vertex] = tree_cpu.count_degrees(tree), tree.terminal
+    weight[vertex], parent[vertex] = tree.weight, vertex[tree.parent]
+    parent[vertex[0]] = _ROOT
+    arcs = int((indptr[vertex + 1] - indptr[vertex]).sum())
+    candidates = np.sort(_find_candidates.with_work(arcs, indptr, indices, vertex, degree))
+    arcs += int((indptr[candidates + 1] - indptr[candidates]).sum())
     factor = 1 - MIN_RELATIVE_GAIN if sum_dtype(csr[2]).kind == "f" else 1
-    src, dst, weight, inserted = _try_all(*csr, tree, factor, cancellation.cancel_flag())
+    inserted, labels = np.empty_like(candidates), (parent, weight, degree, terminal)
+    count = _try_all.with_work(
+        arcs, *csr, candidates, vertex[0], factor, *labels, inserted, cancellation.cancel_flag()
+    )
     cancellation.raise_if_cancelled()
-    if not inserted:
+    if not count:
         return tree
-    return tree_cpu.from_edges(src, dst, weight, tree.vertex[tree.terminal])
+    members = np.concatenate([vertex, inserted[:count]])
+    lower = members[parent[members] >= 0]
+    return tree_cpu.from_edges(parent[lower], lower, weight[lower], vertex[tree.terminal])

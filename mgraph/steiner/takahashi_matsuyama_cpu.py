@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import cancellation, heap_cpu
-from mgraph.core.compiled import compiled
+from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
@@ -28,7 +28,7 @@ def sum_dtype(weights: Any) -> np.dtype:
     return np.dtype(np.int64 if weights.dtype.kind == "i" else np.float64)
 
 
-@compiled
+@compiled_when_hot
 def _grow_tree(
     indptr, indices, weights, terminals, start, distance, keys, via, tail, heap, cancelled
 ):
@@ -79,7 +79,7 @@ def _grow_tree(
                 distance[v], via[v], tail[v] = candidate, arc, u
                 push(heap, size, keys[v], v)
                 size += 1
-    return np.array(src), np.array(dst), np.array(weight)
+    return np.array(src, np.int64), np.array(dst, np.int64), np.array(weight, distance.dtype)
 
 
 def build_tree(csr: tuple[Any, Any, Any], terminals: Any, start: int) -> Tree:

@@ -106,7 +106,7 @@ def cache_without(module, folder):
 
 
 def test_a_command_notifies_once_and_reports_the_time_of_work_alone(tmp_path):
-    model = mgraph.CopyModel(500, 3, 0.5, 1, weights=(1, 9))
+    model = mgraph.CopyModel(50_000, 3, 0.5, 1, weights=(1, 9))  # a smaller one is interpreted
     made = model.edges(backend="cpu").edges
     mgraph.write_graph(mgraph.from_edges(made, directed=False, backend="cpu"), tmp_path / "g")
     cache = cache_without("dijkstra_cpu", tmp_path / "cache")

@@ -156,6 +156,8 @@ def test_large_arguments_are_not_interpreted(tmp_path, monkeypatch):
     assert not total.overloads
     assert total(np.arange(5), 0) == 10
     assert len(total.overloads) == 1
+    assert total(np.ones(3), 0.0) == 3  # of other types, for which nothing is compiled
+    assert len(total.overloads) == 1
 
 
 def test_machine_code_on_disk_is_not_left_for_the_interpreter(tmp_path, monkeypatch):
@@ -168,6 +170,23 @@ def test_machine_code_on_disk_is_not_left_for_the_interpreter(tmp_path, monkeypa
     assert again is not module.total
     assert again(np.arange(5), 0) == 10
     assert sum(again.stats.cache_hits.values()) == 1
+
+
+def test_the_caller_may_know_how_much_work_it_is(tmp_path, monkeypatch):
+    total = written(tmp_path, monkeypatch, HOT).total
+    monkeypatch.setattr("mgraph.core.compiled.INTERPRETED_ELEMENTS", 5)
+    assert total.with_work(4, np.arange(9), 0) == 36
+    assert not total.overloads
+    assert total.with_work(5, np.arange(3), 0) == 3
+    assert len(total.overloads) == 1
+
+
+def test_interpreted_functions_return_what_compiled_ones_return(tmp_path, monkeypatch):
+    """Python's numbers: NumPy's, of 64 bits, would go on to overflow in Python's code."""
+    total = written(tmp_path, monkeypatch, HOT).total
+    assert type(total(np.arange(5), np.int64(0))) is int
+    assert type(total(np.ones(3), np.float64(0))) is float
+    assert not total.overloads
 
 
 def test_compiled_functions_call_compiled_ones(tmp_path, monkeypatch):

@@ -8,12 +8,12 @@ import pytest
 
 from mgraph.core import nested_compilation
 from mgraph.core.compiled import compiled
-from mgraph.core.nested_compilation import NEEDS, WithoutMachineCode
+from mgraph.core.nested_compilation import NEEDS
 
 
 def has_machine_code(dispatcher):
-    (result,) = dispatcher.overloads.values()
-    return not isinstance(result.entry_point, WithoutMachineCode)
+    (types,) = dispatcher.overloads
+    return nested_compilation.has_machine_code(dispatcher, types)
 
 
 @pytest.fixture(autouse=True)
