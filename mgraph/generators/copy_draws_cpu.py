@@ -209,19 +209,6 @@ def empty_table(d):
 
 
 @compiled
-def repeats(row):
-    """Whether two of a row's endpoints are equal."""
-    if row.size > PAIRWISE:
-        row = np.sort(row)
-        return np.any(row[1:] == row[:-1])
-    is_repeated = False
-    for i in range(1, row.size):
-        for j in range(i):
-            is_repeated |= row[i] == row[j]
-    return is_repeated
-
-
-@compiled
 def is_new(row, slot, table):
     """Whether no lower slot of a row has the slot's endpoint.
 
@@ -244,13 +231,30 @@ def is_new(row, slot, table):
 
 
 @compiled
+def repeats(row, table):
+    """Whether two endpoints of a row are equal. table: ``empty_table`` of its size or more."""
+    is_repeated = False
+    if row.size > PAIRWISE:
+        table[:] = -1
+        slot = 0
+        while slot < row.size and is_new(row, slot, table):
+            slot += 1
+        is_repeated = slot < row.size
+    else:
+        for i in range(1, row.size):
+            for j in range(i):
+                is_repeated |= row[i] == row[j]
+    return is_repeated
+
+
+@compiled
 def redraw(v, row, draws, ends, stored, table):
     """Draw again for slots of v that repeat a lower slot's endpoint, in slot order.
 
     row: v's endpoints, each of attempt 0. table: as for ``is_new``. ends, stored: as for
     ``endpoint``.
     """
-    if row.size <= PAIRWISE and not repeats(row):
+    if row.size <= PAIRWISE and not repeats(row, table):
         return
     table[:] = -1
     for slot in range(row.size):

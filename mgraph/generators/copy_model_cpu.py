@@ -9,7 +9,7 @@ from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
 from mgraph.generators import edge_weights_cpu
-from mgraph.generators.copy_draws_cpu import repeats
+from mgraph.generators.copy_draws_cpu import empty_table, repeats
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel
@@ -29,7 +29,7 @@ def _check(src, dst, v, slot, d):
     Returns the checksum, the first wrong row or -1, the reason, and the next row's vertex and slot.
     """
     checksum = uint64(0)
-    begin = 0  # the first row of vertex v in this block
+    begin, table = 0, empty_table(d)  # begin: the first row of vertex v in this block
     for row in range(src.size):
         if src[row] != v:
             return checksum, row, WRONG_SRC, v, slot
@@ -38,7 +38,7 @@ def _check(src, dst, v, slot, d):
         checksum += edge_hash(uint64(src[row]), uint64(dst[row]))
         slot += 1
         if slot == min(v, d):
-            if repeats(dst[begin : row + 1]):
+            if repeats(dst[begin : row + 1], table):
                 return checksum, row, REPEATED, v, slot
             v, slot, begin = v + 1, int64(0), row + 1
     return checksum, -1, GOOD, v, slot
