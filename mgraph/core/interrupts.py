@@ -4,21 +4,28 @@ import contextlib
 import signal
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-IMPORT_SECONDS = 10.0  # after which an interrupt no longer waits for an import to end
+MAX_WAIT_SECONDS = 10.0  # after which an interrupt no longer waits for code that would lose it
 _RETRY_SECONDS = 0.02
-_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file name in its frames
+# The files of code that loses what is raised in the midst of it: importlib and callbacks of weak
+# references.
+_LOSING_FILES = (
+    "<frozen importlib._bootstrap>",
+    weakref.finalize.__call__.__code__.co_filename,
+    weakref.WeakSet.__init__.__code__.co_filename,
+)
 
 
 @contextlib.contextmanager
 def signals_as_interrupts() -> Iterator[list[int]]:
     """Treat SIGTERM and SIGHUP as ctrl-C in a block; yields the list of signals received.
 
-    A KeyboardInterrupt waits for the end of an import: raised in the midst of one, it is lost, in
-    extension modules and in importlib itself. Signals that are ignored or handled already keep
-    their handlers. In any thread but the main one nothing is changed.
+    A KeyboardInterrupt waits for the end of an import and of a finalizer: raised in the midst of
+    one, it is lost. Signals that are ignored or handled already keep their handlers. In any thread
+    but the main one nothing is changed.
     """
     received: list[int] = []
     began = 0.0
@@ -31,7 +38,7 @@ def signals_as_interrupts() -> Iterator[list[int]]:
         current = signal.getsignal(signal.SIGINT)
         if callable(current) and current is not interrupt:
             current(signal.SIGINT, frame)  # deferred_interrupts
-        elif _is_importing(frame) and time.monotonic() - began < IMPORT_SECONDS:
+        elif _would_be_lost(frame) and time.monotonic() - began < MAX_WAIT_SECONDS:
             _send_later(number)
         else:
             raise KeyboardInterrupt
@@ -57,10 +64,10 @@ def signals_as_interrupts() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _is_importing(frame: Any) -> bool:
-    """Return whether a frame is part of an import."""
+def _would_be_lost(frame: Any) -> bool:
+    """Return whether a frame is part of an import or of a finalizer."""
     while frame is not None:
-        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+        if frame.f_code.co_filename in _LOSING_FILES or frame.f_code.co_name == "__del__":
             return True
         frame = frame.f_back
     return False

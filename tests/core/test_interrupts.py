@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+import weakref
 
 import pytest
 
@@ -64,3 +65,50 @@ def test_an_interrupt_waits_for_the_end_of_an_import(tmp_path, monkeypatch, numb
     assert sys.modules["interrupted"].ended
     assert set(received) == {number}
     assert {each: signal.getsignal(each) for each in before} == before
+
+
+class Interrupting:
+    """Is interrupted in the midst of its own end."""
+
+    ended = False
+
+    def __del__(self):
+        interrupt_this_process()
+        Interrupting.ended = True
+
+
+def interrupt_this_process(*_):
+    os.kill(os.getpid(), signal.SIGINT)
+    for _ in range(1000):
+        pass
+    Interrupting.ended = True
+
+
+@pytest.mark.parametrize("by", ["__del__", "finalize", "callback"])
+def test_an_interrupt_waits_for_the_end_of_a_finalizer(by):
+    """Python prints that it ignored an exception there, and the program would go on."""
+
+    class Other:
+        pass
+
+    Interrupting.ended = False
+    kept = {"it": Interrupting() if by == "__del__" else Other()}
+    if by == "finalize":
+        weakref.finalize(kept["it"], interrupt_this_process)
+    elif by == "callback":
+        references = weakref.WeakSet([kept["it"]])
+        references.data = Discarding(references.data)
+
+    def drop_and_sleep():
+        kept.clear()
+        time.sleep(30)
+
+    with signals_as_interrupts() as received, pytest.raises(KeyboardInterrupt):
+        drop_and_sleep()
+    assert Interrupting.ended
+    assert set(received) == {signal.SIGINT}
+
+
+class Discarding(set):
+    def discard(self, item):
+        interrupt_this_process()

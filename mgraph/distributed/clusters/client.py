@@ -107,10 +107,9 @@ def open_client(
         stack.enter_context(_quiet_client_logs())
         try:
             remaining = max(1.0, deadline - time.monotonic())
-            with quiet_logs(), contextlib.ExitStack() as during_start:
-                if silent:
-                    during_start.enter_context(dask_internals.no_default_event_handlers())
-                client = Client(address, security=security, timeout=remaining)
+            make_client = _make_silent_client if silent else Client
+            with quiet_logs():
+                client = make_client(address, security=security, timeout=remaining)
                 stack.enter_context(client)
             dask_internals.close_stream_with(client)
         except (OSError, ValueError, ImportError) as error:
@@ -124,6 +123,18 @@ def open_client(
                     "start the whole cluster again with mgraph cluster stop and start"
                 ) from None
         yield client
+
+
+def _make_silent_client(*arguments: Any, **options: Any) -> Any:
+    """Make a client that never subscribes to the topics whose events every client prints."""
+    from distributed import Client
+
+    class SilentClient(Client):
+        def subscribe_topic(self, topic: str, handler: Any) -> None:
+            if topic not in ("print", "warn"):
+                super().subscribe_topic(topic, handler)
+
+    return SilentClient(*arguments, **options)
 
 
 def _handshake(address: str, security: Any, name: str, seconds: float) -> None:

@@ -207,6 +207,8 @@ def connect(
                     client, kind = local.start_gpu_workers(stack, workers, dashboard)
                 else:
                     client, kind = local.start_cpu_workers(stack, workers, dashboard, threaded)
+            if silent:
+                silence_task_prints(client)
         surveys = _survey_workers(client)
         all_have_gpus = all(worker.gpus for worker in surveys.values())
         if backend == "gpu" and not all_have_gpus:
@@ -217,8 +219,6 @@ def connect(
         from mgraph.distributed.monitoring.counters import WorkerMetrics
 
         client.register_plugin(WorkerMetrics())
-        if silent:
-            silence_task_prints(client)
         _warn(announce, monitor.register(client))
         cluster = Cluster(client, kind, backend, surveys)
         if announce is not None:

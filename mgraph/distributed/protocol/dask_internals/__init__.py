@@ -14,7 +14,6 @@ from mgraph.distributed.protocol.dask_internals.clients import (
     drop_topic_handler,
     identity,
     keep_forkserver_preload,
-    no_default_event_handlers,
     request,
     versions,
 )
@@ -66,7 +65,6 @@ __all__ = [
     "listening_hosts_on_scheduler",
     "merge_digests_of_spans",
     "metadata_on_scheduler",
-    "no_default_event_handlers",
     "replace_with_dashboard",
     "request",
     "start_periodic_callback",

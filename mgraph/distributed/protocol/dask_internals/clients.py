@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Iterator
 from typing import Any
 
 from mgraph.distributed.protocol.dask_internals.needs import needs
@@ -55,22 +54,6 @@ def drop_topic_handler(client: Any, topic: str) -> None:
     ``Client.unsubscribe_topic`` keeps the handler, and subscribes again after a reconnection.
     """
     client._event_handlers.pop(topic, None)
-
-
-@needs("distributed:Client._default_event_handlers")
-@contextlib.contextmanager
-def no_default_event_handlers() -> Iterator[None]:
-    """Construct clients here that print nothing of ``distributed.print`` and ``warn`` in tasks.
-
-    A client subscribes when it is constructed, and ``Client.unsubscribe_topic`` comes later.
-    """
-    from distributed import Client
-
-    previous, Client._default_event_handlers = Client._default_event_handlers, {}
-    try:
-        yield
-    finally:
-        Client._default_event_handlers = previous
 
 
 @needs("client._close", "client.scheduler_comm.close")
