@@ -40,23 +40,27 @@ def _scatter(src, dst, weights, cursor, indices, out_weights):
 
 @compiled_when_hot
 def _sort_rows(indptr, indices, weights, spare, spare_weights):
-    """Sort each row by destination, stably: runs by insertion, which are then merged by pairs.
+    """Sort each row by destination, and parallel arcs by weight: runs by insertion, then by merges.
 
-    spare, spare_weights: memory for the arcs of the longest row; the weights' size is 0, as that of
-    ``weights``, if there are none.
+    weights: of size 0 if there are none. spare, spare_weights: memory for the longest row.
     """
+    has_weights = weights.size > 0
     for row in range(indptr.size - 1):
         begin, end = indptr[row], indptr[row + 1]
         for first in range(begin, end, _RUN):
             for i in range(first + 1, min(first + _RUN, end)):
                 vertex, j = indices[i], i
-                while j > first and indices[j - 1] > vertex:
+                if has_weights:
+                    weight = weights[i]
+                while j > first and (
+                    indices[j - 1] > vertex
+                    or (has_weights and indices[j - 1] == vertex and weights[j - 1] > weight)
+                ):
                     j -= 1
                 for k in range(i, j, -1):
                     indices[k] = indices[k - 1]
                 indices[j] = vertex
-                if weights.size:
-                    weight = weights[i]
+                if has_weights:
                     for k in range(i, j, -1):
                         weights[k] = weights[k - 1]
                     weights[j] = weight
@@ -64,38 +68,33 @@ def _sort_rows(indptr, indices, weights, spare, spare_weights):
         while length < end - begin:
             for first in range(begin, end - length, 2 * length):
                 middle, stop = first + length, min(first + 2 * length, end)
-                if indices[middle - 1] <= indices[middle]:
+                if indices[middle - 1] < indices[middle]:
                     continue
                 for i in range(length):
                     spare[i] = indices[first + i]
-                    if weights.size:
+                    if has_weights:
                         spare_weights[i] = weights[first + i]
                 left, right, to = np.int64(0), middle, first
                 while left < length:
-                    if right < stop and indices[right] < spare[left]:
+                    if right < stop and (
+                        indices[right] < spare[left]
+                        or (
+                            has_weights
+                            and indices[right] == spare[left]
+                            and weights[right] < spare_weights[left]
+                        )
+                    ):
                         indices[to] = indices[right]
-                        if weights.size:
+                        if has_weights:
                             weights[to] = weights[right]
                         right += 1
                     else:
                         indices[to] = spare[left]
-                        if weights.size:
+                        if has_weights:
                             weights[to] = spare_weights[left]
                         left += 1
                     to += 1
             length *= 2
-
-
-@compiled_when_hot
-def _sort_parallel(indptr, indices, weights):
-    """Sort parallel arcs by weight (insertion sort: runs are short)."""
-    for row in range(indptr.size - 1):
-        for i in range(indptr[row] + 1, indptr[row + 1]):
-            weight, j = weights[i], i
-            while j > indptr[row] and indices[j - 1] == indices[i] and weights[j - 1] > weight:
-                weights[j] = weights[j - 1]
-                j -= 1
-            weights[j] = weight
 
 
 @compiled_when_hot
@@ -165,8 +164,6 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     for first, stop, *_ in row_pieces(indptr, _CHUNK_ARCS):
         cancellation.raise_if_cancelled()
         _sort_rows(indptr[first : stop + 1], indices, weights, *spare)
-        if weights.size:
-            _sort_parallel(indptr[first : stop + 1], indices, weights)
     if merge:
         kept = _merge(indptr, indices, weights)
         indices, weights = indices[:kept].copy(), weights[:kept].copy()

@@ -22,7 +22,12 @@ from numba.core.compiler_lock import global_compiler_lock
 
 # What is replaced, and what is used.
 NEEDS = {
-    codegen.JITCodeLibrary: ["_optimize_final_module", "_finalize_specific", "_ensure_finalized"],
+    codegen.JITCodeLibrary: [
+        "_optimize_final_module",
+        "_finalize_specific",
+        "_finalize_final_module",
+        "_ensure_finalized",
+    ],
     codegen.JITCPUCodegen: ["_add_module", "set_env"],
     cpu.CPUContext: ["get_executable"],
     dispatcher.Dispatcher: ["add_overload"],
@@ -42,6 +47,7 @@ class _Compiling(threading.local):
     active = False  # within ``outermost``
     depth = 0  # of functions, each compiled for the sake of the one before
     library: Any = None  # of the outermost function, while its module is completed
+    finalized: Any = None  # the library whose module is being completed
 
     @property
     def nested(self) -> bool:
@@ -89,7 +95,9 @@ def has_machine_code(compiled: Any, types: tuple[Any, ...]) -> bool:
 
 def _is_part(library: Any) -> bool:
     """Return whether a library becomes part of another one that is compiled now."""
-    return _compiling.active and _compiling.depth > 0 and _compiling.library is not library
+    is_from_disk = getattr(library, "_compiled_object", None) is not None
+    is_other = _compiling.library is not library and not is_from_disk
+    return _compiling.active and _compiling.depth > 0 and is_other
 
 
 def _replace(owner: Any, name: str, make: Callable[[Any], Any]) -> None:
@@ -120,13 +128,21 @@ def _unless_active(create: Any) -> Any:
     return create_unless_active
 
 
+def _noting_library(finalize: Any) -> Any:
+    def finalize_final_module(library: Any) -> None:
+        previous, _compiling.finalized = _compiling.finalized, library
+        try:
+            finalize(library)
+        finally:
+            _compiling.finalized = previous
+
+    return finalize_final_module
+
+
 def _adding_whole_modules(add: Any) -> Any:
     def add_module(engine: Any, module: Any) -> Any:
-        library = _compiling.library
-        is_whole = library is not None and library._final_module is module
-        if is_whole or not (_compiling.active and _compiling.depth):
-            return add(engine, module)
-        return None
+        library = _compiling.finalized
+        return None if library is not None and _is_part(library) else add(engine, module)
 
     return add_module
 
@@ -167,6 +183,7 @@ if _is_possible:
     event.register("numba:compile", _Listener())
     _replace(codegen.JITCodeLibrary, "_optimize_final_module", _unless_part)
     _replace(codegen.JITCodeLibrary, "_finalize_specific", _unless_part)
+    _replace(codegen.JITCodeLibrary, "_finalize_final_module", _noting_library)
     _replace(codegen.JITCPUCodegen, "_add_module", _adding_whole_modules)
     _replace(cpu.CPUContext, "get_executable", _executable_if_outermost)
     _replace(lowering.Lower, "create_cpython_wrapper", _unless_nested)

@@ -30,8 +30,11 @@ def find_distances(
     """
     # Lengths are not negative, and the bits of such floats order as integers do.
     keys = distance.view(f"i{distance.itemsize}")
-    arguments = indptr, indices, weights, distance, keys, sources, targets, stop_at_first
     n, is_integer = distance.size, distance.dtype.kind == "i"
+    is_target = np.zeros(n if targets.size else 0, np.bool_)
+    is_target[targets] = True
+    wanted = min(np.count_nonzero(is_target), 1 if stop_at_first else n)
+    arguments = indptr, indices, weights, distance, keys, sources, is_target, wanted
     small_cutoff = min(cutoff, distance.dtype.type(_MAX_SMALL_KEY)) if is_integer else cutoff
     heap = heap_cpu.new(n, small=is_integer)
     cancel_flag = cancellation.cancel_flag()
@@ -40,6 +43,7 @@ def find_distances(
     )
     if settled < 0:  # 64-bit lengths are rarely that large
         distance.fill(infinity)
+        is_target[targets] = True
         large_heap = heap_cpu.new(n, small=False)
         settled = int(_find_distances(*arguments, cutoff, False, large_heap, cancel_flag))
     cancellation.raise_if_cancelled()
@@ -48,10 +52,13 @@ def find_distances(
 
 @compiled_when_hot
 def _find_distances(
-    indptr, indices, weights, distance, keys, sources, targets, stop_at_first, cutoff, gives_up,
-    heap, cancel_flag,
+    indptr, indices, weights, distance, keys, sources, is_target, remaining, cutoff, gives_up, heap,
+    cancel_flag,
 ):  # fmt: skip
-    """Return the vertices settled, or -1 if ``gives_up`` and a length was beyond ``cutoff``."""
+    """Return the vertices settled, or -1 if ``gives_up`` and a length was beyond ``cutoff``.
+
+    is_target: by vertex, or of size 0; overwritten. remaining: how many targets to settle.
+    """
     size = np.int64(0)
     for source in sources:
         s = np.uint64(source)
@@ -61,13 +68,6 @@ def _find_distances(
                 heap = grow(heap)
             push(heap, size, keys[s], s)
             size += 1
-    is_target = np.zeros(distance.size if targets.size else 0, np.bool_)
-    remaining = np.int64(0)
-    for t in targets:
-        remaining += not is_target[t]
-        is_target[t] = True
-    if stop_at_first:
-        remaining = min(remaining, np.int64(1))
     targets_settled, bound, settled = False, cutoff, np.int64(0)
     while size > 0 and not cancel_flag[0]:
         popped_key, u = pop(heap, size)

@@ -18,7 +18,6 @@ from pathlib import Path
 
 TERMINALS = "3,14,159,2653"
 COMMANDS = {
-    "generate": ["generate", "out", "-n", "100_000", "-d", "8"],
     "sssp": ["sssp", "g", "--source", "0"],
     "msf": ["msf", "g"],
     "steiner": ["steiner", "g", "--terminals", TERMINALS],
@@ -28,7 +27,7 @@ BARS = {"sssp": 2, "msf": 2, "steiner": 6, "improve": 9}  # seconds, cold less w
 
 
 def processor_seconds(arguments, folder, cache):
-    """Run a command of mgraph's; return the processor time of all of its processes."""
+    """Run a command of mgraph's that starts no workers; return its processor time."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-m", "mgraph", *arguments, "--backend", "cpu", "-q"],
@@ -44,11 +43,7 @@ def measure(verb, folder, rounds):
     cache, pairs = folder / "cache", []
     for _ in range(rounds):
         shutil.rmtree(cache, ignore_errors=True)
-        pair = []
-        for _ in ("cold", "warm"):
-            shutil.rmtree(folder / "out", ignore_errors=True)
-            pair.append(processor_seconds(COMMANDS[verb], folder, cache))
-        pairs.append(pair)
+        pairs.append([processor_seconds(COMMANDS[verb], folder, cache) for _ in range(2)])
     return min(pairs, key=lambda pair: pair[0] - pair[1])
 
 

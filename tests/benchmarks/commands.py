@@ -43,6 +43,7 @@ def _collected(command):
 
 # Of commands in pages.
 PAGES = {
+    "python -m tests.benchmarks.cold_start": Tiny(f"{GPU}cold_start sssp --rounds 1 --tiny"),
     "python -m tests.benchmarks.kills EDGES [--compression zstd --weights]": Tiny(
         f"{GPU}kills 2e4 --compression zstd --weights --tiny", is_program=True
     ),

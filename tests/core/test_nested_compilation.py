@@ -71,6 +71,17 @@ def test_a_function_that_was_called_before():
     assert has_machine_code(inner)
 
 
+def test_a_function_from_disk_within_one_that_is_compiled():
+    inner, _ = functions()
+    assert inner(np.arange(5), 3) == 30  # whose machine code is kept
+    again, outer = functions()
+    assert outer(np.arange(5), 2) == 20
+    assert sum(again.stats.cache_hits.values()) == 1
+    with pytest.raises(ValueError, match="scales are not negative"):
+        outer(np.arange(5), -1)
+    assert again(np.arange(5), 3) == 30
+
+
 def test_functions_that_call_themselves():
     @compiled
     def factorial(n):

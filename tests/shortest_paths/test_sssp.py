@@ -12,6 +12,7 @@ from mgraph.errors import UsageError
 from mgraph.shortest_paths import dijkstra_cpu
 from mgraph.shortest_paths.problem import infinity_of, length_dtype
 from mgraph.shortest_paths.sssp import METHODS, sssp
+from tests.core.interpreted import interpreting
 from tests.shortest_paths import oracles
 from tests.strategies import graphs
 
@@ -150,11 +151,21 @@ def test_graphs_with_one_arc_or_none_are_not_compiled_for_separately():
     for arcs in range(4):
         weighted = line([1] * arcs)
         graph = Graph(weighted.indptr, weighted.indices, None)
-        paths = sssp(graph, 0, method="dijkstra", backend="cpu")
+        with interpreting(False):
+            paths = sssp(graph, 0, method="dijkstra", backend="cpu")
         assert paths.distance.tolist() == list(range(arcs + 1))
     signatures = dijkstra_cpu._find_distances.signatures
     weights = {types[2] for types in signatures}  # the types it is compiled for
     assert {kind.layout for kind in weights if not kind.mutable} == {"A"}
+
+
+@pytest.mark.parametrize("interpreted", [False, True])
+def test_targets_beyond_31_bits_are_found(interpreted):
+    """The search begins again with 64 bits a key, and with all of its targets."""
+    graph = line([1, 1 << 40, 1, 1 << 33], np.int64)
+    with interpreting(interpreted):
+        paths = sssp(graph, 0, targets=[1, 2, 3], method="dijkstra", backend="cpu")
+    assert paths.distance[:4].tolist() == [0, 1, (1 << 40) + 1, (1 << 40) + 2]
 
 
 @pytest.mark.parametrize("method", ALL)
