@@ -108,7 +108,7 @@ class _CompiledWhenHot(CPUDispatcher):
         if nested_compilation.has_machine_code(self, types):
             self._is_hot = True
         elif types not in self._not_kept:
-            self._is_hot = self._cache.load_overload(types, self.targetctx) is not None
+            self._is_hot = self._cache.has(types, self.targetctx)
             self._not_kept.add(types)
         return self._is_hot
 
@@ -207,6 +207,12 @@ class _Cache(caching.FunctionCache):
     def load_overload(self, signature: Any, target: Any) -> Any:
         with contextlib.suppress(OSError):
             return super().load_overload(signature, target)
+
+    def has(self, signature: Any, target: Any) -> bool:
+        """Return whether there is code on disk, without reading it."""
+        with contextlib.suppress(OSError):
+            return self._index_key(signature, target.codegen()) in self._cache_file._load_index()
+        return False
 
     def save_overload(self, signature: Any, data: Any) -> None:
         if isinstance(data.entry_point, nested_compilation.WithoutMachineCode):

@@ -33,8 +33,8 @@ def find_distances(
     n, is_integer = distance.size, distance.dtype.kind == "i"
     is_target = np.zeros(n if targets.size else 0, np.bool_)
     is_target[targets] = True
-    wanted = min(np.count_nonzero(is_target), 1 if stop_at_first else n)
-    arguments = indptr, indices, weights, distance, keys, sources, is_target, wanted
+    to_settle = min(np.count_nonzero(is_target), 1 if stop_at_first else n)
+    arguments = indptr, indices, weights, distance, keys, sources, is_target, to_settle
     small_cutoff = min(cutoff, distance.dtype.type(_MAX_SMALL_KEY)) if is_integer else cutoff
     heap = heap_cpu.new(n, small=is_integer)
     cancel_flag = cancellation.cancel_flag()

@@ -52,7 +52,7 @@ def test_a_running_cluster_is_used(cluster, tmp_path, monkeypatch):
 
 
 def test_a_closed_client_s_coroutine_has_ended(cluster):
-    """Otherwise its timer may end with the event loop, and asyncio prints that nobody looked."""
+    """Otherwise its timer may end with the event loop, and asyncio prints an error."""
     streams = []
     with mgraph.connect(scheduler=cluster.client.scheduler.address) as found:
         streams.append(found.client.scheduler_comm)
@@ -75,7 +75,7 @@ def test_a_silent_client_never_prints_for_tasks(cluster, monkeypatch, silent):
 
 
 def test_a_silenced_client_does_not_print_again(cluster, capsys):
-    """The scheduler still sends what it had sent on the way, and a reconnection subscribes anew."""
+    """Events may still be on their way, and a client that reconnects subscribes again."""
     address = cluster.client.scheduler.address
     with open_client(address, None, seconds=30, workers_needed=True, silent=False) as client:
         silence_task_prints(client)
