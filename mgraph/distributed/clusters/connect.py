@@ -17,7 +17,7 @@ from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import open_client
 from mgraph.distributed.monitoring.dashboard import find_link
 from mgraph.distributed.protocol import addresses, configuration, run_context
-from mgraph.distributed.protocol.broadcast import on_workers, silence_task_prints
+from mgraph.distributed.protocol.broadcast import on_workers, run_coroutine, silence_task_prints
 from mgraph.distributed.protocol.dask_internals import thread_and_memory_limits
 from mgraph.distributed.protocol.failures import explained
 from mgraph.errors import ClusterError, DeviceError, UsageError
@@ -341,8 +341,11 @@ def _warn(announce: TextIO | None, warning: str | None) -> None:
 
 
 def _survey_workers(client: Any) -> dict[str, Survey]:
+    async def ask() -> Any:
+        return await client.run(survey, asynchronous=True)
+
     try:
-        surveys: dict[str, Survey] = client.run(survey, callback_timeout=SURVEY_SECONDS)
+        surveys: dict[str, Survey] = run_coroutine(client, ask, seconds=SURVEY_SECONDS)
     except TimeoutError as error:
         raise ClusterError(
             f"not every worker answered within {SURVEY_SECONDS} s; run mgraph doctor with the same "

@@ -52,14 +52,27 @@ def on_scheduler(
 
     Raises TimeoutError after ``seconds``.
     """
-    return client.run_on_scheduler(function, *arguments, callback_timeout=seconds)
+
+    async def call() -> Any:
+        return await client.run_on_scheduler(function, *arguments, asynchronous=True)
+
+    return run_coroutine(client, call, seconds=seconds)
 
 
 def run_coroutine(
     client: Any, function: Callable[..., Any], *arguments: Any, seconds: float
 ) -> Any:
-    """Run a coroutine function in a client's event loop. Raises TimeoutError after ``seconds``."""
-    return client.sync(function, *arguments, callback_timeout=seconds)
+    """Run a coroutine function in a client's event loop. Raises TimeoutError after ``seconds``.
+
+    The time limit is set inside the coroutine. Dask's ``callback_timeout`` wraps a coroutine that
+    is made before, and a ctrl-C that comes before it starts leaves it never awaited, which Python
+    warns about.
+    """
+
+    async def run() -> Any:
+        return await asyncio.wait_for(function(*arguments), seconds)
+
+    return client.sync(run)
 
 
 def gather_results(client: Any, futures: list[Any], seconds: float) -> list[Any]:
