@@ -11,58 +11,13 @@ The first time that a compiler runs in a process, the user is notified, since it
 by the function passed to ``set_notifier``, else by the logger ``mgraph``.
 """
 
-import contextlib
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+
+from mgraph import timings
 
 NOTICE = "compiling (once per machine, up to a minute)"
 NOTIFY_IN_FORK_SERVER = "MGRAPH_TELL_COMPILING"  # a variable of the fork server's environment
-
-
-class Span:
-    """A clock that runs while at least one thread is in the span; overlaps count once."""
-
-    def __init__(self, entered: Callable[[], None] = lambda: None) -> None:
-        """Stop the clock at 0. entered: called each time that a thread enters."""
-        self._entered, self._lock = entered, threading.Lock()
-        self._inside, self._since, self._total = 0, 0.0, 0.0
-
-    def enter(self) -> None:
-        """Start the clock for this thread; calls nest."""
-        with self._lock:
-            if not self._inside:
-                self._since = time.perf_counter()
-            self._inside += 1
-        self._entered()
-
-    def leave(self) -> None:
-        """Stop the clock for this thread."""
-        with self._lock:
-            self._inside -= 1
-            if not self._inside:
-                self._total += time.perf_counter() - self._since
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a thread is in the span now."""
-        return self._inside > 0
-
-    @property
-    def seconds(self) -> float:
-        """The seconds that the clock has run in this process, until now."""
-        with self._lock:
-            current = time.perf_counter() - self._since if self._inside else 0.0
-            return self._total + current
-
-    @contextlib.contextmanager
-    def span(self) -> Iterator[None]:
-        """Run the clock for the length of a block."""
-        self.enter()
-        try:
-            yield
-        finally:
-            self.leave()
 
 
 def _log() -> None:
@@ -87,8 +42,9 @@ def _notify_once() -> None:
         notify()
 
 
-COMPILING = Span(_notify_once)
-PREPARING = Span()
+COMPILING = timings.clock(timings.COMPILING)
+COMPILING.on_enter = _notify_once
+PREPARING = timings.clock(timings.LOADING)
 
 
 class Stopwatch:

@@ -1,9 +1,14 @@
 """How ``--help`` looks: options in groups, the most used first, and examples at the end."""
 
+import functools
+import json
+import os
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+from mgraph import timings
 
 
 class GroupedOption(click.Option):
@@ -25,6 +30,16 @@ class Command(click.Command):
         """examples: command lines, without a prompt."""
         super().__init__(*arguments, **attributes)
         self.examples = examples
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; afterwards show or write its timeline, if that was requested."""
+        shown, file = ctx.params.pop("timings"), ctx.params.pop("timings_json")
+        if not shown and file is None:
+            return super().invoke(ctx)
+        if file is not None:
+            _check_new_file(file)
+        with timings.reported(functools.partial(_show_timings, shown, file)):
+            return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group of options under its heading, in the order of their first options."""
@@ -51,5 +66,46 @@ def option(*names: Any, **attributes: Any) -> Callable[..., Any]:
 
 
 def command(name: str | None = None, **attributes: Any) -> Callable[..., Any]:
-    """``click.command`` with ``examples``."""
-    return click.command(name, cls=Command, **attributes)
+    """``click.command`` with ``examples``, and options that time the command."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        for add in reversed(_TIMINGS):
+            function = add(function)
+        return click.command(name, cls=Command, **attributes)(function)
+
+    return decorate
+
+
+_TIMINGS = (
+    option(
+        "--timings",
+        is_flag=True,
+        group="Other options",
+        help="At the end, print how long each step of the command took.",
+    ),
+    option(
+        "--timings-json",
+        metavar="FILE.json",
+        group="Other options",
+        help="At the end, write how long each step took to a file.",
+    ),
+)
+
+
+def _check_new_file(file: str) -> None:
+    from mgraph.errors import UsageError
+    from mgraph.io.folder import check_file
+
+    check_file(file, overwrite=True)
+    if os.path.lexists(file):
+        raise UsageError(f"{file} exists; timings are written to a new file")
+
+
+def _show_timings(shown: bool, file: str | None, report: timings.Report) -> None:
+    if shown:
+        click.echo(report.table(), err=True)
+    if file is not None:
+        from mgraph.io.folder import writing_file
+
+        with writing_file(file) as stream:
+            stream.write((json.dumps(report.to_json(), indent=1) + "\n").encode())

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph import timings
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
     METHOD,
@@ -97,13 +98,14 @@ def _solve_in_process(file: str, options: dict[str, Any]) -> int:
     refuse(("scheduler", "scheduler_file", "workers", "dashboard"), "applies to many instances")
     instance = mgraph.KnapsackInstance.read(file)
     watch = Stopwatch()
-    solution = mgraph.knapsack(
-        instance.profits,
-        instance.weights,
-        instance.capacity,
-        backend=options["backend"],
-        **{name: options[name] for name in _METHOD_OPTIONS},
-    )
+    with timings.step(timings.COMPUTING):
+        solution = mgraph.knapsack(
+            instance.profits,
+            instance.weights,
+            instance.capacity,
+            backend=options["backend"],
+            **{name: options[name] for name in _METHOD_OPTIONS},
+        )
     click.echo(
         f"{_describe_solution(solution)} {solution.items.size:,} of {instance.items:,} items, "
         f"weight {solution.weight:,} of {instance.capacity:,}; "

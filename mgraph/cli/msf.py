@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 import mgraph
+from mgraph import timings
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
     METHOD,
@@ -150,9 +151,11 @@ def _span_in_process(graph: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.
     if options["variants"] or options["steps"]:
         method_options |= {"variants": dict(options["variants"]), "timed": options["steps"]}
     # The first call compiles what will be timed.
-    mgraph.minimum_spanning_forest(_make_single_edge(graph), **method_options)
+    with timings.step(timings.REHEARSING):
+        mgraph.minimum_spanning_forest(_make_single_edge(graph), **method_options)
     watch = Stopwatch()
-    forest = mgraph.minimum_spanning_forest(graph, **method_options)
+    with timings.step(timings.COMPUTING):
+        forest = mgraph.minimum_spanning_forest(graph, **method_options)
     seconds = watch.work
     click.echo(
         f"{pluralize(len(forest), 'edge')}, {pluralize(forest.components, 'component')}, "

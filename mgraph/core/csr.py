@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core import backend as backends
 from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_integers
 from mgraph.core.choices import Backend
@@ -71,8 +72,9 @@ def from_edges(
     array([7, 5, 7, 5])
     """
     check_integers(n=n)
-    checked = _checked_edges(edges)
-    max_id = _check_ids(checked)
+    with timings.step(timings.BUILDING):
+        checked = _checked_edges(edges)
+        max_id = _check_ids(checked)
     if n is None:
         n = max_id + 1
     elif max_id >= n:
@@ -91,7 +93,7 @@ def from_edges(
         is_required = backend == "gpu" or is_on_gpu
         if is_required or csr_gpu.fits_in_memory(n, max_arcs, weight_bytes, edge_bytes):
             graph = f"a graph of {n:,} vertices and up to {max_arcs:,} arcs"
-            with memory_guard(graph, LARGER_GPU):
+            with memory_guard(graph, LARGER_GPU), timings.step(timings.BUILDING):
                 return csr_gpu.build(checked, n, **options)
     if is_on_gpu:
         raise UsageError(
@@ -102,7 +104,8 @@ def from_edges(
 
     dtype = np.int32 if n < 1 << 31 else np.int64
     ids = checked.src.astype(dtype, copy=False), checked.dst.astype(dtype, copy=False)
-    return csr_cpu.build(EdgeList(*ids, checked.weight), n, **options)
+    with timings.step(timings.BUILDING):
+        return csr_cpu.build(EdgeList(*ids, checked.weight), n, **options)
 
 
 def _checked_edges(edges: EdgeList) -> EdgeList:

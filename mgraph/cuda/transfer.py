@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mgraph import timings
+
 Item = TypeVar("Item")
 
 
@@ -88,11 +90,12 @@ def copy_to_device(targets: Sequence[Any], columns: Sequence[np.ndarray]) -> Non
         return
     starts = _offsets([target.nbytes for target in targets])
     pinned, stream = _pinned_memory(starts[-1])
-    for target, values, start in zip(targets, columns, starts, strict=False):
-        staged = pinned[start : start + target.nbytes].view(target.dtype)
-        np.copyto(staged, values)
-        target.set(staged, stream=stream)
-    stream.synchronize()
+    with timings.step(timings.COPYING):
+        for target, values, start in zip(targets, columns, starts, strict=False):
+            staged = pinned[start : start + target.nbytes].view(target.dtype)
+            np.copyto(staged, values)
+            target.set(staged, stream=stream)
+        stream.synchronize()
 
 
 def _offsets(sizes: Sequence[int]) -> list[int]:
@@ -131,7 +134,8 @@ def stage_on_host(arrays: Sequence[Any]) -> list[np.ndarray]:
         array.get(stream=stream, out=hosts[-1], blocking=False)
     copied = cupy.cuda.Event(block=True, disable_timing=True)  # other threads may use the core
     copied.record(stream)
-    copied.synchronize()
+    with timings.step(timings.COPYING):
+        copied.synchronize()
     return hosts
 
 
@@ -145,6 +149,7 @@ def copy_to_host(array: Any) -> np.ndarray:
     stream = cupy.cuda.Stream(non_blocking=True)
     stream.wait_event(written)
     host: np.ndarray = cupyx.empty_pinned(array.shape, array.dtype)
-    array.get(stream=stream, out=host, blocking=False)
-    stream.synchronize()
+    with timings.step(timings.COPYING):
+        array.get(stream=stream, out=host, blocking=False)
+        stream.synchronize()
     return host

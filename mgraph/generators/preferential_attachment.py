@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core import backend as backends
 from mgraph.core import cancellation
 from mgraph.core.choices import Backend, Device
@@ -166,15 +167,20 @@ def stream(
     if backend == "gpu":
         from mgraph.generators import preferential_attachment_gpu
 
-        for generated in preferential_attachment_gpu.stream(model, part, block_edges, ends):
+        generated = preferential_attachment_gpu.stream(model, part, block_edges, ends)
+        while True:
             cancellation.raise_if_cancelled()
-            yield GeneratedEdges(*generated)
-        return
+            with timings.step(timings.COMPUTING):
+                block_of_gpu = next(generated, None)
+            if block_of_gpu is None:
+                return
+            yield GeneratedEdges(*block_of_gpu)
     blocks = model.blocks(part, block_edges)
     capacity = max((model.edges_in(block) for block in blocks), default=0)
     buffer = _allocate(model, capacity)
     for block in blocks:
         cancellation.raise_if_cancelled()
         edges = buffer.rows(0, model.edges_in(block))
-        checksum = _fill_block(model, block, edges, ends)
+        with timings.step(timings.COMPUTING):
+            checksum = _fill_block(model, block, edges, ends)
         yield GeneratedEdges(edges, checksum)

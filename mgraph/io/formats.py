@@ -15,6 +15,7 @@ from pathlib import PurePath
 from typing import Any, NamedTuple
 
 import mgraph
+from mgraph import timings
 from mgraph.core import backend as backends
 from mgraph.core.arrays import checked_vertices
 from mgraph.core.choices import Backend, Compression, Device
@@ -119,7 +120,7 @@ def read_file(text: str, file_format: Format, read: Callable[[Any], Any]) -> Any
     _, opener = format_of(text)
     path = local_path(text, _LOCAL_RULE)
     try:
-        with opener(path, "rb") as stream:
+        with timings.step(timings.READING), opener(path, "rb") as stream:
             content = read(stream)
         if content.n > MAX_N:
             raise ValueError(f"a graph has at most 2^40 vertices (got {content.n:,})")

@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mgraph import timings
 from mgraph.core import cancellation, gauges
 from mgraph.core.choices import Compression, check_choice
 from mgraph.core.edges import COLUMNS, EdgeList
@@ -94,15 +95,17 @@ class PartWriter:
             for dtype, array in zip(self._schema.types, arrays, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)
-        self._folder.call(
-            lambda: self._writer.write_table(table, row_group_size=max(1, rows)), table.nbytes
-        )
+        with timings.step(timings.WRITING):
+            self._folder.call(
+                lambda: self._writer.write_table(table, row_group_size=max(1, rows)), table.nbytes
+            )
         self._count_bytes()
 
     def close(self, metadata: dict[str, Any]) -> None:
         """Write the footer, with a JSON object under the key ``mgraph``."""
         self._writer.add_key_value_metadata({METADATA_KEY: json.dumps(metadata)})
-        self._folder.call(self._writer.close)
+        with timings.step(timings.WRITING):
+            self._folder.call(self._writer.close)
         self._count_bytes()
 
     def _count_bytes(self) -> None:
@@ -267,7 +270,8 @@ def read_blocks(
         while True:
             cancellation.raise_if_cancelled()
             try:
-                batch = folder.call(lambda: next(batches, None), max(sizes, default=0))
+                with timings.step(timings.READING):
+                    batch = folder.call(lambda: next(batches, None), max(sizes, default=0))
             except (MemoryError, StorageError):  # Arrow's MemoryError is an ArrowException, too
                 raise
             except (pa.ArrowException, OSError) as error:

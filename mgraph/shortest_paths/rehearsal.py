@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mgraph import timings
 from mgraph.core.graph import Graph
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.shortest_paths.sssp import sssp
@@ -9,7 +10,8 @@ from mgraph.shortest_paths.sssp import sssp
 
 def rehearse(graph: Graph, sources: int = 1, **options: Any) -> None:
     """Search a small graph of the same types, where the graph is. options: of ``mgraph.sssp``."""
-    sssp(_make_small_graph(graph), [0] * sources, backend=graph.backend, **options)
+    with timings.step(timings.REHEARSING):
+        sssp(_make_small_graph(graph), [0] * sources, backend=graph.backend, **options)
 
 
 def _make_small_graph(graph: Graph) -> Graph:

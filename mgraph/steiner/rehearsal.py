@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -27,5 +28,6 @@ def rehearse(graph: Graph, **options: Any) -> None:
         options["backend"] = "cpu" if on_cpu or graph.num_arcs < BREAK_EVEN_ARCS else "gpu"
     if graph.backend == "gpu" and options["backend"] == "gpu":
         small = small.to_gpu()
-    for _ in steiner_trees(small, [[0, 3], [0, 2, 4]], **options | {"time_limit": None}):
-        pass
+    with timings.step(timings.REHEARSING):
+        for _ in steiner_trees(small, [[0, 3], [0, 2, 4]], **options | {"time_limit": None}):
+            pass

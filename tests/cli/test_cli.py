@@ -180,3 +180,31 @@ def test_version():
     import mgraph
 
     assert run("--version").stdout == f"mgraph, version {mgraph.__version__}\n"
+
+
+def test_timings_of_a_command_and_its_workers(tmp_path, monkeypatch, capsys, cluster):
+    monkeypatch.chdir(tmp_path)
+    to_it = ["--scheduler", cluster.client.scheduler.address]
+    assert main(["generate", "g", "-n", "1000", "-q", *to_it, "--timings-json", "t.json"]) == 0
+    report = json.loads((tmp_path / "t.json").read_text())
+    steps = {step["step"] for step in report["steps"]}
+    assert {"starting", "connecting", "waiting for workers"} <= steps
+    assert {"computing", "writing"} <= {step["step"] for step in report["workers"]}
+    for step in (*report["steps"], *report["workers"]):
+        assert 0 <= step["begin"] <= step["end"] <= report["seconds"] + 0.1
+        assert 0 < step["busy"] <= step["end"] - step["begin"] + 1e-3
+    capsys.readouterr()
+
+    assert main(["sssp", "g", "--source", "0", "-q", "--backend", "cpu", "--timings"]) == 0
+    printed = capsys.readouterr().err
+    for step in ("reading", "building", "computing", "in no step", "total"):
+        assert f"\n{step} " in printed
+    assert "waiting" not in printed.split("starting")[0]
+
+    # A command that fails has timings, too; a file is never replaced.
+    assert main(["sssp", "nothing", "--source", "0", "--timings"]) == 1
+    assert "\ntotal " in capsys.readouterr().err
+    assert main(["info", "g", "--timings-json", "t.json"]) == 2
+    assert "t.json exists; timings are written to a new file" in capsys.readouterr().err
+    assert main(["info", "g", "--timings-json", "no/t.json"]) == 0
+    assert (tmp_path / "no/t.json").exists()

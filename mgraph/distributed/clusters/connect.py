@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import mgraph
+from mgraph import timings
 from mgraph.core import backend as backends
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import pluralize
@@ -286,7 +287,9 @@ def open_cluster(
         cluster = cluster.open(backend=backend, threaded=threaded)
     if isinstance(cluster, Cluster):
         cluster = contextlib.nullcontext(cluster)
-    with cluster as opened:
+    with contextlib.ExitStack() as stack:
+        with timings.step(timings.CONNECTING):
+            opened = stack.enter_context(cluster)
         if backend not in backends.BACKENDS:
             backends.resolve(backend)
         if backend == "gpu" and opened.backend == "cpu":

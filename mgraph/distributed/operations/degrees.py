@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core.choices import Backend
 from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
@@ -115,9 +116,10 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
         counts = np.zeros(len(vertices), dtype)
     for part in parts:
         for block in part.blocks():
-            count_endpoints(block.dst, vertices.start, counts)
-            if part.record.first < vertices.stop:
-                count_endpoints(block.src, vertices.start, counts)
+            with timings.step(timings.COMPUTING):
+                count_endpoints(block.dst, vertices.start, counts)
+                if part.record.first < vertices.stop:
+                    count_endpoints(block.src, vertices.start, counts)
             count_edges(block.src.size)
     return counts
 
@@ -126,7 +128,10 @@ def summarize_slice(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the degrees of a slice, and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
-    with memory_guard(f"the degrees of {counts.size:,} vertices", _REMEDY):
+    with (
+        memory_guard(f"the degrees of {counts.size:,} vertices", _REMEDY),
+        timings.step(timings.COMPUTING),
+    ):
         return histogram(counts)
 
 
@@ -138,9 +143,10 @@ def count_ends(job: list[Part], n: int) -> tuple[np.ndarray, np.ndarray]:
     with memory_guard("the vertices that have edges", _REMEDY):
         for part in job:
             for block in part.blocks():
-                ends = np.concatenate([block.src, block.dst])
-                ends = ends[(ends >= 0) & (ends < n)].astype(np.int64, copy=False)
-                counts = merge_histograms([counts, np.unique(ends, return_counts=True)])
+                with timings.step(timings.COMPUTING):
+                    ends = np.concatenate([block.src, block.dst])
+                    ends = ends[(ends >= 0) & (ends < n)].astype(np.int64, copy=False)
+                    counts = merge_histograms([counts, np.unique(ends, return_counts=True)])
                 count_edges(block.src.size)
     return counts
 

@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, to_python_numbers
 from mgraph.core.choices import Backend, Compression, KnapsackMethod
@@ -102,7 +103,10 @@ def solve_instance(batch: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> 
     index, (profits, weights, capacity) = batch
     items = np.zeros(0, np.int64)
     try:
-        with cancellation.acquiring(_device) if plan.backend == "gpu" else nullcontext():
+        with (
+            cancellation.acquiring(_device) if plan.backend == "gpu" else nullcontext(),
+            timings.step(timings.COMPUTING),
+        ):
             solution = knapsack(profits, weights, capacity, backend=plan.backend, **plan.options)
     except OutOfMemoryError as error:
         packed = Packed(

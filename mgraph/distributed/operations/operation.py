@@ -33,7 +33,7 @@ from mgraph.distributed.operations.resume import (
 )
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
-from mgraph.distributed.protocol.work_time import work_time
+from mgraph.distributed.protocol.work_time import report_steps, work_time
 from mgraph.io import manifest as manifests
 from mgraph.io.folder import Folder
 
@@ -227,6 +227,7 @@ class Operation(abc.ABC):
                 with work_time(opened.client) as timed:
                     results = self.fan_out(run, work)
             self.finish(run, results)
+            report_steps(opened.client)
         return Outcome(
             results=results,
             made_parts=len(results) - len(work.kept),

@@ -18,6 +18,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
 
 import mgraph
+from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.arrays import to_python_numbers
 from mgraph.core.choices import Backend, Compression
@@ -124,7 +125,10 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
         memory_guard(f"{job.edges:,} edges and their forest", "use a smaller `batch`"),
     ):
         try:
-            forest = forest_of_edges(read(), plan.n, threads)
+            edges = read()
+            with timings.step(timings.COMPUTING):
+                forest = forest_of_edges(edges, plan.n, threads)
+            del edges
         except UsageError as error:  # the files are at fault
             raise DatasetError(f"{plan.graph}: {error}") from error
         total: int | Fraction = 0

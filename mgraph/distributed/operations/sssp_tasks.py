@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.memory import memory_guard
@@ -117,8 +118,9 @@ def _search_all(
     for first in range(0, len(sources), step):
         group = sources[first : first + step]
         began = time.perf_counter()
-        paths = sssp(graph, group, backend=plan.backend, **options)
-        searches = _summarize(paths, group, began)
+        with timings.step(timings.COMPUTING):
+            paths = sssp(graph, group, backend=plan.backend, **options)
+            searches = _summarize(paths, group, began)
         gauges.add("queries", len(group))
         count_edges(graph.num_arcs * len(group))
         rows: Iterable[Rows | None] = repeat(None)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
@@ -99,6 +100,7 @@ def solve_batch(batch: tuple[int, list[tuple[int, list[int]]]], plan: BatchPlan)
     with (
         memory_guard(f"{len(queries)} queries and their trees", "use a smaller `batch`"),
         cancellation.acquiring(graph_holder.device_lock) if on_gpu else nullcontext(),
+        timings.step(timings.COMPUTING),
     ):
         options = {**plan.options, "concurrency": concurrency}
         for i, tree in steiner_trees(graph_holder.graph(), terminals, **options):

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, TextIO
 
-from mgraph import compilation
+from mgraph import compilation, timings
 from mgraph.core import cancellation
 from mgraph.core.memory import limit_memory
 from mgraph.distributed.clusters.connect import Cluster
@@ -186,7 +186,7 @@ def _finished_batches(
     def note() -> str:
         return f", {compilation.NOTICE}" if compiling else ""
 
-    with _reporting(cluster, futures, verb, total, unit):
+    with _reporting(cluster, futures, verb, total, unit), timings.step(timings.WAITING):
         try:
             with Progress(
                 verb, total, len(sizes), progress, unit, read_partial_counts, note

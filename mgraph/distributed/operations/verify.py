@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from mgraph import timings
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.generate import (
@@ -134,7 +135,8 @@ def check_part(
     check = RowCheck(model, record.first) if model else EdgeCheck(record.first, record.stop, n)
     try:
         for edges in read_blocks(folder, record.file):
-            fault = check.add(edges)
+            with timings.step(timings.COMPUTING):
+                fault = check.add(edges)
             if fault:
                 return f"{record.file}: {fault}"
             count_edges(edges.src.size)

@@ -1,11 +1,12 @@
 """The time that a cluster works on an operation, without the time in which its workers compile."""
 
 import contextlib
+import functools
 import time
 from collections.abc import Iterator
 from typing import Any
 
-from mgraph import compilation
+from mgraph import compilation, timings
 from mgraph.distributed.protocol.broadcast import on_workers
 
 
@@ -42,3 +43,10 @@ def work_time(client: Any) -> Iterator[WorkTime]:
 def _ask_compile_times(client: Any) -> dict[str, tuple[float, float]]:
     answers = on_workers(client, compile_times)
     return {address: times for address, times in answers.items() if isinstance(times, tuple)}
+
+
+def report_steps(client: Any) -> None:
+    """Fetch the steps of the workers since this command's start, if its timings are reported."""
+    if timings.are_workers_reported():
+        answers = on_workers(client, functools.partial(timings.recorded, timings.process_start()))
+        timings.add_workers(steps for steps in answers.values() if isinstance(steps, list))
