@@ -1,20 +1,22 @@
 """Compile every kernel for several architectures, without a GPU: ``python -m mgraph.cuda.check``.
 
 Needs the extra ``check`` of this project (NVRTC and the CUDA headers as wheels, 0.6 GB). If CuPy is
-installed, its own CCCL headers are used, since CuPy compiles against them.
+installed, its own CCCL headers are used. With ``--write`` the machine code is kept in the package,
+so that a wheel which is built afterwards has it.
 """
 
 import argparse
 import importlib
-import importlib.util
 import multiprocessing
 import pkgutil
+import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from typing import NamedTuple
 
 import mgraph
+from mgraph.cuda import machine_code
 from mgraph.cuda.source import Source
 from mgraph.installation import install_command
 
@@ -27,69 +29,64 @@ def sources() -> Iterator[Source]:
             yield from (value for value in declared if isinstance(value, Source))
 
 
-def include_paths(source: Source) -> list[str]:
-    """Return the folders of our headers, CCCL's (CuPy's copy, else the wheel's), and CUDA's."""
-    paths = [str(path) for path in source.include_paths()]
-    cupy = importlib.util.find_spec("cupy")
-    if cupy is not None and cupy.submodule_search_locations:
-        bundled = Path(cupy.submodule_search_locations[0]) / "_core/include/cupy/_cccl"
-        paths += [str(bundled / part) for part in ("libcudacxx", "cub", "thrust")]
-    nvidia = importlib.util.find_spec("nvidia")
-    for root in nvidia.submodule_search_locations or [] if nvidia else []:
-        paths += [str(path) for path in sorted(Path(root).glob("*/include"))]
-        paths += [str(path) for path in sorted(Path(root).glob("*/include/cccl"))]
-    return paths
+class Job(NamedTuple):
+    """One compilation: a source, its macros, and the architecture."""
+
+    source: Source
+    defines: dict[str, str]
+    arch: str
 
 
-def compile_source(
-    source: Source, defines: dict[str, str], arch: str, *, quick: bool = False
-) -> int:
-    """Compile one variant with NVRTC and return the cubin's size in bytes; raise if it fails.
-
-    quick: without optimisation.
-    """
-    from cuda.core import Program, ProgramOptions
-
-    options = ProgramOptions(
-        std="c++17",
-        arch=arch,
-        include_path=include_paths(source),
-        define_macro=[("MGRAPH_DIGEST", "0")],
-        debug=quick,  # which turns the optimisation off
-    )
-    return len(Program(source.text(defines), "c++", options).compile("cubin").code)
+def compile_all(
+    jobs: Sequence[Job], *, quick: bool = False
+) -> Iterator[tuple[Job, bytes | Exception]]:
+    """Yield each job, in order, with its machine code or its error; all cores compile."""
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        attempts = [pool.submit(machine_code.compile_source, *job, quick=quick) for job in jobs]
+        for job, attempt in zip(jobs, attempts, strict=True):
+            error = attempt.exception()
+            assert error is None or isinstance(error, Exception)
+            yield job, error or attempt.result()
 
 
 def main(argv: list[str] | None = None) -> int:
     """Compile all variants, print one line per variant; return 1 if one failed or none exists."""
     parser = argparse.ArgumentParser(prog="mgraph.cuda.check", description=__doc__)
-    parser.add_argument("--arch", nargs="+", default=["sm_80", "sm_90", "sm_100"])
+    parser.add_argument("--arch", nargs="+", default=list(machine_code.ARCHITECTURES))
     parser.add_argument(
         "--quick", action="store_true", help="do not optimise, which takes five times as long"
     )
+    parser.add_argument(
+        "--write", action="store_true", help="keep the machine code in the package, for a wheel"
+    )
     options = parser.parse_args(argv)
-    if importlib.util.find_spec("cuda") is None:
+    if options.quick and options.write:
+        parser.error("--write keeps optimised code; leave --quick out")
+    if not machine_code.can_compile():
         print(f"mgraph.cuda.check needs NVRTC: {install_command('check')}", file=sys.stderr)
         return 2
     jobs = [
-        (source, dict(variant), arch)
+        Job(source, dict(variant), arch)
         for source in sources()
         for variant in source.check
         for arch in options.arch
     ]
+    if options.write:
+        shutil.rmtree(machine_code.PACKAGED, ignore_errors=True)
     compiled = failed = 0
-    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
-        attempts = [pool.submit(compile_source, *job, quick=options.quick) for job in jobs]
-        for (source, defines, arch), attempt in zip(jobs, attempts, strict=True):
-            name = f"{source.file} {' '.join(f'{key}={value}' for key, value in defines.items())}"
-            try:
-                size = attempt.result()
-            except Exception as error:
-                failed += 1
-                print(f"FAILED {arch} {name}\n{error}", file=sys.stderr)
-            else:
-                compiled += 1
-                print(f"{arch:7s} {size:8d} bytes  {name}", flush=True)
+    for job, result in compile_all(jobs, quick=options.quick):
+        name = (
+            f"{job.source.file} {' '.join(f'{key}={value}' for key, value in job.defines.items())}"
+        )
+        if isinstance(result, Exception):
+            failed += 1
+            print(f"FAILED {job.arch} {name}\n{result}", file=sys.stderr)
+            continue
+        compiled += 1
+        print(f"{job.arch:7s} {len(result):8d} bytes  {name}", flush=True)
+        if options.write:
+            file = machine_code.file_name(job.source, job.defines)
+            machine_code.write(machine_code.PACKAGED, job.arch, file, result)
     print(f"{compiled} kernels compiled, {failed} failed")
     return 1 if failed or not compiled else 0
 

@@ -1,8 +1,9 @@
-"""Kernel sources and their compilation through CuPy."""
+"""Kernel sources, and their kernels on devices through CuPy."""
 
 import functools
 import hashlib
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from mgraph import compilation
+from mgraph.cuda import machine_code
 from mgraph.cuda.declarations import Declarations, StructType
 from mgraph.errors import DeviceError
 
@@ -87,6 +89,14 @@ def _device_attributes(device: int) -> dict[str, int]:
     return dict(cupy.cuda.Device(device).attributes)  # which queries them all
 
 
+@functools.cache
+def _capability(device: int) -> str:
+    """Return the compute capability of a device, such as ``"90"``."""
+    import cupy
+
+    return str(cupy.cuda.Device(device).compute_capability)
+
+
 def headers(text: str, folder: Path) -> dict[str, Path]:
     """Return the project's headers that a source includes, directly or indirectly, by name.
 
@@ -133,29 +143,35 @@ def header_declarations(name: str) -> Declarations:
 
 
 @functools.cache
-def _watch_nvrtc() -> None:
-    """Measure the time of CuPy's compiler, which does not run for kernels that are on disk."""
-    from cupy.cuda import compiler
-
-    compile_using_nvrtc = getattr(compiler, "compile_using_nvrtc", None)
-    if compile_using_nvrtc is None:  # another version of CuPy: then the time is not measured
-        return
-
-    @functools.wraps(compile_using_nvrtc)
-    def measured(*args: Any, **kwargs: Any) -> Any:
-        with compilation.COMPILING.span():
-            return compile_using_nvrtc(*args, **kwargs)
-
-    compiler.compile_using_nvrtc = measured
+def _module(source: "Source", defines: tuple[tuple[str, str], ...], capability: str) -> "_Module":
+    return _Module(source, dict(defines), capability)
 
 
-@functools.cache
-def _compiled(source: "Source", defines: tuple[tuple[str, str], ...]) -> Any:
-    import cupy
+class _Module:
+    """A source's machine code for a kind of device, found or compiled when it is first used."""
 
-    _watch_nvrtc()
-    options = (*source.options(), *(f"-I{path}" for path in source.include_paths()))
-    return cupy.RawModule(code=source.text(dict(defines)), options=options)
+    def __init__(self, source: "Source", defines: dict[str, str], capability: str) -> None:
+        self._request = source, defines, capability
+        self._lock = threading.Lock()
+        self._raw: Any = None
+
+    def kernel(self, name: str) -> Any:
+        """Return a kernel for the current device; one thread compiles, and others wait for it."""
+        with self._lock:
+            if self._raw is None:
+                self._raw = self._load(*self._request)
+            return self._raw.get_function(name)
+
+    def _load(self, source: "Source", defines: dict[str, str], capability: str) -> Any:
+        import cupy
+
+        path = machine_code.find(source, defines, capability)
+        if path is None and machine_code.can_compile(capability):
+            path = machine_code.compile_and_keep(source, defines, capability)
+        if path is not None:
+            return cupy.RawModule(path=str(path))
+        options = (*source.options(), *(f"-I{path}" for path in source.include_paths()))
+        return cupy.RawModule(code=source.text(defines), options=options)
 
 
 @dataclass(frozen=True)
@@ -195,7 +211,7 @@ class Source:
         return digest.hexdigest()[:16]
 
     def options(self) -> tuple[str, ...]:
-        """Return compiler options: the language, and a digest that keys CuPy's cache on headers."""
+        """Return compiler options: the language, and a digest that keys caches on headers."""
         return ("-std=c++17", f"-DMGRAPH_DIGEST=0x{self.digest()}ULL")
 
     def constant(self, name: str, **defines: object) -> int:
@@ -220,12 +236,13 @@ class Source:
         import cupy
 
         pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
-        key = cupy.cuda.runtime.getDevice(), self, name, pairs
-        if key in _prepared:
-            return _compiled(self, pairs).get_function(name)
+        device = cupy.cuda.runtime.getDevice()
+        module = _module(self, pairs, _capability(device))
+        if (device, module, name) in _prepared:
+            return module.kernel(name)
         with compilation.PREPARING.span():
-            kernel = _compiled(self, pairs).get_function(name)
-        _prepared.add(key)
+            kernel = module.kernel(name)
+        _prepared.add((device, module, name))
         return kernel
 
     def launch(self, name: str, arguments: Sequence[Any], **defines: object) -> None:

@@ -17,6 +17,7 @@ from mgraph import compilation
 from mgraph.cli.main import main
 from mgraph.compilation import Stopwatch
 from mgraph.core import compiled
+from mgraph.cuda import machine_code, source
 from mgraph.cuda.source import Source
 from mgraph.timings import Clock
 
@@ -137,47 +138,106 @@ def test_a_quiet_command_does_not_notify(verb, notices, tmp_path, monkeypatch):
     assert compilation._notify is None
 
 
-def test_the_time_of_nvrtc_is_measured(monkeypatch, notices):
-    """With CuPy played: a kernel is compiled when it is first asked for, unless it is on disk."""
-    compiled, asked = [], []
+@pytest.fixture
+def cupy_played(monkeypatch, tmp_path):
+    """A CuPy that returns the content of the file of machine code and the kernel's name."""
 
     class RawModule:
-        def __init__(self, code, options):
-            self.on_disk = "disk" in code
+        def __init__(self, path):
+            self.code = Path(path).read_bytes()
 
         def get_function(self, name):
-            asked.append(name)
-            if not self.on_disk and name not in compiled:
-                compiler.compile_using_nvrtc(name)
-            return name
+            return self.code, name
 
-    def compile_using_nvrtc(name):
-        assert compilation.COMPILING.is_running
-        assert compilation.PREPARING.is_running
-        compiled.append(name)
-
-    compiler = types.SimpleNamespace(compile_using_nvrtc=compile_using_nvrtc)
     cuda = types.ModuleType("cupy.cuda")
-    cuda.compiler, cuda.runtime = compiler, types.SimpleNamespace(getDevice=lambda: 0)
+    cuda.runtime = types.SimpleNamespace(getDevice=lambda: 0)
+    cuda.Device = lambda device: types.SimpleNamespace(compute_capability="90")
     cupy = types.ModuleType("cupy")
     cupy.cuda, cupy.RawModule = cuda, RawModule
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setitem(sys.modules, "cupy.cuda", cuda)
-    from mgraph.cuda import source
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setattr(machine_code, "can_compile", lambda capability: True)
+    forget_modules(monkeypatch)
 
-    for cached in (source._watch_nvrtc, source._compiled):
-        cached.cache_clear()
+
+def forget_modules(monkeypatch):
+    """What a new process does."""
     monkeypatch.setattr(source, "_prepared", set())
-    monkeypatch.setattr(Source, "text", lambda self, defines: self.file)
-    try:
-        assert Source("mgraph.core", "disk").kernel("a") == "a"
-        assert notices == compiled == []
-        for _ in range(3):
-            assert Source("mgraph.core", "new").kernel("b", N=1) == "b"
-        assert (notices, compiled, asked) == ([True], ["b"], ["a", "b", "b", "b"])
-    finally:
-        for cached in (source._watch_nvrtc, source._compiled):
-            cached.cache_clear()
+    for cached in (source._module, source._capability):
+        cached.cache_clear()
+
+
+def test_a_kernel_is_compiled_once_per_machine(monkeypatch, notices, cupy_played):
+    compiled = []
+
+    def compile_source(source, defines, arch):
+        assert compilation.COMPILING.is_running
+        assert compilation.PREPARING.is_running
+        compiled.append((source.file, defines, arch))
+        return f"{source.file} {defines}".encode()
+
+    monkeypatch.setattr(machine_code, "compile_source", compile_source)
+    kernels = Source("mgraph.core", "csr.cu")
+    for value in (1, 1, 2):
+        code = f"csr.cu {{'N': '{value}'}}".encode()
+        assert kernels.kernel("csr_count", N=value) == (code, "csr_count")
+    assert compiled == [("csr.cu", {"N": value}, "sm_90") for value in ("1", "2")]
+    assert notices == [True]
+
+    forget_modules(monkeypatch)
+    assert kernels.kernel("csr_scatter", N=2) == (b"csr.cu {'N': '2'}", "csr_scatter")
+    assert len(compiled) == 2
+
+    # Another text, be it a header's, is other code.
+    monkeypatch.setattr(Source, "digest", lambda self: "0123")
+    forget_modules(monkeypatch)
+    kernels.kernel("csr_count", N=1)
+    assert len(compiled) == 3
+
+
+def test_threads_that_need_the_same_kernel_compile_once(monkeypatch, notices, cupy_played):
+    began, compiled = threading.Barrier(4), []
+
+    def compile_source(source, defines, arch):
+        compiled.append(defines)
+        return b"code"
+
+    monkeypatch.setattr(machine_code, "compile_source", compile_source)
+
+    def use():
+        began.wait()
+        Source("mgraph.core", "csr.cu").kernel("csr_count", N=3)
+
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert compiled == [{"N": "3"}]
+
+
+def test_shipped_machine_code_is_found_for_devices_that_can_run_it(
+    monkeypatch, tmp_path, cupy_played
+):
+    kernels = Source("mgraph.core", "csr.cu")
+    name = machine_code.file_name(kernels, {})
+    monkeypatch.setattr(machine_code, "PACKAGED", tmp_path / "package")
+    eighty = machine_code.write(machine_code.PACKAGED, "sm_80", name, b"80")
+    users = machine_code.write(machine_code.user_folder(), "sm_86", name, b"86")
+    assert machine_code.find(kernels, {}, "80") == eighty
+    assert machine_code.find(kernels, {}, "86") == eighty
+    assert machine_code.find(kernels, {}, "90") is None
+    assert machine_code.find(kernels, {"N": "1"}, "80") is None
+    eighty.unlink()
+    assert machine_code.find(kernels, {}, "89") == users
+    assert machine_code.find(kernels, {}, "80") is None
+
+
+def test_machine_code_that_cannot_be_kept_is_used(monkeypatch, tmp_path, notices, cupy_played):
+    (tmp_path / "caches").write_text("not a folder")
+    monkeypatch.setattr(machine_code, "compile_source", lambda *_: b"code")
+    assert Source("mgraph.core", "csr.cu").kernel("csr_count", N=4) == (b"code", "csr_count")
 
 
 def test_workers_report_compilation_to_their_client(cluster):

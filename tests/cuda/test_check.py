@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mgraph.cuda import check
+from mgraph.cuda import check, machine_code
 from mgraph.cuda.source import headers
 
 needs_nvrtc = pytest.mark.skipif(
@@ -56,7 +56,34 @@ def test_headers_lie_beside_their_users():
 def test_a_variant_compiles():
     (source, *_) = check.sources()
     for quick in (False, True):
-        assert check.compile_source(source, dict(source.check[0]), "sm_90", quick=quick) > 1000
+        code = machine_code.compile_source(source, dict(source.check[0]), "sm_90", quick=quick)
+        assert code.startswith(b"\x7fELF")
+
+
+@needs_nvrtc
+def test_machine_code_for_a_wheel_is_found(monkeypatch, tmp_path, capsys):
+    source = next(source for source in check.sources() if source.file == "edge_weights.cu")
+    monkeypatch.setattr(check, "sources", lambda: iter([source]))
+    monkeypatch.setattr(machine_code, "PACKAGED", tmp_path / "cubin")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    old = machine_code.write(machine_code.PACKAGED, "sm_90", "of-an-older-version.cubin", b"")
+    assert check.main(["--write", "--arch", "sm_80", "sm_90"]) == 0
+    assert not old.exists()
+    for variant in source.check:
+        for capability, arch in (("80", "sm_80"), ("86", "sm_80"), ("90", "sm_90")):
+            path = machine_code.find(source, dict(variant), capability)
+            assert path.parent.name == arch
+            assert path.read_bytes().startswith(b"\x7fELF")
+        assert machine_code.find(source, dict(variant), "100") is None
+    with pytest.raises(SystemExit):
+        check.main(["--write", "--quick"])
+
+
+@needs_nvrtc
+def test_which_devices_nvrtc_compiles_for():
+    assert machine_code.can_compile()
+    assert machine_code.can_compile("90")
+    assert not machine_code.can_compile("999")
 
 
 @needs_nvrtc
