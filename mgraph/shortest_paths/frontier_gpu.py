@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import cancellation_gpu, rows_gpu
+from mgraph.core import cancellation_gpu, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
@@ -70,7 +70,7 @@ class Searcher:
 
         self.length, self.by_arc = np.dtype(length), by_arc
         self._indices = graph.indices.astype(np.int32, copy=False)
-        self._tails = rows_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
+        self._tails = primitives_gpu.tails(graph.indptr, graph.num_arcs) if by_arc else None
         self._in_u = cupy.empty(graph.n, np.uint8)
         self._in_f = cupy.empty(graph.n if by_arc else 0, np.uint8)
         self.graph = graph

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import rows_gpu
+from mgraph.core import primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import predecessors_cpu
@@ -33,7 +33,7 @@ class PredecessorFinder:
         self.graph, self.defines = graph, length_defines(*types)
         self.infinity = np.array(infinity_of(length)).view(key_dtype(length))[()]
         self.arcs = (
-            rows_gpu.tails(graph.indptr, graph.num_arcs),
+            primitives_gpu.tails(graph.indptr, graph.num_arcs),
             graph.indices.astype(np.int32, copy=False),
             0 if weights is None else weights,
             np.int64(graph.num_arcs),

@@ -56,7 +56,7 @@ def _compute_on_cpu(graph: Graph, threads: int | None) -> tuple[Any, Any]:
 
 def _compute_on_gpu(graph: Graph) -> tuple[Any, Any]:
     """The same on a GPU."""
-    from mgraph.core.rows_gpu import tails
+    from mgraph.core.primitives_gpu import tails
     from mgraph.spanning_trees import filter_boruvka_gpu
 
     weights = graph.weights

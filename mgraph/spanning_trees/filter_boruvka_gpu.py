@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import cancellation, rows_gpu
+from mgraph.core import cancellation, primitives_gpu
 from mgraph.core.rows import row_pieces
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
@@ -139,7 +139,7 @@ def select_forest_in_pieces(indptr: Any, indices: Any, weights: Any) -> Any:
     forest, src = cupy.empty(0, np.int64), cupy.empty(0, np.int32)
     for first, stop, begin, end in row_pieces(indptr, PIECE_ARCS):
         cancellation.raise_if_cancelled()
-        tails = rows_gpu.tails(indptr[first : stop + 1] - begin, end - begin) + np.int32(first)
+        tails = primitives_gpu.tails(indptr[first : stop + 1], end - begin, first)
         from_larger_end = cupy.flatnonzero(tails > indices[begin:end])
         src = cupy.concatenate([src, tails[from_larger_end]])
         forest = cupy.concatenate([forest, from_larger_end + begin])

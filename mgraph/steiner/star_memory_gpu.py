@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_gpu, rows_gpu
+from mgraph.core import csr_gpu, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
@@ -176,7 +176,7 @@ class GraphOnDevice:
             return
         if _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
-        tails = rows_gpu.tails(self.indptr, self.num_arcs)
+        tails = primitives_gpu.tails(self.indptr, self.num_arcs)
         by_weight = cupy.argsort(self.weights)  # stable, as the next is
         order = by_weight[cupy.argsort(tails[by_weight])]
         del by_weight

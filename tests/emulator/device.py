@@ -53,6 +53,7 @@ def _cupy():
         runtime=types.SimpleNamespace(
             getDevice=lambda: 0,
             memsetAsync=lambda address, value, size, stream: ctypes.memset(address, value, size),
+            memcpyAsync=lambda to, source, size, way, stream: ctypes.memmove(to, source, size),
         ),
     )
     return module
