@@ -5,6 +5,7 @@ import sys
 from typing import Any
 
 import click
+import numpy as np
 
 import mgraph
 from mgraph import timings
@@ -139,10 +140,11 @@ def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
 
 def _make_single_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
     """Return a graph of one edge, with the types of the given graph and on its device."""
-    end = graph.indices[:1] * 0
-    weight = None if graph.weights is None else graph.weights[:1]
-    edges = mgraph.EdgeList(end + 1, end, weight)
-    return mgraph.from_edges(edges, directed=False, backend=graph.backend)
+    ends, weights = np.array([1, 0], graph.indices.dtype), None
+    if graph.weights is not None:
+        weights = np.ones(2, graph.weights.dtype)
+    small = mgraph.Graph(np.array([0, 1, 2]), ends, weights, directed=False)
+    return small.to_gpu() if graph.backend == "gpu" else small
 
 
 def _span_in_process(graph: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.SpanningForest":

@@ -59,13 +59,15 @@ extern "C" __global__ void csr_scatter(const vertex_t* src, const vertex_t* dst,
   }
 }
 
-// An arc as a key: its destination, and for equal destinations its weight. `word` is the weight as a
-// signed integer in the weight's order.
+// How rows are sorted: whether weights are floats, and whether by weight, then destination, instead
+// of by destination, then weight.
+constexpr int float_weights = 1, by_weight = 2;
+
+// An arc of 64 bits of weight as a key, in the order of the rows.
 struct wide_key {
-  long long word;
-  u32 vertex;
+  long long first, second;
   __device__ bool operator<(const wide_key& other) const {
-    return vertex != other.vertex ? vertex < other.vertex : word < other.word;
+    return first != other.first ? first < other.first : second < other.second;
   }
 };
 
@@ -92,14 +94,16 @@ struct narrow_arcs {
   using key_t = u64;
   int* indices;
   weight_t* weights;
-  bool is_float;
+  int order;
   __device__ key_t load(u64 position) const {
-    const u32 word = u32(ordered(weights[position], is_float)) ^ 0x80000000;
-    return u64(u32(indices[position])) << 32 | word;
+    const u32 word = u32(ordered(weights[position], order & float_weights)) ^ 0x80000000;
+    const u32 vertex = u32(indices[position]);
+    return order & by_weight ? u64(word) << 32 | vertex : u64(vertex) << 32 | word;
   }
   __device__ void store(u64 position, key_t key) const {
-    indices[position] = int(key >> 32);
-    weights[position] = ordered(weight_t(int(u32(key) ^ 0x80000000)), is_float);
+    const u32 high = u32(key >> 32), low = u32(key), word = order & by_weight ? high : low;
+    indices[position] = int(order & by_weight ? low : high);
+    weights[position] = ordered(weight_t(int(word ^ 0x80000000)), order & float_weights);
   }
   __device__ static key_t last() { return ~0ULL; }
   __device__ static key_t shuffle(key_t key, u32 reach) {
@@ -111,18 +115,21 @@ struct wide_arcs {
   using key_t = wide_key;
   int* indices;
   weight_t* weights;
-  bool is_float;
+  int order;
   __device__ key_t load(u64 position) const {
-    return {ordered(weights[position], is_float), u32(indices[position])};
+    const long long word = ordered(weights[position], order & float_weights);
+    const long long vertex = indices[position];
+    return order & by_weight ? key_t{word, vertex} : key_t{vertex, word};
   }
   __device__ void store(u64 position, const key_t& key) const {
-    indices[position] = int(key.vertex);
-    weights[position] = ordered(weight_t(key.word), is_float);
+    indices[position] = int(order & by_weight ? key.second : key.first);
+    const long long word = order & by_weight ? key.first : key.second;
+    weights[position] = ordered(weight_t(word), order & float_weights);
   }
-  __device__ static key_t last() { return {0, ~0u}; }
+  __device__ static key_t last() { return {0x7FFFFFFFFFFFFFFFLL, 0x7FFFFFFFFFFFFFFFLL}; }
   __device__ static key_t shuffle(const key_t& key, u32 reach) {
-    return {__shfl_xor_sync(all_lanes, key.word, reach),
-            __shfl_xor_sync(all_lanes, key.vertex, reach)};
+    return {__shfl_xor_sync(all_lanes, key.first, reach),
+            __shfl_xor_sync(all_lanes, key.second, reach)};
   }
 };
 
@@ -197,9 +204,9 @@ __device__ void sort_short_rows(const arcs_t& arcs, const u64* indptr, long long
 
 // Sort the rows of at most `short_arcs` arcs: one warp per row. weights may be null.
 extern "C" __global__ void csr_sort_short(const u64* indptr, long long n, int* indices,
-                                          weight_t* weights, int is_float) {
+                                          weight_t* weights, int order) {
   if (weights) {
-    sort_short_rows(weighted_arcs{indices, weights, is_float != 0}, indptr, n);
+    sort_short_rows(weighted_arcs{indices, weights, order}, indptr, n);
   } else {
     sort_short_rows(plain_arcs{indices}, indptr, n);
   }
@@ -268,12 +275,12 @@ __device__ void sort_long_rows(const arcs_t& arcs, const u64* indptr, long long 
 // Sort the rows of more than `short_arcs` arcs that fit in shared memory, one block per row, and
 // list those that do not. weights may be null.
 extern "C" __global__ void csr_sort_long(const u64* indptr, long long n, int* indices,
-                                         weight_t* weights, int is_float, u64* longer_count,
+                                         weight_t* weights, int order, u64* longer_count,
                                          long long* longer_rows, long long* longer_lengths) {
   __shared__ u64 shared[shared_bytes / 8];
   const row_list longer{longer_count, longer_rows, longer_lengths};
   if (weights) {
-    sort_long_rows(weighted_arcs{indices, weights, is_float != 0}, indptr, n, longer, shared);
+    sort_long_rows(weighted_arcs{indices, weights, order}, indptr, n, longer, shared);
   } else {
     sort_long_rows(plain_arcs{indices}, indptr, n, longer, shared);
   }
@@ -321,12 +328,12 @@ __device__ void sort_chunks(const arcs_t& arcs, const u64* indptr, const listed_
 
 // Sort each chunk of the listed rows: one block per chunk.
 extern "C" __global__ void csr_sort_chunks(const u64* indptr, int* indices, weight_t* weights,
-                                           int is_float, const long long* rows,
+                                           int order, const long long* rows,
                                            const long long* starts, long long count) {
   __shared__ u64 shared[shared_bytes / 8];
   const listed_rows listed{rows, starts, count};
   if (weights) {
-    sort_chunks(weighted_arcs{indices, weights, is_float != 0}, indptr, listed, shared);
+    sort_chunks(weighted_arcs{indices, weights, order}, indptr, listed, shared);
   } else {
     sort_chunks(plain_arcs{indices}, indptr, listed, shared);
   }
@@ -371,14 +378,14 @@ __device__ void merge_runs(const arcs_t& from, const arcs_t& to, bool to_graph, 
 // Merge pairs of runs of `run` arcs of the listed rows, from the graph's arrays into the others or,
 // to_graph, back. A run of a row's length copies it.
 extern "C" __global__ void csr_merge_runs(const u64* indptr, int* indices, weight_t* weights,
-                                          int is_float, const long long* rows,
+                                          int order, const long long* rows,
                                           const long long* starts, long long count,
                                           int* other_indices, weight_t* other_weights,
                                           int to_graph, long long run) {
   const listed_rows listed{rows, starts, count};
   if (weights) {
-    const weighted_arcs graph{indices, weights, is_float != 0};
-    const weighted_arcs others{other_indices, other_weights, is_float != 0};
+    const weighted_arcs graph{indices, weights, order};
+    const weighted_arcs others{other_indices, other_weights, order};
     merge_runs(to_graph ? others : graph, to_graph ? graph : others, to_graph != 0, indptr, listed,
                run);
   } else {

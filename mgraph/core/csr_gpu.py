@@ -88,18 +88,26 @@ def build(edges: EdgeList, n: int, *, directed: bool, drop_loops: bool, merge: b
     return Graph.unchecked(indptr, indices, weights, directed, **known)
 
 
+def sort_rows_by_weight(indptr: Any, indices: Any, weights: Any) -> None:
+    """Sort each row in place, by weight and then by destination. indices: int32."""
+    kernels = _Kernels(indices.dtype, weights.dtype, by_weight=True)
+    _sort_rows(kernels, indptr, indices, weights)
+
+
 class _Kernels:
     """The kernels for edges of these types."""
 
-    def __init__(self, vertex_dtype: Any, weight_dtype: Any) -> None:
-        """weight_dtype: None for edges without weights."""
+    def __init__(self, vertex_dtype: Any, weight_dtype: Any, *, by_weight: bool = False) -> None:
+        """weight_dtype: None for edges without weights. by_weight: how rows are sorted."""
         self._defines = {
             "MGRAPH_VERTEX_T": _WORDS[vertex_dtype.itemsize],
             "MGRAPH_WEIGHT_T": _WORDS[4 if weight_dtype is None else weight_dtype.itemsize],
         }
         weight_bytes = 0 if weight_dtype is None else weight_dtype.itemsize
         self.key_bytes = {0: 4, 4: 8, 8: 16}[weight_bytes]  # of an arc, to sort by
-        self.is_float = np.int32(weight_dtype is not None and weight_dtype.kind == "f")
+        is_float = weight_dtype is not None and weight_dtype.kind == "f"
+        flags = self.constant("float_weights") * is_float + self.constant("by_weight") * by_weight
+        self.order = np.int32(flags)
 
     def constant(self, name: str) -> int:
         """Return a constant of the kernels' source."""
@@ -116,7 +124,7 @@ def _sort_rows(kernels: _Kernels, indptr: Any, indices: Any, weights: Any) -> No
 
     if not indices.size:
         return
-    arcs = indices, 0 if weights is None else weights, kernels.is_float
+    arcs = indices, 0 if weights is None else weights, kernels.order
     n = np.int64(indptr.size - 1)
     kernels.launch("csr_sort_short", indptr, n, *arcs)
     longer_count = cupy.zeros(1, np.int64)
@@ -146,7 +154,7 @@ def _sort_longest_rows(
         starts = np.zeros(stop - first + 1, np.int64)
         np.cumsum(lengths[first:stop], out=starts[1:])
         arcs = (
-            indptr, indices, 0 if weights is None else weights, kernels.is_float,
+            indptr, indices, 0 if weights is None else weights, kernels.order,
             cupy.asarray(rows[first:stop]), cupy.asarray(starts), np.int64(stop - first),
         )  # fmt: skip
         kernels.launch("csr_sort_chunks", *arcs)

@@ -37,6 +37,10 @@ def rounded(total: int | Fraction) -> int | float:
 
 
 def _integer_sum(values: Any) -> int:
+    if not isinstance(values, np.ndarray):
+        from mgraph.core import primitives_gpu
+
+        return primitives_gpu.sum_integers(values)
     if values.dtype == np.int32:
         return int(values.sum(dtype=np.int64))
     total = 0

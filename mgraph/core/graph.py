@@ -285,12 +285,21 @@ class Graph:
         if self.weights is None or self.num_arcs == 0:
             return 1.0
         with np.errstate(over="ignore"):  # the sum may overflow where no weight does
-            mean = float(self.weights.mean(dtype=np.float64))
+            if self.backend == "gpu":
+                from mgraph.core import primitives_gpu
+
+                mean = primitives_gpu.sum_as_float(self.weights) / self.num_arcs
+            else:
+                mean = float(self.weights.mean(dtype=np.float64))
         return min(mean, self.weight_range.maximum)
 
     @cached_property
     def max_degree(self) -> int:
         """The maximum number of arcs that leave one vertex; 0 without vertices."""
+        if self.backend == "gpu":
+            from mgraph.core import primitives_gpu
+
+            return primitives_gpu.summarize_degrees(self.indptr, self.num_arcs).maximum
         return int((self.indptr[1:] - self.indptr[:-1]).max()) if self.n else 0
 
     @cached_property

@@ -1,15 +1,16 @@
 // Small parallel primitives on arrays, for which CuPy would compile kernels of its own.
 //
-//   fill                       all elements become one value
+//   fill, put, put_each        all elements, or some, become one value; some become others
 //   scan_sums, scan_offsets, scan_write   cumulative sums: those of tiles, of the tiles' sums by one
 //                              block, and within each tile (reduce, then scan: Merrill, Garland 2016)
 //   find_rows                  the row in which each of some arcs lies
 //   write_tails                the row of every arc
 //   summarize_degrees          the maximum degree, and how the arcs of large vertices are cut
-//   summarize_weights          one partial sum per block, added up by the host in a fixed order
+//   count_rows, list_rows      the rows whose degrees lie in a range
+//   sum_integers, summarize_weights   one partial sum per block, added up by the host in a fixed order
 //
 // Launches have any number of blocks of a multiple of 32 threads, at most 1,024.
-//   MGRAPH_ELEMENT_T  the type of the elements of fill, scan and summarize_weights
+//   MGRAPH_ELEMENT_T  the type of the elements of fill, put, scan and summarize_weights
 
 using element_t = MGRAPH_ELEMENT_T;
 using u32 = unsigned;
@@ -23,6 +24,22 @@ extern "C" __global__ void fill(element_t* array, long long count, element_t val
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
     array[i] = value;
+  }
+}
+
+extern "C" __global__ void put(element_t* array, const long long* positions, long long count,
+                               element_t value) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    array[positions[i]] = value;
+  }
+}
+
+extern "C" __global__ void put_each(element_t* array, const long long* positions,
+                                    const element_t* values, long long count) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    array[positions[i]] = values[i];
   }
 }
 
@@ -169,6 +186,52 @@ extern "C" __global__ void summarize_degrees(const u64* indptr, long long n, u64
     if (largest) atomicMax(max, largest);
     if (sum) atomicAdd(pieces, sum);
   }
+}
+
+// The rows before `stop` with low <= degree < high; *count is increased by their number.
+extern "C" __global__ void count_rows(const u64* indptr, long long stop, u64 low, u64 high,
+                                      u64* count) {
+  u64 found = 0;
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < stop;
+       row += stride) {
+    const u64 degree = indptr[row + 1] - indptr[row];
+    found += low <= degree && degree < high;
+  }
+  for (u32 reach = 16; reach > 0; reach /= 2) found += __shfl_xor_sync(all_lanes, found, reach);
+  if (threadIdx.x % 32 == 0 && found) atomicAdd(count, found);
+}
+
+// The same rows, in any order, with their degrees.
+extern "C" __global__ void list_rows(const u64* indptr, long long stop, u64 low, u64 high,
+                                     u64* count, long long* rows, long long* degrees) {
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long row = (long long)blockIdx.x * blockDim.x + threadIdx.x; row < stop;
+       row += stride) {
+    const u64 degree = indptr[row + 1] - indptr[row];
+    if (degree < low || degree >= high) continue;
+    const u64 place = atomicAdd(count, 1ULL);
+    rows[place] = row;
+    degrees[place] = (long long)degree;
+  }
+}
+
+// Of the integers that block b reads: low[b] becomes the sum of their lower 32 bits, unsigned, and
+// high[b] that of the rest, signed. Neither overflows for fewer than 2^31 elements per block.
+extern "C" __global__ void sum_integers(const element_t* values, long long count, long long* low,
+                                        long long* high) {
+  __shared__ long long low_warps[max_warps], high_warps[max_warps];
+  long long low_sum = 0, high_sum = 0, total;
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    const long long value = (long long)(values[i]);
+    low_sum += value & 0xFFFFFFFFLL;
+    high_sum += value >> 32;
+  }
+  sum_before(low_sum, low_warps, total);
+  if (threadIdx.x == 0) low[blockIdx.x] = total;
+  sum_before(high_sum, high_warps, total);
+  if (threadIdx.x == 0) high[blockIdx.x] = total;
 }
 
 // sums[b] becomes the sum of the elements that block b reads, as float64.

@@ -5,14 +5,16 @@ on disk: 0.1 s for one per element, 2 to 5 s for a reduction. The functions here
 where every command passes. Cost: see each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.cuda.source import C_TYPES, Source, multiprocessors
 
-_ELEMENTS = {**C_TYPES, "uint32": "unsigned", "uint64": "unsigned long long"}
+_ELEMENTS = {
+    **C_TYPES, "uint8": "unsigned char", "uint32": "unsigned", "uint64": "unsigned long long"
+}  # fmt: skip
 _SUMMARY_BLOCKS = 1024
 
 KERNELS = Source(
@@ -40,10 +42,31 @@ def full(shape: Any, value: Any, dtype: Any) -> Any:
     return fill(cupy.empty(shape, dtype), value)
 
 
+def assign(array: Any, values: np.ndarray) -> None:
+    """Copy a NumPy array to a contiguous device array of its shape and type."""
+    array.set(values)
+
+
+def put(array: Any, positions: Any, value: Any) -> None:
+    """Set some elements of a contiguous array. positions: CuPy int64, within the array."""
+    if positions.size:
+        arguments = array, positions, np.int64(positions.size), array.dtype.type(value)
+        _launch("put", arguments, array.dtype)
+
+
+def put_each(array: Any, positions: np.ndarray, values: np.ndarray) -> None:
+    """Set some elements of a contiguous array to values of its type, given on the host."""
+    import cupy
+
+    if positions.size:
+        on_device = cupy.asarray(positions.astype(np.int64)), cupy.asarray(values)
+        _launch("put_each", (array, *on_device, np.int64(positions.size)), array.dtype)
+
+
 def accumulate(values: Any) -> Any:
     """Replace each element by the sum of all up to it, and return the array.
 
-    values: contiguous, uint32, int64 or uint64, one dimension. Two reads and a write per element.
+    values: contiguous, of integers, one dimension. Two reads and a write per element.
     """
     import cupy
 
@@ -107,14 +130,78 @@ def summarize_degrees(indptr: Any, piece: int) -> DegreeSummary:
     return DegreeSummary(*result.get().tolist())
 
 
+def largest_rows(indptr: Any, count: int) -> np.ndarray:
+    """Return the rows of highest degree, of equal degrees the first ones: int64, on the host.
+
+    In descending order of degree. Cost: a read of ``indptr`` per bit of n and of a degree.
+    """
+    n = indptr.size - 1
+    count = min(count, n)
+    if not count:
+        return np.empty(0, np.int64)
+    highest = summarize_degrees(indptr, 1).maximum + 1
+
+    # The greatest degree that so many rows have at least; fewer have more.
+    lowest = _last(highest, lambda degree: _count_rows(indptr, n, degree, highest) >= count)
+    above = _list_rows(indptr, n, lowest + 1, highest, count)
+    missing = count - len(above)
+    # Of the rows of that degree, the first ones.
+    stop = 1 + _last(n, lambda row: _count_rows(indptr, row, lowest, lowest + 1) < missing)
+    rows = np.concatenate([above, _list_rows(indptr, stop, lowest, lowest + 1, missing)])
+    return rows[np.lexsort((rows[:, 0], -rows[:, 1])), 0]
+
+
+def _last(stop: int, holds: Callable[[int], bool]) -> int:
+    """Return the last number below ``stop`` for which something holds that holds up to it, or 0."""
+    low, high = 0, stop
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _count_rows(indptr: Any, stop: int, low: int, high: int) -> int:
+    """Return the number of rows before ``stop`` with low <= degree < high."""
+    import cupy
+
+    count = cupy.zeros(1, np.uint64)
+    arguments = indptr, np.int64(stop), np.uint64(low), np.uint64(high), count
+    _launch("count_rows", arguments, "uint32")
+    return int(count[0])
+
+
+def _list_rows(indptr: Any, stop: int, low: int, high: int, most: int) -> np.ndarray:
+    """Return these rows, at most ``most``, in any order, and their degrees: ``(k, 2)``."""
+    import cupy
+
+    count, rows = cupy.zeros(1, np.uint64), cupy.empty((2, most), np.int64)
+    arguments = indptr, np.int64(stop), np.uint64(low), np.uint64(high), count, rows[0], rows[1]
+    _launch("list_rows", arguments, "uint32")
+    listed: np.ndarray = rows.get()[:, : int(count[0])].T
+    return listed
+
+
+def sum_integers(values: Any) -> int:
+    """Return the exact sum of an array of int32 or int64. One read."""
+    low, high = _sum_by_blocks("sum_integers", values, np.int64, 2)
+    return sum(low.tolist()) + (sum(high.tolist()) << 32)
+
+
 def sum_as_float(values: Any) -> float:
-    """Return the sum of an array of weights as a float64: the same in every run on a device."""
+    """Return the sum of an array of weights as float64, the same in every run on a device."""
+    (sums,) = _sum_by_blocks("summarize_weights", values, np.float64, 1)
+    return float(sums.sum())
+
+
+def _sum_by_blocks(name: str, values: Any, dtype: Any, count: int) -> np.ndarray:
+    """Launch a kernel that writes ``count`` sums per block; return them, ``(count, blocks)``."""
     import cupy
 
     if not values.size:
-        return 0.0
+        return np.zeros((count, 1), dtype)
     blocks = min(_SUMMARY_BLOCKS, 8 * multiprocessors())
-    sums = cupy.empty(blocks, np.float64)
-    kernel = KERNELS.kernel("summarize_weights", MGRAPH_ELEMENT_T=_ELEMENTS[str(values.dtype)])
-    kernel((blocks,), (256,), (values, np.int64(values.size), sums))
-    return float(sums.get().sum())
+    sums = cupy.empty((count, blocks), dtype)
+    kernel = KERNELS.kernel(name, MGRAPH_ELEMENT_T=_ELEMENTS[str(values.dtype)])
+    kernel((blocks,), (256,), (values, np.int64(values.size), *sums))
+    host: np.ndarray = sums.get()
+    return host

@@ -108,14 +108,14 @@ class Searcher:
 
         key = key_dtype(self.length)
         min_weight, _ = self.graph.weight_range
-        distance.fill(infinity_of(self.length))
+        primitives_gpu.fill(distance, infinity_of(self.length))
         self._in_u.fill(0)
         vertices = cupy.asarray(sources)
-        distance[vertices] = 0
-        self._in_u[vertices] = 1
-        min_distance = cupy.full(3, np.iinfo(key).max, key)
+        primitives_gpu.put(distance, vertices, 0)
+        primitives_gpu.put(self._in_u, vertices, 1)
+        min_distance = primitives_gpu.full(3, np.iinfo(key).max, key)
         arrived, rounds = cupy.zeros(1, np.uint64), cupy.zeros(1, np.uint64)
-        cancelled_round = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+        cancelled_round = primitives_gpu.full(1, np.iinfo(np.uint64).max, np.uint64)
         declared = _read_declarations(*self._types)
         request = {
             "targets": targets,

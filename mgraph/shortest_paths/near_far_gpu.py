@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import cancellation_gpu
+from mgraph.core import cancellation_gpu, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
@@ -194,8 +194,7 @@ class Searcher:
         graph, piece = self.graph, self._declared.piece_arcs
         pieces = largest = 0
         if graph.max_degree > piece:
-            degrees = graph.indptr[1:] - graph.indptr[:-1]
-            pieces = int((-(-degrees[degrees > piece] // piece)).sum())
+            pieces = primitives_gpu.summarize_degrees(graph.indptr, piece).pieces
             largest = -(-graph.max_degree // piece)
         fair_share = max(4096 + 8 * pieces // self.blocks, 2 * largest)
         return max(1, min(pieces, fair_share, self._declared.max_pieces))
@@ -300,7 +299,7 @@ class Searcher:
         declared, graph = self._declared, self.graph
         if distance is None:
             distance = cupy.empty((len(sources), graph.n), self.length)
-        distance.fill(infinity_of(self.length))
+        primitives_gpu.fill(distance, infinity_of(self.length))
         self._reset_sums()
         launched = Launched(
             distance,
@@ -342,11 +341,10 @@ class Searcher:
 
     def _reset_sums(self) -> None:
         """Reset what blocks publish; all else is reset by the kernel."""
-        self._lists["notes"].fill(np.iinfo(np.uint64).max)  # of no round
-        sums = self._lists["sums"]
-        sums.fill(0)
-        for column in self._declared.minimum_columns:
-            sums[:, :, column] = int(np.iinfo(self.key.name).max)
+        primitives_gpu.fill(self._lists["notes"], np.iinfo(np.uint64).max)  # of no round
+        sums = np.zeros(self._lists["sums"].shape, np.uint64)
+        sums[:, :, self._declared.minimum_columns] = int(np.iinfo(self.key.name).max)
+        primitives_gpu.assign(self._lists["sums"], sums)
 
     def _pack_options(
         self,

@@ -4,7 +4,8 @@
 // largest.
 //
 //   find_nearer  tight arcs from strictly nearer vertices
-//   mark_arcs    the other tight arcs, for vertices that have no predecessor yet
+//   count_missing  the reached vertices that have no predecessor yet
+//   mark_arcs    the other tight arcs, to such vertices
 
 #include <mgraph/path_length.cuh>
 
@@ -31,6 +32,18 @@ extern "C" __global__ void predecessors_find_nearer(const int* tails, const int*
       atomicMin(&predecessor[indices[i]], u32(tails[i]));
     }
   }
+}
+
+// Add to `missing` the number of reached vertices without a predecessor.
+extern "C" __global__ void predecessors_count_missing(const key_t* distance, key_t infinity,
+                                                      const u32* predecessor, long long n,
+                                                      u32* missing) {
+  u32 count = 0;
+  const long long stride = (long long)gridDim.x * blockDim.x;
+  for (long long v = (long long)blockIdx.x * blockDim.x + threadIdx.x; v < n; v += stride) {
+    count += distance[v] != infinity && int(predecessor[v]) < 0;
+  }
+  if (count) atomicAdd(missing, count);
 }
 
 // Mark the tight arcs to vertices without a predecessor; these arcs add nothing to a length.

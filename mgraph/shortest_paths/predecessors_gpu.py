@@ -46,10 +46,12 @@ class PredecessorFinder:
         """Fill ``predecessor`` (int32, ``(n,)``); -1 for sources and unreached vertices."""
         import cupy
 
-        predecessor.fill(-1)
+        primitives_gpu.fill(predecessor, -1)
         self._launch("predecessors_find_nearer", distance, self.infinity, predecessor)
-        reached = distance < infinity_of(distance.dtype)
-        if int((reached & (predecessor < 0)).sum()) <= len(sources):
+        missing = cupy.zeros(1, np.uint32)
+        arguments = distance, self.infinity, predecessor, np.int64(distance.size), missing
+        KERNELS.launch("predecessors_count_missing", arguments, **self.defines)
+        if int(missing[0]) <= len(sources):
             return
         marked = cupy.empty(self.graph.num_arcs, np.bool_)
         self._launch("predecessors_mark_arcs", distance, self.infinity, predecessor, marked)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from mgraph import timings
 from mgraph.core.graph import Graph
 from mgraph.shortest_paths.problem import length_dtype
@@ -20,12 +22,10 @@ def _make_small_graph(graph: Graph) -> Graph:
     Its weights are 0, or so large that lengths take 64 bits where the graph's do.
     """
     arcs = -(-graph.num_arcs // max(graph.n, 1))
-    heads = graph.indices[:1].repeat(2 * arcs) * 0
-    weights = None if graph.weights is None else graph.weights[:1].repeat(2 * arcs)
-    if weights is not None:
-        needs_int64 = length_dtype(graph) != weights.dtype
-        weights[:] = (1 << 31) - 1 if needs_int64 else 0
-    indptr = graph.indptr[:1].repeat(3)
-    indptr[1:] = arcs
-    indptr[2:] = 2 * arcs
-    return Graph.unchecked(indptr, heads, weights, graph.directed)
+    heads, weights = np.zeros(2 * arcs, graph.indices.dtype), None
+    if graph.weights is not None:
+        needs_int64 = length_dtype(graph) != graph.weights.dtype
+        value = (1 << 31) - 1 if needs_int64 else 0
+        weights = np.full(2 * arcs, value, graph.weights.dtype)
+    small = Graph.unchecked(np.array([0, arcs, 2 * arcs]), heads, weights, graph.directed)
+    return small.to_gpu() if graph.backend == "gpu" else small

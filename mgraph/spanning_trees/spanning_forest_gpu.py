@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_gpu
+from mgraph.core import csr_gpu, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.cuda.declarations import StructType
-from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.memory import copy, free_bytes
 from mgraph.cuda.source import C_TYPES, Source
 from mgraph.errors import DeviceError
 from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
@@ -128,7 +128,7 @@ def _write_edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
     macros, declared = _defines(*sizes), _read_declarations(*sizes)
     bits_through = cupy.empty_like(bits)
     KERNELS.launch("spanning_forest_count", (bits, np.int64(bits.size), bits_through), **macros)
-    bits_through = cupy.cumsum(bits_through, dtype=np.uint32)
+    primitives_gpu.accumulate(bits_through)
     dtypes = id_dtype, id_dtype, weight_dtype, np.dtype(np.int64)
     src, dst, weight, edge_id = (cupy.empty(graph.n, dtype) for dtype in dtypes)
     long_rows = cupy.empty(graph.num_arcs // declared.long_row_arcs + 1, np.int64)
@@ -151,7 +151,7 @@ def _write_edges(graph: Graph, bits: Any) -> tuple[Any, ...]:
     arrays = (src, dst, weight, edge_id)
     if 2 * edges > graph.n:
         return tuple(array[:edges] for array in arrays)
-    return tuple(array[:edges].copy() for array in arrays)  # release the memory of the rest
+    return tuple(copy(array[:edges]) for array in arrays)  # release the memory of the rest
 
 
 def fits(graph: Graph, method: str) -> bool:

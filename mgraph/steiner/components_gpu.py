@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core import cancellation_gpu
+from mgraph.core import cancellation_gpu, primitives_gpu
 from mgraph.cuda.source import C_TYPES, Source
 
 KERNELS = Source(
@@ -35,7 +35,7 @@ def label_components(indptr: Any, indices: Any) -> np.ndarray:
     KERNELS.launch("components_begin", (size, parent), **macros)
     KERNELS.launch("components_join", (size, indptr, indices, parent), **macros)
     KERNELS.launch("components_flatten", (size, parent, is_root), **macros)
-    count = cupy.cumsum(is_root, dtype=np.int32, out=is_root)
+    count = primitives_gpu.accumulate(is_root)
     label = cupy.empty(n, np.int32)
     KERNELS.launch("components_number", (size, parent, count, label), **macros)
     cancellation_gpu.finish()

@@ -36,16 +36,13 @@ _BYTES_PER_WORD = 24  # three words of 8 bytes, per vertex and 64 terminals
 _LOW, _HIGH, _ARRIVING = 0, 1, 2
 
 
-def find_hubs(indptr: Any, xp: Any = np) -> Any:
-    """Return the vertices of highest degree, of equal degrees the smallest ids first; int64.
-
-    xp: numpy or cupy.
-    """
+def find_hubs(indptr: Any) -> Any:
+    """Return the vertices of highest degree, of equal degrees the smallest ids first; int64."""
     degree = indptr[1:] - indptr[:-1]
     count = min(HUBS, degree.size)
-    min_degree = xp.partition(degree, degree.size - count)[degree.size - count] if count else 0
-    candidates = xp.flatnonzero(degree >= min_degree)
-    order = xp.lexsort(xp.stack([candidates, -degree[candidates]]))
+    min_degree = np.partition(degree, degree.size - count)[degree.size - count] if count else 0
+    candidates = np.flatnonzero(degree >= min_degree)
+    order = np.lexsort(np.stack([candidates, -degree[candidates]]))
     return candidates[order[:count]]
 
 

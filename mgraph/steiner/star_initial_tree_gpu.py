@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import cancellation, cancellation_gpu
+from mgraph.core import cancellation, cancellation_gpu, primitives_gpu
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.mailbox import Mailbox
 from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, launch_resident, multiprocessors
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import InitialTree, broken_path_error
-from mgraph.steiner.star_initial_tree_cpu import find_hubs
+from mgraph.steiner.star_initial_tree_cpu import HUBS
 from mgraph.steiner.star_memory_gpu import (
     VARIANTS,
     GraphOnDevice,
@@ -110,10 +110,11 @@ class InitialTreeBuilder:
         import cupy
 
         hub_levels = _constant("hub_levels")
-        self.hubs = find_hubs(self.graph.indptr, cupy).astype(np.int32)
+        hubs = primitives_gpu.largest_rows(self.graph.indptr, HUBS)
+        self.hubs = cupy.asarray(hubs.astype(np.int32))
         self.near_hubs = cupy.zeros((self.graph.n, hub_levels), np.uint64)
-        bits = np.uint64(1) << cupy.arange(self.hubs.size, dtype=np.uint64)
-        self.near_hubs[self.hubs, 0] = bits
+        bits = np.uint64(1) << np.arange(hubs.size, dtype=np.uint64)
+        primitives_gpu.put_each(self.near_hubs, hubs * hub_levels, bits)
         defines = self.graph.defines(self.graph.length_type(0))
         for level in range(1, hub_levels + 1):
             arguments = (self.graph.argument, np.int32(level), self.near_hubs)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_gpu, primitives_gpu
+from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
-from mgraph.cuda.memory import free_bytes
+from mgraph.cuda.memory import copy, free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import UsageError
 from mgraph.shortest_paths.length_types_gpu import key_dtype, length_defines
@@ -31,7 +31,7 @@ _MEMORY_SHARE = 0.6  # of the free memory, at most
 _MIN_GROUPS = 2
 _GIB = 1 << 30
 _LOW_DEGREE = 8  # mean: up to this rows need not be sorted
-_SORT_BYTES_PER_ARC = 40
+_SORT_BYTES_PER_ARC = 28
 # The width of the first bucket in mean weights, on graphs of low degree: of one block, and of more.
 _WIDTH_OF_BLOCK, _WIDTH_OF_BLOCKS = 4, 16
 # The share of all arcs that weigh no more than each of a row's marks.
@@ -59,6 +59,7 @@ VARIANTS = tuple(
         ("float64", "int64"),
     )
 )
+ROWS = Source(__package__, "star_rows.cu", check=VARIANTS)
 
 
 @functools.cache
@@ -176,24 +177,17 @@ class GraphOnDevice:
             return
         if _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
-        tails = primitives_gpu.tails(self.indptr, self.num_arcs)
-        by_weight = cupy.argsort(self.weights)  # stable, as the next is
-        order = by_weight[cupy.argsort(tails[by_weight])]
-        del by_weight
-        self.indices, self.weights = self.indices[order], self.weights[order]
-        del order
-        ascending = cupy.sort(self.weights)
+        ascending = copy(self.weights)
+        ascending.sort()
         marked = [int(share * (self.num_arcs - 1)) for share in _MARKED_SHARES]
-        marks = ascending[cupy.asarray(marked)]
+        marks = np.concatenate([ascending[arc : arc + 1].get() for arc in marked])
         del ascending
-        row_words = _struct_dtype("sorted_row", "int64").itemsize // 4
-        rows = cupy.empty((self.n, row_words), np.uint32)
-        rows[:, :2] = self.indptr[:-1].view(np.uint32).reshape(-1, 2)
-        counts = cupy.zeros(self.num_arcs + 1, np.int64)
-        for i in range(len(marked)):
-            cupy.cumsum(self.weights <= marks[i], out=counts[1:])
-            rows[:, 2 + i] = counts[self.indptr[1:]] - counts[self.indptr[:-1]]
-        self.row_marks, self.rows = marks, rows
+        self.indices, self.weights = copy(self.indices), copy(self.weights)
+        csr_gpu.sort_rows_by_weight(self.indptr, self.indices, self.weights)
+        self.row_marks = cupy.asarray(marks)
+        self.rows = cupy.empty(self.n * _struct_dtype("sorted_row", "int64").itemsize, np.uint8)
+        arguments = self.indptr, self.weights, self.row_marks, np.int64(self.n), self.rows
+        ROWS.launch("star_write_rows", arguments, **self.defines("int64"))
 
     @functools.cached_property
     def argument(self) -> np.ndarray:

@@ -1,5 +1,7 @@
 """The kernels that build graphs on a GPU, on the emulator: their graphs are those of the CPU."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -84,6 +86,22 @@ def test_rows_of_all_lengths(device, dtype, merge, batch, monkeypatch):
     assert_same(gpu, cpu)
 
 
+@pytest.mark.parametrize("dtype", DTYPES[:4])
+def test_rows_by_weight(device, dtype):
+    draws = np.random.default_rng(6)
+    lengths = [0, 5, 31, 100, 300, 9000]
+    indptr = np.cumsum([0, *lengths])
+    indices = draws.permutation(indptr[-1]).astype(np.int32)
+    weight = draws.integers(-50, 50, indices.size).astype(dtype)
+    weight *= np.dtype(dtype).type(3.3)
+    arrays = on_device(indptr), on_device(indices), on_device(weight)
+    csr_gpu.sort_rows_by_weight(*arrays)
+    for begin, end in itertools.pairwise(indptr):
+        order = np.lexsort((indices[begin:end], weight[begin:end]))
+        np.testing.assert_array_equal(arrays[1][begin:end], indices[begin:end][order])
+        np.testing.assert_array_equal(arrays[2][begin:end], weight[begin:end][order])
+
+
 @given(
     values=st.lists(st.integers(0, 1000), max_size=60),
     repeat=st.integers(1, 300),
@@ -108,6 +126,9 @@ def test_rows_of_arcs(device, degrees):
     assert primitives_gpu.find_rows(on_device(indptr), arcs) == expected[arcs].tolist()
     summary = primitives_gpu.summarize_degrees(on_device(indptr), 32)
     assert summary.maximum == max(degrees)
+    for count in (1, 5, 64):
+        largest = np.argsort(-np.array(degrees), kind="stable")[:count]
+        assert primitives_gpu.largest_rows(on_device(indptr), count).tolist() == largest.tolist()
     assert summary.pieces == sum(-(-degree // 32) for degree in degrees if degree > 32)
 
 
@@ -120,3 +141,22 @@ def test_values_of_every_type(device, dtype):
     for value in (0, limits(dtype).max, limits(dtype).min):
         assert (primitives_gpu.full(5000, value, dtype) == np.dtype(dtype).type(value)).all()
     assert primitives_gpu.full(0, 1, dtype).size == 0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_integers_are_added_up_exactly(device, dtype):
+    limits = np.iinfo(dtype)
+    array = np.random.default_rng(1).integers(limits.min, limits.max, 3000, dtype, endpoint=True)
+    array[:9] = limits.max
+    assert primitives_gpu.sum_integers(on_device(array)) == sum(array.tolist())
+    assert primitives_gpu.sum_integers(on_device(array[:0])) == 0
+
+
+def test_some_elements_are_set(device):
+    words = on_device(np.zeros((10, 2), np.uint64))
+    primitives_gpu.put_each(words, np.array([0, 19]), np.array([7, 8], np.uint64))
+    assert words.ravel().tolist() == [7, *[0] * 18, 8]
+    array = on_device(np.zeros(100, np.float64))
+    primitives_gpu.put(array, on_device(np.array([0, 99, 5, 5])), 2.5)
+    assert np.flatnonzero(array).tolist() == [0, 5, 99]
+    assert array.sum() == 7.5

@@ -7,6 +7,7 @@ import types
 
 import numpy as np
 
+from mgraph.core import primitives_gpu
 from mgraph.cuda.source import Source
 from tests import emulator
 
@@ -98,7 +99,7 @@ class Device:
             patch.setitem(sys.modules, "cupy", _cupy())
             patch.setattr(Source, "kernel", kernel)
             patch.setattr(Source, "launch", launch)
-            for module in modules:
+            for module in (*modules, primitives_gpu):
                 for name in known.keys() & vars(module).keys():
                     patch.setattr(module, name, known[name])
             yield self

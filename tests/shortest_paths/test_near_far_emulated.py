@@ -19,6 +19,7 @@ from mgraph.shortest_paths.problem import length_dtype
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.shortest_paths.trace import FIELDS
 from tests import emulator
+from tests.emulator.primitives import use_numpy
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
@@ -50,6 +51,7 @@ class Kernel:
 def host():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", emulator.numpy_as_cupy())
+        use_numpy(patch)
         patch.setattr(near_far_gpu, "THREADS", THREADS)
         patch.setattr(near_far_gpu, "multiprocessors", lambda: PROCESSORS)
         patch.setattr(near_far_gpu, "free_bytes", lambda: 1 << 24)

@@ -12,6 +12,7 @@ from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
 from mgraph.steiner import star_frontier_gpu, star_gpu, star_initial_tree_gpu, star_memory_gpu
 from tests import emulator
+from tests.emulator.primitives import use_numpy
 
 PROCESSORS = 4
 
@@ -93,6 +94,7 @@ class Host:
 
     def patch(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "cupy", _cupy())
+        use_numpy(monkeypatch)
         monkeypatch.setattr(
             Source, "kernel", lambda source, name, **defines: self.kernel(source, name, **defines)
         )
@@ -116,6 +118,7 @@ class Host:
         for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
         monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", 1 << 10)
+        monkeypatch.setattr(star_memory_gpu, "copy", lambda array: array.copy())
 
 
 def on_host(graph):
