@@ -27,6 +27,7 @@ from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts,
 from mgraph.distributed.operations.resume import Footer
 from mgraph.errors import UsageError
 from mgraph.io.dataset import part_name
+from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.rehearsal import rehearse
 
 BATCHES_PER_THREAD = 4
@@ -72,8 +73,10 @@ def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
 
 def draw_sources(name: str, count: int, seed: int) -> list[int]:
     """Draw distinct sources among the vertices that have arcs, in ascending order."""
-    graph = holder(name).graph()
-    candidates = (graph.indptr[1:] > graph.indptr[:-1]).nonzero()[0]
+    indptr = holder(name).graph().indptr
+    if not isinstance(indptr, np.ndarray):
+        indptr = indptr.get()
+    candidates = (indptr[1:] > indptr[:-1]).nonzero()[0]
     if count > candidates.size:
         raise UsageError(
             f"random must be at most {candidates.size:,}, the vertices with arcs (got {count:,})"
@@ -125,43 +128,51 @@ def _search_all(
         count_edges(graph.num_arcs * len(group))
         rows: Iterable[Rows | None] = repeat(None)
         if plan.folder is not None:
-            rows = yield_rows(paths, group, plan.vertex_dtype)
+            rows = yield_rows(paths, searches, plan.vertex_dtype)
         yield from zip(searches, rows, strict=False)
 
 
 def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
     """Compute each search's figures where the distances are, and wait for them."""
-    distance = paths.distance.reshape(len(sources), -1)
-    reached = paths.reached.reshape(distance.shape)
-    # Row by row: CuPy reduces an array with all of a GPU, but each row of a matrix with one block.
-    counts = [int(row.sum()) for row in reached]
-    rows = zip(distance, reached, strict=True)
-    maxima = [np.where(mask, row, 0).max().item() for row, mask in rows]  # CuPy's, of its arrays
+    rows = paths.distance.reshape(len(sources), -1)
+    if isinstance(rows, np.ndarray):
+        reached = [row[row != infinity_of(row.dtype)] for row in rows]
+        figures = [(values.size, values.max().item()) for values in reached]
+    else:
+        from mgraph.shortest_paths import reached_rows_gpu
+
+        figures = [tuple(reached_rows_gpu.summarize(row)) for row in rows]
     seconds = (time.perf_counter() - began) / len(sources)
-    return [Search(*values, seconds) for values in zip(sources, counts, maxima, strict=True)]
+    return [
+        Search(source, *figure, seconds) for source, figure in zip(sources, figures, strict=True)
+    ]
 
 
-def yield_rows(paths: Any, sources: Sequence[int], dtype: Any) -> Iterator[Rows]:
+def yield_rows(paths: Any, searches: Sequence[Search], dtype: Any) -> Iterator[Rows]:
     """Yield the rows of one search after another; dtype: of vertices.
 
     The columns are arrays of the library that ``paths`` uses, NumPy or CuPy.
     """
-    if isinstance(paths.distance, np.ndarray):
-        from mgraph.core.edge_list_cpu import checksum
-    else:
-        from mgraph.core.edge_list_gpu import checksum
-    distance = paths.distance.reshape(len(sources), -1)
-    arrays = [distance]
+    distances = paths.distance.reshape(len(searches), -1)
+    predecessors: Any = repeat(None)
     if paths.predecessor is not None:
-        arrays.append(paths.predecessor.reshape(distance.shape).astype(dtype, copy=False))
-    reached = paths.reached.reshape(distance.shape)
-    for i, (source, mask) in enumerate(zip(sources, reached, strict=True)):
-        vertex = np.flatnonzero(mask).astype(dtype)  # CuPy's, of its arrays
-        values = [array[i] for array in arrays]
-        if vertex.size < mask.size:
-            values = [value[vertex] for value in values]
-        edges = EdgeList(np.full_like(vertex, source), vertex, values[0])
-        yield Rows([vertex, *values], checksum(edges))
+        predecessors = paths.predecessor.reshape(distances.shape).astype(dtype, copy=False)
+    for search, distance, predecessor in zip(searches, distances, predecessors, strict=False):
+        if isinstance(distance, np.ndarray):
+            from mgraph.core.edge_list_cpu import checksum
+
+            vertex = np.flatnonzero(distance != infinity_of(distance.dtype)).astype(dtype)
+            given = [distance] if predecessor is None else [distance, predecessor]
+            columns = [vertex, *(values[vertex] for values in given)]
+            source = np.full_like(vertex, search.source)
+        else:
+            from mgraph.core.edge_list_gpu import checksum
+            from mgraph.core.primitives_gpu import full
+            from mgraph.shortest_paths import reached_rows_gpu
+
+            columns = reached_rows_gpu.list_rows(distance, predecessor, search.reached)
+            source = full(search.reached, search.source, columns[0].dtype)
+        yield Rows(columns, checksum(EdgeList(source, *columns[:2])))
 
 
 def column_types(plan: BatchPlan) -> dict[str, np.dtype]:
