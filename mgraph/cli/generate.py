@@ -105,7 +105,7 @@ def generate(
     seed and the method alone, not on the machine, the workers or the number of parts.
     """
     model = mgraph.CopyModel(n, d, p, seed, method, weights, start)
-    cluster = cluster_spec(quiet=quiet, **connection)
+    cluster = cluster_spec(quiet=quiet, edges=model.num_edges, **connection)
     result = mgraph.generate(
         out,
         model,

@@ -9,7 +9,7 @@ import click
 
 import mgraph
 from mgraph.cli.help import command, option
-from mgraph.cli.options import backend_option, cluster_options, cluster_spec
+from mgraph.cli.options import backend_option, cluster_options, cluster_spec, peek_edges
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import (
     format_number,
@@ -139,7 +139,7 @@ def verify(
 
     The exit status is 1 if there is a fault.
     """
-    cluster = cluster_spec(quiet=quiet, **connection)
+    cluster = cluster_spec(quiet=quiet, edges=peek_edges(dataset), **connection)
     verdict = mgraph.verify(
         dataset,
         regenerate=regenerate,
@@ -184,7 +184,7 @@ def degrees(
     """
     if plot:
         check_figure(plot)
-    cluster = cluster_spec(quiet=quiet, **connection)
+    cluster = cluster_spec(quiet=quiet, edges=peek_edges(dataset), **connection)
     distribution = mgraph.degrees(
         dataset,
         backend=backend,

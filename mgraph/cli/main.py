@@ -20,6 +20,7 @@ import click
 import mgraph
 from mgraph import compilation, installation
 from mgraph.cli import streams
+from mgraph.core import light_numba
 from mgraph.core.interrupts import deferred_interrupts, signals_as_interrupts
 from mgraph.errors import MgraphError, MgraphWarning, without_secrets
 
@@ -106,6 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Imports make hundreds of thousands of objects that stay: looking for garbage among them after
     # every few hundred takes a tenth of the start.
     gc.set_threshold(100_000, 50, 100)
+    light_numba.install()
     streams.take_over()
     compilation.set_notifier(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))
     with warnings.catch_warnings():

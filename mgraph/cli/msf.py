@@ -20,6 +20,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     overwrite_option,
+    peek_edges,
     quiet_option,
     refuse,
     resume_option,
@@ -174,7 +175,8 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
     refuse(("variants", "steps", "method"), "applies without --out DIR")
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = ("backend", "symmetrise", "batch", "compression", "resume", "overwrite")
-    cluster = cluster_spec(**{name: options[name] for name in connection})
+    selection = {name: options[name] for name in connection}
+    cluster = cluster_spec(**selection, edges=peek_edges(location))
     run = mgraph.spanning_forest_dataset(
         location,
         out,

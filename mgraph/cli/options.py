@@ -1,5 +1,6 @@
 """Options and parameter types that several verbs share."""
 
+import json
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -198,24 +199,37 @@ def cluster_spec(
     workers: int | None,
     dashboard: str | None,
     quiet: bool,
+    edges: int | None = None,
 ) -> Any:
-    """Return the ``ClusterSpec`` of these options, and start what local workers share.
+    """Return the ``ClusterSpec`` of these options, and start what local worker processes share.
 
-    Called before an operation is imported, which takes as long as that start.
+    Called before an operation is imported, which takes as long as that start. edges: of the graph,
+    if known; a small one needs no processes.
     """
     from mgraph.core.backend import gpu_count
     from mgraph.distributed.protocol import configuration
 
     configuration.check_files()  # before Dask reads them, here and in processes that start below
 
-    from mgraph.distributed.clusters import connect, local
+    from mgraph.distributed.clusters import connect, local, worker_shares
 
     # Without Dask's configuration: importing it takes as long as the fork server's start.
     is_local = not (scheduler or scheduler_file or os.environ.get("DASK_SCHEDULER_ADDRESS"))
-    if is_local and not gpu_count():
+    needs_processes = workers is not None or not worker_shares.is_little(edges)
+    if is_local and needs_processes and not gpu_count():
         local.warm_up(quiet)
     announce = None if quiet else sys.stderr
     return connect.ClusterSpec(scheduler, scheduler_file, workers, dashboard, announce)
+
+
+def peek_edges(location: str) -> int | None:
+    """Return the edges that a local dataset's manifest declares; None if there is none to read."""
+    try:
+        with open(os.path.join(location, "_manifest.json"), encoding="utf-8") as stream:
+            edges = json.load(stream)["m"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return edges if isinstance(edges, int) else None
 
 
 def vertex_checker(graph: str) -> Callable[[str, Sequence[int]], None]:

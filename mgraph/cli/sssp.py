@@ -18,6 +18,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     overwrite_option,
+    peek_edges,
     refuse,
     resume_option,
     symmetrise_option,
@@ -222,7 +223,8 @@ def _search_over_cluster(location: str, source: int | None, options: dict[str, A
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
         "symmetrise", "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
-    cluster = cluster_spec(**{name: options[name] for name in connection})
+    selection = {name: options[name] for name in connection}
+    cluster = cluster_spec(**selection, edges=peek_edges(location))
     run = mgraph.sssp_many(
         location,
         sources,

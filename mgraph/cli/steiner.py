@@ -20,6 +20,7 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     overwrite_option,
+    peek_edges,
     refuse,
     resume_option,
     symmetrise_option,
@@ -258,7 +259,8 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         "sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite",
         *_METHOD_OPTIONS,
     )  # fmt: skip
-    cluster = cluster_spec(**{name: options[name] for name in connection})
+    selection = {name: options[name] for name in connection}
+    cluster = cluster_spec(**selection, edges=peek_edges(location))
     run = mgraph.steiner_many(
         location,
         queries,

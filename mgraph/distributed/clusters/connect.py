@@ -119,6 +119,7 @@ def connect(
     workers: int | None = None,
     backend: Backend = "auto",
     threaded: bool = False,
+    in_process: bool = False,
     dashboard: str | None = None,
     announce: TextIO | None = None,
 ) -> Iterator[Cluster]:
@@ -141,6 +142,9 @@ def connect(
     threaded : bool, default False
         Start one worker (or ``workers``) with all cores as its threads, which share what the worker
         holds, such as a graph. Only for workers on cores.
+    in_process : bool, default False
+        Start one worker as threads of this process, unless ``workers`` is given. The worker of a
+        machine's only GPU always is one.
     dashboard : str, optional
         HOST:PORT at which a scheduler that is started here serves its pages; by default the setting
         ``mgraph.dashboard``, 127.0.0.1:8787.
@@ -164,8 +168,9 @@ def connect(
 
     Notes
     -----
-    Starting workers on two cores takes about three seconds. A program that starts them must do so
-    under ``if __name__ == "__main__":``, since each worker runs the program's file again.
+    A worker in this process starts in a tenth of a second, worker processes in one to three
+    seconds. A program that starts processes must do so under ``if __name__ == "__main__":``, since
+    each worker runs the program's file again.
 
     Examples
     --------
@@ -200,12 +205,20 @@ def connect(
             backend = backends.resolve(backend)
             _warn(announce, addresses.dashboard_warning(dashboard))
             if backend == "cpu" and announce is not None:
-                count = workers or (1 if threaded else available_cores())
+                count = workers or (1 if threaded or in_process else available_cores())
                 for warning in worker_shares.warnings(count):
                     _warn(announce, warning)
             with deferred_interrupts():
-                if backend == "gpu":
+                if backend == "gpu" and workers is None and backends.gpu_count() == 1:
+                    client, kind = local.start_in_process(
+                        stack, "GPU of this machine", available_cores(), dashboard
+                    )
+                elif backend == "gpu":
                     client, kind = local.start_gpu_workers(stack, workers, dashboard)
+                elif in_process and workers is None:
+                    client, kind = local.start_in_process(
+                        stack, "cores of this machine", available_cores(), dashboard
+                    )
                 else:
                     client, kind = local.start_cpu_workers(stack, workers, dashboard, threaded)
             if silent:
@@ -232,8 +245,8 @@ class ClusterSpec:
     """Which cluster to use, or how to start one on this machine.
 
     A description: an operation that is given one as its ``cluster`` opens the cluster after all
-    other checks, with the ``backend`` and ``threaded`` that the operation needs, and closes it
-    at the end. Use ``mgraph.connect`` for several operations on one cluster.
+    other checks, with the ``backend``, ``threaded`` and ``in_process`` that the operation needs,
+    and closes it at the end. Use ``mgraph.connect`` for several operations on one cluster.
 
     Parameters
     ----------
@@ -260,11 +273,11 @@ class ClusterSpec:
         return not (self.scheduler or self.scheduler_file or configured_scheduler())
 
     def open(
-        self, *, backend: Backend = "auto", threaded: bool = False
+        self, *, backend: Backend = "auto", threaded: bool = False, in_process: bool = False
     ) -> contextlib.AbstractContextManager[Cluster]:
         """Return a context that opens the cluster; the parameters are those of ``connect``."""
         options = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
-        return connect(**options, backend=backend, threaded=threaded)
+        return connect(**options, backend=backend, threaded=threaded, in_process=in_process)
 
 
 # What operations take as their ``cluster``.
@@ -273,18 +286,22 @@ ClusterLike = Cluster | ClusterSpec | contextlib.AbstractContextManager[Cluster]
 
 @contextlib.contextmanager
 def open_cluster(
-    cluster: ClusterLike, *, backend: Backend = "auto", threaded: bool = False
+    cluster: ClusterLike,
+    *,
+    backend: Backend = "auto",
+    threaded: bool = False,
+    in_process: bool = False,
 ) -> Iterator[Cluster]:
     """Open the cluster of an operation, whose ``backend`` says where the operation computes.
 
     CPU or GPU is decided here. backend: "auto" is "gpu" if every worker has a GPU, and "cpu" uses
-    none of their GPUs. threaded: as for ``connect``, if a cluster is started. Raises UsageError for
-    an unknown backend, DeviceError for "gpu" if a worker has none.
+    none of their GPUs. threaded, in_process: as for ``connect``, if a cluster is started. Raises
+    UsageError for an unknown backend, DeviceError for "gpu" if a worker has none.
     """
     if cluster is None:
         cluster = ClusterSpec()
     if isinstance(cluster, ClusterSpec):
-        cluster = cluster.open(backend=backend, threaded=threaded)
+        cluster = cluster.open(backend=backend, threaded=threaded, in_process=in_process)
     if isinstance(cluster, Cluster):
         cluster = contextlib.nullcontext(cluster)
     with contextlib.ExitStack() as stack:

@@ -1,5 +1,7 @@
 """Start a cluster on this machine, of its cores or its GPUs, for the length of a command.
 
+Little work, and all work of a machine's only GPU, is done by threads of the command's process.
+
 Workers are forked from a server that has imported what they need (``preload``): importing takes a
 core about a second, so it happens once, while this process imports the scheduler.
 """
@@ -45,6 +47,22 @@ def warm_up(quiet: bool = True) -> None:
             forkserver.ensure_running()
         finally:
             os.environ.pop(compilation.NOTIFY_IN_FORK_SERVER, None)
+
+
+def start_in_process(
+    stack: contextlib.ExitStack, name: str, threads: int, dashboard: str
+) -> tuple[Any, str]:
+    """Start a cluster whose scheduler and one worker are threads of this process.
+
+    Returns its client, and the name. It starts in a tenth of a second, and what the process has
+    imported and initialised serves the worker. The scheduler listens as any other does. A worker
+    that crashes takes the process with it; what it finished stays finished.
+    """
+    from distributed import LocalCluster
+
+    memory = worker_shares.memory_per_worker(1)
+    shares = {"n_workers": 1, "threads_per_worker": threads, "memory_limit": memory}
+    return _start(stack, LocalCluster, name, dashboard, processes=False, protocol="tcp", **shares)
 
 
 def start_gpu_workers(
@@ -103,9 +121,10 @@ def _start(
     """Start a cluster on this machine and close it, workers first, when the stack unwinds."""
     from distributed import Client
 
-    if reason := main_module.unguarded_start(certain=True):
-        raise ClusterError(reason)
-    stack.enter_context(main_module.hiding_unreadable_file())
+    if options.get("processes", True):
+        if reason := main_module.unguarded_start(certain=True):
+            raise ClusterError(reason)
+        stack.enter_context(main_module.hiding_unreadable_file())
     stack.enter_context(settings.applied())
     with warnings.catch_warnings():
         # If its port is taken, the dashboard gets another one, which is printed with its address.

@@ -10,10 +10,12 @@ import numpy as np
 import pyarrow.parquet  # noqa: F401
 
 from mgraph import compilation
+from mgraph.core import light_numba
 from mgraph.distributed.protocol.interrupts import ignore_interrupts
 from mgraph.generators.copy_model import CopyModel
 from mgraph.generators.cuppa_hash_cpu import fill_range
 
+light_numba.install()
 ignore_interrupts()
 is_announced = os.environ.pop(compilation.NOTIFY_IN_FORK_SERVER, None)
 notice = f"mgraph: {compilation.NOTICE}"

@@ -10,6 +10,7 @@ from mgraph.core.formatting import pluralize
 from mgraph.core.host import available_cores, measure_cores, measure_memory, memory_limit
 from mgraph.distributed.protocol.dask_internals import detected_memory_limit
 
+LITTLE_EDGES = 1 << 22
 WORKER_BYTES = 256 << 20  # what a worker uses after its imports, and a little more
 
 
@@ -52,3 +53,11 @@ def warnings(workers: int, threads: int = 1) -> Iterator[str]:
             f"(free: {memory.amount >> 20:,} MiB {memory.reason}) may be too small: a worker uses "
             f"about 200 MiB before it computes anything; {remedy}"
         )
+
+
+def is_little(edges: int | None) -> bool:
+    """Return whether a graph of so many edges, if that is known, is not worth worker processes.
+
+    They take one to three seconds to start; two cores make, check or count so many edges in less.
+    """
+    return edges is not None and edges <= LITTLE_EDGES

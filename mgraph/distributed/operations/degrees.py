@@ -241,6 +241,7 @@ class DegreesOperation(Operation):
         """Read the manifest. Raises DatasetError."""
         super().__init__(backend=backend)
         self.dataset = EdgeDataset(location)
+        self.edges = self.dataset.num_edges
         self.dtype = np.dtype(np.uint32 if self.dataset.n < 1 << 31 else np.int64)
 
     def work(self, run: Run) -> Work:

@@ -133,6 +133,7 @@ class GenerateOperation(Operation):
         if parts is not None:
             model.check_parts(parts)
         self.model, self.parts, self.compression = model, parts, compression
+        self.edges = model.num_edges
 
     def request(self) -> dict[str, Any]:
         """Return the model and how it is written."""

@@ -166,6 +166,7 @@ class GraphOperation(BatchOperation):
         if self.folder is not None and self.folder.same_as(Folder(self.graph)):
             raise UsageError(f"{self.folder} is the graph; write the results to another folder")
         self.identity = identify(self.graph)
+        self.edges = self.identity.edges or None  # unknown of a graph file
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
         """Return the existing output, and refuse parts of another graph."""

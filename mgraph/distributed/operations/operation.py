@@ -23,6 +23,7 @@ from typing import Any, ClassVar, TextIO
 
 from mgraph.core.choices import Backend
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike, open_cluster
+from mgraph.distributed.clusters.worker_shares import is_little
 from mgraph.distributed.operations.graph_holder import held_by_workers
 from mgraph.distributed.operations.resume import (
     ExistingOutput,
@@ -89,13 +90,15 @@ class Operation(abc.ABC):
     required.
 
     verb: the command's name, which names tasks, owners and progress lines. unit: what sizes count.
-    format, tables: of the output folder's manifest, and its files beside parts and manifest.
+    format, tables: of the output folder's manifest, and its files beside parts and manifest. edges:
+    of the graph that is made or read, None if that is unknown.
     """
 
     verb: ClassVar[str]
     unit: ClassVar[str] = "edges"
     format: ClassVar[str] = manifests.FORMAT
     tables: ClassVar[tuple[str, ...]] = ()
+    edges: int | None = None
 
     def __init__(
         self,
@@ -215,7 +218,12 @@ class Operation(abc.ABC):
             if self.is_finished(existing):
                 return Outcome([], 0, 0, time.monotonic() - self.began, 0.0, 0.0)
             opened = stack.enter_context(
-                open_cluster(cluster, backend=self.backend, threaded=self.threaded)
+                open_cluster(
+                    cluster,
+                    backend=self.backend,
+                    threaded=self.threaded,
+                    in_process=is_little(self.edges),
+                )
             )
             run = Run(opened, existing, progress)
             self.prepare(run)

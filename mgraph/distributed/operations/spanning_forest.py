@@ -173,6 +173,7 @@ class ForestOperation(Operation):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
         self.dataset = EdgeDataset(location)
+        self.edges = self.dataset.num_edges
         if self.dataset.manifest.directed and not symmetrise:
             raise UsageError(
                 f"a spanning forest needs an undirected graph, and {self.dataset.location} lists "

@@ -135,16 +135,18 @@ def _search_all(
 def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
     """Compute each search's figures where the distances are, and wait for them."""
     rows = paths.distance.reshape(len(sources), -1)
+    figures: list[Any]
     if isinstance(rows, np.ndarray):
         reached = [row[row != infinity_of(row.dtype)] for row in rows]
         figures = [(values.size, values.max().item()) for values in reached]
     else:
         from mgraph.shortest_paths import reached_rows_gpu
 
-        figures = [tuple(reached_rows_gpu.summarize(row)) for row in rows]
+        figures = [reached_rows_gpu.summarize(row) for row in rows]
     seconds = (time.perf_counter() - began) / len(sources)
     return [
-        Search(source, *figure, seconds) for source, figure in zip(sources, figures, strict=True)
+        Search(source, reached, greatest, seconds)
+        for source, (reached, greatest) in zip(sources, figures, strict=True)
     ]
 
 

@@ -180,6 +180,7 @@ class VerifyOperation(Operation):
         if not 0 <= regenerate <= 1:
             raise UsageError(f"regenerate must be a fraction in [0, 1] (got {regenerate})")
         self.dataset = EdgeDataset(location)
+        self.edges = self.dataset.num_edges
         self.model = _read_model_to_check(self.dataset, regenerate)
         if regenerate and self.model is None:
             raise UsageError(

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import os
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -48,5 +49,17 @@ def _ask_compile_times(client: Any) -> dict[str, tuple[float, float]]:
 def report_steps(client: Any) -> None:
     """Fetch the steps of the workers since this command's start, if its timings are reported."""
     if timings.are_workers_reported():
-        answers = on_workers(client, functools.partial(timings.recorded, timings.process_start()))
-        timings.add_workers(steps for steps in answers.values() if isinstance(steps, list))
+        answers = on_workers(client, functools.partial(_record_steps, timings.process_start()))
+        own = os.getpid()
+        timings.add_workers(
+            steps for process, steps in filter(_is_pair, answers.values()) if process != own
+        )
+
+
+def _record_steps(since: float) -> tuple[int, list[timings.Step]]:
+    """Runs on a worker: its process, which may be the client's, and the process's steps."""
+    return os.getpid(), timings.recorded(since)
+
+
+def _is_pair(answer: Any) -> bool:
+    return isinstance(answer, tuple)
