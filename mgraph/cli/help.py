@@ -21,7 +21,7 @@ class GroupedOption(click.Option):
 
 
 class Command(click.Command):
-    """A command whose ``--help`` has options in groups, and examples.
+    """A command whose ``--help`` has options in groups, and examples; it can time its steps.
 
     Click has no groups of options, and the packages that add them import slowly.
     """
@@ -29,6 +29,7 @@ class Command(click.Command):
     def __init__(self, *arguments: Any, examples: tuple[str, ...] = (), **attributes: Any) -> None:
         """examples: command lines, without a prompt."""
         super().__init__(*arguments, **attributes)
+        self.params += _timings_options()
         self.examples = examples
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -67,29 +68,25 @@ def option(*names: Any, **attributes: Any) -> Callable[..., Any]:
 
 def command(name: str | None = None, **attributes: Any) -> Callable[..., Any]:
     """``click.command`` with ``examples``, and options that time the command."""
-
-    def decorate(function: Callable[..., Any]) -> Any:
-        for add in reversed(_TIMINGS):
-            function = add(function)
-        return click.command(name, cls=Command, **attributes)(function)
-
-    return decorate
+    return click.command(name, cls=Command, **attributes)
 
 
-_TIMINGS = (
-    option(
-        "--timings",
-        is_flag=True,
-        group="Other options",
-        help="At the end, print how long each step of the command took.",
-    ),
-    option(
-        "--timings-json",
-        metavar="FILE.json",
-        group="Other options",
-        help="At the end, write how long each step took to a file.",
-    ),
-)
+def _timings_options() -> list[click.Option]:
+    """Return the options of every command that show how long its steps took."""
+    return [
+        GroupedOption(
+            ["--timings"],
+            is_flag=True,
+            group="Other options",
+            help="At the end, print how long each step of the command took.",
+        ),
+        GroupedOption(
+            ["--timings-json"],
+            metavar="FILE.json",
+            group="Other options",
+            help="At the end, write how long each step took to a file.",
+        ),
+    ]
 
 
 def _check_new_file(file: str) -> None:

@@ -144,7 +144,8 @@ def _make_single_edge(graph: "mgraph.Graph") -> "mgraph.Graph":
     ends, weights = np.array([1, 0], graph.indices.dtype), None
     if graph.weights is not None:
         weights = np.ones(2, graph.weights.dtype)
-    small = mgraph.Graph(np.array([0, 1, 2]), ends, weights, directed=False)
+    known = {"rows_ascend": True, "symmetric": True}
+    small = mgraph.Graph.unchecked(np.array([0, 1, 2]), ends, weights, False, **known)
     return small.to_gpu() if graph.backend == "gpu" else small
 
 

@@ -144,6 +144,7 @@ def sssp(location: str, source: int | None, **options: Any) -> None:
 
 def _search_in_process(location: str, source: int, options: dict[str, Any]) -> None:
     from mgraph.shortest_paths.rehearsal import rehearse
+    from mgraph.shortest_paths.result import summarize
     from mgraph.shortest_paths.sssp import check_options, prefer_backend
 
     total_watch = Stopwatch()
@@ -177,21 +178,19 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     watch = Stopwatch()
     targets = list(options["targets"]) or None
     with timings.step(timings.COMPUTING):
-        paths = mgraph.sssp(
-            graph, source, targets=targets, backend=graph.backend, **method_options
-        ).to_cpu()
+        paths = mgraph.sssp(graph, source, targets=targets, backend=graph.backend, **method_options)
+        reached, max_distance = summarize(paths.distance)
     seconds = watch.work
-    reached = paths.reached
     click.echo(
         f"source {_describe_vertex(graph, source)}: "
-        f"{int(reached.sum()):,} of {graph.n:,} vertices reached, "
-        f"the farthest at {paths.distance[reached].max().item():,}; "
+        f"{reached:,} of {graph.n:,} vertices reached, the farthest at {max_distance:,}; "
         f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
         f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
     for target in options["targets"]:
-        length = f"at {paths.distance[target].item():,}" if reached[target] else "not reached"
+        distance = paths.distance[target].item()
+        length = "not reached" if distance == paths.infinity else f"at {distance:,}"
         click.echo(f"target {_describe_vertex(graph, target)}: {length}")
     if options["trace"]:
         paths.write_trace(options["trace"])

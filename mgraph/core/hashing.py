@@ -1,7 +1,5 @@
 """Counter-based hashing in Numba; ``mgraph/hash.cuh`` computes the same bits in CUDA.
 
-The constants are read from that header, so that the two cannot differ.
-
 Philox2x32-7 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC 2011)
 draws random numbers: a keyed bijection of 64-bit counters; seven rounds are the fewest that pass
 BigCrush. A round is one 32×32→64-bit multiplication, one instruction on a GPU and a fourth of one
@@ -10,31 +8,27 @@ with AVX2. ``mix64``, the finaliser of SplitMix64, hashes edges into checksums.
 All words are ``uint64``, those of 32 bits too: Numba turns ``uint64 op int64`` into a float.
 """
 
-from typing import NamedTuple
-
 import numpy as np
 
 from mgraph.core.compiled import compiled
-from mgraph.cuda.source import header_declarations
+from mgraph.core.hash_keys import (
+    GOLDEN64,
+    LOW32,
+    MIX_MULTIPLIER1,
+    MIX_MULTIPLIER2,
+    PHILOX_KEY_STEP,
+    PHILOX_MULTIPLIER,
+    S32,
+)
 
-_declared = header_declarations("mgraph/hash.cuh").constant
-GOLDEN64 = np.uint64(_declared("golden64"))
-PHILOX_ROUNDS = _declared("philox_rounds")
-PHILOX_MULTIPLIER = np.uint64(_declared("philox_multiplier"))
-PHILOX_KEY_STEP = np.uint64(_declared("philox_key_step"))
-ATTEMPT_KEY_STEP = np.uint64(_declared("attempt_key_step"))
-_MIX1, _MIX2 = np.uint64(_declared("mix_multiplier1")), np.uint64(_declared("mix_multiplier2"))
-
-LOW32 = np.uint64(0xFFFFFFFF)
-S32 = np.uint64(32)
 _S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 
 @compiled
 def mix64(x):
     """A bijection of 64-bit words in which each input bit changes half of the output bits."""
-    x = (x ^ (x >> _S30)) * _MIX1
-    x = (x ^ (x >> _S27)) * _MIX2
+    x = (x ^ (x >> _S30)) * MIX_MULTIPLIER1
+    x = (x ^ (x >> _S27)) * MIX_MULTIPLIER2
     return x ^ (x >> _S31)
 
 
@@ -74,32 +68,3 @@ def philox_rounds(word0, word1, key, rounds):
         word1 = product & LOW32
         key = (key + PHILOX_KEY_STEP) & LOW32
     return word0, word1
-
-
-class StreamKey(NamedTuple):
-    """The key of a seed's random stream: 64 bits that whiten the counter, and Philox's 32 bits."""
-
-    white0: np.uint64
-    white1: np.uint64
-    key: np.uint64
-
-
-def _splitmix64(seed: int, step: int) -> int:
-    """Return the output number ``step`` of SplitMix64 with this seed."""
-    mask = (1 << 64) - 1
-    x = (seed + step * int(GOLDEN64)) & mask
-    x = (x ^ (x >> 30)) * int(_MIX1) & mask
-    x = (x ^ (x >> 27)) * int(_MIX2) & mask
-    return x ^ (x >> 31)
-
-
-def weight_key(seed: int) -> np.uint64:
-    """Return the key that ``edge_weight`` takes, for a seed in [0, 2^64)."""
-    return np.uint64(_splitmix64(seed, 3))
-
-
-def stream_key(seed: int) -> StreamKey:
-    """Return the stream's key for a seed in [0, 2^64); any two seeds give unrelated streams."""
-    white, key = _splitmix64(seed, 1), _splitmix64(seed, 2)
-    low = int(LOW32)
-    return StreamKey(np.uint64(white & low), np.uint64(white >> 32), np.uint64(key & low))

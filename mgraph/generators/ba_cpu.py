@@ -20,7 +20,7 @@ from numba import int64, uint64
 
 from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
-from mgraph.core.hashing import LOW32, S32
+from mgraph.core.hash_keys import LOW32, S32
 from mgraph.generators.copy_draws_cpu import (
     DRAW_MASK,
     ENDED_BIT,

@@ -22,16 +22,15 @@ import numpy as np
 from numba import int32, uint64
 
 from mgraph.core.compiled import compiled
-from mgraph.core.hashing import (
+from mgraph.core.hash_keys import (
     ATTEMPT_KEY_STEP,
     LOW32,
     PHILOX_KEY_STEP,
     PHILOX_ROUNDS,
     S32,
-    mix64,
-    philox_rounds,
     stream_key,
 )
+from mgraph.core.hashing import mix64, philox_rounds
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel

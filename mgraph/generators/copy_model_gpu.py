@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from mgraph.core.hashing import stream_key
+from mgraph.core.hash_keys import stream_key
 from mgraph.cuda.source import C_TYPES
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mgraph.core import cancellation_gpu
-from mgraph.core.hashing import stream_key
+from mgraph.core.hash_keys import stream_key
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.generators import cuppa_gpu
 from mgraph.generators.copy_model_gpu import WARP_SLOTS, hash_table_size, model_defines

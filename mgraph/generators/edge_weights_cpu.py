@@ -7,7 +7,8 @@ from numba import uint64
 
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
-from mgraph.core.hashing import edge_weight, weight_key, weighted_edge_hash
+from mgraph.core.hash_keys import weight_key
+from mgraph.core.hashing import edge_weight, weighted_edge_hash
 
 if TYPE_CHECKING:
     from mgraph.generators.copy_model import CopyModel

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mgraph.core.hashing import weight_key
+from mgraph.core.hash_keys import weight_key
 from mgraph.cuda.source import C_TYPES, Source
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ import numpy as np
 from mgraph.core import primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Source
-from mgraph.shortest_paths import predecessors_cpu
 from mgraph.shortest_paths.length_types_gpu import LENGTH_TYPES, key_dtype, length_defines
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -55,6 +54,8 @@ class PredecessorFinder:
             return
         marked = cupy.empty(self.graph.num_arcs, np.bool_)
         self._launch("predecessors_mark_arcs", distance, self.infinity, predecessor, marked)
+        from mgraph.shortest_paths import predecessors_cpu
+
         tails, heads = (array[marked].astype(np.int64).get() for array in self.arcs[:2])
         on_host = predecessor.get()
         predecessors_cpu.follow_zero_arcs(tails, heads, sources, on_host)

@@ -1,6 +1,6 @@
 """The rows of a search on a GPU: the vertices that it reached, ascending, with their distances."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,6 @@ _KEYS = (C_TYPES["int32"], C_TYPES["int64"])
 KERNELS = Source(
     __package__, "reached_rows.cu", check=tuple((("MGRAPH_KEY_T", key),) for key in _KEYS)
 )
-
-
-class Reached(NamedTuple):
-    """How many vertices a search reached, and the greatest distance."""
-
-    vertices: int
-    max_distance: int | float
 
 
 class _Distances:
@@ -37,14 +30,17 @@ class _Distances:
         KERNELS.launch(name, arguments, MGRAPH_KEY_T=C_TYPES[str(self.key)])
 
 
-def summarize(distance: Any) -> Reached:
-    """Return the summary of a search, and wait for it. distance: ``(n,)``, on the device."""
+def summarize(distance: Any) -> tuple[int, int | float]:
+    """Return how many vertices were reached, and the greatest distance; wait for the search.
+
+    distance: ``(n,)``, on the device.
+    """
     import cupy
 
     keys, result = _Distances(distance), cupy.zeros(2, np.uint64)
     keys.launch("reached_summarize", *keys.arguments, keys.infinity, result[:1], result[1:])
     count, greatest = result.get()
-    return Reached(int(count), greatest.astype(keys.key).view(keys.dtype).item())
+    return int(count), greatest.astype(keys.key).view(keys.dtype).item()
 
 
 def list_rows(distance: Any, predecessor: Any, count: int) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,23 @@ from mgraph.core.graph import on_gpu
 from mgraph.errors import UsageError
 from mgraph.shortest_paths import trace as traces
 from mgraph.shortest_paths.problem import infinity_of
+
+
+class Reached(NamedTuple):
+    """How many vertices a search reached, and the greatest distance."""
+
+    vertices: int
+    max_distance: int | float
+
+
+def summarize(distance: Any) -> Reached:
+    """Return what a search reached, and wait for it. distance: ``(n,)``, where it is."""
+    if on_gpu(distance):
+        from mgraph.shortest_paths import reached_rows_gpu
+
+        return Reached(*reached_rows_gpu.summarize(distance))
+    reached = distance[distance != infinity_of(distance.dtype)]
+    return Reached(reached.size, reached.max().item())
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,9 +96,14 @@ class ShortestPaths:
         return f"ShortestPaths({', '.join(parts)}, {self.method} on {self.backend})"
 
     @property
+    def infinity(self) -> Any:
+        """The distance of an unreached vertex: infinity, or the type's maximum."""
+        return infinity_of(np.dtype(self.distance.dtype))
+
+    @property
     def reached(self) -> Any:
         """Whether each vertex is reached: an array of bool, shaped like ``distance``."""
-        return self.distance < infinity_of(np.dtype(self.distance.dtype))
+        return self.distance < self.infinity
 
     def by_label(self) -> dict[Any, Any]:
         """Map the label of each reached vertex to its distance, as NetworkX does.

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mgraph.core import hashing
+from mgraph.core import hash_keys, hashing
 from tests import oracles
 
 # From Random123's kat_vectors: rounds, counter, key, result.
@@ -40,6 +40,6 @@ def test_edge_hash_distinguishes_neighbouring_edges():
 
 
 def test_seeds_give_different_streams():
-    keys = {tuple(map(int, hashing.stream_key(seed))) for seed in range(1000)}
+    keys = {tuple(map(int, hash_keys.stream_key(seed))) for seed in range(1000)}
     assert len(keys) == 1000
     assert all(word < 1 << 32 for key in keys for word in key)

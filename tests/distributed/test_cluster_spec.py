@@ -31,17 +31,17 @@ def calls(monkeypatch):
 
 
 @pytest.mark.parametrize("backend", ["auto", "cpu", "gpu"])
-@pytest.mark.parametrize("threaded", [False, True])
+@pytest.mark.parametrize("little", [False, True])
 @pytest.mark.parametrize("given", [None, ClusterSpec(workers=2), ClusterSpec("tcp://a:1")])
-def test_a_spec_is_opened_with_what_the_operation_needs(calls, given, threaded, backend):
-    with open_cluster(given, backend=backend, threaded=threaded) as opened:
+def test_a_spec_is_opened_with_what_the_operation_needs(calls, given, little, backend):
+    needs = {"threaded": not little, "in_process": little}
+    with open_cluster(given, backend=backend, **needs) as opened:
         assert opened.backend == ("cpu" if backend == "cpu" else "gpu")
         assert len(calls) == 1
     options, closed = calls
     assert closed == "closed"
     assert options.pop("backend") == backend
-    assert options.pop("threaded") == threaded
-    assert options == dataclasses.asdict(given or ClusterSpec())
+    assert options == dataclasses.asdict(given or ClusterSpec()) | needs
 
 
 @pytest.mark.parametrize(

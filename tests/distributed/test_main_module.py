@@ -85,11 +85,20 @@ def test_a_program_whose_file_was_removed_has_workers(tmp_path):
     assert (found.returncode, found.stdout) == (0, "5\ns.py\n"), found.stderr
 
 
+def test_little_work_needs_no_guard(tmp_path):
+    script = tmp_path / "s.py"
+    model = "mgraph.CopyModel(99, 2)"
+    script.write_text(f'import mgraph\nmgraph.generate("g", {model}, progress=None)\n')
+    found = run([sys.executable, script], cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert (tmp_path / "g" / "_manifest.json").exists()
+
+
 @pytest.mark.parametrize(
     "work",
     [
         f"with {CONNECT}: pass",
-        'mgraph.generate("g", mgraph.CopyModel(99, 2), progress=None)',
+        'mgraph.generate("g", mgraph.CopyModel(1_000_000, 8), progress=None)',
         f"import sys\nif len(sys.argv) < 9:\n    with {CONNECT}: pass",
     ],
 )

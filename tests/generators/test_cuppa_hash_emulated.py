@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mgraph import CopyModel
-from mgraph.core.hashing import stream_key
+from mgraph.core.hash_keys import stream_key
 from mgraph.generators import copy_cpu, cuppa_hash_gpu
 from mgraph.generators.copy_model_gpu import model_defines
 from tests import emulator

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from mgraph import CopyModel, UsageError
-from mgraph.core import hashing
+from mgraph.core import hash_keys, hashing
 from mgraph.generators import preferential_attachment
 from tests import oracles
 
@@ -23,7 +23,7 @@ def test_they_have_the_bits_of_the_reference(bounds):
 
 
 def test_both_directions_have_the_same_weight():
-    key, low, span = hashing.weight_key(3), np.uint64(1), np.uint64(1000)
+    key, low, span = hash_keys.weight_key(3), np.uint64(1), np.uint64(1000)
     ends = np.random.default_rng(1).integers(0, 1 << 40, (200, 2)).astype(np.uint64)
     for u, v in ends:
         assert hashing.edge_weight(u, v, key, low, span) == hashing.edge_weight(

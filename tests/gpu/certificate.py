@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mgraph.core.hashing import stream_key
+from mgraph.core.hash_keys import stream_key
 from mgraph.generators import cuppa_hash_gpu
 from mgraph.generators.copy_model_gpu import model_defines
 

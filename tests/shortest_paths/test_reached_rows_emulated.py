@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from mgraph.shortest_paths import reached_rows_gpu
 from mgraph.shortest_paths.problem import infinity_of
+from mgraph.shortest_paths.result import summarize
 from tests import emulator
 from tests.emulator.device import Device, on_device
 
@@ -31,11 +32,12 @@ def test_what_a_search_reached(dtype, with_predecessors, data):
     predecessor = np.arange(distance.size, dtype=np.int32)[::-1].copy()
     expected = np.flatnonzero(distance != infinity_of(length))
 
-    reached = reached_rows_gpu.summarize(on_device(distance))
-    assert reached == (expected.size, distance[expected].max().item())
-    assert type(reached.max_distance) is (float if length.kind == "f" else int)
+    count, greatest = reached_rows_gpu.summarize(on_device(distance))
+    assert (count, greatest) == summarize(distance)
+    assert (count, greatest) == (expected.size, distance[expected].max())
+    assert type(greatest) is (float if length.kind == "f" else int)
     given = on_device(predecessor) if with_predecessors else None
-    columns = reached_rows_gpu.list_rows(on_device(distance), given, reached.vertices)
+    columns = reached_rows_gpu.list_rows(on_device(distance), given, count)
     wanted = [expected, distance[expected], predecessor[expected]]
     assert len(columns) == 2 + with_predecessors
     for column, values in zip(columns, wanted, strict=False):

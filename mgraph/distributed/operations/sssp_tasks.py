@@ -29,6 +29,7 @@ from mgraph.errors import UsageError
 from mgraph.io.dataset import part_name
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.shortest_paths.rehearsal import rehearse
+from mgraph.shortest_paths.result import summarize
 
 BATCHES_PER_THREAD = 4
 # On a GPU: searches per task without and with written results, and tasks per thread with them.
@@ -134,15 +135,7 @@ def _search_all(
 
 def _summarize(paths: Any, sources: list[int], began: float) -> list[Search]:
     """Compute each search's figures where the distances are, and wait for them."""
-    rows = paths.distance.reshape(len(sources), -1)
-    figures: list[Any]
-    if isinstance(rows, np.ndarray):
-        reached = [row[row != infinity_of(row.dtype)] for row in rows]
-        figures = [(values.size, values.max().item()) for values in reached]
-    else:
-        from mgraph.shortest_paths import reached_rows_gpu
-
-        figures = [reached_rows_gpu.summarize(row) for row in rows]
+    figures = [summarize(row) for row in paths.distance.reshape(len(sources), -1)]
     seconds = (time.perf_counter() - began) / len(sources)
     return [
         Search(source, reached, greatest, seconds)
