@@ -1,13 +1,13 @@
 // Small parallel primitives on arrays, for which CuPy would compile kernels of its own.
 //
 //   fill, put, put_each        all elements, or some, become one value; some become others
-//   scan_sums, scan_offsets, scan_write   cumulative sums: those of tiles, of the tiles' sums by one
-//                              block, and within each tile (reduce, then scan: Merrill, Garland 2016)
+//   scan_sums, scan_offsets, scan_write   cumulative sums: of tiles, of these by one block, and
+//                              within tiles (reduce, then scan: Merrill, Garland 2016)
 //   find_rows                  the row in which each of some arcs lies
 //   write_tails                the row of every arc
 //   summarize_degrees          the maximum degree, and how the arcs of large vertices are cut
 //   count_rows, list_rows      the rows whose degrees lie in a range
-//   sum_integers, summarize_weights   one partial sum per block, added up by the host in a fixed order
+//   sum_integers, summarize_weights   one partial sum per block, which the host adds up in order
 //
 // Launches have any number of blocks of a multiple of 32 threads, at most 1,024.
 //   MGRAPH_ELEMENT_T  the type of the elements of fill, put, scan and summarize_weights
@@ -132,8 +132,8 @@ extern "C" __global__ void find_rows(const u64* indptr, long long n, const u64* 
   }
 }
 
-// tails[i] becomes the row of arc i, of rows that begin at indptr[r] - indptr[0]: a block marks where
-// the rows of a tile begin, and adds up the marks.
+// tails[i] becomes the row of arc i, of rows that begin at indptr[r] - indptr[0]: a block marks
+// where the rows of a tile begin, and adds up the marks.
 extern "C" __global__ void write_tails(const u64* indptr, long long n, long long arcs,
                                        int first_row, int* tails) {
   __shared__ u32 begins[tile_items];
@@ -146,8 +146,7 @@ extern "C" __global__ void write_tails(const u64* indptr, long long n, long long
     for (u32 k = threadIdx.x; k < tile_items; k += blockDim.x) begins[k] = 0;
     __syncthreads();
     // The rows after the tile's first arc's that begin in the tile; empty rows begin there, too.
-    for (long long row = first + 1 + threadIdx.x; row < n && indptr[row] < end;
-         row += blockDim.x) {
+    for (long long row = first + 1 + threadIdx.x; row < n && indptr[row] < end; row += blockDim.x) {
       atomicAdd(&begins[indptr[row] - begin], 1u);
     }
     __syncthreads();

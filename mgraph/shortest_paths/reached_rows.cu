@@ -12,7 +12,8 @@ using key_t = MGRAPH_KEY_T;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-// Increase *count by the number of reached vertices, and *max, at least 0, to the greatest distance.
+// Increase *count by the number of reached vertices, and *max, at least 0, to the greatest
+// distance.
 extern "C" __global__ void reached_summarize(const key_t* distance, long long n, key_t infinity,
                                              u64* count, u64* max) {
   u64 reached = 0, greatest = 0;

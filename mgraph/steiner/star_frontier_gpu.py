@@ -19,7 +19,8 @@ from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
 from mgraph.steiner.star import Query, SequentialSearch, broken_path_error
 from mgraph.steiner.star_initial_tree_cpu import InitialTreeBuilder
-from mgraph.steiner.star_memory_gpu import VARIANTS, GraphOnDevice, step_dtype
+from mgraph.steiner.star_memory_gpu import GraphOnDevice, step_dtype
+from mgraph.steiner.star_types_gpu import VARIANTS
 from mgraph.steiner.whole_lengths_cpu import Scale, choose_scale, whole_length
 
 KERNELS = Source(__package__, "star_frontier.cu", check=VARIANTS)

@@ -20,7 +20,6 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import InitialTree, Query, broken_path_error, improvement_factor
 from mgraph.steiner.star_initial_tree_gpu import InitialTreeBuilder
 from mgraph.steiner.star_memory_gpu import (
-    VARIANTS,
     GraphOnDevice,
     Memory,
     Shape,
@@ -30,6 +29,7 @@ from mgraph.steiner.star_memory_gpu import (
     step_dtype,
     struct_type,
 )
+from mgraph.steiner.star_types_gpu import VARIANTS
 
 # The memory for the steps of a tree: so many times as many as it has now, and so many more.
 _STEP_FACTOR, _MORE_STEPS = 4, 1 << 12

@@ -19,7 +19,6 @@ from mgraph.steiner import tree_cpu
 from mgraph.steiner.star import InitialTree, broken_path_error
 from mgraph.steiner.star_initial_tree_cpu import HUBS
 from mgraph.steiner.star_memory_gpu import (
-    VARIANTS,
     GraphOnDevice,
     Memory,
     Workspace,
@@ -28,6 +27,7 @@ from mgraph.steiner.star_memory_gpu import (
     max_groups,
     struct_type,
 )
+from mgraph.steiner.star_types_gpu import VARIANTS
 
 _LOW_DEGREE = 8  # mean: up to this a graph is taken to have long paths
 _HUB_FACTOR = 8  # times the mean degree: a graph with such a vertex has hubs

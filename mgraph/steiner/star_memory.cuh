@@ -5,20 +5,12 @@
 #pragma once
 
 #include "arc_queue.cuh"
+#include "star_sorted_row.cuh"
 
 namespace mgraph {
 
 constexpr int threads_per_block = 512;  // one block per multiprocessor: more registers per thread
 constexpr int keys_per_label = 4;       // of a vertex, which fill a memory sector
-
-// A row of arcs in ascending order of weight, in a memory sector. Marks are some weights in
-// ascending order, the last of which is the maximum; counts[i] is the number of the row's arcs that
-// weigh no more than mark i, so that arcs too heavy to matter need not be read.
-constexpr int marks_per_row = MGRAPH_ROW_MARKS;
-struct sorted_row {
-  long long begin;
-  u32 counts[marks_per_row];
-};
 
 struct star_graph {
   const long long* indptr;    // [n + 1]

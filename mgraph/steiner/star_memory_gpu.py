@@ -13,11 +13,12 @@ import numpy as np
 from mgraph.core import csr_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
-from mgraph.cuda.memory import copy, free_bytes
+from mgraph.cuda.memory import free_bytes
 from mgraph.cuda.source import Source, multiprocessors
 from mgraph.errors import UsageError
-from mgraph.shortest_paths.length_types_gpu import key_dtype, length_defines
-from mgraph.steiner.whole_lengths_cpu import BOUND_BITS
+from mgraph.shortest_paths.length_types_gpu import key_dtype
+from mgraph.steiner import star_rows_gpu
+from mgraph.steiner.star_types_gpu import kernel_defines
 
 # What both of STAR's kernels include: structs and constants, no kernel.
 DECLARATIONS = Source(__package__, "star_state.cuh", check=())
@@ -34,32 +35,6 @@ _LOW_DEGREE = 8  # mean: up to this rows need not be sorted
 _SORT_BYTES_PER_ARC = 28
 # The width of the first bucket in mean weights, on graphs of low degree: of one block, and of more.
 _WIDTH_OF_BLOCK, _WIDTH_OF_BLOCKS = 4, 16
-# The share of all arcs that weigh no more than each of a row's marks.
-_MARKED_SHARES = (0.02, 0.05, 0.12, 0.25, 0.5, 1.0)
-
-
-@functools.cache
-def kernel_defines(weight: str, length: str) -> dict[str, str]:
-    """Return the macros of STAR's kernels for weights and lengths of these types."""
-    return {
-        **length_defines(weight, length),
-        "MGRAPH_BOUND_BITS": str(BOUND_BITS),
-        "MGRAPH_ROW_MARKS": str(len(_MARKED_SHARES)),
-    }
-
-
-# The variants that are checked; all lengths are integers, see whole_lengths_cpu.
-VARIANTS = tuple(
-    tuple(kernel_defines(*types).items())
-    for types in (
-        ("int32", "int32"),
-        ("int32", "int64"),
-        ("int64", "int64"),
-        ("float32", "int64"),
-        ("float64", "int64"),
-    )
-)
-ROWS = Source(__package__, "star_rows.cu", check=VARIANTS)
 
 
 @functools.cache
@@ -171,23 +146,13 @@ class GraphOnDevice:
 
     def _sort_rows(self) -> None:
         """Sort rows by weight, if that saves work and there is memory to do it."""
-        import cupy
-
         if self.weights is None or self.mean_degree <= _LOW_DEGREE:
             return
         if _SORT_BYTES_PER_ARC * self.num_arcs > _MEMORY_SHARE * free_bytes():
             return
-        ascending = copy(self.weights)
-        ascending.sort()
-        marked = [int(share * (self.num_arcs - 1)) for share in _MARKED_SHARES]
-        marks = np.concatenate([ascending[arc : arc + 1].get() for arc in marked])
-        del ascending
-        self.indices, self.weights = copy(self.indices), copy(self.weights)
-        csr_gpu.sort_rows_by_weight(self.indptr, self.indices, self.weights)
-        self.row_marks = cupy.asarray(marks)
-        self.rows = cupy.empty(self.n * _struct_dtype("sorted_row", "int64").itemsize, np.uint8)
-        arguments = self.indptr, self.weights, self.row_marks, np.int64(self.n), self.rows
-        ROWS.launch("star_write_rows", arguments, **self.defines("int64"))
+        self.indices, self.weights, self.row_marks, self.rows = star_rows_gpu.sort_by_weight(
+            self.indptr, self.indices, self.weights
+        )
 
     @functools.cached_property
     def argument(self) -> np.ndarray:

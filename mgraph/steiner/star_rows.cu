@@ -1,6 +1,6 @@
 // Rows that are sorted by weight, with the number of arcs up to each of some weights, the marks: a
 // search that takes arcs up to a length reads about these alone. Cost: one binary search per mark.
-#include "star_memory.cuh"
+#include "star_sorted_row.cuh"
 
 using namespace mgraph;
 

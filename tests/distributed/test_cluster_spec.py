@@ -7,7 +7,8 @@ import pytest
 import mgraph
 from mgraph import DeviceError, UsageError
 from mgraph.distributed.clusters import connect
-from mgraph.distributed.clusters.connect import Cluster, ClusterSpec, Survey, open_cluster
+from mgraph.distributed.clusters.connect import Cluster, ClusterSpec, open_cluster
+from mgraph.distributed.clusters.survey import Survey
 
 
 def cluster(backend):

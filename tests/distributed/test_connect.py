@@ -17,7 +17,7 @@ from distributed import print as print_everywhere
 import mgraph
 from mgraph import ClusterError, CopyModel, OutOfMemoryError, UsageError
 from mgraph.core.formatting import format_duration, format_quantity
-from mgraph.distributed.clusters import connect
+from mgraph.distributed.clusters import connect, survey
 from mgraph.distributed.clusters.client import open_client
 from mgraph.distributed.operations.generate_plan import (
     Plan,
@@ -182,7 +182,7 @@ def test_parts_and_blocks_fit_the_cluster(cluster):
     assert choose_part_count(CopyModel(12_500_000, 8), 2, "cpu") == 16
     assert choose_part_count(CopyModel(10**10, 8), 2, "cpu") == -(-(8 * 10**10) // (1 << 26))
     assert choose_block_edges(cluster, None) == 1 << 20
-    poor = {"a": connect.Survey(threads=4, host_bytes=64 << 20, device_bytes=0, gpus=0, version="")}
+    poor = {"a": survey.Survey(threads=4, host_bytes=64 << 20, device_bytes=0, gpus=0, version="")}
     crowded = connect.Cluster(cluster.client, "", "cpu", poor)
     assert 1 << 14 < choose_block_edges(crowded, None) < 1 << 17
     held = CopyModel(2_000_000, 7, method="copy")

@@ -10,7 +10,13 @@ from mgraph.core import cancellation_gpu
 from mgraph.cuda import mailbox
 from mgraph.cuda.source import Source
 from mgraph.shortest_paths import frontier_gpu
-from mgraph.steiner import star_frontier_gpu, star_gpu, star_initial_tree_gpu, star_memory_gpu
+from mgraph.steiner import (
+    star_frontier_gpu,
+    star_gpu,
+    star_initial_tree_gpu,
+    star_memory_gpu,
+    star_rows_gpu,
+)
 from tests import emulator
 from tests.emulator.primitives import use_numpy
 
@@ -118,7 +124,7 @@ class Host:
         for module in (star_memory_gpu, star_initial_tree_gpu, frontier_gpu):
             monkeypatch.setattr(module, "multiprocessors", lambda: PROCESSORS)
         monkeypatch.setattr(star_memory_gpu, "_MAX_PIECES", 1 << 10)
-        monkeypatch.setattr(star_memory_gpu, "copy", lambda array: array.copy())
+        monkeypatch.setattr(star_rows_gpu, "copy", lambda array: array.copy())
 
 
 def on_host(graph):

@@ -7,38 +7,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-import mgraph
 from mgraph import timings
 from mgraph.core import backend as backends
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import pluralize
-from mgraph.core.host import available_cores, available_memory
+from mgraph.core.host import available_cores
 from mgraph.core.interrupts import deferred_interrupts
 from mgraph.distributed.clusters import local, worker_shares
 from mgraph.distributed.clusters.client import open_client
+from mgraph.distributed.clusters.survey import Survey, check_workers, survey_workers
 from mgraph.distributed.monitoring.dashboard import find_link
 from mgraph.distributed.protocol import addresses, configuration, run_context
-from mgraph.distributed.protocol.broadcast import on_workers, run_coroutine, silence_task_prints
-from mgraph.distributed.protocol.dask_internals import thread_and_memory_limits
-from mgraph.distributed.protocol.failures import explained
-from mgraph.errors import ClusterError, DeviceError, UsageError
-from mgraph.installation import install_command
+from mgraph.distributed.protocol.broadcast import silence_task_prints
+from mgraph.errors import DeviceError, UsageError
 
 CONNECT_SECONDS = 10
-SURVEY_SECONDS = 60  # a GPU's worker may have to initialize CUDA and CuPy
 MAX_WORKERS = 1024  # on one machine
 _NOT_ALL_HAVE_A_GPU = "backend gpu was requested, but not every worker of the cluster has a GPU"
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What one worker offers: threads, free bytes of host and device memory, GPUs, its version."""
-
-    threads: int
-    host_bytes: int
-    device_bytes: int
-    gpus: int
-    version: str
 
 
 @dataclass(frozen=True)
@@ -83,24 +68,6 @@ class Cluster:
         workers, threads = pluralize(len(self.workers), "worker"), pluralize(self.threads, "thread")
         line = f"{self.kind}: {workers}, {threads}, {self.backend}"
         return f"{line}; dashboard {self.dashboard}" if self.dashboard else line
-
-
-def survey(dask_worker: Any) -> Survey:
-    """Runs on each worker: return what it offers."""
-    gpus = backends.gpu_count()
-    device_bytes = 0
-    if gpus:
-        from mgraph.cuda.memory import free_bytes
-
-        device_bytes = free_bytes()
-    threads, limit = thread_and_memory_limits(dask_worker)
-    return Survey(
-        threads=threads,
-        host_bytes=available_memory(limit),
-        device_bytes=device_bytes,
-        gpus=gpus,
-        version=mgraph.__version__,
-    )
 
 
 def configured_scheduler() -> str | None:
@@ -223,7 +190,7 @@ def connect(
                     client, kind = local.start_cpu_workers(stack, workers, dashboard, threaded)
             if silent:
                 silence_task_prints(client)
-        surveys = _survey_workers(client)
+        surveys = survey_workers(client)
         all_have_gpus = all(worker.gpus for worker in surveys.values())
         if backend == "gpu" and not all_have_gpus:
             raise DeviceError(_NOT_ALL_HAVE_A_GPU)
@@ -346,7 +313,7 @@ def connect_client(
     with opened as client:
         _warn(announce, addresses.scheduler_warning(client.scheduler.address))
         if workers_needed:
-            _check_workers(client)
+            check_workers(client)
         yield client
 
 
@@ -358,55 +325,3 @@ def _check_single(scheduler: str | None, scheduler_file: Any) -> None:
 def _warn(announce: TextIO | None, warning: str | None) -> None:
     if announce is not None and warning:
         print(warning, file=announce, flush=True)
-
-
-def _survey_workers(client: Any) -> dict[str, Survey]:
-    async def ask() -> Any:
-        return await client.run(survey, asynchronous=True)
-
-    try:
-        surveys: dict[str, Survey] = run_coroutine(client, ask, seconds=SURVEY_SECONDS)
-    except TimeoutError as error:
-        raise ClusterError(
-            f"not every worker answered within {SURVEY_SECONDS} s; run mgraph doctor with the same "
-            "scheduler to see which did not"
-        ) from error
-    except (ImportError, AttributeError) as error:
-        raise _cannot_load(error) from error
-    except Exception as error:
-        raise explained(error, "the survey of the workers") from error
-    if not surveys:
-        raise ClusterError("the cluster has lost its workers; see their logs, and start them again")
-    _check_versions({worker.version for worker in surveys.values()})
-    return surveys
-
-
-def _version() -> str:
-    """Runs on each worker."""
-    return mgraph.__version__
-
-
-def _check_workers(client: Any) -> None:
-    """Raise ClusterError if a worker that answers has no mgraph, or another version."""
-    answers = list(on_workers(client, _version).values())
-    for answer in answers:
-        if isinstance(answer, Exception):
-            raise _cannot_load(answer) from answer
-    _check_versions(set(answers))
-
-
-def _cannot_load(error: Exception) -> ClusterError:
-    return ClusterError(
-        f"the cluster's workers cannot load mgraph {mgraph.__version__} ({error}); install the "
-        f"same version on every worker: {install_command()}. (The mgraph of PyPI is another "
-        "project.)"
-    )
-
-
-def _check_versions(versions: set[str]) -> None:
-    others = versions - {mgraph.__version__}
-    if others:
-        raise ClusterError(
-            f"this is mgraph {mgraph.__version__}, the workers have {', '.join(sorted(others))}; "
-            "install the same version everywhere"
-        )

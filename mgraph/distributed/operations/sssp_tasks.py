@@ -21,7 +21,8 @@ from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.edges import EdgeList
 from mgraph.core.memory import memory_guard
-from mgraph.distributed.clusters.connect import Cluster, Survey
+from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.clusters.survey import Survey
 from mgraph.distributed.operations.graph_holder import holder
 from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts, to_record
 from mgraph.distributed.operations.resume import Footer
