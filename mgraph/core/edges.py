@@ -93,8 +93,7 @@ class EdgeList:
 
         Notes
         -----
-        Memory: 8 bytes per vertex on a CPU; on a GPU about 24, and what CuPy's ``bincount`` and
-        ``unique`` allocate.
+        Memory: 8 bytes per vertex on a CPU, 4 on a GPU.
 
         Examples
         --------

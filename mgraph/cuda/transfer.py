@@ -13,10 +13,11 @@ Item = TypeVar("Item")
 
 
 class _Staging(threading.local):
-    """The pinned memory and the stream of a thread, by device."""
+    """The pinned memory, the stream and the device memory of a thread, by device."""
 
     def __init__(self) -> None:
         self.by_device: dict[int, tuple[np.ndarray, Any]] = {}
+        self.device_memory: dict[int, Any] = {}
 
 
 _staging = _Staging()
@@ -96,6 +97,38 @@ def copy_to_device(targets: Sequence[Any], columns: Sequence[np.ndarray]) -> Non
             np.copyto(staged, values)
             target.set(staged, stream=stream)
         stream.synchronize()
+
+
+def on_device(columns: Sequence[np.ndarray], launch: Callable[..., Any]) -> None:
+    """Copy NumPy arrays to this thread's device memory, and call ``launch(*arrays)`` on its stream.
+
+    Waits for the kernels that ``launch`` starts; the memory is used again by the next call.
+    """
+    starts = _offsets([column.nbytes for column in columns])
+    if not starts[-1]:
+        return
+    pinned, stream = _pinned_memory(starts[-1])
+    memory = _device_memory(starts[-1])
+    arrays = []
+    with timings.step(timings.COPYING), stream:
+        for column, start in zip(columns, starts, strict=False):
+            stop = start + column.nbytes
+            np.copyto(pinned[start:stop].view(column.dtype), column)
+            arrays.append(memory[start:stop].view(column.dtype))
+        memory[: starts[-1]].set(pinned[: starts[-1]], stream=stream)
+        launch(*arrays)
+        stream.synchronize()
+
+
+def _device_memory(size: int) -> Any:
+    """Return this thread's memory on the current device, at least ``size`` bytes."""
+    import cupy
+
+    device = cupy.cuda.Device().id
+    memory = _staging.device_memory.get(device)
+    if memory is None or memory.size < size:
+        memory = _staging.device_memory[device] = cupy.empty(size, np.uint8)
+    return memory
 
 
 def _offsets(sizes: Sequence[int]) -> list[int]:

@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable, Container, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 from distributed import WorkerPlugin
 
@@ -24,6 +24,8 @@ METRIC, PARTIAL_COUNTS, COMPILING = "mgraph_edges", "mgraph_under_way", "mgraph_
 ANSWER_SECONDS = 1.0  # for the scheduler's answer to a progress line
 PRUNE_SECONDS = 60.0
 _PRUNING = "mgraph-pruning"
+T = TypeVar("T")
+R = TypeVar("R")
 _lock = threading.Lock()
 _reported: dict[str, float] = {}  # of this process's counters, by any of its workers
 _workers: list[Any] = []  # this process's workers; the first one reports the levels
@@ -167,6 +169,20 @@ def counting(key: tuple[str, int]) -> Iterator[None]:
         del _thread.key
         with _lock:
             _partial_counts.pop(key, None)
+
+
+def for_this_task(function: Callable[[T], R]) -> Callable[[T], R]:
+    """Return a function for other threads, whose counts are those of this thread's task as well."""
+    key = getattr(_thread, "key", None)
+
+    def run(argument: T) -> R:
+        previous, _thread.key = getattr(_thread, "key", None), key
+        try:
+            return function(argument)
+        finally:
+            _thread.key = previous
+
+    return run
 
 
 def count_edges(edges: int) -> None:

@@ -2,11 +2,13 @@
 
 Data flow: the vertices are cut into slices whose counters fit a worker's memory, and the parts into
 groups, one per thread. A task counts one slice's endpoints in one group of files; the counters of a
-slice are added up in pairs on the workers, and only their histogram comes back. Cost: every file is
-read once per slice (not at all if its ``src`` lies below the slice), and a few times 4 bytes per
-vertex and thread. If there are many more vertices than edges (three edges with ids near 2^35, say),
-a task sorts the endpoints of its files instead, and the workers merge the vertices that have edges:
-64 bytes per edge and thread, and every file is read once.
+slice are added up in pairs on the workers, and only their histogram comes back. A worker with a GPU
+counts there, while all of its threads read. Cost: every file is read once per slice (not at all if
+its ``src`` lies below the slice), and a few times 4 bytes per vertex and thread, or per GPU.
+
+If there are many more vertices than edges (three edges with ids near 2^35, say), a task sorts the
+endpoints of its files instead, and the workers merge the vertices that have edges: 64 bytes per
+edge and thread, and every file is read once.
 """
 
 import functools
@@ -20,6 +22,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph import timings
+from mgraph.core import cancellation
 from mgraph.core.choices import Backend
 from mgraph.core.memory import memory_guard
 from mgraph.core.power_law import PowerLaw, fit
@@ -124,6 +127,50 @@ def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
     return counts
 
 
+def count_group_on_gpu(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
+    """Do the same on the worker's GPU, while all of its threads read."""
+    counts: np.ndarray = _count_on_gpu(job).counts.get().astype(dtype, copy=False)
+    return counts
+
+
+def summarize_on_gpu(job: tuple[range, list[Part]], dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the degrees of a slice in all files, and how often each occurs."""
+    return _count_on_gpu(job).histogram()
+
+
+def _count_on_gpu(job: tuple[range, list[Part]]) -> Any:
+    from distributed import get_worker
+
+    from mgraph.core.degrees_gpu import DegreeCounter
+    from mgraph.distributed.monitoring.counters import count_edges, for_this_task
+
+    vertices, parts = job
+    with memory_guard(f"counters of {len(vertices):,} vertices", _REMEDY):
+        counter = DegreeCounter(vertices)
+
+    def count(job: tuple[Part, int]) -> None:
+        part, group = job
+        for block in part.blocks(group):
+            is_within = part.record.first < vertices.stop
+            counter.add(block.dst, *([block.src] if is_within else []))
+            count_edges(block.src.size)
+
+    threads = get_worker().state.nthreads
+    groups = cancellation.map_in_threads(Part.group_rows, parts, threads)
+    jobs = [
+        (part, group)
+        for part, rows in zip(parts, groups, strict=True)
+        for group in range(len(rows))
+    ]
+    cancellation.map_in_threads(for_this_task(count), jobs, threads)
+    return counter
+
+
+def as_it_is(histogram: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the histogram of a slice that one task counted."""
+    return histogram
+
+
 def summarize_slice(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the degrees of a slice, and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
@@ -192,11 +239,18 @@ def has_few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: np.dtype) -> bo
 
 
 def plan_jobs(
-    dataset: EdgeDataset, cluster: Cluster, dtype: Any
+    dataset: EdgeDataset, cluster: Cluster, dtype: Any, on_gpus: bool = False
 ) -> list[list[tuple[range, list[Part]]]]:
-    """Return the jobs of each slice of the vertices: the slice, and a group of files to count."""
-    length = max(1, _counter_bytes(cluster) // dtype.itemsize)
-    groups = min(cluster.threads, len(dataset))
+    """Return the jobs of each slice of the vertices: the slice, and a group of files to count.
+
+    A job per core, or one per GPU, whose worker reads with all of its threads.
+    """
+    free_bytes = _counter_bytes(cluster)
+    if on_gpus:
+        free_bytes = min(worker.device_bytes for worker in cluster.workers.values())
+        free_bytes //= COUNTER_SHARE
+    length = max(1, free_bytes // dtype.itemsize)
+    groups = min(len(cluster.workers) if on_gpus else cluster.threads, len(dataset))
     slices = []
     for start in range(0, dataset.n, length):
         vertices = range(start, min(start + length, dataset.n))
@@ -254,14 +308,19 @@ class DegreesOperation(Operation):
             summarize = functools.partial(summarize_counts, n=dataset.n)
             self.add, self.summarize = merge_counts, summarize
             return Work(count_ends, jobs, [sum(map(len, job)) for job in jobs], {"n": dataset.n})
-        slices = plan_jobs(dataset, run.cluster, dtype)
+        on_gpus = run.cluster.backend == "gpu" and dtype == np.uint32
+        slices = plan_jobs(dataset, run.cluster, dtype, on_gpus)
         jobs = [job for slice_jobs in slices for job in slice_jobs]
         bounds = np.cumsum([0, *map(len, slices)]).tolist()
         self.slices = [range(*pair) for pair in itertools.pairwise(bounds)]
         self.add, self.summarize = np.add, summarize_slice
-        return Work(
-            count_group, jobs, [sum(map(len, parts)) for _, parts in jobs], {"dtype": dtype.str}
-        )
+        count: Callable[..., Any] = count_group
+        if on_gpus and all(len(slice_jobs) == 1 for slice_jobs in slices):
+            count, self.summarize = summarize_on_gpu, as_it_is
+        elif on_gpus:
+            count = count_group_on_gpu
+        sizes = [sum(map(len, parts)) for _, parts in jobs]
+        return Work(count, jobs, sizes, {"dtype": dtype.str})
 
     def fan_out(self, run: Run, work: Work) -> list[Any]:
         """Compute each slice's histogram; counters stay on the workers until they are added up."""
@@ -294,7 +353,7 @@ def degrees(
     location : path or ``s3://`` address
         The dataset's folder.
     cluster, backend, progress
-        As for ``mgraph.generate``; the counting itself is done on cores.
+        As for ``mgraph.generate``.
 
     Returns
     -------
