@@ -69,6 +69,10 @@ receive) # a tar archive with cert.pem, key.pem on standard input
   mkdir -p "$folder"
   tar -xf - -C "$folder"
   ;;
+warm-up) # PYTHON COMMANDS
+  read -ra commands <<<"$2"
+  "$1" -m mgraph warm-up --quiet "${commands[@]}"
+  ;;
 scheduler) # PYTHON PORT: prints the scheduler file
   python=$1 port=$2
   cd "$folder"

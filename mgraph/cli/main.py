@@ -56,6 +56,10 @@ SECTIONS = {
         "doctor": ("mgraph.cli.doctor", "Find out what may be wrong with a cluster."),
         "config": ("mgraph.cli.config", "Show the settings and where they come from."),
         "completion": ("mgraph.cli.config", "Complete commands in your shell."),
+        "warm-up": (
+            "mgraph.cli.warm_up:warm_up",
+            "Compile beforehand what commands compile at first.",
+        ),
     },
 }
 VERBS = {name: module for section in SECTIONS.values() for name, (module, _) in section.items()}

@@ -71,6 +71,11 @@ def compiled_when_hot(function: Callable[..., Any]) -> Any:
     return _prepare(_CompiledWhenHot(function, targetoptions={"nopython": True, "nogil": True}))
 
 
+def compile_at_once() -> None:
+    """Compile every function when it is first called from now on, in this process."""
+    _CompiledWhenHot._is_hot = True
+
+
 class _CompiledWhenHot(CPUDispatcher):
     """A dispatcher of Numba's that may call the Python function itself."""
 
@@ -227,6 +232,7 @@ def _folder(file: Path) -> Path:
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mgraph" / "numba"
     with contextlib.suppress(OSError):
         caches.mkdir(parents=True, exist_ok=True)
-        if os.access(caches, os.W_OK):
+        # Code that a warm-up left in a file system which is read-only now is read all the same.
+        if os.access(caches, os.W_OK) or any(caches.iterdir()):
             return caches
     return file.parent / "__pycache__"

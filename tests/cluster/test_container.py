@@ -18,6 +18,7 @@ import dask
 import pytest
 import yaml
 
+from mgraph.cli.warm_up import RECIPES
 from mgraph.distributed.clusters import certificates
 from mgraph.distributed.protocol.settings import SETTINGS
 from tests.waiting import wait_until
@@ -59,7 +60,32 @@ def test_the_container_runs_as_an_ordinary_user():
     names = [name for name, _ in instructions()]
     assert names.count("FROM") == 2
     assert dict(instructions())["USER"] == "1000:1000"
-    assert names.index("USER") > max(i for i, name in enumerate(names) if name == "RUN")
+    (warm_up,) = [rest for name, rest in instructions()[names.index("USER") :] if name == "RUN"]
+    assert "mgraph warm-up" in warm_up  # the user's caches, by the user
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({"WARM_UP": "generate sssp", "ARCHS": ""}, "warm-up --quiet generate sssp"),
+        (
+            {"WARM_UP": "msf", "ARCHS": "sm_80 sm_90"},
+            "warm-up --quiet msf --arch sm_80 --arch sm_90",
+        ),
+        ({"WARM_UP": "", "ARCHS": "sm_90"}, None),
+    ],
+)
+def test_the_image_is_warmed_up(variables, expected, tmp_path):
+    """The line of the Containerfile, with a command that shows its arguments."""
+    (line,) = [rest for name, rest in instructions() if name == "RUN" and "warm-up" in rest]
+    shown = tmp_path / "mgraph"
+    shown.write_text('#!/bin/sh\necho "$@"\n')
+    shown.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **variables}
+    ran = subprocess.run(["sh", "-c", line], env=environment, capture_output=True, check=True)
+    assert ran.stdout.decode().split() == (expected.split() if expected else [])
+    given = expected.split()[2:] if expected else []
+    assert {word for word in given if "-" not in word and "_" not in word} <= set(RECIPES)
     assert json.loads(dict(instructions())["ENTRYPOINT"]) == ["tini", "-g", "--"]
 
 

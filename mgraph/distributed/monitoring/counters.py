@@ -8,6 +8,7 @@ page. ``mgraph_set_point`` and ``mgraph_parallelism`` exist while self-tuning se
 
 import contextlib
 import os
+import socket
 import threading
 from collections.abc import Callable, Container, Iterator
 from typing import Any, TypeVar
@@ -39,6 +40,10 @@ class WorkerMetrics(WorkerPlugin):
     name = "mgraph-figures"
     idempotent = True
 
+    def __init__(self) -> None:
+        """Remember the client's process, which may be the worker's, too."""
+        self._client_process = _this_process()
+
     def setup(self, worker: Any) -> None:
         """Add the metrics; counters start at zero."""
         with _lock:
@@ -52,7 +57,8 @@ class WorkerMetrics(WorkerPlugin):
             worker.metrics[f"mgraph_{name}"] = _level_metric(name)
         worker.metrics[PARTIAL_COUNTS] = _partial_counts_metric
         worker.metrics[COMPILING] = _compiling_metric
-        compilation.set_notifier(None)  # the client's progress line shows it
+        if _this_process() != self._client_process:
+            compilation.set_notifier(None)  # the client's progress line shows it
         read_gpu = gpu_reader()
         if read_gpu is not None:
             worker.metrics["mgraph_gpu"] = lambda worker: read_gpu()
@@ -65,6 +71,10 @@ class WorkerMetrics(WorkerPlugin):
         with _lock, contextlib.suppress(ValueError):
             _workers.remove(worker)
         dask_internals.stop_periodic_callback(worker, _PRUNING)
+
+
+def _this_process() -> tuple[str, int]:
+    return socket.gethostname(), os.getpid()
 
 
 def _counter_metric(name: str) -> Callable[[Any], float]:
