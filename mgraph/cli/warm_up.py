@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 import click
 
+from mgraph import compilation
 from mgraph.cli.help import command, option
 from mgraph.cli.options import CLUSTER, Choice, Number, quiet_option
 from mgraph.core.formatting import format_seconds, pluralize
@@ -130,6 +131,7 @@ def _warm_up(
     from mgraph.core.host import available_cores
     from mgraph.distributed.protocol.progress import Progress
 
+    compilation.set_notifier(None)  # the progress line says it
     chosen = [RECIPES[name] for name in dict.fromkeys(commands or RECIPES)]
     began, failures = time.monotonic(), []
     with tempfile.TemporaryDirectory(prefix="mgraph-warm-up-") as folder:
