@@ -1,8 +1,6 @@
 """The command line as ``python -m mgraph``."""
 
-import sys
-
-from mgraph.cli.main import main
+from mgraph.cli.main import run_and_exit
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_and_exit()

@@ -1,6 +1,7 @@
 // Small parallel primitives on arrays, for which CuPy would compile kernels of its own.
 //
-//   fill, put, put_each        all elements, or some, become one value; some become others
+//   fill, fill_leading, put    all elements, those that begin each row, or some, become one value
+//   put_each                   some elements become others
 //   scan_sums, scan_offsets, scan_write   cumulative sums: of tiles, of these by one block, and
 //                              within tiles (reduce, then scan: Merrill, Garland 2016)
 //   find_rows                  the row in which each of some arcs lies
@@ -10,7 +11,7 @@
 //   sum_integers, summarize_weights   one partial sum per block, which the host adds up in order
 //
 // Launches have any number of blocks of a multiple of 32 threads, at most 1,024.
-//   MGRAPH_ELEMENT_T  the type of the elements of fill, put, scan and summarize_weights
+//   MGRAPH_ELEMENT_T  the type of the elements of the arrays that are filled, summed up or scanned
 
 using element_t = MGRAPH_ELEMENT_T;
 using u32 = unsigned;
@@ -24,6 +25,15 @@ extern "C" __global__ void fill(element_t* array, long long count, element_t val
   const long long stride = (long long)gridDim.x * blockDim.x;
   for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
     array[i] = value;
+  }
+}
+
+// The first `leading` elements of each row of `width` elements become one value.
+extern "C" __global__ void fill_leading(element_t* array, long long rows, long long width,
+                                        long long leading, element_t value) {
+  const long long count = rows * leading, stride = (long long)gridDim.x * blockDim.x;
+  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += stride) {
+    array[i / leading * width + i % leading] = value;
   }
 }
 

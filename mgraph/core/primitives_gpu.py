@@ -35,6 +35,15 @@ def fill(array: Any, value: Any) -> Any:
     return array
 
 
+def fill_leading(array: Any, leading: int, value: Any) -> None:
+    """Set the first elements of each row, of the last dimension of a contiguous array."""
+    width = array.shape[-1]
+    rows = array.size // width
+    if rows:
+        arguments = np.int64(rows), np.int64(width), np.int64(leading), array.dtype.type(value)
+        _launch("fill_leading", (array, *arguments), array.dtype)
+
+
 def full(shape: Any, value: Any, dtype: Any) -> Any:
     """Return a new array whose elements all are ``value``."""
     import cupy

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import cancellation_gpu
+from mgraph.core import cancellation_gpu, primitives_gpu
 from mgraph.core.graph import MAX_N
 from mgraph.core.numbers import check_integer
 from mgraph.cuda.declarations import StructType
@@ -184,7 +184,7 @@ def fill(
         )
     log = cupy.zeros((log_rounds, declared.round_log.itemsize // 8), np.uint64)
     arrived = cupy.zeros(1, np.uint64)
-    cancelled_round = cupy.full(1, np.iinfo(np.uint64).max, np.uint64)
+    cancelled_round = primitives_gpu.full(1, np.iinfo(np.uint64).max, np.uint64)
     ends = dst[model.edges_before(first) :]
     stream = cupy.cuda.get_current_stream()
     cupy.cuda.runtime.memsetAsync(ends.data.ptr, _UNKNOWN_BYTE, ends.nbytes, stream.ptr)

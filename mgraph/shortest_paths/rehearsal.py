@@ -7,13 +7,16 @@ import numpy as np
 from mgraph import timings
 from mgraph.core.graph import Graph
 from mgraph.shortest_paths.problem import length_dtype
+from mgraph.shortest_paths.result import summarize
 from mgraph.shortest_paths.sssp import sssp
 
 
 def rehearse(graph: Graph, sources: int = 1, **options: Any) -> None:
     """Search a small graph of the same types, where the graph is. options: of ``mgraph.sssp``."""
     with timings.step(timings.REHEARSING):
-        sssp(_make_small_graph(graph), [0] * sources, backend=graph.backend, **options)
+        small = _make_small_graph(graph)
+        paths = sssp(small, [0] * sources, backend=graph.backend, **options)
+        summarize(paths.distance.reshape(-1, small.n)[0])
 
 
 def _make_small_graph(graph: Graph) -> Graph:

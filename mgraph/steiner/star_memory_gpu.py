@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.core import csr_gpu
+from mgraph.core import csr_gpu, primitives_gpu
 from mgraph.core.graph import Graph
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import free_bytes
@@ -209,7 +209,7 @@ class Workspace:
         groups = max(1, min(groups, fitting))
         self.groups, self.key, self.length = groups, key, length
         self.labels = cupy.zeros((groups, n, constant("keys_per_label")), key)
-        self.labels[..., :2] = np.iinfo(key).max
+        primitives_gpu.fill_leading(self.labels, 2, np.iinfo(key).max)
         self._arrays = {
             "labels": self.labels,
             "bucket_vertex": cupy.empty((groups, 2, pieces), np.int32),

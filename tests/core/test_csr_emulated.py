@@ -153,6 +153,10 @@ def test_integers_are_added_up_exactly(device, dtype):
 
 
 def test_some_elements_are_set(device):
+    table = on_device(np.zeros((3, 50, 4), np.int64))
+    primitives_gpu.fill_leading(table, 3, 9)
+    assert (table[..., :3] == 9).all()
+    assert not table[..., 3].any()
     words = on_device(np.zeros((10, 2), np.uint64))
     primitives_gpu.put_each(words, np.array([0, 19]), np.array([7, 8], np.uint64))
     assert words.ravel().tolist() == [7, *[0] * 18, 8]

@@ -11,6 +11,10 @@ def fill(array, value):
     return array
 
 
+def fill_leading(array, leading, value):
+    array[..., :leading] = value
+
+
 def put(array, positions, value):
     array[positions] = value
 
@@ -52,6 +56,16 @@ def summarize_degrees(indptr, piece):
 def use_numpy(patch):
     """Replace the functions, by a ``pytest.MonkeyPatch``."""
     patch.setattr(primitives_gpu, "full", lambda *shape_and_more: np.full(*shape_and_more))
-    functions = fill, put, put_each, assign, accumulate, find_rows, largest_rows, tails
+    functions = (
+        fill,
+        fill_leading,
+        put,
+        put_each,
+        assign,
+        accumulate,
+        find_rows,
+        largest_rows,
+        tails,
+    )
     for function in (*functions, summarize_degrees):
         patch.setattr(primitives_gpu, function.__name__, function)
