@@ -4,8 +4,8 @@ compute-sanitizer --tool memcheck python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
-arguments: only those of edges, copies, graph, checksums, frontier, near_far (predecessors with each
-search), steiner, forests, heap, heap_search and knapsacks.
+arguments: only those of edges, copies, graph, degrees, rows, checksums, frontier, near_far
+(predecessors with each search), steiner, forests, heap, heap_search and knapsacks.
 """
 
 import sys
@@ -75,6 +75,45 @@ def graph():
             for backend in ("cpu", "gpu")
         )
         assert (gpu.indices.get() == cpu.indices).all()
+    for dtype in ("int32", "float64", None):
+        edges = rows_of_all_lengths(dtype)
+        cpu, gpu = (mgraph.from_edges(edges, 5000, backend=backend) for backend in ("cpu", "gpu"))
+        assert (gpu.indices.get() == cpu.indices).all()
+        if dtype:
+            assert (gpu.weights.get() == cpu.weights).all()
+
+
+def rows_of_all_lengths(dtype):
+    """Rows that are sorted by a warp, by a block, and in chunks."""
+    random = np.random.default_rng(2)
+    lengths = [0, 2, 33, 65, 129, 257, 3000, 9000, 20_000]
+    src = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    dst = random.integers(0, 5000, src.size).astype(np.int32)
+    return EdgeList(src, dst, dtype and random.integers(-9, 9, src.size).astype(dtype))
+
+
+def degrees():
+    import cupy
+
+    edges = small_graph()
+    on_gpu = EdgeList(cupy.asarray(edges.src), cupy.asarray(edges.dst))
+    found, expected = on_gpu.degree_histogram(2000), edges.degree_histogram(2000)
+    assert (np.array(found) == np.array(expected)).all()
+
+
+def rows():
+    """What a search reached, where not all are."""
+    from mgraph.shortest_paths import reached_rows_gpu
+
+    graph = mgraph.from_edges(small_graph(), 2100, directed=False, backend="gpu")
+    paths = sssp(graph, 3, predecessors=True, cutoff=9, backend="gpu")
+    reached, greatest = reached_rows_gpu.summarize(paths.distance)
+    columns = reached_rows_gpu.list_rows(paths.distance, paths.predecessor, reached)
+    distance = paths.distance.get()
+    vertices = np.flatnonzero(distance <= greatest)
+    assert 1 < reached == vertices.size < 2100
+    assert (columns[0].get() == vertices).all()
+    assert (columns[1].get() == distance[vertices]).all()
 
 
 def checksums():
@@ -185,6 +224,8 @@ CASES = {
     "edges": edges,
     "copies": copies,
     "graph": graph,
+    "degrees": degrees,
+    "rows": rows,
     "checksums": checksums,
     "frontier": frontier,
     "near_far": near_far,
