@@ -160,7 +160,7 @@ def _kernel_jobs(recipes: Sequence[Recipe], architectures: Sequence[str]) -> Ite
     from mgraph.cuda import machine_code
     from mgraph.cuda.source import Source
 
-    given = list(dict.fromkeys(architectures or _architectures_here()))
+    given = list(dict.fromkeys(architectures or machine_code.architectures_here()))
     if not given:
         return
     for arch in given:
@@ -181,18 +181,6 @@ def _kernel_jobs(recipes: Sequence[Recipe], architectures: Sequence[str]) -> Ite
                     if machine_code.find(source, dict(variant), arch[3:]) is None:
                         label = f"{source.file} for {arch}"
                         yield _Job(label, kernel=(source, dict(variant), arch[3:]))
-
-
-def _architectures_here() -> list[str]:
-    """Return the architectures of this machine's GPUs."""
-    from mgraph.core.backend import gpu_count
-
-    if not gpu_count():
-        return []
-    import cupy
-
-    devices = range(cupy.cuda.runtime.getDeviceCount())
-    return [f"sm_{cupy.cuda.Device(device).compute_capability}" for device in devices]
 
 
 def _command_jobs(recipes: Sequence[Recipe], folder: str) -> Iterator[_Job]:

@@ -105,6 +105,19 @@ def can_compile(capability: str | None = None) -> bool:
     return int(capability) in supported
 
 
+def architectures_here() -> list[str]:
+    """Return the architectures of this machine's GPUs, such as ``sm_90``; none without CuPy."""
+    if importlib.util.find_spec("cupy") is None:
+        return []
+    import cupy
+
+    try:
+        devices = range(cupy.cuda.runtime.getDeviceCount())
+    except cupy.cuda.runtime.CUDARuntimeError:  # no driver, or no device
+        return []
+    return [f"sm_{cupy.cuda.Device(device).compute_capability}" for device in devices]
+
+
 def include_paths(source: "Source") -> list[str]:
     """Return the folders of our headers, CCCL's (CuPy's copy, if it is installed), and CUDA's."""
     from cuda import pathfinder

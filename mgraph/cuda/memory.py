@@ -33,3 +33,14 @@ def copy(array: Any) -> Any:
     result = cupy.empty(array.shape, array.dtype)
     copy_into(result, array)
     return result
+
+
+def release_unused() -> None:
+    """Give the device's and the pinned memory that CuPy keeps for later back to the driver."""
+    import gc
+
+    import cupy
+
+    gc.collect()
+    cupy.get_default_memory_pool().free_all_blocks()
+    cupy.get_default_pinned_memory_pool().free_all_blocks()

@@ -12,6 +12,7 @@ import pytest
 from mgraph.cli import warm_up
 from mgraph.cli.main import SECTIONS, VERBS, main
 from mgraph.core.graph import WEIGHT_DTYPES
+from mgraph.cuda import machine_code
 from mgraph.cuda.source import Source
 
 needs_nvrtc = pytest.mark.skipif(
@@ -92,6 +93,7 @@ def test_wrong_use_is_one_sentence(arguments, sentence, capsys):
 @needs_nvrtc
 def test_kernels_are_compiled_without_a_gpu(monkeypatch, tmp_path):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(machine_code, "PACKAGED", tmp_path / "nothing")
     monkeypatch.setattr(warm_up, "_command_jobs", lambda recipes, folder: [])
     assert main(["warm-up", "degrees", "--arch", "sm_90", "-q"]) == 0
     made = {file.stat().st_mtime_ns for file in (tmp_path / "mgraph/cuda/sm_90").iterdir()}

@@ -178,7 +178,7 @@ def connect(
             with deferred_interrupts():
                 if backend == "gpu" and workers is None and backends.gpu_count() == 1:
                     client, kind = local.start_in_process(
-                        stack, "GPU of this machine", available_cores(), dashboard
+                        stack, "GPU of this machine", available_cores(), dashboard, on_gpu=True
                     )
                 elif backend == "gpu":
                     client, kind = local.start_gpu_workers(stack, workers, dashboard)

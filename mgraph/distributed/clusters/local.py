@@ -50,7 +50,7 @@ def warm_up(quiet: bool = True) -> None:
 
 
 def start_in_process(
-    stack: contextlib.ExitStack, name: str, threads: int, dashboard: str
+    stack: contextlib.ExitStack, name: str, threads: int, dashboard: str, on_gpu: bool = False
 ) -> tuple[Any, str]:
     """Start a cluster whose scheduler and one worker are threads of this process.
 
@@ -60,6 +60,10 @@ def start_in_process(
     """
     from distributed import LocalCluster
 
+    if on_gpu:
+        from mgraph.cuda.memory import release_unused
+
+        stack.callback(release_unused)  # as the end of a worker's own process does
     memory = worker_shares.memory_per_worker(1)
     shares = {"n_workers": 1, "threads_per_worker": threads, "memory_limit": memory}
     return _start(stack, LocalCluster, name, dashboard, processes=False, protocol="tcp", **shares)
