@@ -230,6 +230,7 @@ def _run(job: _Job) -> str | None:
     from mgraph.cli.main import main
     from mgraph.core import compiled
 
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""  # else every process would take a GPU's memory
     compiled.compile_at_once()
     errors = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):

@@ -190,7 +190,7 @@ def connect(
                     client, kind = local.start_cpu_workers(stack, workers, dashboard, threaded)
             if silent:
                 silence_task_prints(client)
-        surveys = survey_workers(client)
+        surveys = survey_workers(client, with_devices=backend != "cpu")
         all_have_gpus = all(worker.gpus for worker in surveys.values())
         if backend == "gpu" and not all_have_gpus:
             raise DeviceError(_NOT_ALL_HAVE_A_GPU)

@@ -26,11 +26,14 @@ class Survey:
     version: str
 
 
-def survey(dask_worker: Any) -> Survey:
-    """Runs on each worker: return what it offers."""
+def survey(with_devices: bool, dask_worker: Any) -> Survey:
+    """Runs on each worker: return what it offers.
+
+    with_devices: measure a GPU's memory, which starts the device: half a gigabyte, a third second.
+    """
     gpus = backends.gpu_count()
     device_bytes = 0
-    if gpus:
+    if gpus and with_devices:
         from mgraph.cuda.memory import free_bytes
 
         device_bytes = free_bytes()
@@ -44,11 +47,11 @@ def survey(dask_worker: Any) -> Survey:
     )
 
 
-def survey_workers(client: Any) -> dict[str, Survey]:
+def survey_workers(client: Any, with_devices: bool) -> dict[str, Survey]:
     """Return what each worker offers. Raises ClusterError for other versions, and no answer."""
 
     async def ask() -> Any:
-        return await client.run(survey, asynchronous=True)
+        return await client.run(survey, with_devices, asynchronous=True)
 
     try:
         surveys: dict[str, Survey] = run_coroutine(client, ask, seconds=SURVEY_SECONDS)
