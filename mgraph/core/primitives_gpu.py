@@ -94,12 +94,12 @@ def find_rows(indptr: Any, positions: Sequence[int]) -> list[int]:
     """Return the row in which each arc's position lies: the last that begins at or before it."""
     import cupy
 
-    wanted = np.asarray(positions, np.int64)
-    rows = cupy.empty(wanted.size, np.int64)
+    arcs = np.asarray(positions, np.int64)
+    rows = cupy.empty(arcs.size, np.int64)
     arguments = (
-        indptr, np.int64(indptr.size - 1), cupy.asarray(wanted), np.int64(wanted.size), rows
+        indptr, np.int64(indptr.size - 1), cupy.asarray(arcs), np.int64(arcs.size), rows
     )  # fmt: skip
-    if wanted.size:
+    if arcs.size:
         _launch("find_rows", arguments, "uint32")
     found: list[int] = rows.get().tolist()
     return found

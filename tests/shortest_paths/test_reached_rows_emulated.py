@@ -38,7 +38,7 @@ def test_what_a_search_reached(dtype, with_predecessors, data):
     assert type(greatest) is (float if length.kind == "f" else int)
     given = on_device(predecessor) if with_predecessors else None
     columns = reached_rows_gpu.list_rows(on_device(distance), given, count)
-    wanted = [expected, distance[expected], predecessor[expected]]
+    expected_columns = [expected, distance[expected], predecessor[expected]]
     assert len(columns) == 2 + with_predecessors
-    for column, values in zip(columns, wanted, strict=False):
+    for column, values in zip(columns, expected_columns, strict=False):
         np.testing.assert_array_equal(column, values)
