@@ -58,6 +58,8 @@ def assign(array: Any, values: np.ndarray) -> None:
 
 def put(array: Any, positions: Any, value: Any) -> None:
     """Set some elements of a contiguous array. positions: CuPy int64, within the array."""
+    if positions.dtype != np.int64:
+        raise TypeError(f"positions are int64, not {positions.dtype}")
     if positions.size:
         arguments = array, positions, np.int64(positions.size), array.dtype.type(value)
         _launch("put", arguments, array.dtype)

@@ -101,7 +101,7 @@ class Searcher:
     ) -> Any:
         """Launch a search that fills ``distance``, ``(n,)`` on the device, and do not wait for it.
 
-        sources: vertices. targets: int32, on the device, empty for none. Returns the number of
+        sources: vertices, int64. targets: int32, on the device, empty for none. Returns the number of
         rounds as an array on the device, uint64 of shape (1,).
         """
         import cupy

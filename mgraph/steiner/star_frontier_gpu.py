@@ -67,7 +67,7 @@ class PathFinder:
         tree, paths = self.query.tree, self.query.paths
         first, last = paths.first[path], paths.last[path]
         end = tree.end[last]
-        above = np.concatenate([tree.vertex[:first], tree.vertex[end:]]).astype(np.int32)
+        above = np.concatenate([tree.vertex[:first], tree.vertex[end:]]).astype(np.int64)
         targets = cupy.asarray(tree.vertex[last:end].astype(np.int32))
         search.launch(above, distance, targets=targets, stop_at_first=True, cutoff=max_length - 1)
         cancellation_gpu.finish()  # a cancelled search has no path to be followed

@@ -34,6 +34,7 @@ _KERNEL = re.compile(
 )
 _INCLUDE = re.compile(r'#include [<"]((?:mgraph/)?\w+\.cuh)[>"]')
 _REREAD = re.compile(r"\*\(volatile (\w+)\*\)(\w+)")  # where a thread spins, others go on
+_KINDS = str.maketrans("bu", "ii")
 _ASSEMBLY = re.compile(r"asm volatile\(.*?\);", re.DOTALL)  # prefetching, fences
 
 
@@ -78,6 +79,7 @@ def _launcher(kernel):
         parameters.append(f"const {struct[1]}* {variable}" if struct else parameter)
         passed.append(f"*{variable}" if struct else variable)
     return (
+        f"LAUNCHER const void* types_{name}() {{ return emulator::types_of({name}); }}\n"
         f"LAUNCHER int launch_{name}(unsigned blocks_, unsigned threads_, size_t shared_, "
         f"uint64_t seed_, {', '.join(parameters)}) {{\n"
         f"  auto call = [=] {{ {name}({', '.join(passed)}); }};\n"
@@ -144,6 +146,24 @@ def _compiled(level, kind, text, suffix, program, *objects):
     return library
 
 
+def _assert_types(library, name, arguments):
+    """Check what nothing checks on a device, which reads 8 bytes of whatever is there.
+
+    Of arrays only the size of elements: some kernels take floating-point numbers as integers.
+    """
+    types_of = getattr(library, f"types_{name}")
+    types_of.restype = ctypes.POINTER(ctypes.c_char * 3)
+    for place, (value, declared) in enumerate(zip(arguments, types_of(), strict=False)):
+        kind, size, is_pointer = declared.raw
+        is_array = isinstance(value, np.ndarray) and value.dtype.kind != "V"
+        if not kind or (is_pointer and not is_array):
+            continue  # a struct, or an address
+        dtype = np.asarray(value).dtype
+        given = chr(kind) if is_array else dtype.kind.translate(_KINDS)
+        message = f"argument {place} of {name} is {dtype}, not of {size} bytes, kind {chr(kind)}"
+        assert (is_array, given, dtype.itemsize) == (is_pointer, chr(kind), size), message
+
+
 def _argument(value):
     if isinstance(value, np.ndarray):
         return ctypes.c_void_p(value.ctypes.data)
@@ -183,8 +203,9 @@ def launch(source, name, defines, blocks, threads, arguments, *, shared=0, seed=
 
     arguments: NumPy arrays and scalars of the kernel's types, Python's floats, and 0 for null.
     """
-    run = getattr(_library(source, tuple(sorted(defines.items()))), f"launch_{name}")
-    ended = run(
+    library = _library(source, tuple(sorted(defines.items())))
+    _assert_types(library, name, arguments)
+    ended = getattr(library, f"launch_{name}")(
         ctypes.c_uint(blocks), ctypes.c_uint(threads), ctypes.c_size_t(shared),
         ctypes.c_uint64(seed), *map(_argument, arguments),
     )  # fmt: skip

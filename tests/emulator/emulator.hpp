@@ -15,10 +15,31 @@
 #include <string.h>
 
 #include <cmath>
+#include <type_traits>
 
 #define LAUNCHER extern "C" __attribute__((visibility("default")))
 
 namespace emulator {
+
+// What an argument must be: the kind (f: floating point, i: integer, 0: any other) and the bytes of
+// a number, or of what a pointer points to.
+struct parameter_type {
+  char kind, bytes, is_pointer;
+};
+
+template <class P>
+constexpr parameter_type type_of() {
+  using number = std::remove_cv_t<std::remove_pointer_t<P>>;
+  constexpr bool is_pointer = std::is_pointer<P>();
+  if constexpr (!std::is_arithmetic<number>()) return {0, 0, is_pointer};
+  else return {std::is_floating_point<number>() ? 'f' : 'i', sizeof(number), is_pointer};
+}
+
+template <class... P>
+const parameter_type* types_of(void (*)(P...)) {
+  static const parameter_type types[] = {type_of<P>()..., {}};
+  return types;
+}
 
 struct index {
   unsigned x, y = 0, z = 0;

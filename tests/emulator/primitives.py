@@ -16,6 +16,7 @@ def fill_leading(array, leading, value):
 
 
 def put(array, positions, value):
+    assert positions.dtype == np.int64
     array[positions] = value
 
 
