@@ -101,8 +101,8 @@ class Searcher:
     ) -> Any:
         """Launch a search that fills ``distance``, ``(n,)`` on the device, and do not wait for it.
 
-        sources: vertices, int64. targets: int32, on the device, empty for none. Returns the number of
-        rounds as an array on the device, uint64 of shape (1,).
+        sources: vertices, int64. targets: int32, on the device, empty for none. Returns the number
+        of rounds as an array on the device, uint64 of shape (1,).
         """
         import cupy
 
