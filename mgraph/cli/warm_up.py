@@ -53,7 +53,9 @@ _TREES = (
     "steiner.star_gpu", "steiner.star_initial_tree_gpu", "steiner.star_rows_gpu",
     "steiner.components_gpu",
 )  # fmt: skip
-_MODELS = ("generators.cuppa_hash_gpu", "generators.edge_weights_gpu")
+_MODELS = (
+    "generators.cuppa_hash_gpu", "generators.cuppa_gpu", "generators.edge_weights_gpu",
+)  # fmt: skip
 # Everything that warm-up compiles, by command.
 RECIPES = {
     "generate": Recipe(

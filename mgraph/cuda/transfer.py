@@ -46,9 +46,10 @@ def stream_to_host(
     import cupyx
 
     stream = cupy.cuda.Stream(non_blocking=True)
-    # Allocated from the default stream's pool, and freed after ``stream`` is synchronised: memory
+    # Allocated from the current stream's pool, and freed after ``stream`` is synchronised: memory
     # from a pool of the new stream's own would be lost together with the stream.
     device = [[cupy.empty(*array) for array in arrays] for _ in range(2)]
+    stream.wait_event(cupy.cuda.get_current_stream().record())  # the memory's last user
     host = [[cupyx.empty_pinned(*array) for array in arrays] for _ in range(2)]
     ready = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
     written: list[list[Any]] = [[], []]
@@ -75,10 +76,15 @@ def stream_to_host(
 
 
 def device_array(count: int, dtype: Any) -> Any:
-    """Allocate an array on the current device, uninitialised."""
+    """Allocate an array on the current device, uninitialised, for the use of any stream.
+
+    Waits for the current stream, since CuPy's pool gives what an unfinished kernel still uses.
+    """
     import cupy
 
-    return cupy.empty(count, dtype)
+    array = cupy.empty(count, dtype)
+    cupy.cuda.get_current_stream().synchronize()
+    return array
 
 
 def copy_to_device(targets: Sequence[Any], columns: Sequence[np.ndarray]) -> None:
@@ -127,7 +133,7 @@ def _device_memory(size: int) -> Any:
     device = cupy.cuda.Device().id
     memory = _staging.device_memory.get(device)
     if memory is None or memory.size < size:
-        memory = _staging.device_memory[device] = cupy.empty(size, np.uint8)
+        memory = _staging.device_memory[device] = device_array(size, np.uint8)
     return memory
 
 

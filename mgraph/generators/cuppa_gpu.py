@@ -71,10 +71,13 @@ KERNELS = Source(
             (1, 256, "paper"),
             (4, 256, "paper"),
             (7, 256, "paper"),
+            (8, 256, "paper"),
+            (32, 256, "paper"),
             (32, 1024, "paper"),
             (33, 64, "paper"),
             (4096, 1024, "paper"),
             (4, 256, "ba"),
+            (8, 256, "ba"),
             (33, 64, "ba"),
         )
         for dtype in ("int32", "int64")

@@ -66,7 +66,7 @@ def test_cancelling_ends_what_runs_on_the_device(cluster, graph, tmp_path, what)
         wait_until(lambda: busy() >= 50)
     record = runs.cancel(run, 30).record
     assert (record.state, record.error) == ("cancelled", None)
-    assert not any(tasks.count_running(cluster.client).values())
+    wait_until(lambda: not any(tasks.count_running(cluster.client).values()))
     if what != "generate":
         wait_until(lambda: busy() < 10)
     found = mgraph.sssp_many(graph, [5, 7], tmp_path / "a", cluster=cluster, progress=None)
