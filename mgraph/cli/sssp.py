@@ -178,7 +178,8 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     watch = Stopwatch()
     targets = list(options["targets"]) or None
     with timings.step(timings.COMPUTING):
-        paths = mgraph.sssp(graph, source, targets=targets, backend=graph.backend, **method_options)
+        device = "auto" if graph.backend == "gpu" and backend == "auto" else graph.backend
+        paths = mgraph.sssp(graph, source, targets=targets, backend=device, **method_options)
         reached, max_distance = summarize(paths.distance)
     seconds = watch.work
     click.echo(

@@ -106,6 +106,7 @@ struct block_search : block_rounds {
       state.max_updated = 0;
       state.is_wave = false;
       state.hops = 1;
+      state.progress.begin(options);
     }
     __syncthreads();
     write_side(round & 1);
@@ -367,6 +368,8 @@ extern "C" __global__ void __launch_bounds__(threads, 1)
   for (int search = group; search < request.searches; search += gridDim.x / memory.blocks) {
     block.is_traced = blockIdx.x == 0 && search == 0 && output.trace;
     const u32 iterations = block.run(search, output.distance);
-    if (threadIdx.x == 0 && block.block == 0) output.iterations[search] = iterations;
+    if (threadIdx.x == 0 && block.block == 0) {
+      output.iterations[search] = state.progress.is_slow ? gave_up : iterations;
+    }
   }
 }

@@ -49,7 +49,7 @@ struct block_advance : block_queues {
   // Relax one arc per lane, of a vertex at distance key.
   __device__ void relax(bool has_arc, key_t key, long long arc) {
     entry head{false, 0, no_key, 0, 0};
-    bool improves = has_arc;
+    bool improves = has_arc, is_first = false;
     if (improves) {
       head.vertex = graph_.indices[arc];
       head.key = extend(key, arc);
@@ -62,11 +62,19 @@ struct block_advance : block_queues {
       } else {
         improves = improves && head.key < fresh(&distance[head.vertex]);
       }
-      if (improves) improves = head.key < atomicMin(&distance[head.vertex], head.key);
+      if (improves) {
+        const key_t before = atomicMin(&distance[head.vertex], head.key);
+        improves = head.key < before;
+        is_first = before > cutoff;  // it was infinite
+      }
     }
     const u32 improved = __ballot_sync(all_lanes, improves);
     if (!improved) return;
-    if ((threadIdx.x & 31) == 0) atomicAdd(&state.count[updated_sum], __popc(improved));
+    const u32 reached = __ballot_sync(all_lanes, is_first);
+    if ((threadIdx.x & 31) == 0) {
+      atomicAdd(&state.count[updated_sum], __popc(improved));
+      if (reached) atomicAdd(&state.count[reached_sum], __popc(reached));
+    }
     if (improves) atomicMax(&state.max_updated, head.key);
     bisect_frontier(improves, head);
   }

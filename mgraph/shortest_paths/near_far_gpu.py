@@ -68,6 +68,7 @@ class Declared(NamedTuple):
     minimum_columns: list[int]
     far_lists: int
     hop_list_bytes: int
+    gave_up: int
     graph: StructType
     request: StructType
     options: StructType
@@ -96,6 +97,7 @@ def _read_declarations(defines: tuple[tuple[str, str], ...], key: np.dtype) -> D
         minimum_columns=[constant("min_near_column"), constant("min_far_column")],
         far_lists=constant("lists"),
         hop_list_bytes=struct("hop_list").dtype.itemsize,
+        gave_up=constant("gave_up"),
         graph=struct("graph"),
         request=struct("search_request"),
         options=struct("search_options"),
@@ -121,6 +123,19 @@ def choose_concurrency(graph: Graph, searches: int, length: np.dtype) -> int:
     concurrency = max(1, min(searches, best_concurrency(graph.n, graph.num_arcs), fitting))
     rounds = -(-searches // concurrency)
     return -(-searches // rounds)
+
+
+class Patience(NamedTuple):
+    """When a search gives up: after so many seconds in which it reached fewer vertices per second.
+
+    By default never.
+    """
+
+    seconds: float = 0.0
+    min_reached_per_second: float = 0.0
+
+
+ENDLESS = Patience()
 
 
 class Launched(NamedTuple):
@@ -253,6 +268,10 @@ class Searcher:
             "places": places,
         }
 
+    def gave_up(self, launched: Launched) -> bool:
+        """Wait for a launch, and return whether its first search gave up."""
+        return int(launched.iterations[0]) == self._declared.gave_up
+
     @property
     def heap_operations(self) -> Any:
         """The number of operations on each block's heap in its last search, on the device."""
@@ -287,12 +306,14 @@ class Searcher:
         trace_rows: int = 0,
         distance: Any = None,
         max_iterations: int = (1 << 32) - 1,
+        patience: Patience = ENDLESS,
     ) -> Launched:
         """Launch one search per array of sources; returns without waiting.
 
         delta: near-far's, or 0 for self-tuning, with its set_point. cutoff: a length of type
         ``length``. hops: the maximum per iteration; by default many if there are few arcs at a
-        time. distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest.
+        time. distance: ``(searches, n)`` to write to, else new. See ``mgraph.sssp`` for the rest,
+        and ``gave_up`` for patience.
         """
         import cupy
 
@@ -323,7 +344,7 @@ class Searcher:
             "trace": launched.trace,
             "trace_rows": trace_rows,
         }
-        options = self._pack_options(mean_weight, delta, set_point, hops, max_iterations)
+        options = self._pack_options(mean_weight, delta, set_point, hops, max_iterations, patience)
         launch_resident(
             self.compile_kernel(),
             self.blocks * self.groups,
@@ -353,6 +374,7 @@ class Searcher:
         set_point: float | None,
         hops: int | None,
         max_iterations: int,
+        patience: Patience,
     ) -> np.ndarray:
         """Pack the options for the kernel, with the controller's lengths in its unit."""
         aim = float(set_point or self.default_set_point)
@@ -371,5 +393,7 @@ class Searcher:
             "min_step": min_step(mean_weight, unit, is_integer=is_integer),
             "max_hops": hops,
             "max_iterations": max_iterations,
+            "patience": 1e9 * patience.seconds,
+            "min_reached_per_nanosecond": patience.min_reached_per_second / 1e9,
         }
         return self._declared.options.pack(options)

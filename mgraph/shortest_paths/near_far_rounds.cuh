@@ -23,7 +23,6 @@
 // their former content, of round r - 2, since all have published round r - 1.
 #pragma once
 
-#include <mgraph/clock.cuh>
 #include "near_far_advance.cuh"
 
 namespace mgraph {
@@ -81,8 +80,10 @@ struct block_rounds : block_advance {
       atomicMin((long long*)&round_sums[min_near_column], (long long)state.min_near);
       atomicMax((long long*)&round_sums[max_updated_column], (long long)state.max_updated);
       atomicMax((long long*)&round_sums[fullest_column], (long long)(far_size - state.heap_size));
-      const bool cancelled = block == 0 && state.cancel_watch.stopped();
-      if (cancelled) atomicAdd(&round_sums[cancelled_column], 1ULL);
+      if (block == 0) {
+        const bool stopped = state.progress.gives_up(options) || state.cancel_watch.stopped();
+        if (stopped) atomicAdd(&round_sums[stopped_column], 1ULL);
+      }
     }
     if (block == 0 && lane < columns) {  // clear the next round's, which were read two rounds ago
       const bool is_minimum = lane == min_near_column || lane == min_far_column;
@@ -182,7 +183,7 @@ struct block_rounds : block_advance {
     if (!any_near && !any_far) seen.min_queued = control.threshold;  // it is the last round
     seen.max_updated = double_of(key_t(sum[max_updated_column])) * options.inverse_unit;
     bool finished =
-        (!any_near && !any_far) || iteration >= options.max_iterations || sum[cancelled_column] > 0;
+        (!any_near && !any_far) || iteration >= options.max_iterations || sum[stopped_column] > 0;
     if (request.target_count > 0 && iteration > 0) {
       finished = finished || (request.stop_at_first ? sum[settled_sum] > 0 : sum[settled_sum] == 0);
     }
@@ -214,6 +215,8 @@ struct block_rounds : block_advance {
     if (lane < counters) state.count[lane] = 0;
     if (lane < 3) state.hop_count[lane] = 0;
     if (lane == 0) {
+      state.progress.reached += double(sum[reached_sum]);
+      if (!any_near && !any_far) state.progress.is_slow = false;  // it is over
       state.threshold = threshold;
       state.finished = finished;
       state.rebuild = any_lost;

@@ -2,6 +2,7 @@
 // block's shared memory. near_far.cu explains the search.
 #pragma once
 
+#include <mgraph/clock.cuh>
 #include <mgraph/grid_barrier.cuh>
 #include <mgraph/path_length.cuh>
 #include <mgraph/stop_watch.cuh>
@@ -26,6 +27,7 @@ constexpr u32 few_batches = 8;      // of entries: up to this the block shares a
 constexpr u32 max_local_arcs = 4;   // per thread: up to this a block goes on with its hops
 constexpr float max_wave_arcs = 8;  // per thread, of all queued vertices: up to this there are hops
 constexpr int near_bits = 26, piece_bits = 20;       // of the counts in a round's note
+constexpr int windows = 4;                           // of a search's patience
 constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
 // The sums over a search's blocks in one round.
@@ -35,6 +37,7 @@ enum column {
   expanded_sum,  // X1: vertices expanded
   arcs_sum,      // X2: arcs relaxed
   updated_sum,   // X3: distances improved
+  reached_sum,   // those that were infinite
   lost_sum,      // blocks whose far queue had no room for an entry
   settled_sum,   // targets settled; of those that must all be settled, those that are not
   within_sum,    // far entries within the threshold
@@ -45,7 +48,7 @@ enum column {
   min_far_column,
   max_updated_column,  // the maximum of the improved keys
   fullest_column,      // the maximum of the entries in a block's far queue
-  cancelled_column,    // not 0: the host has cancelled the launch
+  stopped_column,      // not 0: the host has cancelled the launch, or the search gives up
   columns
 };
 
@@ -112,6 +115,8 @@ struct search_options {
   double min_step;     // the smallest step of the threshold that has an effect, in units
   int max_hops;        // per iteration
   u32 max_iterations;
+  // A search gives up after so many nanoseconds in which it reached fewer vertices; 0: never.
+  double patience, min_reached_per_nanosecond;
 };
 
 // Each block's heap, one behind the other; null where there are no heaps.
@@ -148,6 +153,36 @@ struct search_output {
   int trace_rows;
 };
 
+constexpr u64 gave_up = 0xFFFFFFFFFFFFFFFF;  // in place of the iterations
+
+// The time in which a search reaches few vertices, by windows of a fraction of the patience.
+struct progress_watch {
+  u64 window_begin;  // in nanoseconds
+  double reached, reached_before, slow_time;
+  bool is_slow;
+
+  __device__ void begin(const search_options& options) {
+    window_begin = options.patience > 0 ? nanoseconds() : 0;
+    reached = reached_before = slow_time = 0;
+    is_slow = false;
+  }
+
+  // Look at the time, and return whether it is enough.
+  __device__ bool gives_up(const search_options& options) {
+    if (options.patience <= 0) return false;
+    const u64 now = nanoseconds();
+    const double time = double(now - window_begin);
+    if (time * windows >= options.patience) {
+      const double min_reached = time * options.min_reached_per_nanosecond;
+      if (reached - reached_before < min_reached) slow_time += time;
+      window_begin = now;
+      reached_before = reached;
+    }
+    is_slow = slow_time >= options.patience;
+    return is_slow;
+  }
+};
+
 // A queued vertex and its row, as a thread holds it.
 struct entry {
   bool current;  // key is still the vertex's distance: no shorter path was found since
@@ -169,6 +204,7 @@ struct hop_list {
 struct block_state {
   stop_watch cancel_watch;  // used by the control warp's first lane in a search's first block
   controller control;
+  progress_watch progress;  // used by the control warp's first lane in a search's first block
   // The iteration, decided by the control warp.
   key_t threshold;
   double previous_threshold;

@@ -1,7 +1,7 @@
 """A shortest-path request, checked, in the form that every method takes."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +82,10 @@ class SearchRequest:
     targets: np.ndarray
     stop_at_first: bool
     cutoff: Any
+
+    def on(self, graph: Graph) -> "SearchRequest":
+        """Return the same request of a copy of the graph."""
+        return replace(self, graph=graph)
 
     @property
     def infinity(self) -> Any:

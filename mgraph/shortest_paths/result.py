@@ -35,7 +35,7 @@ def summarize(distance: Any) -> Reached:
 class ShortestPaths:
     """Distances from one or several sources, as ``mgraph.sssp`` returns them.
 
-    Arrays are where the search ran: CuPy arrays after a search on a GPU (``to_cpu`` copies them),
+    Arrays are CuPy arrays after a search on a GPU and of a graph on a GPU (``to_cpu`` copies them),
     else NumPy arrays.
 
     Attributes

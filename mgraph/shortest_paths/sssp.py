@@ -53,8 +53,9 @@ def sssp(
         CPU and self_tuning on a GPU, or the method to which ``delta``, ``set_point`` or ``trace``
         belongs.
     backend : {"auto", "cpu", "gpu"}, default "auto"
-        By default where the graph is. A graph on the CPU is searched on a GPU if there is one, the
-        graph fits in its memory, there is enough work, and the method is not dijkstra.
+        By default where it is fastest. A graph on the CPU is searched on a GPU if there is one, the
+        graph fits in its memory, there is enough work, and the method is not dijkstra. One search
+        by the default method moves to a core if the GPU turns out to be slower, as on long paths.
     predecessors : bool, default False
         Also return a shortest-path tree: 4 or 8 bytes per vertex and search.
     targets : int or array_like of int, optional
@@ -103,11 +104,13 @@ def sssp(
     OutOfMemoryError
         If the graph or the results do not fit in memory.
 
-    Notes ----- Distances are int32 for int32 weights or none, int64 for int64 weights and where
-    int32 might overflow; these are exact. For float32 and float64 weights they are float64: the
-    least sum of any path, each added up from the source on, so that a path of k arcs is rounded k -
-    1 times, each time by a relative error of at most 2^-53. CPU and GPU agree to the bit, for
-    floats too, since the least sum does not depend on the order of work.
+    Notes
+    -----
+    Distances are int32 for int32 weights or none, int64 for int64 weights and where int32 might
+    overflow; these are exact. For float32 and float64 weights they are float64: the least sum of
+    any path, each added up from the source on, so that a path of k arcs is rounded k - 1 times,
+    each time by a relative error of at most 2^-53. CPU and GPU agree to the bit, for floats too,
+    since the least sum does not depend on the order of work.
 
     Among several shortest paths, predecessors name the smallest vertex that is strictly nearer, if
     there is one. They form a tree also where a weight is 0 or too small to change a sum.
@@ -148,6 +151,12 @@ def sssp(
         method, predecessors, delta, set_point, power_limit, heap_threshold, trace, concurrency
     )
     device = _choose_backend(request, options, backend)
+    if device == "gpu" and backend == "auto" and _is_any_method(request, options):
+        from mgraph.shortest_paths import fastest_device
+
+        found = fastest_device.search(request, options)
+        chosen = options._replace(method=found.method)
+        return _assemble(request, chosen, found.device, found.distance, found.predecessor, None)
     check_backend(device, method, power_limit)
     if device == "gpu":
         from mgraph.shortest_paths import sssp_gpu
@@ -181,6 +190,15 @@ def _choose_backend(request: SearchRequest, options: SearchOptions, backend: Bac
     if options.method == "dijkstra" or has_little_work:
         return "cpu"
     return "gpu" if sssp_gpu.fits_in_memory(request, options) else "cpu"
+
+
+def _is_any_method(request: SearchRequest, options: SearchOptions) -> bool:
+    """Return whether there is one search, by whatever method is the fastest."""
+    belongs_to_a_method = (
+        options.delta, options.set_point, options.power_limit, options.heap_threshold, options.trace
+    )  # fmt: skip
+    is_single = len(request.sources) == 1
+    return is_single and options.method == "auto" and not any(belongs_to_a_method)
 
 
 def _choose_cpu_method(options: SearchOptions) -> str:

@@ -20,30 +20,15 @@ SearchFunction = Callable[[Any, Any], Any]
 
 def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
     """Return distances and predecessors ``(k, n)``, and the trace, or None for the latter two."""
-    graph = request.graph
-    weights = graph.weights
-    if weights is None:
-        # A single 1, repeated for all arcs. With fewer than two arcs Numba would take the array for
-        # another type, and compile for seconds.
-        weights = np.broadcast_to(np.array(1, request.dtype), max(graph.num_arcs, 2))
-    shape = (len(request.sources), graph.n)
-    distance = np.empty(shape, request.dtype)
-    predecessor = np.empty(shape, graph.indices.dtype) if options.predecessors else None
-    search_one = _choose_search(request, options, (graph.indptr, graph.indices, weights))
+    csr = _csr(request)
+    distance, predecessor = _allocate(request, options)
+    search_one = _choose_search(request, options, csr)
     traces = []
 
     def answer(i: int) -> None:
         distance[i] = request.infinity
         traces.append(search_one(distance[i], request.sources[i]))
-        if request.targets.size:
-            to_targets = distance[i][request.targets]
-            bound = to_targets.min() if request.stop_at_first else to_targets.max()
-            distance[i][distance[i] > bound] = request.infinity
-        if predecessor is not None:
-            predecessors_cpu.find_predecessors(
-                graph.indptr, graph.indices, weights, distance[i], request.sources[i],
-                request.infinity, predecessor[i],
-            )  # fmt: skip
+        _finish(request, csr, i, distance, predecessor)
 
     searches = range(len(request.sources))
     threads = min(len(searches), options.concurrency or available_cores())
@@ -55,6 +40,58 @@ def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, An
         with ThreadPoolExecutor(threads) as pool:
             list(pool.map(cancellation.with_token(answer), searches))
     return distance, predecessor, traces[0] if options.trace else None
+
+
+class PausingSearch:
+    """One search by Dijkstra's algorithm, which pauses where many entries wait in its heap."""
+
+    def __init__(self, request: SearchRequest, options: SearchOptions) -> None:
+        """Prepare a search."""
+        from mgraph.shortest_paths import dijkstra_cpu
+
+        self._request, self._csr = request, _csr(request)
+        self._distance, self._predecessor = _allocate(request, options)
+        self._distance.fill(request.infinity)
+        bounds: Any = (request.targets, request.stop_at_first, request.cutoff, request.infinity)
+        arguments = (*self._csr, self._distance[0], request.sources[0], *bounds)
+        self.run = dijkstra_cpu.Search(*arguments).run
+
+    def results(self) -> tuple[Any, Any]:
+        """Return distances and predecessors ``(1, n)``, or None for these, when all has run."""
+        _finish(self._request, self._csr, 0, self._distance, self._predecessor)
+        return self._distance, self._predecessor
+
+
+def _csr(request: SearchRequest) -> tuple[Any, Any, Any]:
+    """Return indptr, indices and weights, which are a single 1 if there are none."""
+    graph = request.graph
+    weights = graph.weights
+    if weights is None:
+        # Repeated for all arcs. With fewer than two arcs Numba would take the array for another
+        # type, and compile for seconds.
+        weights = np.broadcast_to(np.array(1, request.dtype), max(graph.num_arcs, 2))
+    return graph.indptr, graph.indices, weights
+
+
+def _allocate(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any]:
+    """Return arrays ``(k, n)`` for distances, and for predecessors or None."""
+    graph, shape = request.graph, (len(request.sources), request.graph.n)
+    predecessor = np.empty(shape, graph.indices.dtype) if options.predecessors else None
+    return np.empty(shape, request.dtype), predecessor
+
+
+def _finish(
+    request: SearchRequest, csr: tuple[Any, Any, Any], i: int, distance: Any, predecessor: Any
+) -> None:
+    """Drop what lies beyond search i's targets, and find its predecessors."""
+    if request.targets.size:
+        to_targets = distance[i][request.targets]
+        bound = to_targets.min() if request.stop_at_first else to_targets.max()
+        distance[i][distance[i] > bound] = request.infinity
+    if predecessor is not None:
+        predecessors_cpu.find_predecessors(
+            *csr, distance[i], request.sources[i], request.infinity, predecessor[i]
+        )
 
 
 def _choose_search(

@@ -36,7 +36,28 @@ def fits_in_memory(request: SearchRequest, options: SearchOptions) -> bool:
     return is_countable and arc_bytes + graph.n * vertex_bytes < free_bytes()
 
 
-def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, Any]:
+class _Slow(Exception):
+    """The search ran out of patience."""
+
+
+def search_unless_slow(
+    request: SearchRequest, options: SearchOptions, patience: tuple[float, float]
+) -> tuple[Any, Any] | None:
+    """Return distances and predecessors of one near-far search, or None if it is slow.
+
+    patience: see ``near_far_gpu.Patience``.
+    """
+    try:
+        return search(request, options, near_far_gpu.Patience(*patience))[:2]
+    except _Slow:
+        return None
+
+
+def search(
+    request: SearchRequest,
+    options: SearchOptions,
+    patience: near_far_gpu.Patience = near_far_gpu.ENDLESS,
+) -> tuple[Any, Any, Any]:
     """Return distances and predecessors ``(k, n)`` on the device, and the trace, or None for each.
 
     Raises OutOfMemoryError if the graph or the results do not fit in the device's memory, and
@@ -59,7 +80,7 @@ def search(request: SearchRequest, options: SearchOptions) -> tuple[Any, Any, An
                 request, graph, options.power_limit, options.concurrency
             )
         else:
-            distance, trace = _search_by_near_far(request, graph, options)
+            distance, trace = _search_by_near_far(request, graph, options, patience)
         cancellation_gpu.finish()
         if request.targets.size:
             _drop_beyond_targets(distance, request)
@@ -143,9 +164,15 @@ def _search_within_power(
 
 
 def _search_by_near_far(
-    request: SearchRequest, graph: Graph, options: SearchOptions
+    request: SearchRequest,
+    graph: Graph,
+    options: SearchOptions,
+    patience: near_far_gpu.Patience,
 ) -> tuple[Any, Any]:
-    """Return distances by near-far, self-tuning or with heaps, and the trace."""
+    """Return distances by near-far, self-tuning or with heaps, and the trace.
+
+    Raises _Slow if patience is at an end.
+    """
     is_fixed = options.method == "near_far"
     delta = float(options.delta or request.default_delta) if is_fixed else 0.0
     set_point = options.set_point
@@ -171,8 +198,11 @@ def _search_by_near_far(
             targets=request.targets if request.targets.size else None,
             stop_at_first=request.stop_at_first,
             trace_rows=TRACE_ROWS if options.trace else 0,
+            patience=patience,
         )
         cancellation_gpu.finish()
+        if patience.seconds and searcher.gave_up(launched):
+            raise _Slow
     if not options.trace:
         return launched.distance, None
     iterations = int(launched.iterations[0])

@@ -85,6 +85,7 @@ PAGES = {
     "python -m tests.benchmarks.sssp_gpu backends MAKER NAME …": _on_gpu(
         f"sssp_gpu backends {MAKER} pa-10"
     ),
+    "python -m tests.benchmarks.sssp_shapes 5 6": _on_gpu("sssp_shapes 5 6 --tiny"),
     "python -m tests.benchmarks.sssp_gpu build FOLDER": _on_gpu("sssp_gpu --tiny build FOLDER"),
     "pytest -m gpu -k two_billion": _collected(
         "pytest -m gpu -k two_billion tests/gpu/test_sssp.py"

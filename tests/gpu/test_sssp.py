@@ -15,6 +15,7 @@ from mgraph import CopyModel, DeviceError, EdgeList, Graph, OutOfMemoryError, Us
 from mgraph.cli.main import main
 from mgraph.core import csr_cpu
 from mgraph.shortest_paths.sssp import METHODS, sssp
+from tests.benchmarks import sssp_shapes
 from tests.strategies import graphs
 
 pytestmark = pytest.mark.gpu
@@ -223,6 +224,19 @@ def test_auto_chooses_a_backend_with_enough_memory(tmp_path):
         assert mgraph.from_edges(edges, graph.n, directed=False).backend == "cpu"
         assert {mgraph.read_graph(file).backend for file in files} == {"cpu"}
     assert mgraph.from_edges(edges, graph.n, directed=False).backend == "gpu"
+
+
+@pytest.mark.parametrize("shape", ["path", "grid 4 wide", "star and path", "star"])
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_auto_ends_where_it_is_faster(shape, on_gpu):
+    graph = sssp_shapes.make(shape, 100_000)
+    expected = sssp(graph, 0, backend="cpu", predecessors=True)
+    paths = sssp(graph.to_gpu() if on_gpu else graph, 0, predecessors=True)
+    assert paths.backend == ("gpu" if shape == "star" else "cpu")
+    assert hasattr(paths.distance, "get") == (on_gpu or shape == "star")
+    paths = paths.to_cpu()
+    np.testing.assert_array_equal(paths.distance, expected.distance)
+    np.testing.assert_array_equal(paths.predecessor, expected.predecessor)
 
 
 def test_the_command_line_chooses_the_backend(tmp_path, capsys):

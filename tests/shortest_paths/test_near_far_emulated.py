@@ -173,3 +173,15 @@ def test_a_cancelled_search_ends_early(monkeypatch):
     graph = hub_graph(300, seed=5)
     _, launched = launch(graph, [0], set_point=10.0)
     assert (launched.distance[0] != expected_distances(graph, [0])).any()
+
+
+def test_a_search_without_patience_gives_up():
+    graph = hub_graph(300, seed=6)
+    hasty = near_far_gpu.Patience(1e-12, 1e30)
+    searcher, launched = launch(graph, [0], set_point=10.0, patience=hasty)
+    assert searcher.gave_up(launched)
+    fast_enough, not_yet_slow = near_far_gpu.Patience(1e-12, 0), near_far_gpu.Patience(1e9, 1e30)
+    for patience in (near_far_gpu.ENDLESS, fast_enough, not_yet_slow):
+        searcher, launched = launch(graph, [0], set_point=10.0, patience=patience)
+        assert not searcher.gave_up(launched)
+        np.testing.assert_array_equal(launched.distance[0], expected_distances(graph, [0]))
