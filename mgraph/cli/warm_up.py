@@ -43,7 +43,9 @@ class Recipe(NamedTuple):
     graphs: tuple[str, ...] = _GRAPHS
 
 
-_BUILDING = ("core.csr_gpu", "core.primitives_gpu", "core.symmetry_gpu")
+_BUILDING = (
+    "io.parquet_pages_gpu", "core.csr_gpu", "core.primitives_gpu", "core.symmetry_gpu",
+)  # fmt: skip
 _FORESTS = ("spanning_trees.filter_boruvka_gpu", "spanning_trees.spanning_forest_gpu")
 _PATHS = (
     "shortest_paths.near_far_gpu", "shortest_paths.predecessors_gpu",

@@ -126,6 +126,15 @@ def on_device(columns: Sequence[np.ndarray], launch: Callable[..., Any]) -> None
         stream.synchronize()
 
 
+def staging_memory(host_size: int, device_size: int) -> tuple[np.ndarray, Any, Any]:
+    """Return this thread's pinned memory, its memory on the current device, and its stream.
+
+    Of at least so many bytes; whoever uses them waits for the stream, and the next one overwrites.
+    """
+    pinned, stream = _pinned_memory(host_size)
+    return pinned, _device_memory(device_size), stream
+
+
 def _device_memory(size: int) -> Any:
     """Return this thread's memory on the current device, at least ``size`` bytes."""
     import cupy

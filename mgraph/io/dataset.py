@@ -11,7 +11,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from mgraph.io import manifest, ownership
 from mgraph.io.folder import TEMPORARY_SUFFIX, Folder, folder_and_name
 from mgraph.io.manifest import Manifest, PartRecord
 from mgraph.io.untrusted import printable
+
+if TYPE_CHECKING:
+    from mgraph.io.parquet import RowGroup
 
 PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of mgraph; no other file may be replaced
 
@@ -63,11 +66,16 @@ class Part:
 
     def group_rows(self) -> list[int]:
         """Return the rows of each row group; DatasetError if they do not add up to the record's."""
-        from mgraph.io.parquet import group_rows
+        return [group.rows for group in self.row_groups()]
 
-        rows = group_rows(self.folder, self.record.file)[self._groups]
-        self._check_rows(sum(rows))
-        return rows
+    def row_groups(self, *, with_chunks: bool = False) -> list["RowGroup"]:
+        """Return the row groups, as ``group_rows``. with_chunks: and where their columns are."""
+        from mgraph.io.parquet import row_groups
+
+        dtypes = self.dtypes if with_chunks else ()
+        groups = row_groups(self.folder, self.record.file, dtypes)[self._groups]
+        self._check_rows(sum(group.rows for group in groups))
+        return groups
 
     def pieces(self, max_edges: int) -> list["Part"]:
         """Divide a part of more than ``max_edges`` edges, into single row groups at the finest."""

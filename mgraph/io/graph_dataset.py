@@ -1,11 +1,11 @@
-"""Graphs to and from edge-list datasets: Parquet files, read and copied to a GPU in parallel.
+"""Graphs to and from edge-list datasets: Parquet files, read in parallel.
 
-Cost of reading: each file once, by one thread per core. Memory: the edges, on the backend of the
-graph.
+Cost of reading: each file once, by one thread per core; a GPU decodes what it reads itself, if that
+is encoded as mgraph writes it. Memory: the edges, on the backend of the graph.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
 from mgraph.core.memory import LARGER_GPU, memory_guard
+from mgraph.errors import StorageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
@@ -23,6 +24,7 @@ from mgraph.io.manifest import Manifest, PartRecord
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
+_MAX_GROUPS = 4  # that a GPU decodes together: some 50 MB
 
 
 def read(dataset: EdgeDataset, backend: Backend = "cpu") -> Listing:
@@ -43,12 +45,17 @@ def read_parts(
     location: for messages. threads: by default one per core.
     """
     threads = threads or available_cores()
+    on_gpu = backends.resolve(backend) == "gpu"
+
+    def row_groups(part: Part) -> list[Any]:
+        return part.row_groups(with_chunks=on_gpu)
+
     # Before any memory is allocated, since the records of parts may be wrong.
-    group_rows = cancellation.map_in_threads(Part.group_rows, parts, threads)
+    groups = cancellation.map_in_threads(row_groups, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
     copy_columns: Callable[[list[Any], list[Any]], None] = _copy_on_host
-    if backends.resolve(backend) == "gpu":
+    if on_gpu:
         from mgraph.cuda.transfer import copy_to_device as copy_columns
         from mgraph.cuda.transfer import device_array
 
@@ -57,19 +64,53 @@ def read_parts(
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
 
-    def read_group(job: tuple[Part, int, int]) -> None:
-        part, group, row = job
-        for block in part.blocks(group):
-            stop = row + len(block)
-            copy_columns([array[row:stop] for array in arrays], list(block))
-            row = stop
+    def read_groups(job: _Job) -> None:
+        cancellation.raise_if_cancelled()
+        stop = job.row + sum(group.rows for group in job.groups)
+        if on_gpu and _decode_on_gpu(job, [array[job.row : stop] for array in arrays]):
+            return
+        row = job.row
+        for index in range(job.first, job.first + len(job.groups)):
+            for block in job.part.blocks(index):
+                stop = row + len(block)
+                copy_columns([array[row:stop] for array in arrays], list(block))
+                row = stop
 
+    group_count = sum(map(len, groups))
+    together = max(1, min(_MAX_GROUPS, group_count // (2 * threads))) if on_gpu else 1
     jobs = []
-    for part, start, rows in zip(parts, starts[:-1], group_rows, strict=True):
-        firsts = np.cumsum([start, *rows]).tolist()
-        jobs += [(part, group, first) for group, first in enumerate(firsts[:-1])]
-    cancellation.map_in_threads(read_group, jobs, threads)
+    for part, start, part_groups in zip(parts, starts[:-1], groups, strict=True):
+        rows = np.cumsum([start, *(group.rows for group in part_groups)]).tolist()
+        for first in range(0, len(part_groups), together):
+            some = part_groups[first : first + together]
+            jobs.append(_Job(part, first, some, rows[first]))
+    cancellation.map_in_threads(read_groups, jobs, threads)
     return EdgeList(*arrays)
+
+
+class _Job(NamedTuple):
+    """Consecutive row groups of a part, and the row of the columns that their first belongs to."""
+
+    part: Part
+    first: int
+    groups: list[Any]
+    row: int
+
+
+def _decode_on_gpu(job: _Job, columns: list[Any]) -> bool:
+    """Read row groups as they are in the file, and decode them there; False if Arrow has to."""
+    import pyarrow as pa
+
+    from mgraph.io import parquet_pages_gpu
+    from mgraph.io.parquet import reading_bytes
+
+    if any(group.chunks is None for group in job.groups):
+        return False
+    try:
+        with reading_bytes(job.part.folder, job.part.record.file) as read_into:
+            return parquet_pages_gpu.decode(job.groups, columns, read_into)
+    except (OSError, pa.ArrowException, StorageError):
+        return False  # Arrow says what is wrong
 
 
 def _copy_on_host(targets: list[Any], columns: list[Any]) -> None:

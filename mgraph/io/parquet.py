@@ -21,7 +21,7 @@ by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM
 import contextlib
 import errno
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -243,10 +243,90 @@ def _to_numpy(column: Any, name: str, path: str) -> Any:
     return array.astype(np.int64)
 
 
-def group_rows(folder: Folder, name: str) -> list[int]:
-    """Return the number of rows of each row group of a file."""
+class ColumnChunk(NamedTuple):
+    """Where a column's values of one row group are, in bytes from the file's beginning."""
+
+    begin: int
+    size: int
+    is_compressed: bool
+
+
+class RowGroup(NamedTuple):
+    """A row group: its rows, and its chunks, unless their encoding is not as ``PartWriter``'s."""
+
+    rows: int
+    chunks: tuple[ColumnChunk, ...] | None = None
+
+
+def row_groups(folder: Folder, name: str, dtypes: Sequence[Any] = ()) -> list[RowGroup]:
+    """Return the row groups of a file.
+
+    dtypes: of the columns src, dst and weight whose chunks are wanted. A row group has chunks if
+    the columns have these types, no nulls, and only encodings that ``parquet_pages.cu`` decodes.
+    """
     with _open(folder, name) as file:
-        return [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
+        metadata = file.metadata
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        indices = _plain_columns(file, dtypes) if dtypes else None
+        if indices is None:
+            return [RowGroup(group.num_rows) for group in groups]
+        return [RowGroup(group.num_rows, _chunks(group, indices)) for group in groups]
+
+
+def _plain_columns(file: pq.ParquetFile, dtypes: Sequence[Any]) -> list[int] | None:
+    """Return the indices of columns that hold these types without nulls, or None."""
+    schema, names = file.schema_arrow, file.schema_arrow.names
+    indices = []
+    for name, dtype in zip(COLUMNS, dtypes, strict=False):
+        if names.count(name) != 1 or len(file.schema.names) != len(names):
+            return None
+        index = names.index(name)
+        column = file.schema.column(index)
+        has_levels = column.max_definition_level or column.max_repetition_level
+        if schema.field(index).type != pa.from_numpy_dtype(dtype) or has_levels:
+            return None
+        indices.append(index)
+    has_more_weights = len(dtypes) < len(COLUMNS) and "weight" in names
+    return None if has_more_weights else indices
+
+
+def _chunks(group: Any, indices: Sequence[int]) -> tuple[ColumnChunk, ...] | None:
+    columns = [group.column(index) for index in indices]
+    for column in columns:
+        encodings = set(column.encodings) - {"RLE"}  # of levels, of which there are none
+        if not (
+            column.compression in ("LZ4", "UNCOMPRESSED")
+            and encodings <= {"PLAIN", "BYTE_STREAM_SPLIT"}
+            and not column.has_dictionary_page
+            and column.num_values == group.num_rows
+            and 0 < column.total_compressed_size <= 16 * group.num_rows + _BLOCK_ROWS
+        ):
+            return None
+    return tuple(
+        ColumnChunk(
+            column.data_page_offset, column.total_compressed_size, column.compression == "LZ4"
+        )
+        for column in columns
+    )
+
+
+@contextlib.contextmanager
+def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], None]]:
+    """Yield ``read_into(begin, memory)``, which fills a buffer with a file's bytes.
+
+    Raises OSError if there are fewer.
+    """
+    with folder.open(name) as stream:
+
+        def read_into(begin: int, memory: Any) -> None:
+            def read() -> int:
+                stream.seek(begin)
+                return int(stream.readinto(memory))
+
+            if folder.call(read, len(memory)) < len(memory):
+                raise OSError(f"{folder}/{name} ends too early")
+
+        yield read_into
 
 
 def read_blocks(

@@ -19,10 +19,10 @@ class DeviceArray(np.ndarray):
     def data(self):
         return types.SimpleNamespace(ptr=self.__array_interface__["data"][0])
 
-    def get(self):
+    def get(self, stream=None):
         return np.array(self)
 
-    def set(self, values):
+    def set(self, values, stream=None):
         self[...] = values
 
 

@@ -4,11 +4,12 @@ compute-sanitizer --tool memcheck python3 -m tests.gpu.sanitize
 compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
-arguments: only those of edges, copies, graph, degrees, rows, checksums, frontier, near_far
+arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
 (predecessors with each search), steiner, forests, heap, heap_search and knapsacks.
 """
 
 import sys
+import tempfile
 
 import numpy as np
 
@@ -16,6 +17,7 @@ import mgraph
 from mgraph import CopyModel, EdgeList, experiments
 from mgraph.core import cancellation, edge_list_cpu, edge_list_gpu
 from mgraph.heap import BatchHeap
+from mgraph.io import graph_dataset
 from mgraph.shortest_paths import near_far_gpu
 from mgraph.shortest_paths.sssp import sssp
 from mgraph.spanning_trees.edge_forest import forest_of_edges
@@ -66,6 +68,17 @@ def copies():
         assert (gpu.attempts == cpu.attempts).all()
         assert (gpu.chains == cpu.chains).all()
         assert [round[:4] for round in gpu.rounds] == [round[:4] for round in cpu.rounds]
+
+
+def pages():
+    model = CopyModel(9000, 4, weights=(1, 900))
+    edges = model.edges(backend="cpu").edges
+    for compression in ("lz4", "none"):
+        with tempfile.TemporaryDirectory() as folder:
+            mgraph.generate(f"{folder}/g", model, backend="cpu", compression=compression)
+            read = graph_dataset.read(mgraph.open_dataset(f"{folder}/g"), "gpu").edges
+        for column, expected in zip(read, edges, strict=True):
+            assert (column.get() == expected).all()
 
 
 def graph():
@@ -223,6 +236,7 @@ def knapsacks():
 CASES = {
     "edges": edges,
     "copies": copies,
+    "pages": pages,
     "graph": graph,
     "degrees": degrees,
     "rows": rows,
