@@ -126,13 +126,31 @@ def on_device(columns: Sequence[np.ndarray], launch: Callable[..., Any]) -> None
         stream.synchronize()
 
 
-def staging_memory(host_size: int, device_size: int) -> tuple[np.ndarray, Any, Any]:
-    """Return this thread's pinned memory, its memory on the current device, and its stream.
+def device_memory(size: int) -> tuple[Any, Any]:
+    """Return this thread's memory on the current device, at least so many bytes, and its stream.
 
-    Of at least so many bytes; whoever uses them waits for the stream, and the next one overwrites.
+    Whoever uses them waits for the stream in the end; the next one in this thread overwrites them.
     """
-    pinned, stream = _pinned_memory(host_size)
-    return pinned, _device_memory(device_size), stream
+    _, stream = _pinned_memory(0)
+    return _device_memory(size), stream
+
+
+def fill_device(
+    target: Any, first: int, read_into: Callable[[int, np.ndarray], None], piece: int = 1 << 22
+) -> None:
+    """Fill bytes on the device with those from ``first`` on of a file, piece by piece.
+
+    read_into(begin, memory): reads from the file. Pinned memory: one piece per thread, since it
+    takes longer to allocate than to copy.
+    """
+    pinned, stream = _pinned_memory(min(piece, target.size))
+    for begin in range(0, target.size, piece):
+        size = min(piece, target.size - begin)
+        with timings.step(timings.READING):
+            read_into(first + begin, pinned[:size])
+        with timings.step(timings.COPYING):
+            target[begin : begin + size].set(pinned[:size], stream=stream)
+            stream.synchronize()
 
 
 def _device_memory(size: int) -> Any:

@@ -17,14 +17,14 @@ from mgraph.core.graph import Graph, on_gpu
 from mgraph.core.host import available_cores
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import StorageError
-from mgraph.io.dataset import EdgeDataset, Part, part_name
+from mgraph.io.dataset import EdgeDataset, Part, group_by_size, part_name
 from mgraph.io.folder import Folder
 from mgraph.io.listing import Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
-_MAX_GROUPS = 4  # that a GPU decodes together: some 50 MB
+_MAX_JOB_ROWS = 1 << 22  # of row groups that a GPU decodes together: some 50 MB
 
 
 def read(dataset: EdgeDataset, backend: Backend = "cpu") -> Listing:
@@ -76,14 +76,14 @@ def read_parts(
                 copy_columns([array[row:stop] for array in arrays], list(block))
                 row = stop
 
-    group_count = sum(map(len, groups))
-    together = max(1, min(_MAX_GROUPS, group_count // (2 * threads))) if on_gpu else 1
+    capacity = min(_MAX_JOB_ROWS, starts[-1] // (4 * threads)) if on_gpu else 1
     jobs = []
     for part, start, part_groups in zip(parts, starts[:-1], groups, strict=True):
-        rows = np.cumsum([start, *(group.rows for group in part_groups)]).tolist()
-        for first in range(0, len(part_groups), together):
-            some = part_groups[first : first + together]
-            jobs.append(_Job(part, first, some, rows[first]))
+        rows = [group.rows for group in part_groups]
+        firsts = np.cumsum([start, *rows]).tolist()
+        for indices in group_by_size(rows, capacity):
+            some = part_groups[indices[0] : indices[-1] + 1]
+            jobs.append(_Job(part, indices[0], some, firsts[indices[0]]))
     cancellation.map_in_threads(read_groups, jobs, threads)
     return EdgeList(*arrays)
 

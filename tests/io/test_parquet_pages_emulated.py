@@ -22,12 +22,16 @@ DTYPES = ("int32", "int64", "float32", "float64")
 
 @pytest.fixture(scope="module", autouse=True)
 def device():
-    def staging_memory(host_size, device_size):
-        memory = emulator.poisoned(device_size, np.uint8).view(DeviceArray)
-        return np.empty(host_size, np.uint8), memory, contextlib.nullcontext()
+    def device_memory(size):
+        return emulator.poisoned(size, np.uint8).view(DeviceArray), contextlib.nullcontext()
+
+    def fill_device(target, first, read_into):
+        read_into(first, target)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parquet_pages_gpu, "staging_memory", staging_memory)
+        patch.setattr(parquet_pages_gpu, "device_memory", device_memory)
+        patch.setattr(parquet_pages_gpu, "fill_device", fill_device)
+        patch.setattr(parquet_pages_gpu, "_BLOCKS", 3)
         with Device(64, 2).patched(patch, parquet_pages_gpu) as one:
             yield one
 
