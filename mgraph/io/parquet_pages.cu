@@ -261,7 +261,8 @@ __device__ bool decompress(const u8* in, const u8* const end, u8* const begin, u
 
 extern "C" __global__ void decompress_pages(const page* pages, u32* counts) {
   const u32 lane = threadIdx.x % 32;
-  if (counts[error_count]) return;
+  // Another warp may count an error meanwhile, but all lanes of this one act on one answer.
+  if (__shfl_sync(all_lanes, counts[error_count], 0)) return;
   for (;;) {
     u32 next = 0;
     if (lane == 0) next = atomicAdd(&counts[next_page], 1u);
