@@ -10,6 +10,7 @@ import numpy as np
 from mgraph import timings
 
 Item = TypeVar("Item")
+_PIECE_BYTES = 1 << 22  # of files that are copied to the device
 
 
 class _Staging(threading.local):
@@ -136,21 +137,31 @@ def device_memory(size: int) -> tuple[Any, Any]:
 
 
 def fill_device(
-    target: Any, first: int, read_into: Callable[[int, np.ndarray], None], piece: int = 1 << 22
+    ranges: Sequence[tuple[int, int, int]], read_into: Callable[[int, np.ndarray], None]
 ) -> None:
-    """Fill bytes on the device with those from ``first`` on of a file, piece by piece.
+    """Copy ranges of a file to the device, on this thread's stream, and do not wait in the end.
 
-    read_into(begin, memory): reads from the file. Pinned memory: one piece per thread, since it
-    takes longer to allocate than to copy.
+    ranges: the address of each, where it begins in the file, and its bytes. read_into(begin,
+    memory): reads from the file, while the piece before is copied. Pinned memory: two pieces per
+    thread, since it takes longer to allocate than to copy.
     """
-    pinned, stream = _pinned_memory(min(piece, target.size))
-    for begin in range(0, target.size, piece):
-        size = min(piece, target.size - begin)
-        with timings.step(timings.READING):
-            read_into(first + begin, pinned[:size])
-        with timings.step(timings.COPYING):
-            target[begin : begin + size].set(pinned[:size], stream=stream)
-            stream.synchronize()
+    import cupy
+
+    pinned, stream = _pinned_memory(2 * _PIECE_BYTES)
+    to_device, address = 1, pinned.ctypes.data  # cudaMemcpyHostToDevice
+    copied = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
+    stream.synchronize()  # the pieces' last user
+    side = 0
+    for target, first, size in ranges:
+        for begin in range(0, size, _PIECE_BYTES):
+            count, place = min(_PIECE_BYTES, size - begin), side * _PIECE_BYTES
+            copied[side].synchronize()
+            read_into(first + begin, pinned[place : place + count])
+            cupy.cuda.runtime.memcpyAsync(
+                target + begin, address + place, count, to_device, stream.ptr
+            )
+            copied[side].record(stream)
+            side = 1 - side
 
 
 def _device_memory(size: int) -> Any:

@@ -24,7 +24,8 @@ from mgraph.io.manifest import Manifest, PartRecord
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
 _BLOCK_EDGES = 1 << 20
-_MAX_JOB_ROWS = 1 << 22  # of row groups that a GPU decodes together: some 50 MB
+_MAX_JOB_ROWS = 1 << 24  # of row groups that a GPU decodes together: some 200 MB
+_STAGING_SHARE = 1 / 16  # of a GPU's free memory, for the bytes of all threads
 
 
 def read(dataset: EdgeDataset, backend: Backend = "cpu") -> Listing:
@@ -54,6 +55,7 @@ def read_parts(
     groups = cancellation.map_in_threads(row_groups, parts, threads)
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     arrays: list[Any]
+    decoder = None
     copy_columns: Callable[[list[Any], list[Any]], None] = _copy_on_host
     if on_gpu:
         from mgraph.cuda.transfer import copy_to_device as copy_columns
@@ -61,13 +63,17 @@ def read_parts(
 
         with memory_guard(f"the {starts[-1]:,} edges of {location}", LARGER_GPU):
             arrays = [device_array(starts[-1], dtype) for dtype in dtypes]
+        from mgraph.io.parquet_pages_gpu import Decoder
+
+        decoder = Decoder()
     else:
         arrays = [np.empty(starts[-1], dtype) for dtype in dtypes]
 
     def read_groups(job: _Job) -> None:
         cancellation.raise_if_cancelled()
         stop = job.row + sum(group.rows for group in job.groups)
-        if on_gpu and _decode_on_gpu(job, [array[job.row : stop] for array in arrays]):
+        columns = [array[job.row : stop] for array in arrays]
+        if decoder is not None and _decode_on_gpu(decoder, job, columns):
             return
         row = job.row
         for index in range(job.first, job.first + len(job.groups)):
@@ -76,7 +82,7 @@ def read_parts(
                 copy_columns([array[row:stop] for array in arrays], list(block))
                 row = stop
 
-    capacity = min(_MAX_JOB_ROWS, starts[-1] // (4 * threads)) if on_gpu else 1
+    capacity = _job_rows(starts[-1], threads, dtypes) if on_gpu else 1
     jobs = []
     for part, start, part_groups in zip(parts, starts[:-1], groups, strict=True):
         rows = [group.rows for group in part_groups]
@@ -88,6 +94,15 @@ def read_parts(
     return EdgeList(*arrays)
 
 
+def _job_rows(rows: int, threads: int, dtypes: Sequence[Any]) -> int:
+    """Choose the rows that a GPU decodes together, of row groups that are not larger anyway."""
+    from mgraph.cuda.memory import free_bytes
+
+    row_bytes = 2 * sum(np.dtype(dtype).itemsize for dtype in dtypes)
+    fitting = int(_STAGING_SHARE * free_bytes() / (threads * row_bytes))
+    return max(1, min(_MAX_JOB_ROWS, fitting, rows // (4 * threads)))
+
+
 class _Job(NamedTuple):
     """Consecutive row groups of a part, and the row of the columns that their first belongs to."""
 
@@ -97,20 +112,19 @@ class _Job(NamedTuple):
     row: int
 
 
-def _decode_on_gpu(job: _Job, columns: list[Any]) -> bool:
+def _decode_on_gpu(decoder: Any, job: _Job, columns: list[Any]) -> bool:
     """Read row groups as they are in the file, and decode them there; False if Arrow has to."""
     import pyarrow as pa
 
-    from mgraph.io import parquet_pages_gpu
     from mgraph.io.parquet import reading_bytes
 
     if any(group.chunks is None for group in job.groups):
         return False
     try:
         with reading_bytes(job.part.folder, job.part.record.file) as read_into:
-            return parquet_pages_gpu.decode(job.groups, columns, read_into)
-    except (OSError, pa.ArrowException, StorageError):
-        return False  # Arrow says what is wrong
+            return bool(decoder.decode(job.groups, columns, read_into))
+    except (OSError, pa.ArrowException, StorageError, MemoryError):
+        return False  # Arrow takes less memory, and says what is wrong
 
 
 def _copy_on_host(targets: list[Any], columns: list[Any]) -> None:

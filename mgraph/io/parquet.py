@@ -21,6 +21,7 @@ by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM
 import contextlib
 import errno
 import json
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -310,12 +311,28 @@ def _chunks(group: Any, indices: Sequence[int]) -> tuple[ColumnChunk, ...] | Non
     )
 
 
+def _read_fully(file: int, begin: int, memory: Any) -> None:
+    done = 0
+    while done < len(memory):
+        count = os.preadv(file, [memory[done:]], begin + done)
+        if not count:
+            raise OSError("a file ends too early")
+        done += count
+
+
 @contextlib.contextmanager
 def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], None]]:
     """Yield ``read_into(begin, memory)``, which fills a buffer with a file's bytes.
 
     Raises OSError if there are fewer.
     """
+    if not folder.is_remote:
+        file = os.open(folder.path(name), os.O_RDONLY)
+        try:
+            yield lambda begin, memory: _read_fully(file, begin, memory)
+        finally:
+            os.close(file)
+        return
     with folder.open(name) as stream:
 
         def read_into(begin: int, memory: Any) -> None:

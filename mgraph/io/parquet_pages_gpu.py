@@ -21,78 +21,92 @@ _ALIGNMENT = 256
 _PAGE_BYTES = 4096  # pages may be smaller on average, but then Arrow decodes them
 
 
-def decode(
-    groups: Sequence[RowGroup], columns: Sequence[Any], read_into: Callable[[int, Any], None]
-) -> bool:
-    """Decode row groups that have chunks, one behind the other, into columns on the device.
+class Decoder:
+    """Decodes row groups on the current device; several threads may do so at a time."""
 
-    columns: one CuPy array per column, of the rows in sum. read_into(begin, memory): reads from the
-    file. Returns False if there is something that only Arrow understands, or can explain.
-    """
-    layout = _Layout(groups, [column.itemsize for column in columns])
-    memory, stream = device_memory(layout.size)
-    for chunk, place in layout.chunks:
-        fill_device(memory[place : place + chunk.size], chunk.begin, read_into)
-    address = memory.data.ptr
-    table = layout.describe(address, [column.data.ptr for column in columns])
-    pages, counts = np.uint64(address + layout.pages), memory[layout.counts :][:12].view(np.uint32)
-    with timings.step(timings.COPYING), stream:
-        memory[layout.table :][: table.size].set(table, stream=stream)
-        chunk_count, capacity = np.int32(len(layout.chunks)), np.uint32(layout.page_capacity)
-        arguments = memory[layout.table :], chunk_count, pages, capacity, counts
-        KERNELS.kernel("find_pages")((-(-len(layout.chunks) // 32),), (32,), arguments)
-        for kernel in ("decompress_pages", "write_values"):
-            KERNELS.kernel(kernel)((_BLOCKS,), (_THREADS,), (pages, counts))
-        found = counts.get(stream=stream)  # waits
-    return not found[KERNELS.constant("error_count")]
-
-
-class _Layout:
-    """Where things lie in the device's memory of a call.
-
-    chunks: and where the bytes of each begin. table: the chunks' descriptions, and directly behind
-    them, at ``counts``, the kernels' counts.
-    """
-
-    def __init__(self, groups: Sequence[RowGroup], widths: Sequence[int]) -> None:
+    def __init__(self) -> None:
+        """Load the kernels."""
+        self._find, self._decompress, self._write = (
+            KERNELS.kernel(name) for name in ("find_pages", "decompress_pages", "write_values")
+        )
         self._chunk = KERNELS.struct("chunk").dtype
-        self._groups, self._widths = groups, widths
-        self.chunks: list[tuple[ColumnChunk, int]] = []
-        end = 0
+        self._page_size = KERNELS.struct("page").dtype.itemsize
+        self._errors, self._counts = map(KERNELS.constant, ("error_count", "counts"))
+
+    def decode(
+        self,
+        groups: Sequence[RowGroup],
+        columns: Sequence[Any],
+        read_into: Callable[[int, Any], None],
+    ) -> bool:
+        """Decode row groups that have chunks, one behind the other, into columns on the device.
+
+        columns: one CuPy array per column, of the rows in sum. read_into(begin, memory): reads from
+        the file. Returns False if there is something that only Arrow understands, or can explain.
+        """
+        chunks, places, end = [], [], 0
         for group in groups:
             assert group.chunks is not None
             for chunk in group.chunks:
-                self.chunks.append((chunk, end))
+                chunks.append(chunk)
+                places.append(end)
                 end = _aligned(end + chunk.size + 3)  # of which whole words are read
-        self.table = end
-        self.counts = end + self._chunk.itemsize * len(self.chunks)
-        self.pages = _aligned(self.counts + 4 * KERNELS.constant("counts"))
-        row_bytes = sum(widths) * sum(group.rows for group in groups)
-        self.page_capacity = row_bytes // _PAGE_BYTES + 4 * len(self.chunks)
-        page = KERNELS.struct("page").dtype.itemsize
-        self._scratch = _aligned(self.pages + page * self.page_capacity)
-        self.size = self._scratch + row_bytes + _ALIGNMENT * len(self.chunks)
+        # Behind the chunks' bytes lie their descriptions, the counts, the pages, and the scratch.
+        row_bytes = sum(group.rows * column.itemsize for group in groups for column in columns)
+        page_capacity = row_bytes // _PAGE_BYTES + 4 * len(chunks)
+        table_begin = end
+        counts_begin = table_begin + self._chunk.itemsize * len(chunks)
+        pages_begin = _aligned(counts_begin + 4 * self._counts)
+        scratch_begin = _aligned(pages_begin + self._page_size * page_capacity)
+        memory, stream = device_memory(scratch_begin + row_bytes + _ALIGNMENT * len(chunks))
+        address = memory.data.ptr
+        table = self._describe(chunks, places, groups, columns, address, address + scratch_begin)
+        counts = memory[counts_begin:][: 4 * self._counts].view(np.uint32)
+        pages = np.uint64(address + pages_begin)
+        ranges = [
+            (address + place, chunk.begin, chunk.size)
+            for chunk, place in zip(chunks, places, strict=True)
+        ]
+        with timings.step(timings.READING), stream:
+            fill_device(ranges, read_into)
+            memory[table_begin:][: table.size].set(table, stream=stream)
+            capacity = np.uint32(page_capacity)
+            arguments = memory[table_begin:], np.int32(len(chunks)), pages, capacity, counts
+            self._find((-(-len(chunks) // 32),), (32,), arguments)
+            self._decompress((_BLOCKS,), (_THREADS,), (pages, counts))
+            self._write((_BLOCKS,), (_THREADS,), (pages, counts))
+            found = counts.get(stream=stream)  # waits
+        return not found[self._errors]
 
-    def describe(self, address: int, columns: Sequence[int]) -> np.ndarray:
-        """Return the bytes of the chunks' descriptions and of the counts, which are 0.
+    def _describe(
+        self,
+        chunks: Sequence[ColumnChunk],
+        places: Sequence[int],
+        groups: Sequence[RowGroup],
+        columns: Sequence[Any],
+        address: int,
+        scratch: int,
+    ) -> np.ndarray:
+        """Return the bytes of the chunks' descriptions, and behind them the counts, which are 0.
 
-        address: of the memory. columns: the addresses of the columns.
+        address, scratch: of the device's memory, to which places are relative, and of the scratch.
         """
-        table = np.zeros(len(self.chunks), self._chunk)
-        row, scratch, index = 0, self._scratch, 0
-        for group in self._groups:
-            for column, width in zip(columns, self._widths, strict=True):
-                chunk, place = self.chunks[index]
-                size = group.rows * width
+        table = np.zeros(len(chunks), self._chunk)
+        row = index = 0
+        for group in groups:
+            for column in columns:
+                chunk, width = chunks[index], column.itemsize
+                size, target = group.rows * width, column.data.ptr + row * width
                 table[index] = (
-                    address + place, chunk.size, address + scratch, size, column + row * width,
-                    group.rows, width, chunk.is_compressed,
+                    address + places[index], chunk.size, scratch, size, target, group.rows, width,
+                    chunk.is_compressed,
                 )  # fmt: skip
                 scratch += _aligned(size)
                 index += 1
             row += group.rows
-        counts = np.zeros(4 * KERNELS.constant("counts"), np.uint8)
-        return np.concatenate([table.view(np.uint8).reshape(-1), counts])
+        return np.concatenate(
+            [table.view(np.uint8).reshape(-1), np.zeros(4 * self._counts, np.uint8)]
+        )
 
 
 def _aligned(size: int) -> int:

@@ -13,13 +13,13 @@ pytestmark = pytest.mark.gpu
 @pytest.fixture
 def decoded(monkeypatch):
     """Whether each call of ``decode`` succeeded."""
-    results, decode = [], parquet_pages_gpu.decode
+    results, decode = [], parquet_pages_gpu.Decoder.decode
 
     def decode_and_note(*arguments):
         results.append(decode(*arguments))
         return results[-1]
 
-    monkeypatch.setattr(parquet_pages_gpu, "decode", decode_and_note)
+    monkeypatch.setattr(parquet_pages_gpu.Decoder, "decode", decode_and_note)
     return results
 
 

@@ -1,6 +1,7 @@
 """Parquet pages decoded on a GPU, on the emulator: as Arrow decodes them, or not at all."""
 
 import contextlib
+import ctypes
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +26,10 @@ def device():
     def device_memory(size):
         return emulator.poisoned(size, np.uint8).view(DeviceArray), contextlib.nullcontext()
 
-    def fill_device(target, first, read_into):
-        read_into(first, target)
+    def fill_device(ranges, read_into):
+        for target, first, size in ranges:
+            memory = (ctypes.c_uint8 * size).from_address(target)
+            read_into(first, np.frombuffer(memory, np.uint8))
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(parquet_pages_gpu, "device_memory", device_memory)
@@ -85,7 +88,7 @@ def decode(path, dtypes, change=None):
             if change:
                 change(memory)
 
-        is_decoded = parquet_pages_gpu.decode(groups, columns, read)
+        is_decoded = parquet_pages_gpu.Decoder().decode(groups, columns, read)
     for memory in guarded:
         assert (memory[:GUARD] == 0xA5).all()
         assert (memory[-GUARD:] == 0xA5).all()
