@@ -26,6 +26,7 @@ from mgraph.cli.options import (
     resume_option,
     symmetrise_option,
 )
+from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import ForestMethod
 from mgraph.core.formatting import (
@@ -131,9 +132,12 @@ def msf(location: str, out: str | None, **options: Any) -> None:
 
 
 def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
-    graph = mgraph.read_graph(
-        location, symmetrise=options["symmetrise"], backend=options["backend"]
-    )
+    def span(tiny: mgraph.Graph) -> None:
+        mgraph.minimum_spanning_forest(tiny, method=options["method"], backend="gpu")
+
+    backend = options["backend"]
+    with preparing(location, backend, span):
+        graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
     return graph

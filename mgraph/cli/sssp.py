@@ -24,6 +24,7 @@ from mgraph.cli.options import (
     symmetrise_option,
     vertex_checker,
 )
+from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import SsspMethod
 from mgraph.core.formatting import (
@@ -168,12 +169,13 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     else:
         check_file(options["trace"], options["overwrite"])
     backend = prefer_backend(options["method"], options["backend"])
-    graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
-    if not options["quiet"]:
-        click.echo(f"{graph}", err=True)
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
     method_options = {name: options[name] for name in names}
     method_options["trace"] = bool(options["trace"] or options["plot"])
+    with preparing(location, backend, lambda tiny: rehearse(tiny, **method_options)):
+        graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
+    if not options["quiet"]:
+        click.echo(f"{graph}", err=True)
     rehearse(graph, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     targets = list(options["targets"]) or None

@@ -26,6 +26,7 @@ from mgraph.cli.options import (
     symmetrise_option,
     vertex_checker,
 )
+from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
 from mgraph.core.choices import SteinerMethod, SteinerSearch
 from mgraph.core.formatting import (
@@ -193,17 +194,17 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
         refuse(("overwrite",), "needs --out")
     else:
         check_target(out, options["overwrite"])
+    method_options = {name: options[name] for name in _METHOD_OPTIONS}
     if terminals is None:
         if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(location).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
         graph, terminals, _ = mgraph.experiments.read_steinlib(location)
     else:
-        graph = mgraph.read_graph(
-            location, symmetrise=options["symmetrise"], backend=options["backend"]
-        )
+        backend = options["backend"]
+        with preparing(location, backend, lambda tiny: rehearse(tiny, **method_options)):
+            graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
-    method_options = {name: options[name] for name in _METHOD_OPTIONS}
     rehearse(graph, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     with timings.step(timings.COMPUTING):

@@ -5,8 +5,8 @@
 //   write_values       writes values to their column, whole, wherever their bytes stood
 //
 // Understood are pages of version 1 in columns without nulls: PLAIN or BYTE_STREAM_SPLIT values of
-// 4 or 8 bytes, uncompressed or as one LZ4 block. All else is an error, and so are bytes that do not
-// make sense: nothing is read or written beyond a chunk, its scratch memory and its column. (Words
+// 4 or 8 bytes, uncompressed or as one LZ4 block. All else is an error, and so are bytes that make
+// no sense: nothing is read or written beyond a chunk, its scratch memory and its column. (Words
 // may be read up to 3 bytes beyond a chunk.)
 //
 // Sources: Apache Parquet's parquet.thrift and Encodings.md, Thrift's compact protocol, LZ4's block

@@ -21,7 +21,7 @@ from mgraph.core.choices import Device
 from mgraph.shortest_paths.problem import SearchOptions, SearchRequest
 
 MAX_PENDING = 64
-PATIENCE = 0.1
+PATIENCE = 0.15
 # A core's, between those of graphs in its cache and those in its memory.
 SECONDS_PER_VERTEX, SECONDS_PER_ARC = 30e-9, 20e-9
 

@@ -27,7 +27,7 @@ constexpr u32 few_batches = 8;      // of entries: up to this the block shares a
 constexpr u32 max_local_arcs = 4;   // per thread: up to this a block goes on with its hops
 constexpr float max_wave_arcs = 8;  // per thread, of all queued vertices: up to this there are hops
 constexpr int near_bits = 26, piece_bits = 20;       // of the counts in a round's note
-constexpr int windows = 4;                           // of a search's patience
+constexpr int windows = 3;                           // of a search's patience
 constexpr int trace_columns = MGRAPH_TRACE_COLUMNS;  // trace.py names them
 
 // The sums over a search's blocks in one round.
