@@ -7,6 +7,7 @@ then.
 """
 
 import contextlib
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +26,11 @@ def preparing(location: str, backend: Backend, use: Callable[[Any], Any]) -> Ite
     The block's end waits for both.
     """
     works = _works(location, backend, use)
-    threads = [threading.Thread(target=_ignoring_errors, args=(work,)) for work in works]
+    if works:
+        from mgraph.cuda.memory import import_cupy
+
+        import_cupy()
+    threads = [threading.Thread(target=_logging_errors, args=(work,)) for work in works]
     for thread in threads:
         thread.daemon = True  # compilers cannot be interrupted
         thread.start()
@@ -34,9 +39,11 @@ def preparing(location: str, backend: Backend, use: Callable[[Any], Any]) -> Ite
         thread.join()
 
 
-def _ignoring_errors(work: Callable[[], Any]) -> None:
-    with contextlib.suppress(Exception):
+def _logging_errors(work: Callable[[], Any]) -> None:
+    try:
         work()
+    except Exception:
+        logging.getLogger("mgraph").debug("preparation failed", exc_info=True)
 
 
 def _works(location: str, backend: Backend, use: Callable[[Any], Any]) -> list[Callable[[], Any]]:

@@ -3,6 +3,11 @@
 from typing import Any
 
 
+def import_cupy() -> None:
+    """Import CuPy before threads do, which might find its modules half imported."""
+    import cupy  # noqa: F401
+
+
 def free_bytes() -> int:
     """Return the bytes that this process may still allocate on the current device."""
     import cupy

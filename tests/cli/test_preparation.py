@@ -8,6 +8,7 @@ import mgraph
 from mgraph.cli import preparation
 from mgraph.core import backend, csr
 from mgraph.core.graph import Graph
+from mgraph.cuda import memory
 from mgraph.shortest_paths.problem import length_dtype
 
 
@@ -19,6 +20,7 @@ def built(monkeypatch):
     def from_edges(edges, n, *, directed, backend):
         calls.append((edges, n, directed, backend))
 
+    monkeypatch.setattr(memory, "import_cupy", lambda: None)
     monkeypatch.setattr(backend, "gpu_count", lambda: 1)
     monkeypatch.setattr(csr, "from_edges", from_edges)
     monkeypatch.setattr(Graph, "to_gpu", lambda graph: graph)

@@ -6,6 +6,8 @@ import pytest
 import mgraph
 from mgraph import CopyModel, DatasetError
 from mgraph.io import graph_dataset, parquet_pages_gpu
+from mgraph.io.folder import Folder
+from mgraph.io.manifest import Manifest
 
 pytestmark = pytest.mark.gpu
 
@@ -45,10 +47,13 @@ def test_files_of_mgraph(tmp_path, decoded, compression, weights, n):
 
 
 def test_many_row_groups_and_64_bits(tmp_path, decoded):
-    rng = np.random.default_rng(1)
-    ends = rng.integers(0, 1 << 33, (2, 5_000_000))
-    edges = mgraph.EdgeList(*ends, rng.random(5_000_000))
-    mgraph.write_graph(mgraph.from_edges(edges, backend="cpu"), tmp_path / "g")
+    rng, rows, n = np.random.default_rng(1), 5_000_000, 1 << 33
+    src, dst = np.sort(rng.integers(0, n, rows)), rng.integers(0, n, rows)
+    folder = Folder(tmp_path / "g")
+    folder.create()
+    parts = graph_dataset.write_parts(mgraph.EdgeList(src, dst, rng.random(rows)), n, folder)
+    weight = {"weight_dtype": "float64"}
+    Manifest({}, n, rows, "int64", "lz4", tuple(parts), **weight).write(folder)
     assert_read_alike(tmp_path / "g")
     assert decoded
     assert all(decoded)
