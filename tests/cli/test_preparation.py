@@ -14,10 +14,12 @@ from mgraph.shortest_paths.problem import length_dtype
 
 @pytest.fixture
 def built(monkeypatch):
-    """The edges of which graphs are built, with a GPU that there is not."""
-    calls = []
+    """The edges of which graphs are built on a GPU that there is not."""
+    calls, build = [], csr.from_edges
 
-    def from_edges(edges, n, *, directed, backend):
+    def from_edges(edges, n, *, directed, backend, **options):
+        if backend == "cpu":
+            return build(edges, n, directed=directed, backend=backend, **options)
         calls.append((edges, n, directed, backend))
 
     monkeypatch.setattr(memory, "import_cupy", lambda: None)
