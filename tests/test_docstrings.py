@@ -34,6 +34,11 @@ def is_error(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_titles_of_sections_stand_alone(name):
+    assert not re.search(r"[^\s-].* -{3,}", inspect.getdoc(getattr(mgraph, name)) or "")
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_summary_is_one_sentence(name):
     first = documented(name)[""].splitlines()[0]
     assert first[:1].isupper()
