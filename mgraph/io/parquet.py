@@ -14,9 +14,9 @@ Splitting the bytes of a sorted column into streams leaves LZ4 almost nothing to
 DELTA's speed; of int64 ids it stores only the bytes in use. Columns are declared without
 nulls, which alone saves a fifth of the time. Statistics are kept for ``src`` only, where they let
 a reader skip row groups. A GPU decodes lz4 itself (``parquet_pages.cu``), faster than 16 cores, and
-zstd not at all, which is the other reason for the default. Arrow, DuckDB 2.0 and Polars 2.1 read all three (tried), cuDF since 24.06
-by its release notes; Spark's vectorised reader and fastparquet lack BYTE_STREAM_SPLIT, so write
-``none`` for them.
+zstd not at all, which is the other reason for the default. Arrow, DuckDB 2.0 and Polars 2.1 read
+all three (tried), cuDF since 24.06 by its release notes; Spark's vectorised reader and fastparquet
+lack BYTE_STREAM_SPLIT, so write ``none`` for them.
 """
 
 import contextlib
