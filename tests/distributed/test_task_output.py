@@ -252,3 +252,26 @@ def test_the_command_shows_the_output_of_tasks(tmp_path):
     assert made.stdout.count("] me printed 7\n") == 1
     assert "me printed" not in made.stderr
     assert subprocess.run([*command, "logs"], **how).stdout == made.stdout
+
+
+def test_a_topic_that_is_forgotten_is_not_unsubscribed_from(monkeypatch):
+    """The scheduler would make it anew, if that message came last."""
+    messages = []
+
+    class Client:
+        _event_handlers = {"mgraph-output-x": print}
+
+        def unsubscribe_topic(self, topic):
+            messages.append(topic)
+
+    receiver = task_output.Receiver(Client(), "x", io.BytesIO(), lambda: True)
+    monkeypatch.setattr(task_output.broadcast, "on_scheduler", lambda *asked, seconds: None)
+    receiver._forget_topic()
+    assert (messages, Client._event_handlers) == ([], {})
+
+    def fail(*asked, seconds):
+        raise TimeoutError
+
+    monkeypatch.setattr(task_output.broadcast, "on_scheduler", fail)
+    receiver._forget_topic()
+    assert messages == ["mgraph-output-x"]

@@ -321,16 +321,28 @@ class Receiver:
                     break
                 time.sleep(0.01)
         self.write(now=True)
-        self._unsubscribe()
-        with contextlib.suppress(Exception):
-            forget = limit_topic_on_scheduler(), self._topic, True
-            broadcast.on_scheduler(self._client, *forget, seconds=REGISTER_SECONDS)
+        self._forget_topic()
 
     def _owns_log(self) -> bool:
         try:
             return self._is_current()
         except Exception:  # the run's folder cannot be read now
             return True
+
+    def _forget_topic(self) -> None:
+        """Have the scheduler forget the topic, subscribers included.
+
+        A message that unsubscribes might arrive after that, and the scheduler would make the topic
+        anew.
+        """
+        try:
+            forget = limit_topic_on_scheduler(), self._topic, True
+            broadcast.on_scheduler(self._client, *forget, seconds=REGISTER_SECONDS)
+        except Exception:
+            self._unsubscribe()
+            return
+        with contextlib.suppress(Exception):
+            drop_topic_handler(self._client, self._topic)
 
     def _unsubscribe(self) -> None:
         with contextlib.suppress(Exception):
