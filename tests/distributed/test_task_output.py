@@ -258,16 +258,13 @@ def test_a_topic_that_is_forgotten_is_not_unsubscribed_from(monkeypatch):
     """The scheduler would make it anew, if that message came last."""
     messages = []
 
-    class Client:
-        _event_handlers = {"mgraph-output-x": print}
-
-        def unsubscribe_topic(self, topic):
-            messages.append(topic)
-
-    receiver = task_output.Receiver(Client(), "x", io.BytesIO(), lambda: True)
+    client = types.SimpleNamespace(
+        _event_handlers={"mgraph-output-x": print}, unsubscribe_topic=messages.append
+    )
+    receiver = task_output.Receiver(client, "x", io.BytesIO(), lambda: True)
     monkeypatch.setattr(task_output.broadcast, "on_scheduler", lambda *asked, seconds: None)
     receiver._forget_topic()
-    assert (messages, Client._event_handlers) == ([], {})
+    assert (messages, client._event_handlers) == ([], {})
 
     def fail(*asked, seconds):
         raise TimeoutError
