@@ -49,14 +49,15 @@ def _logging_errors(work: Callable[[], Any]) -> None:
 def _works(location: str, backend: Backend, use: Callable[[Any], Any]) -> list[Callable[[], Any]]:
     from mgraph.core.backend import gpu_count
     from mgraph.errors import MgraphError
-    from mgraph.io.dataset import EdgeDataset
+    from mgraph.io import manifest as manifests
+    from mgraph.io.folder import Folder
     from mgraph.io.formats import format_of
 
     if backend == "cpu" or not gpu_count() or format_of(location)[0]:
         return []
     try:
-        manifest = EdgeDataset(location).manifest
-    except MgraphError:  # which reading raises, too
+        manifest = manifests.read(Folder(location))
+    except MgraphError:  # no manifest: other programs' files are not surveyed twice
         return []
 
     def build() -> None:

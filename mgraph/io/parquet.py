@@ -263,8 +263,9 @@ class RowGroup(NamedTuple):
 def row_groups(folder: Folder, name: str, dtypes: Sequence[Any] = ()) -> list[RowGroup]:
     """Return the row groups of a file.
 
-    dtypes: of the columns src, dst and weight whose chunks are wanted. A row group has chunks if
-    the columns have these types, no nulls, and only encodings that ``parquet_pages.cu`` decodes.
+    dtypes: of the columns src, dst and weight, if their chunks are to be located. A row group has
+    chunks if the columns have these types, no nulls, and only encodings that ``parquet_pages.cu``
+    decodes.
     """
     with _open(folder, name) as file:
         metadata = file.metadata

@@ -75,3 +75,12 @@ def test_nothing_is_prepared_without_a_manifest_or_a_gpu(tmp_path, built, name, 
     with preparation.preparing(location, "cpu", used.append):
         pass
     assert used == built == []
+
+
+def test_files_without_a_manifest_are_not_surveyed(tmp_path, built, monkeypatch):
+    location, used = dataset(tmp_path), []
+    (tmp_path / "g" / "_manifest.json").unlink()
+    monkeypatch.setattr("mgraph.io.parquet.describe", lambda *asked: used.append(asked))
+    with preparation.preparing(location, "auto", used.append):
+        pass
+    assert used == built == []

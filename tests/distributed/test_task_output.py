@@ -255,7 +255,7 @@ def test_the_command_shows_the_output_of_tasks(tmp_path):
 
 
 def test_a_topic_that_is_forgotten_is_not_unsubscribed_from(monkeypatch):
-    """The scheduler would make it anew, if that message came last."""
+    """The scheduler would create it again, if that message came last."""
     messages = []
 
     client = types.SimpleNamespace(
