@@ -332,8 +332,8 @@ class Receiver:
     def _forget_topic(self) -> None:
         """Have the scheduler forget the topic, subscribers included.
 
-        A message that unsubscribes might arrive after that, and the scheduler would create the topic
-        again.
+        A message that unsubscribes might arrive after that, and the scheduler would create the
+        topic again.
         """
         try:
             forget = limit_topic_on_scheduler(), self._topic, True
