@@ -15,13 +15,15 @@ for other architectures is left out: the driver would still take three quarters 
 """
 
 import atexit
+import functools
 import hashlib
 import importlib.util
 import os
 import shutil
 import tempfile
+import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mgraph import compilation
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 PACKAGED = Path(__file__).parent / "cubin"
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")  # of wheels
+_importing = threading.RLock()
 
 
 def user_folder() -> Path:
@@ -99,10 +102,15 @@ def can_compile(capability: str | None = None) -> bool:
         return False
     if capability is None:
         return True
-    from cuda.bindings import nvrtc
-
-    _, supported = nvrtc.nvrtcGetSupportedArchs()
+    _, supported = _import_cuda("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()
     return int(capability) in supported
+
+
+@functools.cache
+def _import_cuda(name: str) -> Any:
+    """Import one of NVIDIA's modules; of two threads that do so, one finds it half imported."""
+    with _importing:
+        return importlib.import_module(name)
 
 
 def architectures_here() -> list[str]:
@@ -120,8 +128,7 @@ def architectures_here() -> list[str]:
 
 def include_paths(source: "Source") -> list[str]:
     """Return the folders of our headers, CCCL's (CuPy's copy, if it is installed), and CUDA's."""
-    from cuda import pathfinder
-
+    pathfinder = _import_cuda("cuda.pathfinder")
     paths = [str(path) for path in source.include_paths()]
     cupy = importlib.util.find_spec("cupy")
     if cupy is not None and cupy.submodule_search_locations:
@@ -142,12 +149,11 @@ def compile_source(
 
     quick: without optimisation. Raises what cuda-core raises if the source is wrong.
     """
-    from cuda.core import Program, ProgramOptions
-
-    options = ProgramOptions(
+    core = _import_cuda("cuda.core")
+    options = core.ProgramOptions(
         std="c++17",
         arch=arch,
         include_path=include_paths(source),
         debug=quick,  # which turns the optimisation off
     )
-    return bytes(Program(source.text(defines), "c++", options).compile("cubin").code)
+    return bytes(core.Program(source.text(defines), "c++", options).compile("cubin").code)
