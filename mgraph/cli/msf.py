@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -40,6 +40,9 @@ from mgraph.io.address import parse
 from mgraph.io.folder import check_apart, check_file
 from mgraph.spanning_trees.minimum_spanning_forest import check_method
 from mgraph.spanning_trees.single_linkage import check_criterion
+
+if TYPE_CHECKING:
+    from mgraph.cuda.source import Loader
 
 
 class Variant(click.ParamType):
@@ -132,11 +135,17 @@ def msf(location: str, out: str | None, **options: Any) -> None:
 
 
 def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
-    def span(tiny: mgraph.Graph) -> None:
-        mgraph.minimum_spanning_forest(tiny, method=options["method"], backend="gpu")
+    method, backend = options["method"], options["backend"]
 
-    backend = options["backend"]
-    with preparing(location, backend, span):
+    def span(tiny: mgraph.Graph, _: int) -> None:
+        mgraph.minimum_spanning_forest(tiny, method=method, backend="gpu")
+
+    def loaders(tiny: mgraph.Graph, _: int) -> "list[Loader]":
+        from mgraph.spanning_trees import spanning_forest_gpu
+
+        return spanning_forest_gpu.loaders(tiny, method)
+
+    with preparing(location, backend, span, loaders):
         graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)

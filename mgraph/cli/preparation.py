@@ -10,22 +10,31 @@ import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mgraph.core.choices import Backend
 
+if TYPE_CHECKING:
+    from mgraph.cuda.source import Loader
+
+Loaders = Callable[[Any, int], "list[Loader]"]
 _USUAL_WEIGHT = 100  # from which the type of lengths is guessed, if nothing is known of weights
 
 
 @contextlib.contextmanager
-def preparing(location: str, backend: Backend, use: Callable[[Any], Any]) -> Iterator[None]:
-    """While the block reads a graph, build a tiny one, and call ``use`` with another.
+def preparing(
+    location: str, backend: Backend, use: Callable[[Any, int], Any], loaders: Loaders
+) -> Iterator[None]:
+    """While the block reads a graph, build a tiny one, and use another.
 
-    The block's end waits for both.
+    use: called with the tiny graph and the number of arcs of the one that is read. loaders: called
+    with the same; returns what compiles or loads the kernels of ``use``, each in a thread of its
+    own. The block's end waits for all.
     """
-    works = _works(location, backend, use)
+    works = _works(location, backend, use, loaders)
     if works:
         from mgraph.cuda.memory import import_cupy
 
@@ -46,8 +55,12 @@ def _logging_errors(work: Callable[[], Any]) -> None:
         logging.getLogger("mgraph").debug("preparation failed", exc_info=True)
 
 
-def _works(location: str, backend: Backend, use: Callable[[Any], Any]) -> list[Callable[[], Any]]:
+def _works(
+    location: str, backend: Backend, use: Callable[[Any, int], Any], loaders: Loaders
+) -> list[Callable[[], Any]]:
+    from mgraph.core import primitives_gpu
     from mgraph.core.backend import gpu_count
+    from mgraph.core.graph import Graph
     from mgraph.errors import MgraphError
     from mgraph.io import manifest as manifests
     from mgraph.io.folder import Folder
@@ -66,13 +79,18 @@ def _works(location: str, backend: Backend, use: Callable[[Any], Any]) -> list[C
         from_edges(_edges(manifest), 2, directed=manifest.directed, backend="gpu")
 
     def use_tiny_graph() -> None:
-        from mgraph.core.graph import Graph
+        use(tiny.to_gpu(), num_arcs)
 
-        edges, known = _edges(manifest), {"rows_ascend": True, "symmetric": True}
-        indptr, weight = np.array([0, 1, 2]), edges.weight
-        use(Graph.unchecked(indptr, edges.dst, weight, False, **known).to_gpu())
+    def load() -> None:
+        needed = [*primitives_gpu.loaders("int64"), *loaders(tiny, num_arcs)]
+        with ThreadPoolExecutor(len(needed)) as pool:
+            for loaded in [pool.submit(loader) for loader in needed]:
+                loaded.result()
 
-    return [build, use_tiny_graph]
+    edges, known = _edges(manifest), {"rows_ascend": True, "symmetric": True}
+    tiny = Graph.unchecked(np.array([0, 1, 2]), edges.dst, edges.weight, False, **known)
+    num_arcs = manifest.num_edges * (1 if manifest.directed else 2)
+    return [build, use_tiny_graph, load]
 
 
 def _edges(manifest: Any) -> Any:

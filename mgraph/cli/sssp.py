@@ -144,7 +144,7 @@ def sssp(location: str, source: int | None, **options: Any) -> None:
 
 
 def _search_in_process(location: str, source: int, options: dict[str, Any]) -> None:
-    from mgraph.shortest_paths.rehearsal import rehearse
+    from mgraph.shortest_paths.rehearsal import kernel_loaders, rehearse
     from mgraph.shortest_paths.result import summarize
     from mgraph.shortest_paths.sssp import check_options, prefer_backend
 
@@ -172,7 +172,12 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
     method_options = {name: options[name] for name in names}
     method_options["trace"] = bool(options["trace"] or options["plot"])
-    with preparing(location, backend, lambda tiny: rehearse(tiny, **method_options)):
+    with preparing(
+        location,
+        backend,
+        lambda tiny, _: rehearse(tiny, **method_options),
+        lambda tiny, _: kernel_loaders(tiny, method_options["method"]),
+    ):
         graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)

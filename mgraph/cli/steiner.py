@@ -175,7 +175,7 @@ _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound",
 
 def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     from mgraph.io.formats import check_target
-    from mgraph.steiner.rehearsal import rehearse
+    from mgraph.steiner.rehearsal import kernel_loaders, rehearse
     from mgraph.steiner.steiner_tree import check_options
 
     total_watch = Stopwatch()
@@ -201,11 +201,16 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
         graph, terminals, _ = mgraph.experiments.read_steinlib(location)
     else:
         backend = options["backend"]
-        with preparing(location, backend, lambda tiny: rehearse(tiny, **method_options)):
+        with preparing(
+            location,
+            backend,
+            lambda tiny, num_arcs: rehearse(tiny, num_arcs, **method_options),
+            lambda tiny, num_arcs: kernel_loaders(tiny, num_arcs, method_options),
+        ):
             graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
-    rehearse(graph, **method_options)  # compiles what will be timed
+    rehearse(graph, graph.num_arcs, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     with timings.step(timings.COMPUTING):
         tree = mgraph.steiner_tree(graph, terminals, **method_options)

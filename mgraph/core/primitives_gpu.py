@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgraph.cuda.source import C_TYPES, Source, multiprocessors
+from mgraph.cuda.source import C_TYPES, Loader, Source, multiprocessors
 
 _ELEMENTS = {
     **C_TYPES, "uint8": "unsigned char", "uint32": "unsigned", "uint64": "unsigned long long"
@@ -26,6 +26,11 @@ KERNELS = Source(
 
 def _launch(name: str, arguments: Sequence[Any], dtype: Any) -> None:
     KERNELS.launch(name, arguments, MGRAPH_ELEMENT_T=_ELEMENTS[str(dtype)])
+
+
+def loaders(*dtypes: str) -> list[Loader]:
+    """Return functions that compile or load the kernels for elements of these types."""
+    return [KERNELS.loader(MGRAPH_ELEMENT_T=_ELEMENTS[dtype]) for dtype in dtypes]
 
 
 def fill(array: Any, value: Any) -> Any:

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -18,7 +18,9 @@ from mgraph.errors import DeviceError
 INCLUDE = Path(str(resources.files("mgraph.cuda"))) / "include"
 _INCLUDE = re.compile(r'#include (?:"(\w+\.cuh)"|<(mgraph/\w+\.cuh)>)')
 C_TYPES = {"int32": "int", "int64": "long long", "float32": "float", "float64": "double"}
+Loader = Callable[[], None]  # compiles code, or loads it from disk
 _THREADS, _BLOCKS_PER_MULTIPROCESSOR = 256, 8
+_modules: dict[Any, "_Module"] = {}
 _prepared: set[Any] = set()  # the kernels that this process has used, by device
 
 
@@ -142,9 +144,11 @@ def header_declarations(name: str) -> Declarations:
     return Declarations((INCLUDE / name).read_text(), {})
 
 
-@functools.cache
 def _module(source: "Source", defines: tuple[tuple[str, str], ...], capability: str) -> "_Module":
-    return _Module(source, dict(defines), capability)
+    """Return the one module of a source with these macros, for all threads."""
+    key = source, defines, capability
+    module = _modules.get(key)
+    return module or _modules.setdefault(key, _Module(source, dict(defines), capability))
 
 
 class _Module:
@@ -157,10 +161,14 @@ class _Module:
 
     def kernel(self, name: str) -> Any:
         """Return a kernel for the current device; one thread compiles, and others wait for it."""
+        return self.load().get_function(name)
+
+    def load(self) -> Any:
+        """Return the code as CuPy's ``RawModule``."""
         with self._lock:
             if self._raw is None:
                 self._raw = self._load(*self._request)
-            return self._raw.get_function(name)
+            return self._raw
 
     def _load(self, source: "Source", defines: dict[str, str], capability: str) -> Any:
         import cupy
@@ -233,17 +241,31 @@ class Source:
 
     def kernel(self, name: str, **defines: object) -> Any:
         """Return a kernel for the current device (a ``cupy.RawKernel``), compiled once."""
-        import cupy
-
-        pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
-        device = cupy.cuda.runtime.getDevice()
-        module = _module(self, pairs, _capability(device))
+        device, module = self._on_device(defines)
         if (device, module, name) in _prepared:
             return module.kernel(name)
         with compilation.PREPARING.span():
             kernel = module.kernel(name)
         _prepared.add((device, module, name))
         return kernel
+
+    def loader(self, **defines: object) -> Loader:
+        """Return a function that compiles or loads the source, as its first kernel would."""
+
+        def load() -> None:
+            _, module = self._on_device(defines)
+            with compilation.PREPARING.span():
+                module.load()
+
+        return load
+
+    def _on_device(self, defines: Mapping[str, object]) -> tuple[int, "_Module"]:
+        """Return the current device, and the source's code for it."""
+        import cupy
+
+        pairs = tuple(sorted((key, str(value)) for key, value in defines.items()))
+        device = cupy.cuda.runtime.getDevice()
+        return device, _module(self, pairs, _capability(device))
 
     def launch(self, name: str, arguments: Sequence[Any], **defines: object) -> None:
         """Launch a kernel with a grid-stride loop, with enough threads to fill the device."""

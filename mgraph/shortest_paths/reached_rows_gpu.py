@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import primitives_gpu
-from mgraph.cuda.source import C_TYPES, Source
+from mgraph.cuda.source import C_TYPES, Loader, Source
 from mgraph.shortest_paths.length_types_gpu import key_dtype
 from mgraph.shortest_paths.problem import infinity_of
 
@@ -14,6 +14,11 @@ _KEYS = (C_TYPES["int32"], C_TYPES["int64"])
 KERNELS = Source(
     __package__, "reached_rows.cu", check=tuple((("MGRAPH_KEY_T", key),) for key in _KEYS)
 )
+
+
+def loader(length: str) -> Loader:
+    """Return a function that compiles or loads the kernels for distances of this type."""
+    return KERNELS.loader(MGRAPH_KEY_T=C_TYPES[str(key_dtype(np.dtype(length)))])
 
 
 class _Distances:

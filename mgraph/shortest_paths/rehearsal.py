@@ -6,6 +6,7 @@ import numpy as np
 
 from mgraph import timings
 from mgraph.core.graph import Graph
+from mgraph.cuda.source import Loader
 from mgraph.shortest_paths.problem import length_dtype
 from mgraph.shortest_paths.result import summarize
 from mgraph.shortest_paths.sssp import sssp
@@ -17,6 +18,21 @@ def rehearse(graph: Graph, sources: int = 1, **options: Any) -> None:
         small = _make_small_graph(graph)
         paths = sssp(small, [0] * sources, backend=graph.backend, **options)
         summarize(paths.distance.reshape(-1, small.n)[0])
+
+
+def kernel_loaders(graph: Graph, method: str) -> list[Loader]:
+    """Return functions that compile or load what a search on such a graph needs on a GPU."""
+    from mgraph.core import primitives_gpu
+    from mgraph.shortest_paths import near_far_gpu, reached_rows_gpu
+
+    length = str(length_dtype(graph))
+    weight = length if graph.weights is None else str(graph.weights.dtype)
+    loaders = primitives_gpu.loaders("uint32", "int32", "int64", "uint64")
+    loaders.append(reached_rows_gpu.loader(length))
+    if not method.startswith("frontier"):
+        defines = near_far_gpu.search_defines(weight, length, heaps=method == "heap")
+        loaders.append(near_far_gpu.KERNELS.loader(**defines))
+    return loaders
 
 
 def _make_small_graph(graph: Graph) -> Graph:

@@ -15,7 +15,7 @@ from mgraph.core.graph import Graph
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.cuda.declarations import StructType
 from mgraph.cuda.memory import copy, free_bytes
-from mgraph.cuda.source import C_TYPES, Source
+from mgraph.cuda.source import C_TYPES, Loader, Source
 from mgraph.errors import DeviceError
 from mgraph.spanning_trees import boruvka_gpu, filter_boruvka_gpu
 from mgraph.spanning_trees.spanning_forest import SpanningForest
@@ -61,6 +61,17 @@ def _read_declarations(vertex_bytes: int, weight_bytes: int) -> Declared:
         long_rows=struct("long_rows"),
         long_row_arcs=KERNELS.constant("long_row_arcs", **macros),
     )
+
+
+def loaders(graph: Graph, method: str) -> list[Loader]:
+    """Return functions that compile or load what the forest of such a graph needs."""
+    weight = np.dtype(np.int32) if graph.weights is None else graph.weights.dtype
+    key = "uint32" if weight.itemsize == 8 else str(weight)
+    kernels = KERNELS.loader(**_defines(graph.indices.itemsize, weight.itemsize))
+    shared = primitives_gpu.loaders("uint32", "int32", "int64")
+    if method != "filter_boruvka":
+        return [boruvka_gpu.KERNELS.loader(), kernels, *shared]
+    return [filter_boruvka_gpu.KERNELS.loader(**filter_boruvka_gpu.defines(key)), kernels, *shared]
 
 
 def run(

@@ -5,29 +5,55 @@ from typing import Any
 import numpy as np
 
 from mgraph import timings
+from mgraph.core.choices import Backend
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
+from mgraph.cuda.source import Loader
 from mgraph.steiner.steiner_tree import BREAK_EVEN_ARCS, runs_on_cpu, steiner_trees
 
 _ENDS = (1, 2, 3, 4, 5, 5, 4, 3), (0, 1, 2, 3, 4, 0, 1, 0)
 _WEIGHTS = (2, 3, 2, 3, 2, 3, 5, 4)
 
 
-def rehearse(graph: Graph, **options: Any) -> None:
+def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
     """Solve queries of two and of three terminals on a small graph of the same types.
 
-    On the backend where queries on the graph will be solved. options: of
+    On the backend where queries on a graph of ``num_arcs`` arcs will be solved. options: of
     ``mgraph.steiner_trees``; a time limit is ignored.
     """
     src, dst = (np.array(ends, graph.indices.dtype) for ends in _ENDS)
     weight = None if graph.weights is None else np.array(_WEIGHTS, graph.weights.dtype)
     small = from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
-    on_cpu = runs_on_cpu(options["method"], options["search"]) or graph.backend == "cpu"
-    if options["backend"] == "auto":
-        options["backend"] = "cpu" if on_cpu or graph.num_arcs < BREAK_EVEN_ARCS else "gpu"
+    options["backend"] = _choose_backend(graph.backend == "gpu", num_arcs, options)
     if graph.backend == "gpu" and options["backend"] == "gpu":
         small = small.to_gpu()
     with timings.step(timings.REHEARSING):
         for _ in steiner_trees(small, [[0, 3], [0, 2, 4]], **options | {"time_limit": None}):
             pass
+
+
+def _choose_backend(is_on_gpu: bool, num_arcs: int, options: dict[str, Any]) -> Backend:
+    if options["backend"] != "auto":
+        return options["backend"]
+    on_cpu = not is_on_gpu or runs_on_cpu(options["method"], options["search"])
+    return "cpu" if on_cpu or num_arcs < BREAK_EVEN_ARCS else "gpu"
+
+
+def kernel_loaders(graph: Graph, num_arcs: int, options: dict[str, Any]) -> list[Loader]:
+    """Return functions that compile or load what queries need, if a GPU will solve them.
+
+    graph: has the types of the graph. num_arcs, options: see ``rehearse``.
+    """
+    from mgraph.core import primitives_gpu
+    from mgraph.steiner import star_gpu, star_initial_tree_gpu, star_rows_gpu
+    from mgraph.steiner.star_types_gpu import kernel_defines
+
+    if _choose_backend(True, num_arcs, options) == "cpu":
+        return []
+    weight = "int32" if graph.weights is None else str(graph.weights.dtype)
+    defines = kernel_defines(weight, "int32" if weight == "int32" else "int64")
+    sources = star_gpu.KERNELS, star_initial_tree_gpu.KERNELS
+    rows = star_rows_gpu.KERNELS.loader(**kernel_defines(weight, "int64"))
+    shared = primitives_gpu.loaders("uint32", "int32", "int64", "uint64")
+    return [*(source.loader(**defines) for source in sources), rows, *shared]

@@ -164,8 +164,8 @@ def cupy_played(monkeypatch, tmp_path):
 def forget_modules(monkeypatch):
     """What a new process does."""
     monkeypatch.setattr(source, "_prepared", set())
-    for cached in (source._module, source._capability):
-        cached.cache_clear()
+    monkeypatch.setattr(source, "_modules", {})
+    source._capability.cache_clear()
 
 
 def test_a_kernel_is_compiled_once_per_machine(monkeypatch, notices, cupy_played):

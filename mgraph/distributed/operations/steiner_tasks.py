@@ -69,7 +69,7 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
     graph = graph_holder.graph()
     prepared = prepare_queries(graph, *(options[name] for name in ("method", "search", "backend")))
     with cancellation.acquiring(graph_holder.device_lock):
-        rehearse(graph, **options)
+        rehearse(graph, graph.num_arcs, **options)
     reason_for_cpu = vars(prepared).get("reason_for_cpu")  # if it was determined
     return GraphFacts(
         graph.n, graph.num_arcs, prepared.cost_dtype, (reason_for_cpu,) if reason_for_cpu else ()
