@@ -27,7 +27,7 @@ def kernel_loaders(graph: Graph, method: str) -> list[Loader]:
 
     length = str(length_dtype(graph))
     weight = length if graph.weights is None else str(graph.weights.dtype)
-    loaders = primitives_gpu.loaders("uint32", "int32", "int64", "uint64")
+    loaders = primitives_gpu.loaders(*{"uint32", "int32", "int64", "uint64", weight, length})
     loaders.append(reached_rows_gpu.loader(length))
     if not method.startswith("frontier"):
         defines = near_far_gpu.search_defines(weight, length, heaps=method == "heap")

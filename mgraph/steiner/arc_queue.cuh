@@ -62,16 +62,23 @@ struct arc_queue {
     const u32 count = valid ? pieces(range.count, tile) : 0;
     const bool fits = place + count <= capacity;
     const int tagged = tag ? ~v : v;
-    const auto write_piece = [&](u32 to, u32 i, int piece_vertex, key_t piece_key,
-                                 arc_range all_arcs) {
-      const u32 first = i * arcs_per_lane * tile;
-      vertex[to] = piece_vertex;
-      key[to] = piece_key;
-      arcs[to] = u64(all_arcs.begin + first) |
-                 u64(min(u32(arcs_per_lane * tile), all_arcs.count - first)) << 48;
-    };
     if (fits && count > 0) write_piece(place, 0, tagged, vertex_key, range);
-    if (!__any_sync(all_lanes, !fits || count > 1)) return;
+    if (__any_sync(all_lanes, !fits || count > 1)) {
+      write_others(count, fits, place, tagged, vertex_key, range);
+    }
+  }
+
+  __device__ void write_piece(u32 to, u32 i, int tagged, key_t vertex_key, arc_range range) const {
+    const u32 first = i * arcs_per_lane * tile;
+    vertex[to] = tagged;
+    key[to] = vertex_key;
+    arcs[to] = u64(range.begin + first) | u64(min(u32(arcs_per_lane * tile), range.count - first))
+                                              << 48;
+  }
+
+  // Write the pieces after each lane's first. Not inlined: it is rare, and takes long to compile.
+  __device__ __noinline__ void write_others(u32 count, bool fits, u32 place, int tagged,
+                                            key_t vertex_key, arc_range range) const {
     if (!fits) {  // pieces beyond the capacity are lost; those below it get no arcs, and a vertex
       for (u32 to = place; to < capacity; ++to) vertex[to] = 0, arcs[to] = 0;
     } else if (count <= 4) {

@@ -55,5 +55,5 @@ def kernel_loaders(graph: Graph, num_arcs: int, options: dict[str, Any]) -> list
     defines = kernel_defines(weight, "int32" if weight == "int32" else "int64")
     sources = star_gpu.KERNELS, star_initial_tree_gpu.KERNELS
     rows = star_rows_gpu.KERNELS.loader(**kernel_defines(weight, "int64"))
-    shared = primitives_gpu.loaders("uint32", "int32", "int64", "uint64")
+    shared = primitives_gpu.loaders(*{"uint32", "int32", "int64", "uint64", weight})
     return [*(source.loader(**defines) for source in sources), rows, *shared]
