@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 def degree_histogram(edges: "EdgeList", n: int) -> tuple[np.ndarray, np.ndarray]:
     """See ``EdgeList.degree_histogram``."""
     if not on_gpu(edges.dst):
-        from mgraph.core.degrees_cpu import count_endpoints, histogram
+        from mgraph.core.degrees_cpu import EndpointCounter, histogram
 
-        counts = np.zeros(n, np.int64)
+        counter = EndpointCounter(range(n))
         for name, ids in (("src", edges.src), ("dst", edges.dst)):
             if str(ids.dtype) not in INDEX_DTYPES:
                 ids = as_dtype(name, ids, np.int64)
-            count_endpoints(ids, 0, counts)
-        return histogram(counts)
+            counter.add(ids)
+        return histogram(counter.counts())
     from mgraph.core.degrees_gpu import histogram_of
 
     return histogram_of(edges, n)

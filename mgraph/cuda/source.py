@@ -161,9 +161,9 @@ class _Module:
 
     def kernel(self, name: str) -> Any:
         """Return a kernel for the current device; one thread compiles, and others wait for it."""
-        return self.load().get_function(name)
+        return self.prepare().get_function(name)
 
-    def load(self) -> Any:
+    def prepare(self) -> Any:
         """Return the code as CuPy's ``RawModule``."""
         with self._lock:
             if self._raw is None:
@@ -255,7 +255,7 @@ class Source:
         def load() -> None:
             _, module = self._on_device(defines)
             with compilation.PREPARING.span():
-                module.load()
+                module.prepare()
 
         return load
 

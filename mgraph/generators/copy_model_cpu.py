@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numba import int32, int64, uint64
 
+from mgraph.core.array_types import Array
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
 from mgraph.core.hashing import edge_hash
@@ -24,13 +25,13 @@ _CHECKED_ROWS = 1024  # at a time: they and their columns fit an L1 cache
 
 
 @compiled
-def _check_rows(src, dst, v, slot, d):
-    """Check rows that should begin at slot ``slot`` of vertex ``v``, one after another.
+def _check_rows(src, dst, v, earlier, d):
+    """Check rows that should begin at vertex ``v``, one after another.
 
-    Returns the checksum if all are right, the first wrong row or -1, the reason, and the next row's
-    vertex and slot.
+    earlier: the endpoints of ``v`` that an earlier block had. Returns the checksum if all are
+    right, the first wrong row or -1, the reason, and the next row's vertex and slot.
     """
-    checksum = uint64(0)
+    checksum, slot = uint64(0), int64(earlier.size)
     begin, table = 0, empty_table(d)  # begin: the first row of vertex v in this block
     for row in range(src.size):
         if src[row] != v:
@@ -40,7 +41,10 @@ def _check_rows(src, dst, v, slot, d):
         checksum += edge_hash(uint64(src[row]), uint64(dst[row]))
         slot += 1
         if slot == min(v, d):
-            if repeats(dst[begin : row + 1], table):
+            ends = dst[begin : row + 1]
+            if earlier.size:
+                ends, earlier = np.concatenate((earlier, ends)), earlier[:0]
+            if repeats(ends, table):
                 return checksum, row, REPEATED, v, slot
             v, slot, begin = v + 1, int64(0), row + 1
     return checksum, -1, GOOD, v, slot
@@ -72,9 +76,9 @@ def _check_vertices(src, dst, v, owners, columns):
 
 
 @compiled
-def check_block(src, dst, v, slot, d):
+def check_block(src, dst, v, earlier, d):
     """Do what ``_check_rows`` does, fast where many vertices in turn have good rows."""
-    checksum, row = uint64(0), 0
+    checksum, row, slot = uint64(0), 0, int64(earlier.size)
     vertices = max(1, _CHECKED_ROWS // d)
     owners = np.arange(vertices * d).astype(src.dtype) // d
     columns = np.empty((d if d <= PAIRWISE else 0, vertices), dst.dtype)
@@ -89,9 +93,10 @@ def check_block(src, dst, v, slot, d):
         if is_good:
             v += whole
         else:
-            part, wrong, reason, v, slot = _check_rows(src[row:stop], dst[row:stop], v, slot, d)
+            part, wrong, reason, v, slot = _check_rows(src[row:stop], dst[row:stop], v, earlier, d)
             if wrong >= 0:
                 return checksum, row + wrong, reason, v, slot
+            earlier = earlier[:0]
         checksum += part
         row = stop
     return checksum, -1, GOOD, v, slot
@@ -130,14 +135,17 @@ class RowCheck:
 
     def __init__(self, model: "CopyModel", first: int) -> None:
         """Expect the edges of vertex ``first`` and on: d per vertex, v for a clique vertex v."""
-        self._model, self._v, self._slot = model, max(first, 1), 0
+        self._model, self._v = model, max(first, 1)
+        self._earlier: Array = np.empty(0, np.int32)  # the endpoints of vertex v in earlier blocks
         self.rows = 0
         self.checksum = 0
 
     def add(self, edges: EdgeList) -> str | None:
         """Check a block; return the fault of its first wrong row, or None."""
-        checksum, wrong_row, reason, self._v, self._slot = check_block(
-            edges.src, edges.dst, self._v, self._slot, self._model.d
+        dst = edges.dst
+        earlier = self._earlier.astype(dst.dtype, copy=False)
+        checksum, wrong_row, reason, self._v, slot = check_block(
+            edges.src, dst, self._v, earlier, self._model.d
         )
         if wrong_row >= 0:
             edge = f"({edges.src[wrong_row]}, {edges.dst[wrong_row]})"
@@ -154,6 +162,8 @@ class RowCheck:
                     f"row {self.rows + row} has weight {edges.weight[row]}, but its endpoints "
                     f"give {expected[row]}"
                 )
+        ends = np.concatenate([earlier, dst[max(0, dst.size - slot) :]])
+        self._earlier = ends[ends.size - slot :]
         self.checksum = (self.checksum + int(checksum)) % (1 << 64)
         self.rows += edges.src.size
         return None

@@ -5,7 +5,6 @@ import pytest
 from scipy.special import zeta
 
 from mgraph.core import power_law
-from mgraph.core.degrees_cpu import count_endpoints, histogram
 
 
 def zeta_sample(exponent, k_min, size, seed):
@@ -36,14 +35,3 @@ def test_k_min_is_found_where_the_tail_begins():
 @pytest.mark.parametrize("values", [[], [4], [0, 7]])
 def test_no_tail_gives_none(values):
     assert power_law.fit(np.array(values, np.int64), np.full(len(values), 1000, np.int64)) is None
-
-
-def test_counting_and_histogram():
-    ids = np.random.default_rng(4).integers(0, 1000, 50_000).astype(np.int32)
-    counts = np.zeros(500, np.uint32)
-    count_endpoints(ids, 250, counts)
-    assert (counts == np.bincount(ids, minlength=1000)[250:750]).all()
-    many = np.array([0, 3, 3, 1 << 20, 70_000, 70_000], np.uint32)
-    values, occurrences = histogram(many)
-    assert values.tolist() == [0, 3, 70_000, 1 << 20]
-    assert occurrences.tolist() == [1, 2, 2, 1]

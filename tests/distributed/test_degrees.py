@@ -30,7 +30,7 @@ def dataset(tmp_path_factory, cluster):
 @pytest.mark.parametrize("share", [8, 1 << 21])
 def test_it_is_the_plain_count(dataset, cluster, monkeypatch, share):
     monkeypatch.setattr(counting, "COUNTER_SHARE", share)
-    slices = counting.plan_jobs(mgraph.open_dataset(dataset), cluster, np.dtype(np.uint32))
+    slices = counting.plan_jobs(mgraph.open_dataset(dataset), cluster)
     assert (len(slices) > 1) == (share > 8)
     found = mgraph.degrees(dataset, cluster=cluster, progress=None)
     (src, dst), _ = MODEL.edges(backend="cpu")

@@ -1,11 +1,14 @@
 """The fast check of rows against the check of one row after another."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mgraph import CopyModel
+from mgraph.core import edge_list_cpu
 from mgraph.core.edges import EdgeList
 from mgraph.generators import copy_model_cpu, preferential_attachment
 from mgraph.generators.copy_model_cpu import GOOD, REPEATED, WRONG_DST, WRONG_SRC
@@ -36,7 +39,7 @@ def test_fast_check_finds_what_the_slow_one_finds(d, vertices, dtype, data):
     start = data.draw(st.integers(0, src.size - 1))
     stop = data.draw(st.integers(start + 1, src.size))
     v = int(src[start])
-    position = v, start - int(np.searchsorted(src, v)), d
+    position = v, dst[int(np.searchsorted(src, v)) : start].copy(), d
     src, dst = src[start:stop].copy(), dst[start:stop].copy()
     fast, slow = both_checks(src, dst, *position)
     assert fast == slow
@@ -73,3 +76,30 @@ def test_each_reason_is_found_far_from_the_start(d, dtype):
         fault = copy_model_cpu.RowCheck(model, 0).add(EdgeList(src, dst))
         edge = f"({wrong_src}, {wrong_dst})"
         assert fault == f"row {row}, edge {edge}, {copy_model_cpu.REASONS[reason]}"
+
+
+@given(
+    d=st.integers(2, 40),
+    dtype=st.sampled_from([np.int32, np.int64]),
+    lengths=st.lists(st.integers(0, 100), max_size=20),
+    data=st.data(),
+)
+def test_blocks_may_end_within_a_vertex(d, dtype, lengths, data):
+    """A repeated edge is found in whichever block it is."""
+    model = CopyModel(d + 10, d, seed=d)
+    src, dst = rows_of(model, dtype)
+    cuts = np.cumsum([0, *lengths])
+    blocks = [slice(*pair) for pair in itertools.pairwise([*cuts[cuts < src.size], src.size])]
+
+    def fault():
+        check = copy_model_cpu.RowCheck(model, 0)
+        faults = (check.add(EdgeList(src[block], dst[block])) for block in blocks)
+        return next((fault for fault in faults if fault), None) or check.checksum
+
+    assert fault() == edge_list_cpu.checksum(EdgeList(src, dst))
+    v = data.draw(st.integers(2, model.n - 1))
+    first, stop = np.searchsorted(src, [v, v + 1])
+    one, other = data.draw(st.sets(st.integers(first, stop - 1), min_size=2, max_size=2))
+    dst[other] = dst[one]
+    reason = copy_model_cpu.REASONS[REPEATED]
+    assert fault() == f"row {stop - 1}, edge ({v}, {dst[stop - 1]}), {reason}"

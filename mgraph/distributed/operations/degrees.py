@@ -4,7 +4,7 @@ Data flow: the vertices are cut into slices whose counters fit a worker's memory
 groups, one per thread. A task counts one slice's endpoints in one group of files; the counters of a
 slice are added up in pairs on the workers, and only their histogram comes back. A worker with a GPU
 counts there, while all of its threads read. Cost: every file is read once per slice (not at all if
-its ``src`` lies below the slice), and a few times 4 bytes per vertex and thread, or per GPU.
+its ``src`` lies below the slice), and a few bytes per vertex and thread, or 4 per vertex on a GPU.
 
 If there are many more vertices than edges (three edges with ids near 2^35, say), a task sorts the
 endpoints of its files instead, and the workers merge the vertices that have edges: 64 bytes per
@@ -17,7 +17,7 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
@@ -33,6 +33,9 @@ from mgraph.distributed.operations.verify import read_model
 from mgraph.errors import DatasetError
 from mgraph.io.dataset import EdgeDataset, Part
 from mgraph.io.figure import new_figure, save_figure
+
+if TYPE_CHECKING:
+    from mgraph.core.degrees_cpu import EndpointCounts
 
 COUNTER_SHARE = 8  # a counter array takes at most one eighth of a thread's memory
 _BYTES_PER_EDGE = 64  # while the vertices that have edges are merged
@@ -109,31 +112,32 @@ class Degrees:
         save_figure(figure, file)
 
 
-def count_group(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
+def count_group(job: tuple[range, list[Part]]) -> "EndpointCounts":
     """Count how often each vertex of a slice is an endpoint in a group of files."""
-    from mgraph.core.degrees_cpu import count_endpoints
+    from mgraph.core.degrees_cpu import EndpointCounter
     from mgraph.distributed.monitoring.counters import count_edges
 
     vertices, parts = job
     with memory_guard(f"counters of {len(vertices):,} vertices", _REMEDY):
-        counts = np.zeros(len(vertices), dtype)
+        counter = EndpointCounter(vertices)
     for part in parts:
         for block in part.blocks():
             with timings.step(timings.COMPUTING):
-                count_endpoints(block.dst, vertices.start, counts)
+                counter.add(block.dst)
                 if part.record.first < vertices.stop:
-                    count_endpoints(block.src, vertices.start, counts)
+                    counter.add(block.src)
             count_edges(block.src.size)
-    return counts
+    return counter.counts()
 
 
-def count_group_on_gpu(job: tuple[range, list[Part]], dtype: str) -> np.ndarray:
+def count_group_on_gpu(job: tuple[range, list[Part]]) -> "EndpointCounts":
     """Do the same on the worker's GPU, while all of its threads read."""
-    counts: np.ndarray = _count_on_gpu(job).counts.get().astype(dtype, copy=False)
-    return counts
+    from mgraph.core.degrees_cpu import split_counts
+
+    return split_counts(_count_on_gpu(job).counts.get())
 
 
-def summarize_on_gpu(job: tuple[range, list[Part]], dtype: str) -> tuple[np.ndarray, np.ndarray]:
+def summarize_on_gpu(job: tuple[range, list[Part]]) -> tuple[np.ndarray, np.ndarray]:
     """Return the degrees of a slice in all files, and how often each occurs."""
     return _count_on_gpu(job).histogram()
 
@@ -171,12 +175,23 @@ def as_it_is(histogram: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.n
     return histogram
 
 
-def summarize_slice(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def add_slices(one: "EndpointCounts", other: "EndpointCounts") -> "EndpointCounts":
+    """Add up a slice's counts in two groups of files."""
+    from mgraph.core.degrees_cpu import add_counts
+
+    with (
+        memory_guard(f"counters of {one.low.size:,} vertices", _REMEDY),
+        timings.step(timings.COMPUTING),
+    ):
+        return add_counts(one, other)
+
+
+def summarize_slice(counts: "EndpointCounts") -> tuple[np.ndarray, np.ndarray]:
     """Return the degrees of a slice, and how often each occurs."""
     from mgraph.core.degrees_cpu import histogram
 
     with (
-        memory_guard(f"the degrees of {counts.size:,} vertices", _REMEDY),
+        memory_guard(f"the degrees of {counts.low.size:,} vertices", _REMEDY),
         timings.step(timings.COMPUTING),
     ):
         return histogram(counts)
@@ -231,25 +246,23 @@ def _counter_bytes(cluster: Cluster) -> int:
     return free // COUNTER_SHARE
 
 
-def has_few_edges(dataset: EdgeDataset, cluster: Cluster, dtype: np.dtype) -> bool:
+def has_few_edges(dataset: EdgeDataset, cluster: Cluster) -> bool:
     """Return whether vertices with edges take less memory than a counter for every vertex."""
-    return _BYTES_PER_EDGE * dataset.num_edges <= min(
-        _counter_bytes(cluster), dataset.n * dtype.itemsize
-    )
+    return _BYTES_PER_EDGE * dataset.num_edges <= min(_counter_bytes(cluster), dataset.n)
 
 
 def plan_jobs(
-    dataset: EdgeDataset, cluster: Cluster, dtype: Any, on_gpus: bool = False
+    dataset: EdgeDataset, cluster: Cluster, on_gpus: bool = False
 ) -> list[list[tuple[range, list[Part]]]]:
     """Return the jobs of each slice of the vertices: the slice, and a group of files to count.
 
     A job per core, or one per GPU, whose worker reads with all of its threads.
     """
-    free_bytes = _counter_bytes(cluster)
+    length = _counter_bytes(cluster)  # of a byte each
     if on_gpus:
         free_bytes = min(worker.device_bytes for worker in cluster.workers.values())
-        free_bytes //= COUNTER_SHARE
-    length = max(1, free_bytes // dtype.itemsize)
+        length = free_bytes // COUNTER_SHARE // np.dtype(np.uint32).itemsize
+    length = max(1, length)
     groups = min(len(cluster.workers) if on_gpus else cluster.threads, len(dataset))
     slices = []
     for start in range(0, dataset.n, length):
@@ -293,34 +306,33 @@ class DegreesOperation(Operation):
 
     def __init__(self, location: str | os.PathLike[str], backend: Backend) -> None:
         """Read the manifest. Raises DatasetError."""
-        super().__init__(backend=backend)
+        super().__init__(backend=backend, threaded=True)  # counts are added up where they are
         self.dataset = EdgeDataset(location)
         self.edges = self.dataset.num_edges
-        self.dtype = np.dtype(np.uint32 if self.dataset.n < 1 << 31 else np.int64)
 
     def work(self, run: Run) -> Work:
         """Return one task per group of files and, unless edges are few, per slice."""
-        dataset, dtype = self.dataset, self.dtype
-        if has_few_edges(dataset, run.cluster, dtype):
+        dataset = self.dataset
+        if has_few_edges(dataset, run.cluster):
             groups = max(1, min(run.cluster.threads, len(dataset)))
             jobs = [dataset[number::groups] for number in range(groups)]
             self.slices = [range(groups)]
             summarize = functools.partial(summarize_counts, n=dataset.n)
             self.add, self.summarize = merge_counts, summarize
             return Work(count_ends, jobs, [sum(map(len, job)) for job in jobs], {"n": dataset.n})
-        on_gpus = run.cluster.backend == "gpu" and dtype == np.uint32
-        slices = plan_jobs(dataset, run.cluster, dtype, on_gpus)
+        on_gpus = run.cluster.backend == "gpu" and dataset.n < 1 << 31
+        slices = plan_jobs(dataset, run.cluster, on_gpus)
         jobs = [job for slice_jobs in slices for job in slice_jobs]
         bounds = np.cumsum([0, *map(len, slices)]).tolist()
         self.slices = [range(*pair) for pair in itertools.pairwise(bounds)]
-        self.add, self.summarize = np.add, summarize_slice
+        self.add, self.summarize = add_slices, summarize_slice
         count: Callable[..., Any] = count_group
         if on_gpus and all(len(slice_jobs) == 1 for slice_jobs in slices):
             count, self.summarize = summarize_on_gpu, as_it_is
         elif on_gpus:
             count = count_group_on_gpu
         sizes = [sum(map(len, parts)) for _, parts in jobs]
-        return Work(count, jobs, sizes, {"dtype": dtype.str})
+        return Work(count, jobs, sizes, {})
 
     def fan_out(self, run: Run, work: Work) -> list[Any]:
         """Compute each slice's histogram; counters stay on the workers until they are added up."""
@@ -366,7 +378,7 @@ def degrees(
 
     Notes
     -----
-    Every file is read once per slice of the vertices; counters take 4 bytes per vertex and thread.
+    Every file is read once per slice of the vertices; counters take a byte per vertex and thread.
 
     Examples
     --------
