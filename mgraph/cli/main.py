@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     # Imports make hundreds of thousands of objects that stay: looking for garbage among them after
     # every few hundred takes a tenth of the start.
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(300_000, 50, 100)
     light_numba.install()
     streams.take_over()
     compilation.set_notifier(lambda: click.echo(f"mgraph: {compilation.NOTICE}", err=True))

@@ -15,6 +15,12 @@ MIN_DISTINCT = 10  # distinct values, likewise
 CANDIDATES = 60  # values of k_min that are tried
 
 
+def import_libraries() -> None:
+    """Import what ``fit`` needs, which takes 0.3 s."""
+    import scipy.optimize
+    import scipy.special  # noqa: F401
+
+
 class PowerLaw(NamedTuple):
     """A fit: exponent, standard error, ``k_min``, the number of values in the tail, KS distance."""
 

@@ -5,10 +5,12 @@
 
 Each command is a process of its own, timed by the clock on the wall; the first run of each, which
 may compile, is shown apart, and the others' median counts. The anchors are computed in this
-process, with one thread per core, on the files that the commands have written into FOLDER.
+process, with one thread per core: PyArrow, on the files that the commands have written into FOLDER,
+or NetworKit.
 """
 
 import argparse
+import importlib.util
 import os
 import statistics
 import subprocess
@@ -81,6 +83,17 @@ def rewrite(folder, spare):
     return seconds
 
 
+def networkit(n):
+    """Seconds in which NetworKit generates a graph of n vertices and keeps it in memory."""
+    import networkit
+
+    networkit.setNumberOfThreads(available_cores())
+    generator = networkit.generators.BarabasiAlbertGenerator(8, parse_number(n), 8)
+    began = time.perf_counter()
+    generator.generate()
+    return time.perf_counter() - began
+
+
 class Steps:
     """The commands and their anchors, in an order in which each finds its input."""
 
@@ -103,6 +116,14 @@ class Steps:
         return (
             ["generate", self.folder / "million", "-n", "1e6", "--overwrite", *self.backend],
             None,
+        )
+
+    def networkit(self):
+        """``generate`` of 10^8 edges beside NetworKit's generator alone, if it is installed."""
+        n, folder = "12.5e6", self.folder / "networkit"
+        return (
+            ["generate", folder, "-n", n, "-d", 8, "--overwrite", *self.backend],
+            (lambda: networkit(n)) if importlib.util.find_spec("networkit") else None,
         )
 
     def generate(self):
@@ -174,7 +195,7 @@ def main():
         run("generate", steps.graph, *steps.model, *steps.backend)
     pa.set_cpu_count(available_cores())
     print(f"{available_cores()} cores, backend {given.backend}, {' '.join(map(str, steps.model))}")
-    print(f"{'step':12s} {'first s':>8s} {'median s':>9s} {'PyArrow s':>10s}")
+    print(f"{'step':12s} {'first s':>8s} {'median s':>9s} {'anchor s':>10s}")
     for name in given.steps or NAMES:
         command, anchor = getattr(steps, name)()
         first, *others = [run(*command) for _ in range(1 + given.rounds)]

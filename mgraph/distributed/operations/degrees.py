@@ -15,6 +15,7 @@ import functools
 import itertools
 import math
 import os
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,7 +26,7 @@ from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.choices import Backend
 from mgraph.core.memory import memory_guard
-from mgraph.core.power_law import PowerLaw, fit
+from mgraph.core.power_law import PowerLaw, fit, import_libraries
 from mgraph.distributed.clusters.connect import Cluster, ClusterLike
 from mgraph.distributed.operations.operation import Operation, Run, Work
 from mgraph.distributed.operations.tasks import fetch_result, follow_parts, spans, submit_parts
@@ -313,6 +314,7 @@ class DegreesOperation(Operation):
     def work(self, run: Run) -> Work:
         """Return one task per group of files and, unless edges are few, per slice."""
         dataset = self.dataset
+        threading.Thread(target=import_libraries, daemon=True).start()  # while the workers count
         if has_few_edges(dataset, run.cluster):
             groups = max(1, min(run.cluster.threads, len(dataset)))
             jobs = [dataset[number::groups] for number in range(groups)]
