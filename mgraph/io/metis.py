@@ -7,67 +7,116 @@ a comment.
 """
 
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing, narrow
+from mgraph.io.text import lines_of, parse_whole, quote, read_text
 
 
-def _lines(content: bytes) -> list[bytes]:
-    """Return the lines that are not comments; an empty line is a vertex without edges."""
-    lines = content.removesuffix(b"\n").split(b"\n")
-    return [line for line in lines if not line.lstrip().startswith(b"%")]
-
-
-def _header(line: bytes) -> tuple[int, int, bool, int]:
+def _header(number: int, line: bytes) -> tuple[int, int, bool, int]:
     """Return n, m, whether edges have weights, and how many numbers of a line precede them."""
-    try:
-        n, m, *rest = (int(word) for word in line.split())
-        fmt, ncon = [*rest, 0, 1][:2] if len(rest) < 2 else rest
-    except ValueError:
-        raise ValueError("its first line must be 'VERTICES EDGES [FORMAT [WEIGHTS]]'") from None
+    words = [parse_whole(word) for word in line.split()]
+    sizes = [word for word in words if word is not None and word >= 0]
+    if len(sizes) < len(words) or not 2 <= len(words) <= 4:
+        raise ValueError(
+            f"its first line must be 'VERTICES EDGES [FORMAT [WEIGHTS]]' (line {number} is "
+            f"{quote(line)})"
+        )
+    n, m, fmt, ncon = [*sizes, 0, 1][:4] if len(sizes) != 3 else [*sizes, 1]
     digits = f"{fmt:03d}"
-    if len(rest) > 2 or not set(digits) <= {"0", "1"} or len(digits) > 3:
-        raise ValueError(f"its first line ends in {rest}, which is not a METIS format")
+    if not set(digits) <= {"0", "1"} or len(digits) > 3:
+        raise ValueError(f"its first line has the format {fmt}, which METIS does not know")
     has_sizes, has_vertex_weights, has_edge_weights = (digit == "1" for digit in digits)
-    vertex_weights = ncon if len(rest) > 1 else 1
+    vertex_weights = ncon if len(sizes) == 4 else 1
     return n, m, has_edge_weights, has_sizes + has_vertex_weights * vertex_weights
+
+
+class _Vertices(NamedTuple):
+    """The lines of the vertices, and their numbers in the file."""
+
+    lines: list[bytes]
+    numbers: list[int]
+
+    def where(self, vertex: int) -> str:
+        """Return where a vertex, numbered from 0, stands."""
+        return f"line {self.numbers[vertex]}, of vertex {vertex + 1:,}"
+
+
+def _parse_numbers(vertices: _Vertices) -> np.ndarray:
+    """Return all numbers of the lines."""
+    words = b" ".join(vertices.lines).split()
+    try:
+        numbers: np.ndarray = pa.array(words, pa.string()).cast(pa.int64()).to_numpy()
+    except pa.ArrowInvalid:
+        return _parse_words(vertices)
+    return numbers
+
+
+def _parse_words(vertices: _Vertices) -> np.ndarray:
+    """Do the same word by word; raise ValueError for the first that is no whole number."""
+    numbers = []
+    for vertex, line in enumerate(vertices.lines):
+        for word in line.split():
+            number = parse_whole(word)
+            if number is None:
+                raise ValueError(
+                    f"{vertices.where(vertex)}, must hold whole numbers, and {quote(word)} is none"
+                )
+            if not -(1 << 63) <= number < 1 << 63:
+                raise ValueError(f"{vertices.where(vertex)}: {quote(word)} does not fit 64 bits")
+            numbers.append(number)
+    return np.array(numbers, np.int64)
 
 
 def read(stream: BinaryIO) -> Listing:
     """Read the edges of a file; raise ValueError if it is not such a file."""
-    first, *lines = _lines(stream.read())
-    n, m, weighted, skip = _header(first)
-    while len(lines) > n and not lines[-1].strip():
-        lines.pop()
-    if len(lines) != n:
-        raise ValueError(f"its first line says {n:,} vertices, and {len(lines):,} lines follow")
-    counts = np.array([len(line.split()) for line in lines], np.int64)
-    try:
-        numbers = np.array(b" ".join(lines).split()).astype(np.int64)
-    except ValueError as error:
-        raise ValueError(f"all its lines must hold whole numbers: {error}") from None
-    if (counts < skip).any():
-        raise ValueError(f"each line must begin with {skip} weights (one is shorter)")
+    numbered = [
+        (number, line)
+        for number, line, _ in lines_of(read_text(stream))
+        if not line.lstrip().startswith(b"%")
+    ]
+    n, m, weighted, skip = _header(*(numbered[0] if numbered else (1, b"")))
+    while len(numbered) - 1 > n and not numbered[-1][1].strip():
+        numbered.pop()
+    vertices = _Vertices([line for _, line in numbered[1:]], [number for number, _ in numbered[1:]])
+    if len(vertices.lines) != n:
+        raise ValueError(
+            f"its first line says {n:,} vertices, and {len(vertices.lines):,} lines follow"
+        )
+    counts = np.array([len(line.split()) for line in vertices.lines], np.int64)
+    numbers = _parse_numbers(vertices)
+    if (short := np.flatnonzero(counts < skip)).size:
+        raise ValueError(f"{vertices.where(short[0])}, must begin with {skip} weights")
     ends = np.cumsum(counts)
     position = np.arange(numbers.size) - np.repeat(ends - counts, counts)
     src = np.repeat(np.arange(n), counts)
     is_of_edge = position >= skip
     numbers, src = numbers[is_of_edge], src[is_of_edge]
     step = 2 if weighted else 1
-    if ((counts - skip) % step).any() or numbers.size != 2 * m * step:
+    if (odd := np.flatnonzero((counts - skip) % step)).size:
+        raise ValueError(f"{vertices.where(odd[0])}, must have a weight after each neighbour")
+    dst, src, weight = numbers[::step] - 1, src[::step], numbers[1::2]
+    if (wrong := np.flatnonzero((dst < 0) | (dst >= n))).size:
+        vertex = src[wrong[0]]
+        raise ValueError(
+            f"vertices must lie in [1, {n:,}] ({vertices.where(vertex)}, has {dst[wrong[0]] + 1:,})"
+        )
+    if (loops := np.flatnonzero(src == dst)).size:
+        raise ValueError(
+            f"METIS files have no self-loops, and {vertices.where(src[loops[0]])}, lists itself"
+        )
+    if numbers.size != 2 * m * step:
         raise ValueError(
             f"its first line says {m:,} edges, so {2 * m * step:,} numbers, and {numbers.size:,} "
             "follow"
         )
-    dst, src, weight = numbers[::step] - 1, src[::step], numbers[1::2]
-    if dst.size and not 0 <= dst.min() <= dst.max() < n:
-        raise ValueError(f"vertices must lie in [1, {n:,}] (one does not)")
     arcs = np.stack([src, dst, *([weight] if weighted else [])])
     lower, upper = arcs[:, src > dst], arcs[:, src < dst]
     upper[[0, 1]] = upper[[1, 0]]

@@ -7,7 +7,6 @@ contain their counts. Files of related problems have the same form: they are ref
 
 import os
 import re
-from functools import partial
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
@@ -22,6 +21,7 @@ from mgraph.errors import UsageError
 from mgraph.io import dimacs, formats
 from mgraph.io.address import location_text
 from mgraph.io.listing import Listing, narrow
+from mgraph.io.text import Kind, parse_rows, read_text
 
 _MARK = re.compile(rb"^[ \t]*(?:SECTION[ \t]+(\S[^\n#]*)|(END)|EOF)[ \t]*(?:#.*)?$", re.I | re.M)
 _EDGE = re.compile(rb"E( \d{1,18}){2} -?(\d{1,18}|\d+\.\d*|\.\d+)(E[+-]?\d+)?", re.I)
@@ -62,7 +62,6 @@ class _Content(NamedTuple):
 
 def _sections(content: bytes) -> dict[str, bytes]:
     """Return the text of each section, by its name in lower case."""
-    content = content.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     sections: dict[str, bytes] = {}
     name, start = "", 0
     for mark in _MARK.finditer(content):
@@ -140,15 +139,17 @@ def _edges(rows: list[bytes], n: int) -> EdgeList:
     )
     if not rows:
         return EdgeList(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int32))
-    table = dimacs.table_of(b"\n".join(rows), {})
-    src, dst, weight = (table[name].to_numpy() for name in ("u", "v", "w"))
+    body = b"\n".join(b"E" + row[1:] for row in rows)
+    words = b"".join(row.rpartition(b" ")[2] for row in rows)
+    weights: Kind = "number" if re.search(rb"[.E]", words, re.I) else "whole"
+    src, dst, weight = parse_rows(body, 0, (b"E", "whole", "whole", weights), b"#", "an edge")
     if not np.isfinite(weight).all():
         raise ValueError("weights must be finite (one is too large)")
     return EdgeList(_from_0(src, n), _from_0(dst, n), narrow(weight))
 
 
-def _parse(stream: BinaryIO, needs_terminals: bool = False) -> _Content:
-    sections = _sections(stream.read())
+def _parse(content: bytes, needs_terminals: bool = False) -> _Content:
+    sections = _sections(content)
     comment = sections.get("comment", sections.get("comments", b""))
     _refuse_variants(sections, _comment_value(comment, b"Problem"))
     for name in ("graph", "terminals")[: 1 + needs_terminals]:
@@ -162,10 +163,19 @@ def _parse(stream: BinaryIO, needs_terminals: bool = False) -> _Content:
     return _Content(edges, n, _from_0(terminals, n), _comment_value(comment, b"Name"))
 
 
+def _read_instance(stream: BinaryIO) -> _Content:
+    return _parse(read_text(stream), needs_terminals=True)
+
+
 def read(stream: BinaryIO) -> Listing:
     """Read the graph of an instance; raise ValueError if it is not such a file."""
-    content = _parse(stream)
-    return Listing(content.edges, content.n, False)
+    return parse(read_text(stream))
+
+
+def parse(content: bytes) -> Listing:
+    """Return the graph of an instance's content; see ``read``."""
+    parsed = _parse(content)
+    return Listing(parsed.edges, parsed.n, False)
 
 
 def read_steinlib(location: str | os.PathLike[str], *, backend: Backend = "auto") -> Instance:
@@ -197,7 +207,7 @@ def read_steinlib(location: str | os.PathLike[str], *, backend: Backend = "auto"
     if file_format not in (steinlib, formats.FORMATS[".gr"]):
         raise UsageError(f"{text}: the name of a Steiner instance must end in .stp or .gr")
     with formats.reading_guard(text):
-        content = formats.read_file(text, steinlib, partial(_parse, needs_terminals=True))
+        content = formats.read_file(text, steinlib, _read_instance)
         graph = from_edges(content.edges, content.n, directed=False, backend=backend)
     return Instance(graph, content.terminals, content.name or PurePath(text).name.split(".")[0])
 

@@ -14,7 +14,7 @@ def read_vertex_lists(file: str, what: str) -> list[list[int]]:
     """
     path = local_path(file)
     try:
-        lines = Path(path).read_text().splitlines()
+        lines = Path(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
     words = [line.partition("#")[0].replace(",", " ").split() for line in lines]

@@ -12,6 +12,7 @@ from mgraph.core.arrays import as_array, on_gpu
 from mgraph.errors import StorageError, UsageError
 from mgraph.io.address import local_path
 from mgraph.io.folder import writing_file
+from mgraph.io.text import lines_of, parse_whole, quote, read_text
 
 MAX_ITEMS = 1 << 20
 MAX_SUM = (1 << 62) - 1
@@ -118,7 +119,8 @@ class KnapsackInstance:
         ----------
         path : str or path
             A local file: the number of items and the capacity, then a profit and a weight per
-            item, separated by white space of any kind.
+            item, separated by white space of any kind. Or the number of items, then per line an
+            item's number, profit and weight, and at last the capacity.
 
         Returns
         -------
@@ -140,24 +142,10 @@ class KnapsackInstance:
         ...     mgraph.KnapsackInstance.read(file.name)
         KnapsackInstance(items=3, capacity=5)
         """
-        words = _read_words(path)
         try:
-            numbers = [int(word) for word in words]
-        except ValueError as error:
-            raise UsageError(
-                f"{path} is not a knapsack instance, which is the number of items and the "
-                f"capacity, then a profit and a weight per line, all whole numbers: {error}"
-            ) from error
-        if len(numbers) < 2 or len(numbers) != 2 + 2 * numbers[0]:
-            items = numbers[0] if numbers else 0
-            count = max(0, len(numbers) - 2) / 2
-            raise UsageError(
-                f"{path} must have as many items as its first line says, {items:,} (got {count:,g})"
-            )
-        profits, weights = np.array(numbers[2:], object).reshape(-1, 2).T
-        try:
-            return cls(profits, weights, numbers[1])
-        except UsageError as error:
+            profits, weights, capacity = _parse(_read_bytes(path))
+            return cls(profits, weights, capacity)
+        except (ValueError, UsageError) as error:
             raise UsageError(f"{path}: {error}") from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -188,16 +176,42 @@ class KnapsackInstance:
             stream.write(("\n".join(lines) + "\n").encode())
 
 
-def _read_words(path: str | os.PathLike[str]) -> list[str]:
-    """Read the words of an ASCII file."""
-    file = local_path(path)
+def _read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a text file. Raises StorageError, and ValueError for other files."""
     try:
-        with open(file, encoding="ascii") as stream:
-            return stream.read().split()
+        with open(local_path(path), "rb") as stream:
+            return read_text(stream)
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error}") from error
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is not a knapsack instance: it is not ASCII text") from error
+
+
+def _parse(content: bytes) -> tuple[Any, Any, int]:
+    """Return the profits, the weights and the capacity. Raises ValueError."""
+    lines = [(number, words) for number, line, _ in lines_of(content) if (words := line.split())]
+    numbers = []
+    for line, words in lines:
+        for word in words:
+            number = parse_whole(word)
+            if number is None:
+                raise ValueError(f"line {line} must hold whole numbers, and {quote(word)} is none")
+            numbers.append(number)
+    if not numbers:
+        raise ValueError("the file is empty; a knapsack instance begins with ITEMS CAPACITY")
+    items = numbers[0]
+    lengths = [len(words) for _, words in lines]
+    if len(lengths) == items + 2 and lengths == [1] + [3] * items + [1]:
+        rows = np.array(numbers[1:-1], object).reshape(-1, 3)
+        if rows[:, 0].tolist() in (list(range(items)), list(range(1, items + 1))):
+            return rows[:, 1], rows[:, 2], numbers[-1]
+    if len(numbers) < 2 or len(numbers) != 2 + 2 * items:
+        wrong = next((line for line, words in lines if len(words) != 2), None)
+        where = "" if wrong is None else f"; line {wrong} is not of two numbers"
+        raise ValueError(
+            "a knapsack instance is ITEMS CAPACITY, then PROFIT WEIGHT for each item: for "
+            f"{items:,} items {max(0, 2 + 2 * items):,} numbers (got {len(numbers):,}{where})"
+        )
+    profits, weights = np.array(numbers[2:], object).reshape(-1, 2).T
+    return profits, weights, numbers[1]
 
 
 def _as_whole_numbers(name: str, values: Any) -> np.ndarray:

@@ -96,16 +96,42 @@ def test_an_instance_survives_a_file(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "3\n1 60 10\n2 100 20\n3 120 30\n50\n",
+        "3\n0 60 10\n1 100 20\n2 120 30\n50",
+        "\ufeff3 50\r\n60 10\r\n100 20\r\n120 30\r\n",
+        "3 50 60 10 100 20 120 30",
+        "3 50\n60.0 1e1\n+100 20\n120 30\n",
+    ],
+)
+def test_files_of_other_programs(tmp_path, text):
+    (tmp_path / "a").write_text(text)
+    instance = KnapsackInstance.read(tmp_path / "a")
+    assert instance.profits.tolist() == [60, 100, 120]
+    assert instance.weights.tolist() == [10, 20, 30]
+    assert instance.capacity == 50
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", r"as many items as its first line says, 0 \(got 0\)"),
-        ("2 10\n1 2\n", r"as many items as its first line says, 2 \(got 1\)"),
-        ("1 10\n1 2\n3 4", r"as many items as its first line says, 1 \(got 2\)"),
-        ("1 10\n1 x\n", "is not a knapsack instance, which is"),
+        ("", "a: the file is empty"),
+        (" \n", "a: the file is empty"),
+        ("2 10\n1 2\n", r"for 2 items 6 numbers \(got 4\)"),
+        ("1 10\n1 2\n3 4", r"for 1 items 4 numbers \(got 6\)"),
+        ("1 10\n1 2\n3", r"for 1 items 4 numbers \(got 5; line 3 is not of two numbers\)"),
+        ("2\n1 60 10\n3 100 20\n50\n", r"got 8; line 1 is not of two numbers"),
+        (f"{10**18}\n1 60 10\n50\n", r"got 5; line 1 is not"),
+        ("1 10\n1 x\n", "line 2 must hold whole numbers, and 'x' is none"),
+        ("1 10\n1 1_0\n", "line 2 must hold whole numbers, and '1_0' is none"),
+        ("1 10\n1 1,5\n", "line 2 must hold whole numbers, and '1,5' is none"),
         ("1 10\n1 -2\n", r"weights must be at least 0 \(got -2\)"),
         ("1 -1\n1 2\n", "capacity must be a whole number from 0"),
         (f"1 5\n{1 << 70} 2\n", "the sum of profits must be below 2"),
-        ("1 5\n1 \xff\n", "it is not ASCII text"),
+        ("1 5\n1 \xff\n", "line 2 must hold whole numbers"),
+        ("\xff\xfe1\0 ", "it is UTF-16 text; save it as UTF-8"),
+        ("1 5\0", "it is binary, and no text"),
     ],
 )
 def test_files_that_are_not_instances_are_refused(tmp_path, text, sentence):
