@@ -33,15 +33,13 @@ from mgraph.io.listing import Listing
 
 
 class Format(NamedTuple):
-    """A file format: its name, and the functions ``read(stream)`` and ``write(graph, stream)``.
+    """A file format: its name, and a module with ``read(stream)`` and ``write(graph, stream)``.
 
     terminals: whether ``write`` takes terminals, too.
     """
 
     name: str
     module: str
-    read: str = "read"
-    write: str = "write"
     terminals: bool = False
 
 
@@ -50,8 +48,8 @@ FORMATS = {
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis"),
     ".metis": Format("METIS", "mgraph.io.metis"),
-    ".graphml": Format("GraphML", "mgraph.io.graph_xml", "read_graphml", "write_graphml", True),
-    ".gexf": Format("GEXF", "mgraph.io.graph_xml", "read_gexf", "write_gexf", True),
+    ".graphml": Format("GraphML", "mgraph.io.graphml", terminals=True),
+    ".gexf": Format("GEXF", "mgraph.io.gexf", terminals=True),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
 }
 _LOCAL_RULE = "be on this machine, as every graph file that is not Parquet"
@@ -140,7 +138,7 @@ def read_file(text: str, file_format: Format, read: Callable[[Any], Any]) -> Any
 def _read_listing(text: str) -> Listing:
     file_format, _ = format_of(text)
     assert file_format is not None
-    read = getattr(importlib.import_module(file_format.module), file_format.read)
+    read = importlib.import_module(file_format.module).read
     listing: Listing = read_file(text, file_format, read)
     return listing
 
@@ -159,7 +157,7 @@ def summarize(location: str | os.PathLike[str]) -> Any:
                 for block in part.blocks():
                     summarizer.add(block)
         else:
-            edges, n, directed, _ = _read_listing(text)
+            edges, n, directed, *_ = _read_listing(text)
             summarizer = Summarizer(n, directed)
             summarizer.add(edges)
         return summarizer.summary()
@@ -267,9 +265,13 @@ def read_quietly(
             if warn:
                 dataset.warn_of_unread()
             backend = _choose_backend(dataset, backend, symmetrise)
-            edges, n, directed, labels = graph_dataset.read(dataset, backend)
+            listing = graph_dataset.read(dataset, backend)
         else:
-            edges, n, directed, labels = _read_listing(text)
+            listing = _read_listing(text)
+        if warn:
+            for note in listing.notes:
+                warnings.warn(f"{text}: {note}", MgraphWarning, stacklevel=3)
+        edges, n, directed, labels, _ = listing
         try:
             graph = from_edges(
                 edges,
@@ -378,7 +380,7 @@ def write_graph(
                 graph, folder, compression=compression, created_by=created_by, forest=forest
             )
         return
-    write = getattr(importlib.import_module(file_format.module), file_format.write)
+    write = importlib.import_module(file_format.module).write
     compress = nullcontext if opener is open else partial(opener, mode="wb")
     marks = {}
     if file_format.terminals and terminals is not None:

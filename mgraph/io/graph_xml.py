@@ -1,119 +1,234 @@
-"""GraphML and GEXF files, which Gephi opens, read and written by NetworkX: for small graphs."""
+"""What GraphML and GEXF files have in common: a parser of nodes and edges, and a writer's parts.
 
-import contextlib
+Files are parsed element by element, so memory is that of the names and edges. A whole number is
+kept whatever type the file declares, and ``2.0`` is one; weights are int32 or int64 if all are
+whole, else float64.
+"""
+
 import re
-from typing import Any, BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+from xml.parsers import expat
 
 import numpy as np
 
+from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
-from mgraph.core.networkx_graph import convert_edges, number_nodes
+from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
-from mgraph.io.listing import Listing
+from mgraph.io.listing import Listing, narrow
+from mgraph.io.text import parse_number, quote
 
-_BLOCK_BYTES = 1 << 16
+WEIGHT = "weight"
+_WHOLE = re.compile(rb"[+-]?[0-9]{1,19}")
+_MAX_WHOLE = 1 << 53  # what a float counts up to
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def _to_listing(parsed: Any) -> Listing:
-    """Convert NetworkX's graph. GEXF's weights are floats: whole ones become int32."""
-    numbers, labels = number_nodes(parsed.nodes, textual=True)
-    try:
-        graph = convert_edges(parsed, numbers)
-    except UsageError as error:
-        raise ValueError(str(error)) from error
-    edges = graph.to_edges()
-    weight = edges.weight
-    if weight is not None and weight.dtype != np.int32:
-        limits = np.iinfo(np.int32)
-        are_integers = weight.dtype.kind == "i" or (weight == np.rint(weight)).all()
-        if are_integers and ((weight >= limits.min) & (weight <= limits.max)).all():
-            weight = weight.astype(np.int32)
-    return Listing(type(edges)(edges.src, edges.dst, weight), graph.n, graph.directed, labels)
+class GraphReader:
+    """Parses a file: subclasses say what the start and the end of an element mean.
 
-
-def _refuse_entities(stream: BinaryIO) -> None:
-    """Raise ValueError for a file that defines entities, and rewind the file.
-
-    A few entities, each defined by the previous one, expand to more text than any memory holds, and
-    no program writes graphs with them. They are defined before the first element.
+    Attributes: ``path``, the elements that are open, from the outermost; ``text``, the characters
+    since the last tag.
     """
-    from xml.parsers import expat
 
-    has_element = False
+    def __init__(self) -> None:
+        """Begin a file."""
+        self._parser = parser = expat.ParserCreate(namespace_separator=" ")
+        parser.buffer_text = True
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._characters
+        parser.EntityDeclHandler = _refuse_entity
+        self.path: list[str] = []
+        self.text = ""
+        self.is_directed: bool | None = None  # by default; None before the graph begins
+        self.notes: dict[str, None] = {}  # in order
+        self._nodes: dict[str, int] = {}
+        self._ends: list[tuple[int, int]] = []
+        self._directed: list[bool] = []
+        self._weights: list[int | float | None] = []
 
-    def entity(name: str, *more: Any) -> None:
-        raise ValueError(f"it defines the entity {name!r:.60}, and graphs need none")
+    @property
+    def line(self) -> int:
+        """The line of the file that is parsed."""
+        return int(self._parser.CurrentLineNumber)
 
-    def element(name: str, attributes: Any) -> None:
-        nonlocal has_element
-        has_element = True
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        """Called for each start tag, without its namespace."""
 
-    parser = expat.ParserCreate()
-    parser.EntityDeclHandler, parser.StartElementHandler = entity, element
-    with contextlib.suppress(expat.ExpatError):  # which NetworkX's parser reports
-        while not has_element and (block := stream.read(_BLOCK_BYTES)):
-            parser.Parse(block)
-    stream.seek(0)
+    def end(self, tag: str) -> None:
+        """Called for each end tag; ``text`` is what precedes it."""
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        tag = name.rpartition(" ")[2]
+        self.path.append(tag)
+        self.text = ""
+        self.start(tag, attributes)
+
+    def _end(self, name: str) -> None:
+        self.end(self.path[-1])
+        self.path.pop()
+        self.text = ""
+
+    def _characters(self, text: str) -> None:
+        self.text += text
+
+    def read(self, stream: BinaryIO, default: int | None = None) -> Listing:
+        """Parse a file. default: the weight of edges that have none, if some have one.
+
+        Raises ValueError for a file that is not such a graph.
+        """
+        try:
+            self._parser.ParseFile(stream)
+        except expat.ExpatError as error:
+            words = expat.errors.messages[error.code]
+            raise ValueError(f"line {error.lineno} is not XML: {words}") from None
+        if self.is_directed is None:
+            raise ValueError("it has no element graph")
+        return self._listing(default)
+
+    def begin_graph(self, kind: str | None, directedness: dict[str, bool]) -> None:
+        """Begin the graph, whose edges are directed by default or not as ``directedness`` says."""
+        if self.is_directed is not None:
+            raise ValueError(
+                f"line {self.line} begins a second graph, and a file with one graph can be read"
+            )
+        self.is_directed = self._directedness(kind, directedness, False)
+
+    def _directedness(self, kind: str | None, kinds: dict[str, bool], default: bool) -> bool:
+        if kind is None:
+            return default
+        if kind not in kinds:
+            words = ", ".join(kinds)
+            raise ValueError(f"line {self.line}: edges are one of {words} (got {kind!r:.60})")
+        return kinds[kind]
+
+    def add_node(self, attributes: dict[str, str]) -> None:
+        """Add a node, which has an id of its own."""
+        name = self._required(attributes, "id")
+        if name in self._nodes:
+            raise ValueError(f"line {self.line}: there are two nodes {name!r:.60}")
+        self._nodes[name] = len(self._nodes)
+
+    def add_edge(
+        self,
+        attributes: dict[str, str],
+        kind: str | None,
+        kinds: dict[str, bool],
+        weight: str | None,
+    ) -> None:
+        """Add an edge. kind, kinds: as for ``begin_graph``. weight: its text."""
+        ends = [self._required(attributes, name) for name in ("source", "target")]
+        u, v = (self._nodes.setdefault(name, len(self._nodes)) for name in ends)
+        self._ends.append((u, v))
+        self._directed.append(self._directedness(kind, kinds, bool(self.is_directed)))
+        self._weights.append(None if weight is None else self._parse(weight, ends))
+
+    def _required(self, attributes: dict[str, str], name: str) -> str:
+        if name not in attributes:
+            raise ValueError(f"line {self.line}: the {self.path[-1]} has no {name}")
+        return attributes[name]
+
+    def _parse(self, text: str, ends: Sequence[str]) -> int | float:
+        word = text.strip().encode()
+        if _WHOLE.fullmatch(word) and -(1 << 63) <= int(word) < 1 << 63:
+            return int(word)
+        number = parse_number(word)
+        if number is not None and abs(number) <= _MAX_WHOLE and number.is_integer():
+            return int(number)
+        if number is None:
+            raise ValueError(
+                f"line {self.line}: the weight of the edge from {ends[0]!r:.60} to {ends[1]!r:.60} "
+                f"must be a number (got {quote(word)})"
+            )
+        return number
+
+    def _listing(self, default: int | None) -> Listing:
+        """Return what was read; undirected edges among arcs are both arcs."""
+        numbers, labels = number_nodes(self._nodes, textual=True)
+        renumbered = np.array([numbers[name] for name in self._nodes], np.int64)
+        src, dst = renumbered[np.array(self._ends, np.int64).reshape(-1, 2)].T
+        weights = self._weight_array(default)
+        directed = np.array(self._directed, bool)
+        columns = [src, dst, *([] if weights is None else [weights])]
+        if directed.any() and not directed.all():
+            mirrored = ~directed & (src != dst)
+            mirrors = [column[mirrored] for column in columns]
+            mirrors[:2] = mirrors[1::-1]
+            columns = [np.concatenate(pair) for pair in zip(columns, mirrors, strict=True)]
+        is_directed = bool(directed.any() if directed.size else self.is_directed)
+        return Listing(EdgeList(*columns), len(numbers), is_directed, labels, tuple(self.notes))
+
+    def _weight_array(self, default: int | None) -> np.ndarray | None:
+        missing = self._weights.count(None)
+        if missing == len(self._weights):
+            return None
+        if missing and default is None:
+            present = len(self._weights) - missing
+            raise ValueError(
+                f"{present:,} of {len(self._weights):,} edges have a weight; give it to all or to "
+                "none"
+            )
+        weights = [default if weight is None else weight for weight in self._weights]
+        if all(isinstance(weight, int) for weight in weights):
+            whole: np.ndarray = narrow(np.array(weights, np.int64))
+            return whole
+        for weight in weights:
+            if isinstance(weight, int) and int(float(weight)) != weight:
+                raise ValueError(
+                    f"the weight {weight:,} is no 64-bit float, which the weights must be, since "
+                    "some are not whole"
+                )
+        return np.array(weights, np.float64)
 
 
-def _parse(parse: Any, stream: BinaryIO) -> Listing:
-    from xml.etree.ElementTree import ParseError
+def _refuse_entity(name: str, *more: Any) -> None:
+    """Refuse a definition: a few, each made of the previous one, expand to more than any memory.
 
-    from networkx import NetworkXException
-
-    _refuse_entities(stream)
-    try:
-        return _to_listing(parse(stream))
-    except (ParseError, NetworkXException, AttributeError, LookupError, TypeError) as error:
-        raise ValueError(str(error)) from error
+    No program writes graphs with them.
+    """
+    raise ValueError(f"it defines the entity {name!r:.60}, and graphs need none")
 
 
-def read_graphml(stream: BinaryIO) -> Listing:
-    """Read the edges of a GraphML file; ``number_nodes`` numbers the nodes."""
-    from networkx import read_graphml
+class NamedGraph(NamedTuple):
+    """A graph as it is written: names of the nodes, terminals among them or None, and the edges."""
 
-    return _parse(read_graphml, stream)
-
-
-def read_gexf(stream: BinaryIO) -> Listing:
-    """Read the edges of a GEXF file; ``number_nodes`` numbers the nodes."""
-    from networkx import read_gexf
-
-    return _parse(read_gexf, stream)
+    names: list[str]
+    is_terminal: list[bool] | None
+    edges: Iterator[tuple[str, str, Any]]
+    directed: bool
+    weight_dtype: np.dtype | None
 
 
-def _to_networkx(graph: Graph, terminals: Any) -> Any:
-    """Convert all vertices, or those that have an edge or are terminals, with marks."""
-    labels = [str(label) for label in graph.labels or ()]
-    if len(set(labels)) < len(labels):
+def name_graph(graph: Graph, terminals: Any) -> NamedGraph:
+    """Return all vertices, or those that have an edge or are terminals, with marks.
+
+    Raises UsageError for labels that a file cannot have.
+    """
+    labels = None if graph.labels is None else [str(label) for label in graph.labels]
+    if labels is not None and len(set(labels)) < len(labels):
         raise UsageError(
             "labels must differ as text in this format: two labels of the graph are the same text"
         )
-    for label in labels:
+    for label in labels or ():
         if _NOT_XML.search(label):
             raise UsageError(f"XML cannot represent the label {label!r:.60}; rename that vertex")
-    if terminals is None:
-        return graph.to_networkx()
-    from networkx import set_node_attributes
+    used = np.arange(graph.n)
+    if terminals is not None:
+        used = np.union1d(
+            np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals)
+        )
+    edges = graph.to_edges()
 
-    used = np.union1d(np.flatnonzero(np.diff(graph.indptr)), np.append(graph.indices, terminals))
-    converted = graph.to_networkx(vertices=used)
-    names = used.tolist() if graph.labels is None else [graph.labels[v] for v in used]
-    marks = zip(names, np.isin(used, terminals).tolist(), strict=True)
-    set_node_attributes(converted, dict(marks), "terminal")
-    return converted
+    def name(vertex: int) -> str:
+        return str(vertex) if labels is None else labels[vertex]
 
-
-def write_graphml(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
-    """Write nodes, edges and weights; with terminals only nodes that have an edge or are one."""
-    from networkx import write_graphml
-
-    write_graphml(_to_networkx(graph, terminals), stream)
-
-
-def write_gexf(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
-    """Write nodes, edges and weights; with terminals only nodes that have an edge or are one."""
-    from networkx import write_gexf
-
-    write_gexf(_to_networkx(graph, terminals), stream)
+    weights = [None] * len(edges) if edges.weight is None else edges.weight.tolist()
+    rows = zip(edges.src.tolist(), edges.dst.tolist(), weights, strict=True)
+    return NamedGraph(
+        [name(vertex) for vertex in used.tolist()],
+        None if terminals is None else np.isin(used, terminals).tolist(),
+        ((name(u), name(v), weight) for u, v, weight in rows),
+        graph.directed,
+        None if edges.weight is None else edges.weight.dtype,
+    )

@@ -11,13 +11,15 @@ from mgraph.core.edges import EdgeList
 class Listing(NamedTuple):
     """The edges of n vertices: arcs if ``directed``, else each edge once for both directions.
 
-    labels: the names of the vertices, if the file does not number them.
+    labels: the names of the vertices, if the file does not number them. notes: what a user should
+    know of what was read.
     """
 
     edges: EdgeList
     n: int
     directed: bool
     labels: tuple[Hashable, ...] | None = None
+    notes: tuple[str, ...] = ()
 
 
 def narrow(weights: Any) -> Any:
