@@ -11,13 +11,11 @@ from decimal import Decimal
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
 
 Kind = Literal["whole", "number"] | bytes  # bytes: a word that stands in every row
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BEYOND_FINITE = re.compile(rb"[+-]?(inf|infinity|nan)", re.I)
-_TYPES = {"whole": pa.int64(), "number": pa.float64()}
+_TYPES = {"whole": "int64", "number": "double"}  # Arrow's names
 _SHOWN = 60  # bytes of a line in a message
 _MAX_DIGITS = 400  # of a whole number: no spelling of 64 bits is longer
 
@@ -88,8 +86,11 @@ def _values(kinds: Sequence[Kind]) -> list[Any]:
 
 def _parse_quickly(body: Any, kinds: Sequence[Kind], comment: bytes) -> list[np.ndarray] | None:
     """Return the columns of rows in which single spaces separate plain numbers, else None."""
+    import pyarrow as pa
+    from pyarrow import csv
+
     names = [str(number) for number in range(len(kinds))]
-    types = [_TYPES[kind] if isinstance(kind, str) else pa.string() for kind in kinds]
+    types = [_TYPES[kind] if isinstance(kind, str) else "string" for kind in kinds]
     prefix = comment.decode()
     try:
         table = csv.read_csv(

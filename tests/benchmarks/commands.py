@@ -44,8 +44,11 @@ def _collected(command):
 # Of commands in pages.
 PAGES = {
     "python -m tests.benchmarks.cold_start": Tiny(f"{GPU}cold_start sssp --rounds 1 --tiny"),
-    "python -m tests.benchmarks.prompt": Tiny(
+    "python -m tests.benchmarks.prompt FOLDER": Tiny(
         f"{GPU}prompt OUT little generate degrees rows -n 3e3 --rounds 1 --sources 2 --backend cpu"
+    ),
+    "python -m tests.benchmarks.prompt FOLDER --backend gpu": _on_gpu(
+        "prompt OUT little sssp -n 3e3 --rounds 1 --backend gpu"
     ),
     "python -m tests.benchmarks.kills EDGES [--compression zstd --weights]": Tiny(
         f"{GPU}kills 2e4 --compression zstd --weights --tiny", is_program=True
