@@ -51,7 +51,7 @@ def read_sources(file: str) -> list[int]:
 
 @command(
     examples=(
-        "mgraph sssp graph --source 0 --target 99",
+        "mgraph sssp graph --source 0 --target 99 --path",
         "mgraph sssp graph --random 64 --out paths",
         "mgraph sssp roads.gr.gz --sources sources.txt --out paths --resume",
     )
@@ -71,6 +71,7 @@ def read_sources(file: str) -> list[int]:
     multiple=True,
     help="End the search of --source at V; may be given several times.",
 )
+@option("--path", is_flag=True, help="Print the shortest path to each --target.")
 @option("--cutoff", type=float, metavar="LENGTH", help="Ignore paths that are longer.")
 @symmetrise_option
 @choice_option("--method", SsspMethod, "auto", "The algorithm.", group=METHOD)
@@ -150,6 +151,8 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
 
     total_watch = Stopwatch()
     refuse(("seed",), "needs --random")
+    if not options["targets"]:
+        refuse(("path",), "needs --target")
     refuse(
         (
             "scheduler", "scheduler_file", "workers", "dashboard", "batch", "power_limit", "resume",
@@ -172,6 +175,7 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     names = ("method", "cutoff", "delta", "set_point", "heap_threshold")
     method_options = {name: options[name] for name in names}
     method_options["trace"] = bool(options["trace"] or options["plot"])
+    method_options["predecessors"] = options["path"]
     with preparing(
         location,
         backend,
@@ -200,12 +204,23 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
         distance = paths.distance[target].item()
         length = "not reached" if distance == paths.infinity else f"at {distance:,}"
         click.echo(f"target {_describe_vertex(graph, target)}: {length}")
+        if options["path"] and distance != paths.infinity:
+            _print_path(graph, paths.path(target if graph.labels is None else graph.labels[target]))
     if options["trace"]:
         paths.write_trace(options["trace"])
         click.echo(f"{pluralize(len(paths.trace), 'iteration')} in {options['trace']}")
     if options["plot"]:
         mgraph.experiments.plot_profile(paths.trace, options["plot"])
         click.echo(f"plot in {options['plot']}")
+
+
+def _print_path(graph: "mgraph.Graph", path: Any) -> None:
+    """Print a vertex per line, with the distance from the source and the arc's weight."""
+    before = None
+    for vertex, distance in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
+        arc = "" if before is None else f", by an arc of weight {distance - before:,}"
+        click.echo(f"  {_describe_vertex(graph, vertex)}: at {distance:,}{arc}")
+        before = distance
 
 
 def _describe_vertex(graph: "mgraph.Graph", vertex: int) -> str:
@@ -216,7 +231,7 @@ def _describe_vertex(graph: "mgraph.Graph", vertex: int) -> str:
 
 
 def _search_over_cluster(location: str, source: int | None, options: dict[str, Any]) -> None:
-    refuse(("targets", "trace", "plot"), "applies to one --source without --out")
+    refuse(("targets", "path", "trace", "plot"), "applies to one --source without --out")
     if options["random"] is None:
         refuse(("seed",), "needs --random")
     if options["out"] is None:

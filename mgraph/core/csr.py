@@ -127,6 +127,8 @@ def _checked_edges(edges: EdgeList) -> EdgeList:
     for name, array in zip(("src", "dst"), arrays, strict=False):
         if array.dtype.kind not in "iu" and array.size:
             raise UsageError(f"{name} must be whole numbers (got {array.dtype})", parameter=name)
+        if array.dtype == np.uint64 and array.size and (largest := int(array.max())) >= MAX_N:
+            raise UsageError(f"ids must lie below 2^40 (got {largest:,})", parameter=name)
     ids = [
         array if str(array.dtype) in INDEX_DTYPES else array.astype(np.int64)
         for array in arrays[:2]

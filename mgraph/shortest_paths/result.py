@@ -1,7 +1,9 @@
 """The result of a shortest-path search: arrays, and the same as tables."""
 
+import operator
 import os
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +31,25 @@ def summarize(distance: Any) -> Reached:
         return Reached(*reached_rows_gpu.summarize(distance))
     reached = distance[distance != infinity_of(distance.dtype)]
     return Reached(reached.size, reached.max().item())
+
+
+class Path(NamedTuple):
+    """A shortest path, as ``ShortestPaths.path`` returns it.
+
+    Attributes
+    ----------
+    vertices : numpy.ndarray of int64, shape (k,)
+        From a source to the target.
+    distance : numpy.ndarray, shape (k,)
+        The distance of each, in the type of the search's distances. The weight of an arc is the
+        difference of two, exactly if weights are whole.
+    labels : tuple or None
+        The labels of the vertices, if the graph has labels.
+    """
+
+    vertices: np.ndarray
+    distance: np.ndarray
+    labels: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,6 +155,71 @@ class ShortestPaths:
         vertices = np.flatnonzero(paths.reached)
         distances = paths.distance[vertices].tolist()
         return dict(zip(self._label_of(vertices), distances, strict=True))
+
+    def path(self, target: Any, *, search: int = 0) -> Path:
+        """Return a shortest path to a vertex.
+
+        Parameters
+        ----------
+        target : int or hashable
+            The vertex or, if the graph has labels, its label.
+        search : int, default 0
+            Which of several searches: its place in ``source``.
+
+        Returns
+        -------
+        Path
+            ``vertices`` from the source to the target, and the ``distance`` of each.
+
+        Raises
+        ------
+        UsageError
+            If predecessors were not recorded, or the search did not reach the target.
+
+        Notes
+        -----
+        Cost: one step per vertex of the path. Arrays on a GPU are copied first; for many targets
+        call ``to_cpu`` once.
+
+        Examples
+        --------
+        >>> edges = mgraph.EdgeList([0, 1, 0], [1, 2, 2], [7, 2, 10])
+        >>> graph = mgraph.from_edges(edges, backend="cpu")
+        >>> path = mgraph.sssp(graph, 0, predecessors=True).path(2)
+        >>> path.vertices, path.distance
+        (array([0, 1, 2]), array([0, 7, 9]))
+        """
+        if self.predecessor is None:
+            remedy = "pass `predecessors=True` to sssp"
+            raise UsageError(f"path needs recorded predecessors; {remedy}", remedy=remedy)
+        n, searches = self.distance.shape[-1], self.source.size
+        if not -searches <= operator.index(search) < searches:
+            raise UsageError(
+                f"search must lie in [0, {searches:,}) (got {search:,})", parameter="search"
+            )
+        vertex, paths = self._vertex(target, n), self.to_cpu()
+        assert paths.predecessor is not None
+        distance, predecessor = (
+            array.reshape(searches, n)[search] for array in (paths.distance, paths.predecessor)
+        )
+        if not distance[vertex] < self.infinity:
+            raise UsageError(
+                f"target {target!r:.60} is not reached by the search", parameter="target"
+            )
+        vertices = [vertex]
+        while (before := int(predecessor[vertices[-1]])) >= 0:
+            vertices.append(before)
+        along = np.array(vertices[::-1], np.int64)
+        labels = None if self.labels is None else tuple(self._label_of(along))
+        return Path(along, distance[along], labels)
+
+    def _vertex(self, target: Any, n: int) -> int:
+        """Return the vertex that a target is; raise UsageError if there is none."""
+        if self.labels is not None and target in self.labels:
+            return int(self.labels.index(target))
+        if isinstance(target, Integral) and self.labels is None and 0 <= int(target) < n:
+            return int(target)
+        raise UsageError(f"the graph has no vertex {target!r:.60}", parameter="target")
 
     def to_cpu(self) -> "ShortestPaths":
         """Return the result with NumPy arrays: itself if it has them already."""

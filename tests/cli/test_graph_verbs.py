@@ -54,6 +54,20 @@ def test_one_source(folder, capsys):
     assert files[1].read_bytes()[:4] == b"\x89PNG"
 
 
+def test_the_path_to_a_target(tmp_path, capsys):
+    lines = ["p sp 4 4", "a 1 2 1000", "a 2 3 9", "a 1 3 2000", "a 3 2 1"]
+    (tmp_path / "g.gr").write_text("\n".join(lines))
+    search = ["sssp", tmp_path / "g.gr", "--source", 0, "--target", 2, "--target", 3, "--path"]
+    output = said(capsys, *search, "--backend", "cpu").splitlines()
+    assert output[-5:] == [
+        "target 2: at 1,009",
+        "  0: at 0",
+        "  1: at 1,000, by an arc of weight 1,000",
+        "  2: at 1,009, by an arc of weight 9",
+        "target 3: not reached",
+    ]
+
+
 def test_many_sources(folder, capsys):
     (folder / "sources.txt").write_text("3, 4\n# none\n499\n")
     out = folder / "r"
@@ -87,6 +101,7 @@ def test_many_sources(folder, capsys):
         (["sssp", "G", "--random", "2", "--resume"], 2, "--resume needs --out"),
         (["sssp", "G", "--random", "2", "--trace", "x"], 2, "--trace applies to one"),
         (["sssp", "G", "--random", "2", "--target", "3"], 2, "--target applies to one"),
+        (["sssp", "G", "--source", "2", "--path"], 2, "--path needs --target"),
         (["sssp", "G", "--random", "2", "--seed", "-1"], 2, "seed must lie in"),
         (["sssp", "G", "--random", "2", "--out", "G", "--overwrite"], 2, "is the graph"),
         (["degrees", "G", "--plot", "x.y"], 2, "name must end in .png"),

@@ -194,6 +194,7 @@ def test_options_of_from_edges():
         (EdgeList([0], [7]), 7, r"must lie in \[0, n\)"),
         (EdgeList([0], [1], np.array([1j])), None, "weight must be int32"),
         (EdgeList([0], [1], np.array([np.nan])), None, "must not be NaN"),
+        (EdgeList(np.array([2**63 + 1], np.uint64), [1]), None, "got 9,223,372,036,854,775,809"),
         ([0, 1], None, "must be an mgraph.EdgeList"),
     ],
 )

@@ -1,13 +1,17 @@
 """A result as tables, arrays of the CPU, a trace file and a line of text."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import mgraph
 from mgraph.errors import StorageError, UsageError
 from mgraph.shortest_paths.trace import read_trace
+from tests.strategies import graphs
 
 
 def path_graph(weights=(7, 2), labels=None, dtype=np.int32):
@@ -111,3 +115,49 @@ def test_a_trace_is_written_and_read(tmp_path):
 def test_labels_of_several_searches_are_refused():
     with pytest.raises(UsageError, match=r"by_label takes the result of one search \(got 2"):
         search(path_graph(), [0, 1]).by_label()
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_paths_lead_along_arcs_of_these_weights(data):
+    graph = data.draw(graphs(dtypes=("int32", "float64", None), most=12))
+    if graph.n == 0:
+        return
+    several = data.draw(st.booleans())
+    sources = data.draw(st.lists(st.integers(0, graph.n - 1), min_size=1, max_size=3))
+    paths = mgraph.sssp(graph, sources if several else sources[0], predecessors=True, backend="cpu")
+    search = data.draw(st.integers(0, len(sources) - 1)) if several else 0
+    distance = paths.distance.reshape(-1, graph.n)[search]
+    arcs = {}
+    rows = np.repeat(np.arange(graph.n), np.diff(graph.indptr))
+    weights = np.ones(graph.num_arcs, np.int64) if graph.weights is None else graph.weights
+    for u, v, weight in zip(rows.tolist(), graph.indices.tolist(), weights.tolist(), strict=True):
+        arcs[u, v] = min(weight, arcs.get((u, v), weight))
+    for target in range(graph.n):
+        if distance[target] == paths.infinity:
+            with pytest.raises(UsageError, match="is not reached"):
+                paths.path(target, search=search)
+            continue
+        path = paths.path(target, search=search)
+        steps = path.vertices.tolist()
+        assert (steps[0], steps[-1]) == (sources[search], target)
+        np.testing.assert_array_equal(path.distance, distance[steps])
+        assert path.labels is None
+        assert len(set(steps)) == len(steps)
+        for u, v in itertools.pairwise(steps):
+            assert distance[u] + arcs[u, v] == distance[v]
+
+
+def test_a_path_by_labels_and_what_it_refuses():
+    graph = path_graph(labels=["a", "b", "c", "d"])
+    paths = mgraph.sssp(graph, 0, predecessors=True, backend="cpu")
+    path = paths.path("c")
+    assert path.labels == ("a", "b", "c")
+    assert (path.vertices.tolist(), path.distance.tolist()) == ([0, 1, 2], [0, 7, 9])
+    for target, words in ((2, "no vertex 2"), ("x", "no vertex 'x'"), ("d", "'d' is not reached")):
+        with pytest.raises(UsageError, match=words):
+            paths.path(target)
+    with pytest.raises(UsageError, match=r"search must lie in \[0, 1\) \(got 1\)"):
+        paths.path("c", search=1)
+    with pytest.raises(UsageError, match="`predecessors=True`"):
+        mgraph.sssp(graph, 0, backend="cpu").path("c")
