@@ -1,15 +1,17 @@
 """The summary of a graph, from its edges block by block: degrees, weights, components.
 
-Components are found by union-find with the smaller id as the root, in near-linear time. Memory: 12
-to 24 bytes per vertex; the edges are not kept.
+Components are found by union-find with the smaller id as the root, in near-linear time, while
+another thread counts degrees. Memory: 5 to 12 bytes per vertex; the edges are not kept.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgraph.core import cancellation
 from mgraph.core.compiled import compiled
+from mgraph.core.degrees_cpu import EndpointCounter, EndpointCounts, histogram
 from mgraph.core.edges import EdgeList
 from mgraph.core.union_find_cpu import root
 from mgraph.errors import UsageError
@@ -35,19 +37,18 @@ class Summary(NamedTuple):
 
 
 @compiled
-def _add_edges(src, dst, out, into, parent):
-    """Count degrees and join components; return the number of self-loops."""
+def _join(src, dst, parent):
+    """Join the components of edges; return the number of self-loops."""
     loops = np.int64(0)
     for i in range(src.size):
         u, v = src[i], dst[i]
-        out[u] += 1
-        into[v] += 1
         loops += u == v
-        a, b = root(parent, u), root(parent, v)
-        if a < b:
-            parent[b] = a
-        else:
-            parent[a] = b
+        if parent[u] != parent[v]:
+            a, b = root(parent, u), root(parent, v)
+            if a < b:
+                parent[b] = a
+            else:
+                parent[a] = b
     return loops
 
 
@@ -65,8 +66,8 @@ class Summarizer:
     def __init__(self, n: int, directed: bool) -> None:
         """Expect edges of n vertices."""
         self._n, self._directed = n, directed
-        self._out = np.zeros(n, np.int64)
-        self._in = np.zeros(n, np.int64) if directed else self._out
+        self._out = EndpointCounter(range(n))
+        self._in = EndpointCounter(range(n)) if directed else self._out
         self._parent = np.arange(n, dtype=np.int32 if n < 1 << 31 else np.int64)
         self._edges = self._loops = 0
         self._weights: list[Any] = []
@@ -78,34 +79,48 @@ class Summarizer:
                 lowest, highest = int(ids.min()), int(ids.max())
                 outside = lowest if lowest < 0 else highest
                 raise UsageError(f"vertices must lie in [0, {self._n:,}) (got {outside:,})")
-        for piece in cancellation.chunks(len(edges)):
-            ends = edges.src[piece], edges.dst[piece]
-            self._loops += _add_edges(*ends, self._out, self._in, self._parent)
+        with ThreadPoolExecutor(1) as pool:
+            for piece in cancellation.chunks(len(edges)):
+                ends = edges.src[piece], edges.dst[piece]
+                counted = pool.submit(self._count, *ends)
+                self._loops += _join(*ends, self._parent)
+                counted.result()
         self._edges += len(edges)
         if edges.weight is not None and len(edges):
             weight = edges.weight
             total = float(weight.sum(dtype=np.float64))
             self._weights.append((weight.min().item(), total, weight.max().item()))
 
+    def _count(self, src: Any, dst: Any) -> None:
+        self._out.add(src)
+        self._in.add(dst)
+
     def summary(self) -> Summary:
         """Return the summary of all blocks so far."""
         sizes = _component_sizes(self._parent)
+        out, into = self._out.counts(), self._in.counts()
         weights = zip(*self._weights, strict=True) if self._weights else ((), (), ())
         minima, totals, maxima = weights
-        degrees = self._out if not self._directed else self._out + self._in
         return Summary(
             n=self._n,
             edges=self._edges,
             directed=self._directed,
             self_loops=int(self._loops),
-            isolated=int((degrees == 0).sum()),
-            degree=_range(self._out),
-            in_degree=_range(self._in) if self._directed else None,
+            isolated=int((_are_zero(out) & _are_zero(into)).sum()),
+            degree=_range(out),
+            in_degree=_range(into) if self._directed else None,
             weight=(min(minima), sum(totals) / self._edges, max(maxima)) if minima else None,
             components=int((sizes > 0).sum()),
             largest_component=int(sizes.max(initial=0)),
         )
 
 
-def _range(degrees: Any) -> tuple[int, int]:
-    return (int(degrees.min()), int(degrees.max())) if degrees.size else (0, 0)
+def _are_zero(counts: EndpointCounts) -> Any:
+    are_zero = counts.low == 0
+    are_zero[counts.overflows] = False
+    return are_zero
+
+
+def _range(counts: EndpointCounts) -> tuple[int, int]:
+    degrees, _ = histogram(counts)
+    return (int(degrees[0]), int(degrees[-1])) if degrees.size else (0, 0)
