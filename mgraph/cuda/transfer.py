@@ -39,39 +39,36 @@ def stream_to_host(
     launch(item, *device_arrays): starts kernels on the current stream and returns how many leading
     elements of the arrays they write. arrays: the length and dtype of each.
 
-    There are two sets of arrays, so that item k + 1 is computed and copied while the caller works
-    on item k. Each call has its own stream, so that several threads keep one device busy. The
-    arrays of item k are overwritten when item k + 2 is requested.
+    Item k + 1 is computed while the caller works on item k, whose arrays are overwritten when item
+    k + 1 is requested. There is one set of arrays on each side, since pinned memory takes longer to
+    allocate than a copy, and each call has its own stream, so that several threads keep one device
+    busy.
     """
     import cupy
     import cupyx
 
+    if not items:
+        return
     stream = cupy.cuda.Stream(non_blocking=True)
     # Allocated from the current stream's pool, and freed after ``stream`` is synchronised: memory
     # from a pool of the new stream's own would be lost together with the stream.
-    device = [[cupy.empty(*array) for array in arrays] for _ in range(2)]
+    device = [cupy.empty(*array) for array in arrays]
     stream.wait_event(cupy.cuda.get_current_stream().record())  # the memory's last user
-    host = [[cupyx.empty_pinned(*array) for array in arrays] for _ in range(2)]
-    ready = [cupy.cuda.Event(disable_timing=True) for _ in range(2)]
-    written: list[list[Any]] = [[], []]
-
-    def start(k: int) -> None:
-        side = k % 2
-        with stream:
-            count = launch(items[k], *device[side])
-            written[side] = [pinned[:count] for pinned in host[side]]
-            for source, target in zip(device[side], written[side], strict=True):
-                source[:count].get(stream=stream, out=target, blocking=False)
-            ready[side].record(stream)
-
+    host = [cupyx.empty_pinned(*array) for array in arrays]
+    copied = cupy.cuda.Event(disable_timing=True)
     try:
-        if items:
-            start(0)
-        for k in range(len(items)):
-            if k + 1 < len(items):
-                start(k + 1)
-            ready[k % 2].synchronize()
-            yield written[k % 2]
+        with stream:
+            count = launch(items[0], *device)
+        for following in [*items[1:], None]:
+            written = [pinned[:count] for pinned in host]
+            with stream:
+                for source, target in zip(device, written, strict=True):
+                    source[:count].get(stream=stream, out=target, blocking=False)
+                copied.record(stream)
+                if following is not None:
+                    count = launch(following, *device)  # begins after the copies
+            copied.synchronize()
+            yield written
     finally:
         stream.synchronize()
 

@@ -99,9 +99,9 @@ def stream(
     """Generate a vertex range in blocks, in order, as host arrays.
 
     The last block carries the checksum of all. ends: all endpoints below the range's end, if the
-    method stores them. While the caller works on one block, the next is generated and copied; a
-    block is overwritten once the next one is requested. Device and pinned memory: two blocks each,
-    16 or 32 bytes per edge of ``block_edges``, and 8 more for weights.
+    method stores them. While the caller works on one block, the next is generated; a block is
+    overwritten once the next one is requested. Device and pinned memory: a block each, 8 or 16
+    bytes per edge of ``block_edges``, and 4 more for weights.
     """
     import cupy
 
