@@ -37,8 +37,8 @@ from mgraph.errors import StorageError as StorageError
 from mgraph.errors import UsageError as UsageError
 from mgraph.generators.copy_model import CopyModel as CopyModel
 from mgraph.heap.batch_heap import BatchHeap as BatchHeap
-from mgraph.io.formats import read_graph as read_graph
-from mgraph.io.formats import write_graph as write_graph
+from mgraph.io.graph_reader import read_graph as read_graph
+from mgraph.io.graph_writer import write_graph as write_graph
 from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance
 from mgraph.knapsacks.knapsack import Knapsack as Knapsack
 from mgraph.knapsacks.knapsack import knapsack as knapsack

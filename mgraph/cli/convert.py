@@ -37,7 +37,7 @@ def convert(
     also with .gz, .bz2 or .xz after that. Other names are folders of Parquet files with columns
     src, dst and perhaps weight; IN may also be one .parquet file.
     """
-    from mgraph.io.formats import check_target
+    from mgraph.io.graph_writer import check_target
 
     check_target(out, overwrite, compression)
     graph = mgraph.read_graph(

@@ -99,12 +99,12 @@ def _describe_summary(summary: Any) -> dict[str, str]:
 )
 def info(graph: str, as_json: bool, scan: bool | None) -> None:
     """Show what GRAPH holds: a dataset, a folder of Parquet files, or a graph file."""
-    from mgraph.io import formats
+    from mgraph.io import formats, graph_reader
 
     dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
     if scan is None:
         scan = dataset is None or dataset.num_edges <= SCAN_EDGES
-    summary = formats.summarize(graph) if scan or dataset is None else None
+    summary = graph_reader.summarize(graph) if scan or dataset is None else None
     if as_json:
         content = dataset.manifest.to_json() if dataset else {}
         click.echo(json.dumps(content | (summary._asdict() if summary else {}), indent=1))

@@ -105,7 +105,8 @@ def msf(location: str, out: str | None, **options: Any) -> None:
     of a dataset are reduced to their forests over a cluster and merged, so that GRAPH may be larger
     than any worker's memory.
     """
-    from mgraph.io.formats import check_target, format_of
+    from mgraph.io.formats import format_of
+    from mgraph.io.graph_writer import check_target
 
     is_dataset = format_of(location)[0] is None
     if out is not None and is_dataset and format_of(out)[0] is None:

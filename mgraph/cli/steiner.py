@@ -174,7 +174,7 @@ _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound",
 
 
 def _solve_in_process(location: str, options: dict[str, Any]) -> None:
-    from mgraph.io.formats import check_target
+    from mgraph.io.graph_writer import check_target
     from mgraph.steiner.rehearsal import kernel_loaders, rehearse
     from mgraph.steiner.steiner_tree import check_options
 

@@ -1,6 +1,6 @@
 """The graph of all algorithms: compressed sparse rows, frozen."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
@@ -78,7 +78,7 @@ class Graph:
     indices: Array
     weights: Array | None = None
     directed: bool = True
-    labels: tuple[Hashable, ...] | None = None
+    labels: Sequence[Hashable] | None = None
 
     def __post_init__(self) -> None:
         """Check everything but the mirror arcs of an undirected graph."""
@@ -125,8 +125,11 @@ class Graph:
 
         Raises UsageError if there is no such vertex.
         """
-        if self.labels is not None and isinstance(label, Hashable) and label in self._vertices:
-            return self._vertices[label]
+        if isinstance(self.labels, tuple) and isinstance(label, Hashable):
+            if label in self._vertices:
+                return self._vertices[label]
+        elif self.labels is not None and label in self.labels:
+            return int(self.labels.index(label))
         if self.labels is None and isinstance(label, Integral) and 0 <= label < self.n:
             return int(label)
         raise UsageError(f"the graph has no vertex {label!r}", parameter="label")

@@ -1,7 +1,7 @@
 """The checks that every graph passes which is not made by a builder of this package."""
 
-from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,14 @@ if TYPE_CHECKING:
     from mgraph.core.graph import Graph
 
 
-def checked_labels(labels: Iterable[Hashable], n: int) -> tuple[Hashable, ...]:
+class LazyLabels(Sequence[Any]):
+    """Labels that are read when they are needed, and are known to be different."""
+
+
+def checked_labels(labels: Iterable[Hashable], n: int) -> Sequence[Hashable]:
     """Return the labels of n vertices as a tuple; UsageError unless they are n different values."""
+    if isinstance(labels, LazyLabels) and len(labels) == n:
+        return labels
     values = tuple(labels if isinstance(labels, str) else as_list("labels", labels))
     try:
         num_different = len(set(values))

@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import re
 import stat
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -182,11 +183,11 @@ class Folder:
         return self._filesystem
 
     def path(self, name: str) -> str:
-        """Return the path of a file of this folder in ``filesystem``.
+        """Return the path of a file of this folder, or of a folder in it, in ``filesystem``.
 
         Raises DatasetError for a name that may lead out of the folder.
         """
-        if name in ("", ".", "..") or "/" in name or "\0" in name:
+        if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):
             raise DatasetError(f"{name!r:.60} is not the name of a file in {self}")
         return str(PurePosixPath(self.address.path) / name)
 
@@ -232,6 +233,30 @@ class Folder:
                 f"{self} holds a file whose name is not UTF-8, {name!r}: rename it, or move it out"
             ) from None
         return None if entries is None else dict(sorted(entries.items()))
+
+    def files_below(self) -> list[str] | None:
+        """Return the sorted relative names of the files in the folder and below it.
+
+        None if the folder does not exist. Names that begin with ``.`` or ``_`` are left out, with
+        all that is below them.
+        """
+        from pyarrow import fs
+
+        filesystem, root = self.filesystem, self.address.path
+        start = len(root.rstrip("/")) + 1
+
+        def list_files() -> list[str] | None:
+            if filesystem.get_file_info(root).type == fs.FileType.NotFound:
+                return None
+            infos = filesystem.get_file_info(fs.FileSelector(root, recursive=True))
+            return [entry.path[start:] for entry in infos if entry.type == fs.FileType.File]
+
+        with self._explaining(verb="read"):
+            names = self.call(list_files)
+        if names is None:
+            return None
+        hidden = re.compile(r"(^|/)([._]|lost\+found/)")
+        return sorted(name for name in names if not hidden.search(name))
 
     def names(self) -> list[str] | None:
         """Return the sorted names in the folder; None if the folder does not exist."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
-from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph
+from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight
 from mgraph.io.listing import Listing
 
 # Of an edge, and of edges by default: those of a mixed graph say it themselves.
@@ -26,8 +26,9 @@ _HEAD = (
 class _Reader(GraphReader):
     """An edge's weight is its XML attribute, else its value of an attribute of that name."""
 
-    def __init__(self) -> None:
+    def __init__(self, weight: str) -> None:
         super().__init__()
+        self._weight = weight
         self._class: str | None = None  # of the attributes that are declared
         self._declared = ""  # the id of the attribute whose declaration is open
         self._weight_ids: set[str] = set()
@@ -39,8 +40,8 @@ class _Reader(GraphReader):
         if tag == "attributes":
             self._class = attributes.get("class")
         elif tag == "attribute":
-            name = attributes.get("title", "").lower()
-            is_weight = self._class == "edge" and WEIGHT in (name, attributes.get("id"))
+            titles = attributes.get("title", ""), attributes.get("title", "").lower()
+            is_weight = self._class == "edge" and self._weight in (*titles, attributes.get("id"))
             self._declared = attributes.get("id", "") if is_weight else ""
             self._weight_ids |= {self._declared} - {""}
         elif tag == "graph":
@@ -58,7 +59,7 @@ class _Reader(GraphReader):
         if tag == "default" and self._declared:
             self._default = self.text
         elif tag == "edge":
-            weight = self._edge.get("weight")
+            weight = self._edge.get("weight") if self._weight == WEIGHT else None
             if weight is None and len(self._values) > 1:
                 ends = f"{self._edge.get('source')!r:.60} to {self._edge.get('target')!r:.60}"
                 raise ValueError(
@@ -75,9 +76,14 @@ def _name(value: dict[str, str]) -> str | None:
     return value.get("for", value.get("id"))
 
 
-def read(stream: BinaryIO) -> Listing:
-    """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError."""
-    return _Reader().read(stream, _DEFAULT_WEIGHT)
+def read(stream: BinaryIO, weight: str = WEIGHT) -> Listing:
+    """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError.
+
+    weight: the title of the edges' attribute that is their weight.
+    """
+    if weight == WEIGHT:
+        return _Reader(weight).read(stream, _DEFAULT_WEIGHT)
+    return require_weight(_Reader(weight).read(stream), weight)
 
 
 def write(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:

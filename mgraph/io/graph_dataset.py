@@ -116,7 +116,7 @@ def _decode_on_gpu(decoder: Any, job: _Job, columns: list[Any]) -> bool:
     """Read row groups as they are in the file, and decode them there; False if Arrow has to."""
     import pyarrow as pa
 
-    from mgraph.io.parquet import reading_bytes
+    from mgraph.io.parquet_groups import reading_bytes
 
     if any(group.chunks is None for group in job.groups):
         return False
@@ -148,6 +148,11 @@ def write(
     graph = graph.to_cpu()
     edges = graph.to_edges()
     folder.create()
+    vertices = None
+    if graph.labels is not None:
+        from mgraph.io.vertex_ids import labels_as_ids, write_ids
+
+        vertices = write_ids(labels_as_ids(graph.labels), folder, compression)
     records = write_parts(edges, graph.n, folder, compression=compression)
     Manifest(
         model={},
@@ -160,6 +165,7 @@ def write(
         weight_dtype=None if edges.weight is None else str(edges.weight.dtype),
         directed=graph.directed,
         forest=forest,
+        vertices=vertices,
     ).write(folder)
 
 

@@ -83,6 +83,8 @@ class GraphReader:
         except expat.ExpatError as error:
             words = expat.errors.messages[error.code]
             raise ValueError(f"line {error.lineno} is not XML: {words}") from None
+        except LookupError as error:
+            raise ValueError(f"its text has an {error}") from None
         if self.is_directed is None:
             raise ValueError("it has no element graph")
         return self._listing(default)
@@ -188,6 +190,13 @@ def _refuse_entity(name: str, *more: Any) -> None:
     No program writes graphs with them.
     """
     raise ValueError(f"it defines the entity {name!r:.60}, and graphs need none")
+
+
+def require_weight(listing: Listing, name: str) -> Listing:
+    """Return the listing; raise ValueError if no edge has the weight that a user named."""
+    if len(listing.edges) and listing.edges.weight is None:
+        raise ValueError(f"no edge has an attribute {name!r:.60}")
+    return listing
 
 
 class NamedGraph(NamedTuple):

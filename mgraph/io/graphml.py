@@ -4,7 +4,7 @@ from typing import Any, BinaryIO
 from xml.sax.saxutils import quoteattr
 
 from mgraph.core.graph import Graph
-from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph
+from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight
 from mgraph.io.listing import Listing
 
 _KINDS = {"directed": True, "undirected": False}
@@ -25,8 +25,9 @@ class _Reader(GraphReader):
     NetworkX declares the attribute once for each type that its values have.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, weight: str) -> None:
         super().__init__()
+        self._weight = weight
         self._weight_keys: set[str] = set()
         self._default: str | None = None
         self._edge: dict[str, str] = {}
@@ -37,7 +38,7 @@ class _Reader(GraphReader):
         if tag == "key":
             name = attributes.get("attr.name", attributes.get("id"))
             is_of_edges = attributes.get("for", "all") in ("edge", "all")
-            self._key = attributes.get("id", "") if is_of_edges and name == WEIGHT else ""
+            self._key = attributes.get("id", "") if is_of_edges and name == self._weight else ""
             self._weight_keys |= {self._key} - {""}
         elif tag == "graph":
             if "node" in self.path:
@@ -62,9 +63,13 @@ class _Reader(GraphReader):
             self.add_edge(self._edge, kind, _DIRECTED, self._edge_weight)
 
 
-def read(stream: BinaryIO) -> Listing:
-    """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError."""
-    return _Reader().read(stream)
+def read(stream: BinaryIO, weight: str = WEIGHT) -> Listing:
+    """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError.
+
+    weight: the name of the edges' attribute that is their weight.
+    """
+    listing = _Reader(weight).read(stream)
+    return listing if weight == WEIGHT else require_weight(listing, weight)
 
 
 def write(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:

@@ -5,8 +5,9 @@ begin with ``_`` or ``.``.
 """
 
 import json
+import re
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
@@ -18,11 +19,23 @@ from mgraph.io.folder import Folder
 from mgraph.io.record_fields import check_version, read_record, record_json
 
 NAME = "_manifest.json"
+PART_NAME = re.compile(r"part-\d{5,}\.parquet")  # of mgraph; no other file may be replaced
+VERTICES_NAME = re.compile(r"vertices-\d{5,}\.parquet")
 FORMAT, VERSION = "mgraph edge list", 1
 _KEYS = {"num_edges": "m"}  # fields that the file calls by another name
 # No array's size in bytes overflows.
 Size = Annotated[int, Meta(ge=0, le=1 << 56)]
 VertexCount = Annotated[int, Meta(ge=0, le=MAX_N)]
+
+
+def part_name(index: int) -> str:
+    """Return the file name of a part: ``part-00000.parquet`` is the first."""
+    return f"part-{index:05d}.parquet"
+
+
+def vertices_name(index: int) -> str:
+    """Return the name of a file of vertices: ``vertices-00000.parquet`` is the first."""
+    return f"vertices-{index:05d}.parquet"
 
 
 @dataclass(frozen=True)
@@ -60,12 +73,30 @@ def part_from_json(content: Any) -> PartRecord:
 
 
 @dataclass(frozen=True)
+class VertexTable:
+    """The files with the ids of the vertices, in the order of their numbers.
+
+    kind: of ids: int64, uint64, string, binary or uuid. ascending: whether ids ascend, so that one
+    can be searched for. files, rows: the files and the vertices in each. attributes: the names of
+    the columns beside ``vertex`` and ``id``.
+    """
+
+    kind: Literal["int64", "uint64", "string", "binary", "uuid"]
+    ascending: bool
+    files: tuple[str, ...]
+    rows: tuple[Size, ...]
+    attributes: tuple[str, ...] = ()
+    unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Manifest:
     """The description of a dataset.
 
     model: the generator's parameters, enough to generate the dataset again; empty for edges from
     elsewhere. directed: whether an edge is an arc; else it stands for both directions.
     weight_dtype: None without weights. forest: the graph and the total weight of a spanning forest.
+    vertices: where the vertices' own ids are, if they are not their numbers.
     unknown: fields of a newer mgraph.
     """
 
@@ -79,12 +110,18 @@ class Manifest:
     weight_dtype: Annotated[str, Meta(pattern=r"\A(int|float)(32|64)\Z")] | None = None
     directed: bool = False
     forest: dict[str, Any] | None = None
+    vertices: VertexTable | None = None
     unknown: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def checksum(self) -> int:
         """The sum of the parts' checksums modulo 2^64, which does not depend on the division."""
         return sum(part.checksum for part in self.parts) % (1 << 64)
+
+    @property
+    def vertex_files(self) -> tuple[str, ...]:
+        """The files with the ids of the vertices."""
+        return () if self.vertices is None else self.vertices.files
 
     @property
     def bytes(self) -> int:
@@ -99,6 +136,9 @@ class Manifest:
         content["checksum"] = f"{self.checksum:016x}"
         if self.forest is None:
             del content["forest"]
+        del content["vertices"]
+        if self.vertices is not None:
+            content["vertices"] = record_json(self.vertices)
         content["parts"] = [part_to_json(part) for part in self.parts]
         return content
 
@@ -145,9 +185,11 @@ def _from_json(content: dict[str, Any]) -> Manifest:
     if not isinstance(listed, list):
         raise ValueError("its parts are no list")
     content |= {name: content.pop(key) for name, key in _KEYS.items() if key in content}
+    vertices = content.pop("vertices", None)
     manifest = read_record(content | {"parts": []}, Manifest, VERSION)
     manifest = replace(
         manifest,
+        vertices=None if vertices is None else _vertices_from_json(vertices, manifest.n),
         model=untrusted.printable_strings(manifest.model),
         forest=None if manifest.forest is None else _forest_from_json(manifest.forest),
         parts=tuple(map(part_from_json, listed)),
@@ -160,6 +202,18 @@ def _from_json(content: dict[str, Any]) -> Manifest:
     if total != manifest.checksum or manifest.num_edges != rows:
         raise ValueError("its parts do not add up to its totals")
     return manifest
+
+
+def _vertices_from_json(content: Any, n: int) -> VertexTable:
+    """Parse the description of the vertices' files, or raise ValueError."""
+    table = read_record(content, VertexTable, VERSION)
+    if len(table.files) != len(table.rows) or sum(table.rows) != n:
+        raise ValueError(f"its files of vertices do not hold {n:,} vertices")
+    if not all(map(VERTICES_NAME.fullmatch, table.files)):
+        raise ValueError("its files of vertices must be named vertices-00000.parquet and so on")
+    if len(set(table.files)) < len(table.files):
+        raise ValueError("it names a file of vertices twice")
+    return replace(table, attributes=tuple(map(untrusted.printable, table.attributes)))
 
 
 def _forest_from_json(content: dict[str, Any]) -> dict[str, Any]:

@@ -22,8 +22,7 @@ lack BYTE_STREAM_SPLIT, so write ``none`` for them.
 import contextlib
 import errno
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,13 +34,15 @@ from mgraph.core import cancellation, gauges
 from mgraph.core.choices import Compression, check_choice
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import WEIGHT_DTYPES
-from mgraph.errors import DatasetError, StorageError
+from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
+from mgraph.io.tables.column_names import ColumnRequest, Columns, resolve
+from mgraph.io.tables.sparse_ids import UnnumberedError
 
 COMPRESSIONS = ("none", "lz4", "zstd")
 METADATA_KEY = b"mgraph"
-_BLOCK_ROWS = 1 << 20  # read at a time, into memory that Arrow reuses
+BLOCK_ROWS = 1 << 20  # read at a time, into memory that Arrow reuses
 
 # Narrow types that other programs write, and the types as which they are read.
 _WEIGHTS = {"i1": "i4", "i2": "i4", "u1": "i4", "u2": "i4", "u4": "i8", "f2": "f4"}
@@ -136,7 +137,8 @@ def writing_part(
             raise
 
 
-def _open(folder: Folder, name: str) -> pq.ParquetFile:
+def open_file(folder: Folder, name: str) -> pq.ParquetFile:
+    """Open a file; raise DatasetError, or StorageError if it cannot be read."""
     try:
         stream = folder.open(name)
         return folder.call(lambda: pq.ParquetFile(stream))
@@ -162,7 +164,7 @@ def _is_storage_failure(error: OSError) -> bool:
 
 def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
     """Return the JSON object that ``PartWriter.close`` stored, with the file's ``rows`` added."""
-    with _open(folder, name) as file:
+    with open_file(folder, name) as file:
         stored = (file.metadata.metadata or {}).get(METADATA_KEY)
         rows = file.metadata.num_rows
     try:
@@ -174,7 +176,8 @@ def read_metadata(folder: Folder, name: str) -> dict[str, Any]:
 class Description(NamedTuple):
     """The content of a file: rows, ids, types, and the program that wrote it.
 
-    min_id, max_id: 0 and -1 without rows. unread_columns: the columns that are not read.
+    min_id, max_id: 0 and -1 without rows. unread_columns: the columns that are not read. columns:
+    those that are.
     """
 
     rows: int
@@ -184,188 +187,97 @@ class Description(NamedTuple):
     compression: str
     created_by: str
     unread_columns: tuple[str, ...]
+    columns: Columns
 
 
-def describe(folder: Folder, name: str) -> Description:
+def describe(folder: Folder, name: str, request: ColumnRequest) -> Description:
     """Describe a file by its footer; ids are read if the footer does not contain their range.
 
     Raises DatasetError as ``read_blocks`` does.
     """
-    with _open(folder, name) as file:
-        footer, names = file.metadata, file.schema_arrow.names
+    with open_file(folder, name) as file:
+        footer, existing = file.metadata, file.schema_arrow.names
+        try:
+            columns = resolve([x for x in existing if not x.startswith("__")], request)
+        except UsageError as error:
+            raise UsageError(f"{folder}/{name}: {error}", parameter=error.parameter) from None
+        except ValueError as error:
+            raise DatasetError(f"{folder}/{name}: {error}") from None
+        ends, names = columns[:2], [x for x in columns[:3] if x is not None]
         groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-        columns = [group.column(i) for group in groups for i in range(group.num_columns)]
+        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
         statistics = [
-            column.statistics
-            for column in columns
-            if column.path_in_schema in ("src", "dst") and column.num_values
+            chunk.statistics
+            for chunk in chunks
+            if chunk.path_in_schema in ends and chunk.num_values
         ]
-        compression = columns[0].compression.lower() if columns else "none"
+        compression = chunks[0].compression.lower() if chunks else "none"
         created_by = (footer.created_by or "").split(" (")[0]
-        weight = file.schema_arrow.field("weight").type if "weight" in names else None
+        weight = file.schema_arrow.field(columns.weight).type if columns.weight else None
     has_ranges = all(x and x.has_min_max and isinstance(x.min, int) for x in statistics)
-    if has_ranges and "dst" in names:
+    if has_ranges:
         ranges = [(x.min, x.max) for x in statistics]
     else:
         ranges = [
             (int(ids.min()), int(ids.max()))
-            for block in read_blocks(folder, name, ("src", "dst"))
+            for block in read_blocks(folder, name, names=ends)
             for ids in block
             if ids.size
         ]
     min_id = min((low for low, _ in ranges), default=0)
     max_id = max((high for _, high in ranges), default=-1)
     if weight is not None:
-        weight = str(_to_numpy(pa.array([], weight), "weight", f"{folder}/{name}").dtype)
-    unread = tuple(x for x in names if x not in COLUMNS and not x.startswith("__"))  # pandas' index
-    return Description(footer.num_rows, min_id, max_id, weight, compression, created_by, unread)
+        weight = str(_to_numpy(pa.array([], weight), "weight", f"{folder}/{name}", True).dtype)
+    unread = tuple(x for x in existing if x not in names and not x.startswith("__"))
+    return Description(
+        footer.num_rows, min_id, max_id, weight, compression, created_by, unread, columns
+    )
 
 
-def _to_numpy(column: Any, name: str, path: str) -> Any:
+def _to_numpy(column: Any, name: str, path: str, is_weight: bool) -> Any:
     """Convert a column to a NumPy array: ids to int32 or int64, weights to a weight type."""
     if column.null_count:
         raise DatasetError(f"{path}: column {name} must not contain nulls (it does)")
-    if name == "weight" and pa.types.is_decimal(column.type):
+    if is_weight and pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         array = np.from_dlpack(column)  # unlike to_numpy, does not release the GIL
     else:
         array = column.to_numpy(zero_copy_only=False)
-    if name == "weight":
+    if is_weight:
         array = array.astype(_WEIGHTS.get(array.dtype.str[1:], array.dtype), copy=False)
         if str(array.dtype) in WEIGHT_DTYPES:
             return array
-        raise DatasetError(f"{path}: weight must be a number of 32 or 64 bits (got {column.type})")
+        raise DatasetError(f"{path}: {name} must be a number of 32 or 64 bits (got {column.type})")
     if array.dtype.kind not in "iu":
-        raise DatasetError(f"{path}: {name} must be integers (got {column.type})")
+        raise UnnumberedError(f"{path}: {name} must be integers (got {column.type})")
     if array.dtype in (np.int32, np.int64):
         return array
     if array.dtype == np.uint64 and array.size and array.max() > np.iinfo(np.int64).max:
-        raise DatasetError(f"{path}: {name} must lie below 2^63 (got {array.max()})")
+        raise UnnumberedError(f"{path}: {name} must lie below 2^63 (got {array.max()})")
     return array.astype(np.int64)
 
 
-class ColumnChunk(NamedTuple):
-    """Where a column's values of one row group are, in bytes from the file's beginning."""
-
-    begin: int
-    size: int
-    is_compressed: bool
-
-
-class RowGroup(NamedTuple):
-    """A row group: its rows, and its chunks, unless their encoding is not as ``PartWriter``'s."""
-
-    rows: int
-    chunks: tuple[ColumnChunk, ...] | None = None
-
-
-def row_groups(folder: Folder, name: str, dtypes: Sequence[Any] = ()) -> list[RowGroup]:
-    """Return the row groups of a file.
-
-    dtypes: of the columns src, dst and weight, if their chunks are to be located. A row group has
-    chunks if the columns have these types, no nulls, and only encodings that ``parquet_pages.cu``
-    decodes.
-    """
-    with _open(folder, name) as file:
-        metadata = file.metadata
-        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-        indices = _plain_columns(file, dtypes) if dtypes else None
-        if indices is None:
-            return [RowGroup(group.num_rows) for group in groups]
-        return [RowGroup(group.num_rows, _chunks(group, indices)) for group in groups]
-
-
-def _plain_columns(file: pq.ParquetFile, dtypes: Sequence[Any]) -> list[int] | None:
-    """Return the indices of columns that hold these types without nulls, or None."""
-    schema, names = file.schema_arrow, file.schema_arrow.names
-    indices = []
-    for name, dtype in zip(COLUMNS, dtypes, strict=False):
-        if names.count(name) != 1 or len(file.schema.names) != len(names):
-            return None
-        index = names.index(name)
-        column = file.schema.column(index)
-        has_levels = column.max_definition_level or column.max_repetition_level
-        if schema.field(index).type != pa.from_numpy_dtype(dtype) or has_levels:
-            return None
-        indices.append(index)
-    has_more_weights = len(dtypes) < len(COLUMNS) and "weight" in names
-    return None if has_more_weights else indices
-
-
-def _chunks(group: Any, indices: Sequence[int]) -> tuple[ColumnChunk, ...] | None:
-    columns = [group.column(index) for index in indices]
-    for column in columns:
-        encodings = set(column.encodings) - {"RLE"}  # of levels, of which there are none
-        if not (
-            column.compression in ("LZ4", "UNCOMPRESSED")
-            and encodings <= {"PLAIN", "BYTE_STREAM_SPLIT"}
-            and not column.has_dictionary_page
-            and column.num_values == group.num_rows
-            and 0 < column.total_compressed_size <= 16 * group.num_rows + _BLOCK_ROWS
-        ):
-            return None
-    return tuple(
-        ColumnChunk(
-            column.data_page_offset, column.total_compressed_size, column.compression == "LZ4"
-        )
-        for column in columns
-    )
-
-
-def _read_fully(file: int, begin: int, memory: Any) -> None:
-    done = 0
-    while done < len(memory):
-        count = os.preadv(file, [memory[done:]], begin + done)
-        if not count:
-            raise OSError("a file ends too early")
-        done += count
-
-
-@contextlib.contextmanager
-def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], None]]:
-    """Yield ``read_into(begin, memory)``, which fills a buffer with a file's bytes.
-
-    Raises OSError if there are fewer.
-    """
-    if not folder.is_remote:
-        file = os.open(folder.path(name), os.O_RDONLY)
-        try:
-            yield lambda begin, memory: _read_fully(file, begin, memory)
-        finally:
-            os.close(file)
-        return
-    with folder.open(name) as stream:
-
-        def read_into(begin: int, memory: Any) -> None:
-            def read() -> int:
-                stream.seek(begin)
-                return int(stream.readinto(memory))
-
-            if folder.call(read, len(memory)) < len(memory):
-                raise OSError(f"{folder}/{name} ends too early")
-
-        yield read_into
-
-
 def read_blocks(
-    folder: Folder, name: str, columns: Sequence[str] = COLUMNS, groups: slice = slice(None)
+    folder: Folder, name: str, groups: slice = slice(None), names: Sequence[str] = COLUMNS
 ) -> Iterator[EdgeList]:
-    """Yield a file's rows as NumPy arrays in blocks of 2^20; of ``columns`` those that exist.
+    """Yield a file's rows as NumPy arrays in blocks of 2^20.
 
-    groups: the row groups to read. Files of other programs may have columns in any order, ids of
-    any integer type, and more columns. Raises DatasetError if the file is missing or damaged, or
-    has no src and dst.
+    groups: the row groups to read. names: of the columns src, dst and, if it exists, weight in the
+    file; files of other programs may have columns in any order, ids of any integer type, and more
+    columns. Raises DatasetError if the file is missing or damaged, or lacks src or dst.
     """
     path = f"{folder}/{name}"
-    with _open(folder, name) as file:
+    with open_file(folder, name) as file:
         existing = file.schema_arrow.names
-        if not {"src", "dst"} <= set(existing):
-            raise DatasetError(f"{path} must have columns src, dst (got {', '.join(existing)})")
-        selected = [column for column in columns if column in existing]
+        if not set(names[:2]) <= set(existing):
+            raise DatasetError(
+                f"{path} must have columns {', '.join(names[:2])} (got {', '.join(existing)})"
+            )
+        selected = [column for column in names if column in existing]
         indices = range(file.num_row_groups)[groups]
         sizes = [file.metadata.row_group(i).total_byte_size for i in indices]
-        batches = file.iter_batches(_BLOCK_ROWS, indices, selected, use_threads=False)
+        batches = file.iter_batches(BLOCK_ROWS, indices, selected, use_threads=False)
         while True:
             cancellation.raise_if_cancelled()
             try:
@@ -379,5 +291,9 @@ def read_blocks(
                 raise DatasetError(f"{path} is damaged: {error}") from error
             if batch is None:
                 return
-            arrays = {column: _to_numpy(batch[column], column, path) for column in selected}
-            yield EdgeList(arrays["src"], arrays["dst"], arrays.get("weight"))
+            yield EdgeList(
+                *(
+                    _to_numpy(batch[column], column, path, is_weight=i == 2)
+                    for i, column in enumerate(selected)
+                )
+            )

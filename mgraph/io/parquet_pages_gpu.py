@@ -13,7 +13,7 @@ import numpy as np
 from mgraph import timings
 from mgraph.cuda.source import Source
 from mgraph.cuda.transfer import device_memory, fill_device
-from mgraph.io.parquet import ColumnChunk, RowGroup
+from mgraph.io.parquet_groups import ColumnChunk, RowGroup
 
 KERNELS = Source(__package__, "parquet_pages.cu")
 _BLOCKS, _THREADS = 256, 128

@@ -74,10 +74,17 @@ def parse_rows(
     body = memoryview(content)[start:]
     if not len(body):
         return [np.empty(0, np.int64 if kind == "whole" else np.float64) for kind in _values(kinds)]
-    columns = _parse_quickly(body, kinds, comment)
+    columns = None
+    if not has_hexadecimal(content, start):
+        columns = _parse_quickly(body, kinds, comment)
     if columns is None:
         columns = _parse_lines(content, start, kinds, comment, row)
     return columns
+
+
+def has_hexadecimal(content: bytes, start: int = 0) -> bool:
+    """Return whether a text may hold numbers such as 0x1f, which PyArrow takes for whole ones."""
+    return any(content.find(prefix, start) >= 0 for prefix in (b"0x", b"0X"))
 
 
 def _values(kinds: Sequence[Kind]) -> list[Any]:

@@ -44,7 +44,9 @@ def test_commands_refuse_it_before_they_read(tmp_path, monkeypatch, capsys, argu
     mgraph.write_graph(mgraph.from_edges(edges, directed=False, backend="cpu"), tmp_path / "G")
     (tmp_path / "S").write_text("1\n2\n")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("mgraph.io.formats.read_graph", lambda *_, **__: pytest.fail("it reads"))
+    monkeypatch.setattr(
+        "mgraph.io.graph_reader.read_graph", lambda *_, **__: pytest.fail("it reads")
+    )
     assert main(arguments) == 2
     message = capsys.readouterr().err.strip()
     assert f"did you mean '{nearest}'?" in message
@@ -68,7 +70,10 @@ def test_vertices_outside_a_dataset_are_refused_before_it_is_read(
     mgraph.write_graph(mgraph.from_edges(edges, directed=False, backend="cpu"), tmp_path / "G")
     (tmp_path / "S").write_text("1\n50\n")
     monkeypatch.chdir(tmp_path)
-    for module in ("mgraph.io.formats.read_graph", "mgraph.distributed.clusters.connect.connect"):
+    for module in (
+        "mgraph.io.graph_reader.read_graph",
+        "mgraph.distributed.clusters.connect.connect",
+    ):
         monkeypatch.setattr(module, lambda *_, **__: pytest.fail("it goes on"))
     assert main(arguments) == 2
     assert "must lie in [0, 50) (got 50)" in capsys.readouterr().err

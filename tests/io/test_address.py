@@ -162,9 +162,7 @@ def test_refused_addresses_and_their_messages(text):
             take(text)
 
 
-@pytest.mark.parametrize(
-    "thing", [None, 7, ["a.parquet"], {"a"}, object()], ids=lambda x: type(x).__name__
-)
+@pytest.mark.parametrize("thing", [None, 7, {"a"}, object()], ids=lambda x: type(x).__name__)
 def test_values_that_are_neither_text_nor_paths_are_refused(thing):
     for take in (parse, Folder, mgraph.open_dataset, mgraph.read_graph):
         with pytest.raises(UsageError, match="must be a path or text"):
@@ -234,9 +232,8 @@ def test_the_message_for_a_pattern_names_the_folder(tmp_path):
         mgraph.from_edges(mgraph.EdgeList([0], [1]), directed=False, backend="cpu"), tmp_path / "g"
     )
     for pattern in ("part-*.parquet", "part-0000?.parquet", "part-[0-9]*", "{a,b}.mtx"):
-        for take in (mgraph.open_dataset, mgraph.read_graph):
-            with pytest.raises(DatasetError, match=rf"give the folder, {tmp_path}/g$"):
-                take(f"{tmp_path}/g/{pattern}")
+        with pytest.raises(DatasetError, match=rf"give the folder, {tmp_path}/g$"):
+            mgraph.open_dataset(f"{tmp_path}/g/{pattern}")
     with pytest.raises(DatasetError, match="does not exist; mgraph generate"):
         mgraph.open_dataset(tmp_path / "none")
 

@@ -14,7 +14,7 @@ from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
-from mgraph.io.formats import read_graph
+from mgraph.io.graph_reader import read_graph
 
 HUGE = 10**400
 NAMES = [
@@ -162,7 +162,7 @@ def test_a_record_with_too_many_rows_allocates_no_memory(damaged):
 
 def test_folders_accept_names_but_not_paths(tmp_path):
     folder = Folder(tmp_path)
-    for name in ("../x", "/etc/passwd", "a/b", "..", ".", "", "a\0b"):
+    for name in ("../x", "/etc/passwd", "a/../../b", "a//b", "..", ".", "", "a\0b"):
         for use in (folder.read, folder.open, folder.size, folder.remove):
             with pytest.raises(DatasetError, match="not the name of a file"):
                 use(name)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 import mgraph
 from mgraph import CopyModel, DatasetError, EdgeList, Graph, OutOfMemoryError, UsageError
-from mgraph.io import formats
+from mgraph.io import graph_reader
 from tests.strategies import graphs
 
 INTEGERS = ("int32", "int64", None)
@@ -208,7 +208,7 @@ def test_more_vertices_than_fit_into_memory(tmp_path, monkeypatch):
         raise MemoryError("8 TB")
 
     (tmp_path / "g.gr").write_text("p sp 3 1\na 1 2 3\n")
-    monkeypatch.setattr(formats, "from_edges", fail)
+    monkeypatch.setattr(graph_reader, "from_edges", fail)
     with pytest.raises(OutOfMemoryError, match=r"not enough memory for the graph .*g.gr \(8 TB\)"):
         mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
 
@@ -225,7 +225,7 @@ def test_parts_that_contradict_the_manifest(tmp_path, cluster):
     ):
         part = (tmp_path / name / "part-00000.parquet").read_bytes()
         (tmp_path / "g" / "part-00000.parquet").write_bytes(part)
-        for read in (mgraph.read_graph, formats.summarize):
+        for read in (mgraph.read_graph, graph_reader.summarize):
             with pytest.raises(DatasetError, match=words):
                 read(tmp_path / "g")
 

@@ -20,7 +20,7 @@ def edges():
 def test_parts_hold_the_edges_in_order(tmp_path, edges, part_edges, monkeypatch):
     monkeypatch.setattr(graph_dataset, "_MIN_PART_EDGES", 200)
     monkeypatch.setattr(graph_dataset, "_BLOCK_EDGES", 70)
-    monkeypatch.setattr(parquet, "_BLOCK_ROWS", 30)
+    monkeypatch.setattr(parquet, "BLOCK_ROWS", 30)
     folder = Folder(tmp_path)
     records = graph_dataset.write_parts(edges, 600, folder, part_edges=part_edges)
     assert [record.first for record in records] == [0, *(r.stop for r in records[:-1])]

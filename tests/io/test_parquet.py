@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph import DatasetError, EdgeList, StorageError, UsageError
-from mgraph.io import parquet
+from mgraph.io import parquet, parquet_groups
 from mgraph.io.folder import Folder
 
 
@@ -60,7 +60,7 @@ def test_blocks_may_be_overwritten_after_writing(tmp_path):
     )
     np.testing.assert_array_equal(first.src, np.arange(1000))
     assert (second.src == 7).all()
-    groups = parquet.row_groups(Folder(tmp_path), "part-00000.parquet")
+    groups = parquet_groups.row_groups(Folder(tmp_path), "part-00000.parquet")
     assert [group.rows for group in groups] == [1000, 1000]
 
 

@@ -45,6 +45,11 @@ DAMAGED = {
     "comma.mtx": (f"{MATRIX} real general\n2 2 1\n1 2 1,5\n", "line 3 .* '1,5' is not a number"),
     "fraction.mtx": (f"{MATRIX} real general\n2 2 1\n1 2 1/2\n", "'1/2' is not a number"),
     "hexadecimal.mtx": (f"{MATRIX} real general\n2 2 1\n1 2 0x10\n", "'0x10' is not a number"),
+    "hexadecimal_whole.mtx": (
+        f"{MATRIX} integer general\n2 2 1\n1 2 0x10\n",
+        "'0x10' is not a whole number",
+    ),
+    "hexadecimal.gr": ("p sp 3 1\na 1 0X2 7\n", "'0X2' is not a whole number"),
     "score.mtx": (f"{MATRIX} integer general\n2 2 1\n1 2 1_0\n", "'1_0' is not a whole number"),
     "whole.mtx": (f"{MATRIX} integer general\n2 2 1\n1 2 1.5\n", "'1.5' is not a whole number"),
     "missing.mtx": (f"{MATRIX} real general\n2 2 1\n1 2 NA\n", "'NA' is not a number"),

@@ -29,7 +29,8 @@ from mgraph.io import manifest as manifests
 from mgraph.io.address import parse
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
-from mgraph.io.formats import identify, read_quietly
+from mgraph.io.formats import identify
+from mgraph.io.graph_reader import ReadOptions, read_quietly
 
 T = TypeVar("T")
 
@@ -182,7 +183,10 @@ class GraphOperation(BatchOperation):
     def shared_graph(self, run: Run) -> Callable[[], Any]:
         """Return the function by which a worker reads the graph."""
         return functools.partial(
-            read_quietly, self.graph, self.symmetrise, backend=run.cluster.backend
+            read_quietly,
+            self.graph,
+            ReadOptions(symmetrise=self.symmetrise),
+            backend=run.cluster.backend,
         )
 
     def load_everywhere(self, run: Run, task: Callable[..., GraphFacts]) -> GraphFacts:

@@ -15,10 +15,10 @@ from mgraph.distributed.operations.resume import existing_parts
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io import manifest as manifests
 from mgraph.io import untrusted
-from mgraph.io.dataset import PART_NAME, EdgeDataset, Part, group_by_size
+from mgraph.io.dataset import EdgeDataset, Part, group_by_size
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify_dataset
-from mgraph.io.manifest import Manifest, PartRecord
+from mgraph.io.manifest import PART_NAME, Manifest, PartRecord
 
 # Of a batch and of the vertices, at the peak: building the graph, or its forest.
 BYTES_PER_EDGE, BYTES_PER_VERTEX = {"cpu": 90, "gpu": 80}, {"cpu": 48, "gpu": 48}

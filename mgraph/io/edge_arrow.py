@@ -1,0 +1,22 @@
+"""Arrow files (Feather) of edges, as they are written; ``tables`` reads them."""
+
+from typing import BinaryIO
+
+import pyarrow as pa
+from pyarrow import feather
+
+from mgraph.core.graph import Graph
+
+
+def write(graph: Graph, stream: BinaryIO) -> None:
+    """Write columns src, dst[, weight]: every edge, or every arc; labels if there are any."""
+    edges = graph.to_edges()
+    columns = {"src": pa.array(edges.src), "dst": pa.array(edges.dst)}
+    if graph.labels is not None:
+        labels = list(graph.labels)
+        is_whole = all(isinstance(label, int) for label in labels)
+        ids = pa.array(labels if is_whole else [str(label) for label in labels])
+        columns = {name: ids.take(column) for name, column in columns.items()}
+    if edges.weight is not None:
+        columns["weight"] = pa.array(edges.weight)
+    feather.write_feather(pa.table(columns), stream, compression="lz4")

@@ -1,0 +1,72 @@
+"""Text edge lists as they are written: CSV with the columns that Gephi imports, or words in lines.
+
+``.csv`` and ``.tsv`` have a header Source, Target, Type and, for weights, Weight, which Gephi's
+import of spreadsheets takes as it is. Other endings are SNAP's and NetworkX's: the ends of an edge
+and its weight, separated by spaces. Vertices are named by their labels if they have any.
+``tables`` reads these files.
+"""
+
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from mgraph.core.graph import Graph
+from mgraph.errors import UsageError
+
+_BLOCK_EDGES = 1 << 20
+
+
+def write(graph: Graph, stream: BinaryIO, ending: str = ".csv") -> None:
+    """Write every edge, or every arc of a directed graph.
+
+    Raises UsageError for vertices without edges, which such a file cannot have, if there are no
+    labels to tell them apart from vertices that do not exist; or for labels with white space in a
+    file of words.
+    """
+    edges = graph.to_edges()
+    is_table = ending in (".csv", ".tsv")
+    labels = None if graph.labels is None else _label_column(graph.labels, is_table)
+    delimiter = {".csv": ",", ".tsv": "\t"}.get(ending, " ")
+    if is_table:
+        header = ["Source", "Target", "Type", *([] if edges.weight is None else ["Weight"])]
+        stream.write(delimiter.join(header).encode() + b"\n")
+    else:
+        kind = "directed" if graph.directed else "undirected"
+        size = f"{graph.n} vertices, {len(edges)} edges"
+        stream.write(f"# {kind} graph, {size}, written by mgraph\n".encode())
+    for start in range(0, len(edges), _BLOCK_EDGES):
+        block = edges.rows(start, min(start + _BLOCK_EDGES, len(edges)))
+        columns = [pa.array(ids) for ids in (block.src, block.dst)]
+        if labels is not None:
+            columns = [labels.take(column) for column in columns]
+        if is_table:
+            kinds = pa.array(["Directed" if graph.directed else "Undirected"])
+            codes = pa.array(np.zeros(len(block), np.int8))
+            columns.append(pa.DictionaryArray.from_arrays(codes, kinds).cast(pa.string()))
+        if block.weight is not None:
+            columns.append(pa.array(block.weight))
+        quoting = "needed" if is_table and labels is not None else "none"
+        csv.write_csv(
+            pa.table(columns, names=[str(i) for i in range(len(columns))]),
+            stream,
+            csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting),
+        )
+
+
+def _label_column(labels: Any, is_table: bool) -> Any:
+    """Return the labels as an Arrow column of whole numbers or strings."""
+    values = list(labels)
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return pa.array(values)
+    words = [str(value) for value in values]
+    if len(set(words)) < len(words):
+        raise UsageError(
+            "labels must differ as text in this format: two labels of the graph are the same text"
+        )
+    for word in words:
+        if not word or "\n" in word or "\r" in word or (not is_table and len(word.split()) != 1):
+            where = "a line" if is_table else "a word"
+            raise UsageError(f"a label must be {where} in this format (got {word!r:.60})")
+    return pa.array(words, pa.string())

@@ -1,0 +1,292 @@
+"""Reading graphs: from a file, whose name decides the format, from a dataset, or from tables."""
+
+import importlib
+import os
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import backend as backends
+from mgraph.core.choices import Backend, Device
+from mgraph.core.csr import from_edges
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import Graph
+from mgraph.core.networkx_graph import RENUMBERED, parse_integer
+from mgraph.errors import DatasetError, MgraphWarning, UsageError
+from mgraph.io import graph_dataset
+from mgraph.io.address import location_text
+from mgraph.io.dataset import EdgeDataset
+from mgraph.io.formats import Format, format_of, read_file, reading_guard
+from mgraph.io.listing import Listing
+from mgraph.io.tables.column_names import ColumnRequest
+from mgraph.io.tables.sparse_ids import UnnumberedError
+from mgraph.io.tables.table_files import TableOptions, has_pattern, holds_tables
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a graph is read: its columns, and what becomes of its edges; see ``read_graph``."""
+
+    symmetrise: bool = False
+    drop_loops: bool = False
+    merge: bool = False
+    drop_infinite: bool = False
+    renumber: bool = False
+    table: TableOptions = field(default_factory=TableOptions)
+
+    def refuse_columns(self, because: str) -> None:
+        """Raise UsageError if columns are named, for a graph whose columns are known."""
+        request = self.table.request
+        for name in ("src", "dst", "weight", "columns"):
+            if getattr(request, name) is not None:
+                raise UsageError(f"{name} names columns of tables, and {because}", parameter=name)
+        for name in ("delimiter", "text_ids"):
+            if getattr(self.table, name):
+                raise UsageError(f"{name} is for text tables, and {because}", parameter=name)
+
+
+def summarize(location: str | os.PathLike[str]) -> Any:
+    """Return the ``Summary`` of a file or dataset; a dataset's parts are read one by one."""
+    from mgraph.core.summary_cpu import Summarizer
+
+    text = location_text(location)
+    with reading_guard(text):
+        source = open_source(text, ReadOptions())
+        _warn(text, source.notes)
+        if isinstance(source, EdgeDataset):
+            summarizer = Summarizer(source.n, source.manifest.directed)
+            for part in source:
+                for block in part.blocks():
+                    summarizer.add(block)
+        else:
+            edges, n, directed, *_ = source
+            summarizer = Summarizer(n, directed)
+            summarizer.add(edges)
+        return summarizer.summary()
+
+
+def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
+    """Open a dataset, or read the edges of a file or of tables.
+
+    Raises DatasetError, StorageError, UsageError.
+    """
+    from mgraph.io.tables.table_listing import read_listing
+
+    def read_tables() -> Listing:
+        return read_listing(location, options.table, options.renumber)
+
+    if isinstance(location, list | tuple) or has_pattern(location):
+        return read_tables()
+    file_format, _ = format_of(location)
+    if file_format is not None and file_format.is_table:
+        return read_tables()
+    if file_format is not None:
+        return _read_file(location, file_format, options)
+    try:
+        dataset = EdgeDataset(location, options.table.request)
+    except UnnumberedError as error:
+        try:
+            return read_tables()
+        except DatasetError:
+            raise error from None
+    except DatasetError:
+        if not holds_tables(location):
+            raise
+        return read_tables()
+    if dataset.has_manifest:
+        options.refuse_columns(f"{location} is a dataset of mgraph")
+    elif options.renumber or options.table.text_ids:
+        return read_tables()
+    return dataset
+
+
+def _read_file(location: str, file_format: Format, options: ReadOptions) -> Listing:
+    read = importlib.import_module(file_format.module).read
+    if file_format.weight and options.table.request.weight is not None:
+        read = partial(read, weight=options.table.request.weight)
+        options = replace(options, table=TableOptions())
+    options.refuse_columns(f"{location} is a {file_format.name} file")
+    listing: Listing = read_file(location, file_format, read)
+    return listing
+
+
+def _warn(location: Any, notes: Sequence[str]) -> None:
+    """Warn the caller's caller of what a user should know."""
+    shown = location if isinstance(location, str) else ", ".join(map(str, location[:2]))
+    for note in notes:
+        warnings.warn(f"{shown}: {note}", MgraphWarning, stacklevel=4)
+
+
+def _choose_backend(dataset: EdgeDataset, backend: Backend, symmetrise: bool) -> Device:
+    """Return the backend of a dataset's graph: for ``auto`` a GPU only if its memory suffices."""
+    resolved = backends.resolve(backend)
+    if resolved == "cpu" or backend == "gpu":
+        return resolved
+    from mgraph.core import csr_gpu
+
+    num_arcs = dataset.num_edges * (1 if dataset.manifest.directed and not symmetrise else 2)
+    widths = [dtype.itemsize for dtype in dataset.dtypes]
+    edge_bytes = dataset.num_edges * sum(widths)
+    fits = csr_gpu.fits_in_memory(dataset.n, num_arcs, sum(widths[2:]), edge_bytes)
+    return "gpu" if fits else "cpu"
+
+
+def read_graph(
+    location: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    symmetrise: bool = False,
+    drop_loops: bool = False,
+    merge: bool = False,
+    drop_infinite: bool = False,
+    renumber: bool = False,
+    src: str | None = None,
+    dst: str | None = None,
+    weight: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    text_ids: bool = False,
+    backend: Backend = "auto",
+) -> Graph:
+    """Read a graph from a file, from several, or from a dataset.
+
+    Parameters
+    ----------
+    location : str or path, or a sequence of them
+        A folder or ``s3://`` address of Parquet files, written by mgraph or another program; a file
+        whose name ends in .parquet, .arrow or .feather, in .csv, .tsv, .txt, .edges, .edgelist,
+        .el, .wel, .ncol or .snap (text with an edge per line), .gr (DIMACS, PACE), .mtx (Matrix
+        Market), .graph or .metis (METIS), .graphml, .gexf or .stp (SteinLib), perhaps followed by
+        .gz, .bz2, .xz or .zst; a pattern such as ``"roads/*.csv"``; or a sequence of files of one
+        kind.
+    symmetrise : bool, default False
+        Take each arc of a directed graph for both directions.
+    drop_loops : bool, default False
+        Leave self-loops out.
+    merge : bool, default False
+        Of parallel arcs keep the one of minimum weight.
+    drop_infinite : bool, default False
+        Leave out arcs of infinite weight, which mean closed ones.
+    renumber : bool, default False
+        Number the vertices of a table 0 to n - 1 in the ascending order of their ids, which become
+        ``labels``. Ids that are strings always are; others are the vertices' numbers by default.
+    src, dst, weight : str, optional
+        The columns of a table that hold the ends of edges and the weight; by default src and dst,
+        or source and target and other usual names, and weight. For GraphML and GEXF, ``weight`` is
+        the name of the edges' attribute.
+    columns : str or sequence of str, optional
+        The names of all columns of a text file, in order, such as ``"src,dst,weight"``.
+    delimiter : str, optional
+        What separates the fields of a text file; by default it is found.
+    text_ids : bool, default False
+        Take ids for strings even if they are whole numbers.
+    backend : {"auto", "cpu", "gpu"}
+        Where the graph is built. ``auto``: on a GPU if there is one with enough free memory.
+
+    Returns
+    -------
+    Graph
+        Directed if the file says so: tables of other programs and DIMACS files list arcs;
+        what ``generate`` wrote is undirected. GraphML and GEXF files name their nodes: the names
+        are ``labels``, unless they are 0 to n - 1, which are the vertices.
+
+    Raises
+    ------
+    DatasetError
+        If there is no graph, or a file is damaged.
+    StorageError
+        If a file cannot be read.
+    UsageError
+        If the address or the file's suffix is wrong.
+    OutOfMemoryError
+        If the memory does not suffice.
+
+    Warns
+    -----
+    MgraphWarning
+        If columns are not read, such as weights under another name, or were recognised by unusual
+        names; if the names of nodes are integers that are easily taken for vertices.
+
+    Notes
+    -----
+    A dataset is read by one thread per core, straight into the memory of the backend.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "roads.gr")
+    ...     _ = file.write_text("\\n".join(["p sp 3 2", "a 1 2 7", "a 2 3 9"]))
+    ...     graph = mgraph.read_graph(file, backend="cpu")
+    >>> graph
+    Graph(n=3, num_arcs=2, directed, int32 weights, cpu)
+    """
+    backends.resolve(backend)
+    checked: Any = location
+    if isinstance(location, list | tuple):
+        checked = list(map(location_text, location))
+    else:
+        checked = location_text(location)
+    request = ColumnRequest(src, dst, weight, split_names(columns))
+    options = ReadOptions(
+        symmetrise, drop_loops, merge, drop_infinite, renumber,
+        TableOptions(request, delimiter, text_ids),
+    )  # fmt: skip
+    graph = read_quietly(checked, options, backend, warn=True)
+    names = graph.labels if isinstance(graph.labels, tuple) and not renumber else ()
+    if names and all(_is_whole(name) for name in names):
+        warnings.warn(f"{checked}: {RENUMBERED}", MgraphWarning, stacklevel=2)
+    return graph
+
+
+def split_names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
+    """Return names of columns, which may be given as one text with commas."""
+    if isinstance(columns, str):
+        columns = [name.strip() for name in columns.split(",")]
+    return None if columns is None else tuple(columns)
+
+
+def _is_whole(name: Any) -> bool:
+    return parse_integer(name, textual=isinstance(name, str)) is not None
+
+
+def read_quietly(
+    location: Any, options: ReadOptions, backend: Backend = "auto", warn: bool = False
+) -> Graph:
+    """Read a graph without warnings: for processes whose warnings would be lost or repeated."""
+    backends.resolve(backend)
+    with reading_guard(f"{location}"):
+        source = open_source(location, options)
+        if warn:
+            _warn(location, source.notes)
+        labels: Any = None
+        if isinstance(source, EdgeDataset):
+            backend = _choose_backend(source, backend, options.symmetrise)
+            labels = source.ids
+            source = graph_dataset.read(source, backend)
+        edges, n, directed, names, _ = source
+        if options.drop_infinite:
+            edges = drop_infinite(edges)
+        try:
+            graph = from_edges(
+                edges,
+                n,
+                directed=directed and not options.symmetrise,
+                drop_loops=options.drop_loops,
+                merge=options.merge,
+                backend=backend,
+            )
+        except UsageError as error:  # the file's content is wrong, not a parameter
+            raise DatasetError(f"{location}: {error}") from error
+        return graph.with_labels(names if labels is None else labels)
+
+
+def drop_infinite(edges: EdgeList) -> EdgeList:
+    """Return the edges whose weight is not infinite: infinite weights mean closed arcs."""
+    if edges.weight is None or edges.weight.dtype.kind != "f":
+        return edges
+    is_open = edges.weight != np.inf
+    return EdgeList(*(column[is_open] for column in edges))

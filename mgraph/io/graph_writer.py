@@ -1,0 +1,147 @@
+"""Writing graphs: to a file, whose name decides the format, or to a dataset."""
+
+import importlib
+import os
+import warnings
+from contextlib import nullcontext
+from functools import partial
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+import mgraph
+from mgraph.core.arrays import checked_vertices
+from mgraph.core.choices import Compression
+from mgraph.core.formatting import pluralize
+from mgraph.core.graph import Graph
+from mgraph.errors import MgraphWarning, UsageError
+from mgraph.io import graph_dataset, ownership
+from mgraph.io import manifest as manifests
+from mgraph.io.address import location_text
+from mgraph.io.dataset import replaceable_parts
+from mgraph.io.folder import Folder, check_file, writing_file
+from mgraph.io.formats import FORMATS, ending_of, format_of
+
+
+def check_target(location: str, overwrite: bool, compression: Compression = "lz4") -> None:
+    """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
+    file_format, _ = format_of(location)
+    if file_format is not None:
+        check_file(location, overwrite)
+        return
+    from mgraph.io.parquet import check_compression
+
+    folder = Folder(location)
+    suffix = PurePath(folder.address.name).suffix
+    if suffix[1:].isalpha() and not folder.is_remote:
+        raise UsageError(
+            f"{location}: a graph file must end in one of {', '.join(FORMATS)}, perhaps "
+            f"compressed; a folder of Parquet files should be given without {suffix}"
+        )
+    check_compression(compression)
+    folder.check_writable()
+    ownership.check_unowned(folder)
+    _replaced_parts(folder, overwrite)
+
+
+def _replaced_parts(folder: Folder, overwrite: bool) -> list[str]:
+    """Return the parts of a dataset to be replaced; raise UsageError if they must not be."""
+    parts, complete = replaceable_parts(folder)
+    if (parts or complete) and not overwrite:
+        remedy = "pass `overwrite=True` to replace it"
+        raise UsageError(
+            f"{folder} already holds a dataset; {remedy}", parameter="overwrite", remedy=remedy
+        )
+    return parts
+
+
+def _warn_of_isolated(graph: Graph, location: str) -> None:
+    """Warn of vertices without edges, which a file of edges does not have."""
+    has_edge = np.zeros(graph.n, bool)
+    graph = graph.to_cpu()
+    has_edge[graph.indices] = True
+    has_edge |= np.diff(graph.indptr) > 0
+    lost = int(graph.n - has_edge.sum())
+    if lost:
+        warnings.warn(
+            f"{location}: {pluralize(lost, 'vertex', 'vertices')} without edges are not in the "
+            "file, which lists edges",
+            MgraphWarning,
+            stacklevel=3,
+        )
+
+
+def write_graph(
+    graph: Graph,
+    location: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    compression: Compression = "lz4",
+    terminals: Any = None,
+    forest: dict[str, Any] | None = None,
+) -> None:
+    """Write a graph to a file, whose name decides the format, or to a dataset.
+
+    Parameters
+    ----------
+    graph : Graph
+        On either backend.
+    location : str or path
+        A file with a suffix that ``read_graph`` lists, perhaps followed by .gz, .bz2 or .xz; or a
+        folder or ``s3://`` address for a dataset of Parquet files.
+    overwrite : bool, default False
+        Replace an existing file or dataset.
+    compression : {"lz4", "zstd", "none"}
+        Of a dataset.
+    terminals : array_like of int, optional
+        Vertices that GraphML, GEXF and SteinLib files mark. GraphML and GEXF files then hold only
+        these and the vertices that have an edge.
+    forest : dict, optional
+        The description of a spanning forest, for a dataset's manifest.
+
+    Raises
+    ------
+    UsageError
+        If the target exists and ``overwrite`` is False, or the format cannot represent the graph.
+    StorageError
+        If the target cannot be written.
+
+    Notes
+    -----
+    A file appears when it is complete, or not at all; of a dataset the manifest is written last.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> graph = mgraph.from_edges(mgraph.EdgeList([0, 1], [1, 2], [7, 9]), backend="cpu")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     mgraph.write_graph(graph, pathlib.Path(folder, "roads"))
+    ...     mgraph.read_graph(pathlib.Path(folder, "roads"), backend="cpu")
+    Graph(n=3, num_arcs=2, directed, int64 weights, cpu)
+    """
+    text = location_text(location)
+    check_target(text, overwrite, compression)
+    file_format, opener = format_of(text)
+    if file_format is None:
+        folder = Folder(text)
+        with ownership.owning(folder, "write_graph"):
+            parts = _replaced_parts(folder, overwrite)
+            folder.remove(manifests.NAME)  # first: a half-removed dataset must not look complete
+            folder.remove(*parts, *filter(manifests.VERTICES_NAME.fullmatch, folder.names() or []))
+            created_by = f"mgraph {mgraph.__version__}"
+            graph_dataset.write(
+                graph, folder, compression=compression, created_by=created_by, forest=forest
+            )
+        return
+    write = importlib.import_module(file_format.module).write
+    compress = nullcontext if opener is open else partial(opener, mode="wb")
+    marks: dict[str, Any] = {}
+    if file_format.terminals and terminals is not None:
+        marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
+    if file_format.is_table:
+        _warn_of_isolated(graph, text)
+        if file_format is FORMATS[".csv"]:
+            marks["ending"] = ending_of(text)
+    with writing_file(text) as stream, compress(stream) as target:
+        write(graph.to_cpu(), target, **marks)

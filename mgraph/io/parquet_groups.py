@@ -1,0 +1,120 @@
+"""Where the columns of a Parquet file's row groups are, for a GPU that decodes them itself."""
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mgraph.core.edges import COLUMNS
+from mgraph.io.folder import Folder
+from mgraph.io.parquet import BLOCK_ROWS, open_file
+
+
+class ColumnChunk(NamedTuple):
+    """Where a column's values of one row group are, in bytes from the file's beginning."""
+
+    begin: int
+    size: int
+    is_compressed: bool
+
+
+class RowGroup(NamedTuple):
+    """A row group: its rows, and its chunks, unless their encoding is not as ``PartWriter``'s."""
+
+    rows: int
+    chunks: tuple[ColumnChunk, ...] | None = None
+
+
+def row_groups(
+    folder: Folder, name: str, dtypes: Sequence[Any] = (), names: Sequence[str] = COLUMNS
+) -> list[RowGroup]:
+    """Return the row groups of a file.
+
+    dtypes: of the columns src, dst and weight, if their chunks are to be located. A row group has
+    chunks if the columns have these types, no nulls, and only encodings that ``parquet_pages.cu``
+    decodes. names: of the columns in the file.
+    """
+    with open_file(folder, name) as file:
+        metadata = file.metadata
+        groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+        indices = _plain_columns(file, dtypes, names) if dtypes else None
+        if indices is None:
+            return [RowGroup(group.num_rows) for group in groups]
+        return [RowGroup(group.num_rows, _chunks(group, indices)) for group in groups]
+
+
+def _plain_columns(
+    file: pq.ParquetFile, dtypes: Sequence[Any], names: Sequence[str]
+) -> list[int] | None:
+    """Return the indices of columns that hold these types without nulls, or None."""
+    schema, existing = file.schema_arrow, file.schema_arrow.names
+    indices = []
+    for name, dtype in zip(names, dtypes, strict=False):
+        if existing.count(name) != 1 or len(file.schema.names) != len(existing):
+            return None
+        index = existing.index(name)
+        column = file.schema.column(index)
+        has_levels = column.max_definition_level or column.max_repetition_level
+        if schema.field(index).type != pa.from_numpy_dtype(dtype) or has_levels:
+            return None
+        indices.append(index)
+    has_more_weights = len(dtypes) < len(names) and names[-1] in existing
+    return None if has_more_weights else indices
+
+
+def _chunks(group: Any, indices: Sequence[int]) -> tuple[ColumnChunk, ...] | None:
+    columns = [group.column(index) for index in indices]
+    for column in columns:
+        encodings = set(column.encodings) - {"RLE"}  # of levels, of which there are none
+        if not (
+            column.compression in ("LZ4", "UNCOMPRESSED")
+            and encodings <= {"PLAIN", "BYTE_STREAM_SPLIT"}
+            and not column.has_dictionary_page
+            and column.num_values == group.num_rows
+            and 0 < column.total_compressed_size <= 16 * group.num_rows + BLOCK_ROWS
+        ):
+            return None
+    return tuple(
+        ColumnChunk(
+            column.data_page_offset, column.total_compressed_size, column.compression == "LZ4"
+        )
+        for column in columns
+    )
+
+
+def _read_fully(file: int, begin: int, memory: Any) -> None:
+    done = 0
+    while done < len(memory):
+        count = os.preadv(file, [memory[done:]], begin + done)
+        if not count:
+            raise OSError("a file ends too early")
+        done += count
+
+
+@contextlib.contextmanager
+def reading_bytes(folder: Folder, name: str) -> Iterator[Callable[[int, Any], None]]:
+    """Yield ``read_into(begin, memory)``, which fills a buffer with a file's bytes.
+
+    Raises OSError if there are fewer.
+    """
+    if not folder.is_remote:
+        file = os.open(folder.path(name), os.O_RDONLY)
+        try:
+            yield lambda begin, memory: _read_fully(file, begin, memory)
+        finally:
+            os.close(file)
+        return
+    with folder.open(name) as stream:
+
+        def read_into(begin: int, memory: Any) -> None:
+            def read() -> int:
+                stream.seek(begin)
+                return int(stream.readinto(memory))
+
+            if folder.call(read, len(memory)) < len(memory):
+                raise OSError(f"{folder}/{name} ends too early")
+
+        yield read_into

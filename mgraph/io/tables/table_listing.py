@@ -1,0 +1,107 @@
+"""Edge tables as a whole in memory: their edges, with the vertices numbered."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from mgraph.core import cancellation
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import MAX_N
+from mgraph.core.host import available_cores
+from mgraph.errors import DatasetError
+from mgraph.io.listing import Listing, narrow
+from mgraph.io.tables import column_names, id_columns
+from mgraph.io.tables.id_columns import Ids, Kind
+from mgraph.io.tables.sparse_ids import explain_unnumbered, is_sparse
+from mgraph.io.tables.table_files import TableOptions, open_tables
+
+
+def read_listing(location: Any, options: TableOptions, renumber: bool = False) -> Listing:
+    """Read all edges of the tables at a location.
+
+    renumber: number the vertices in the ascending order of their ids, as is done anyway for ids
+    that are strings. Raises DatasetError, StorageError, UsageError.
+    """
+    tables = open_tables(location, options)
+    notes = [*tables.notes]
+    notes += column_names.unread_note(tables.attributes, tables.columns.weight is not None)
+    tables = tables.without_attributes()
+    read = cancellation.map_in_threads(
+        lambda chunk: list(chunk.batches()), tables.chunks, available_cores()
+    )
+    batches = [batch for chunk in read for batch in chunk]
+    try:
+        edges, n, labels = number_batches(batches, tables.location, renumber)
+    except ValueError as error:
+        raise DatasetError(f"{tables.location}: {error}") from None
+    return Listing(edges, n, tables.directed, labels, tuple(notes))
+
+
+def number_batches(
+    batches: Sequence[pa.RecordBatch], location: str, renumber: bool
+) -> tuple[EdgeList, int, tuple[Any, ...] | None]:
+    """Return the edges of batches, the number of vertices, and their labels if they have any.
+
+    Raises ValueError for ids and weights that do not go together.
+    """
+    src, dst = (id_column(batch.column(side) for batch in batches) for side in (0, 1))
+    kind = _common_kind([src, dst])
+    src, dst = id_columns.convert(src, kind), id_columns.convert(dst, kind)
+    weight = weight_column(batch.column(2) for batch in batches if batch.num_columns > 2)
+    if kind in ("int64", "uint64") and not renumber:
+        ends = [id_columns.to_numpy(ids) for ids in (src, dst)]
+        low = min((int(ids.min()) for ids in ends if ids.size), default=0)
+        high = max((int(ids.max()) for ids in ends if ids.size), default=-1)
+        if low < 0 or high >= MAX_N or is_sparse(high + 1, len(src)):
+            raise ValueError(explain_unnumbered(location, low, high, [ends]))
+        numbers = [ids.astype(np.int64, copy=False) for ids in ends]
+        return EdgeList(numbers[0], numbers[1], weight), high + 1, None
+    distinct, ranks = id_columns.rank(id_columns.concatenate([src, dst]))
+    vertices = ranks.astype(np.int32 if len(distinct) < 1 << 31 else np.int64)
+    edges = EdgeList(vertices[: len(src)], vertices[len(src) :], weight)
+    labels = tuple(id_columns.to_python(distinct))
+    if labels == tuple(range(len(labels))):
+        return edges, len(labels), None
+    return edges, len(labels), labels
+
+
+def _common_kind(columns: Sequence[Ids]) -> Kind:
+    ranges = [id_columns.bounds(ids) for ids in columns]
+    lowest, highest = min(low for low, _ in ranges), max(high for _, high in ranges)
+    return id_columns.common_kind([ids.kind for ids in columns if len(ids)], lowest, highest)
+
+
+def id_column(columns: Iterable[Any]) -> Ids:
+    """Return the ids of batches below each other, in their common kind."""
+    ids = [id_columns.as_ids(column) for column in columns if len(column)]
+    if not ids:
+        return Ids(pa.array([], pa.int64()), "int64")
+    kind = _common_kind(ids)
+    return id_columns.concatenate([id_columns.convert(column, kind) for column in ids])
+
+
+def weight_column(columns: Iterable[Any]) -> np.ndarray | None:
+    """Return the weights of batches below each other: int32 or int64 if all are whole numbers."""
+    arrays = list(columns)
+    if not arrays:
+        return None
+    if any(pa.types.is_floating(array.type) for array in arrays):
+        arrays = [exact_double(array) for array in arrays]
+    weights = pa.concat_arrays(arrays).to_numpy(zero_copy_only=False)
+    array: np.ndarray = narrow(weights)
+    return array
+
+
+def exact_double(array: Any) -> Any:
+    """Return whole numbers as doubles. Raises ValueError if a double does not hold one."""
+    if pa.types.is_floating(array.type):
+        return array
+    try:
+        return array.cast(pa.float64())
+    except pa.ArrowInvalid:
+        raise ValueError(
+            "weights must be whole numbers in all rows or at most 2^53, since other rows have "
+            "fractions"
+        ) from None
