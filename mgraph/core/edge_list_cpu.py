@@ -7,7 +7,8 @@ from numba import int64, uint64
 
 from mgraph.core.compiled import compiled
 from mgraph.core.edges import EdgeList
-from mgraph.core.hashing import edge_hash, weighted_edge_hash
+from mgraph.core.hash_keys import weight_key
+from mgraph.core.hashing import edge_hash, edge_weight, weighted_edge_hash
 
 GOOD, OUT_OF_ORDER, WRONG_SRC, WRONG_DST = 0, 1, 2, 3
 REASONS = {
@@ -31,6 +32,23 @@ def _sum_weighted(src, dst, bits):
     for i in range(src.size):
         checksum += weighted_edge_hash(uint64(src[i]), uint64(dst[i]), uint64(int64(bits[i])))
     return checksum
+
+
+@compiled
+def _draw(src, dst, key, low, span, weight):
+    for i in range(src.size):
+        weight[i] = edge_weight(uint64(src[i]), uint64(dst[i]), key, low, span)
+
+
+def draw_weights(src: Any, dst: Any, low: int, high: int, seed: int) -> np.ndarray:
+    """Return a weight in [low, high] for each edge, int32: a hash of its ends and the seed.
+
+    The same as ``generate`` gives; both directions of an edge have the same.
+    """
+    weight = np.empty(src.size, np.int32)
+    key = weight_key(seed)
+    _draw(src, dst, key, np.uint64(low), np.uint64(high - low + 1), weight)
+    return weight
 
 
 def checksum(edges: EdgeList) -> int:

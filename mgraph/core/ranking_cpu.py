@@ -1,4 +1,4 @@
-"""The distinct values of a column in ascending order, and the rank of each row's value among them.
+"""Sorting by radix: the ranks of a column's values among the distinct ones, and the order of pairs.
 
 Whole numbers are sorted by radix: divided into buckets by their leading bits, until a bucket fits a
 cache, and there by eight bits at a time, from the last; bits that all share cost nothing. Strings
@@ -66,6 +66,24 @@ def rank_strings(offsets: np.ndarray, data: np.ndarray) -> RankedStrings:
     order = _sort_strings(offsets, data, repeats)
     ranks = np.empty(size, np.uint32)
     return RankedStrings(_rank_sorted(order, repeats, ranks), ranks)
+
+
+def sort_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return the order of pairs of whole numbers from 0, int64; equal ones keep their order."""
+    size = first.size
+    if size <= _FEW:
+        return np.lexsort((second, first))
+    order = np.arange(size).astype(np.uint32)
+    spare_keys, spare_order = np.empty(size, np.uint64), np.empty(size, np.uint32)
+    if max(int(first.max()), int(second.max())) < 1 << 32:
+        keys = first.astype(np.uint64)
+        keys <<= np.uint64(32)
+        keys |= second.astype(np.uint64)
+        _sort_keys(keys, order, spare_keys, spare_order)
+    else:
+        for column in (second, first):
+            _sort_keys(column[order].astype(np.uint64), order, spare_keys, spare_order)
+    return order.astype(np.int64)
 
 
 @compiled

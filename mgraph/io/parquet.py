@@ -63,20 +63,27 @@ class PartWriter:
     def __init__(
         self, folder: Folder, sink: Any, columns: Mapping[str, Any], compression: Compression
     ) -> None:
-        """Start a file of the folder on ``sink``. columns: names and types; the first ascends."""
+        """Start a file of the folder on ``sink``.
+
+        columns: names, with NumPy's types, or Arrow's for columns that are no numbers; the first
+        ascends.
+        """
         self._folder, self._sink, self._counted_bytes = folder, sink, 0
         check_compression(compression)
         self._schema = pa.schema(
             [
-                pa.field(name, pa.from_numpy_dtype(dtype), nullable=False)
+                pa.field(name, dtype)
+                if isinstance(dtype, pa.DataType)
+                else pa.field(name, pa.from_numpy_dtype(dtype), nullable=False)
                 for name, dtype in columns.items()
             ]
         )
-        first, *others = self._schema.names
+        numeric = [name for name, dtype in columns.items() if not isinstance(dtype, pa.DataType)]
+        first, *others = numeric
         if compression == "none":
             encodings = {first: "DELTA_BINARY_PACKED", **dict.fromkeys(others, "PLAIN")}
         else:
-            encodings = dict.fromkeys(self._schema.names, "BYTE_STREAM_SPLIT")
+            encodings = dict.fromkeys(numeric, "BYTE_STREAM_SPLIT")
         self._writer = pq.ParquetWriter(
             sink,
             self._schema,
@@ -94,7 +101,9 @@ class PartWriter:
         rows = arrays[0].size
         # Not pa.array, which imports pandas to check for a Series.
         columns = [
-            pa.Array.from_buffers(dtype, rows, [None, pa.py_buffer(array)])
+            array
+            if isinstance(array, pa.Array)
+            else pa.Array.from_buffers(dtype, rows, [None, pa.py_buffer(array)])
             for dtype, array in zip(self._schema.types, arrays, strict=True)
         ]
         table = pa.Table.from_arrays(columns, schema=self._schema)

@@ -146,7 +146,7 @@ class VertexIds(LazyLabels):
         """Return the ids of vertices, in their order."""
         vertices = np.asarray(vertices, np.int64)
         if not vertices.size:
-            return Ids(pa.array([], self._empty_type), self.kind)
+            return id_columns.empty(self.kind)
         groups = np.searchsorted(self._firsts, vertices, "right") - 1
         order = np.argsort(groups, kind="stable")
         pieces, sorted_groups = [], groups[order]
@@ -157,11 +157,6 @@ class VertexIds(LazyLabels):
         inverse = np.empty(vertices.size, np.int64)
         inverse[order] = np.arange(vertices.size)
         return Ids(pa.concat_arrays(pieces).take(pa.array(inverse)), self.kind)
-
-    @property
-    def _empty_type(self) -> Any:
-        whole = {"int64": pa.int64(), "uint64": pa.uint64()}
-        return whole.get(self.kind, pa.large_binary())
 
     def parse(self, text: str) -> Any:
         """Return the id that a text of the command line or a file stands for, or None."""

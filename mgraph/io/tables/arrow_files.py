@@ -21,7 +21,7 @@ _BATCH_ROWS = 1 << 20
 
 
 def as_weights(column: Any, name: str) -> Any:
-    """Return weights as int64 or double. Raises ValueError for other types and nulls."""
+    """Return weights as int32, int64, float or double. ValueError for other types and nulls."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if column.null_count:
@@ -30,13 +30,16 @@ def as_weights(column: Any, name: str) -> Any:
     if pa.types.is_boolean(column.type) or pa.types.is_null(column.type):
         raise ValueError(f"{name} must be a number (got {column.type})")
     if pa.types.is_integer(column.type):
+        if column.type.bit_width < 32 or column.type == pa.int32():
+            return column.cast(pa.int32())
         try:
             return column.cast(pa.int64())
         except pa.ArrowInvalid:
             largest = pc.max(column).as_py()
             raise ValueError(f"{name} must lie below 2^63 (got {largest:,})") from None
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        return column.cast(pa.float64())
+        is_narrow = pa.types.is_floating(column.type) and column.type.bit_width <= 32
+        return column.cast(pa.float32() if is_narrow else pa.float64())
     raise ValueError(f"{name} must be a number (got {column.type})")
 
 
@@ -50,7 +53,10 @@ def as_batch(table: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
         arrays["weight"] = as_weights(table.column(columns.weight), columns.weight)
     for name in table.schema.names:
         if name not in columns[:3]:
-            arrays[attribute_name(name)] = table.column(name)
+            column = table.column(name)
+            if pa.types.is_dictionary(column.type):  # each batch may have another dictionary
+                column = column.dictionary_decode()
+            arrays[attribute_name(name)] = column
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 

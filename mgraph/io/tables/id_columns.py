@@ -123,7 +123,15 @@ def to_numpy(ids: Ids) -> np.ndarray:
 
 def convert(ids: Ids, kind: Kind) -> Ids:
     """Return ids in the common kind of their graph."""
+    if not len(ids):
+        return empty(kind)
     return ids if ids.kind == kind else Ids(ids.values.cast(_ARROW[kind]), kind)
+
+
+def empty(kind: Kind) -> Ids:
+    """Return no ids."""
+    stored = _ARROW[kind]
+    return Ids(pa.array([], pa.large_binary() if kind == "string" else stored), kind)
 
 
 def concatenate(columns: Sequence[Ids]) -> Ids:

@@ -47,7 +47,7 @@ def number_batches(
     Raises ValueError for ids and weights that do not go together.
     """
     src, dst = (id_column(batch.column(side) for batch in batches) for side in (0, 1))
-    kind = _common_kind([src, dst])
+    kind = common_kind_of([src, dst])
     src, dst = id_columns.convert(src, kind), id_columns.convert(dst, kind)
     weight = weight_column(batch.column(2) for batch in batches if batch.num_columns > 2)
     if kind in ("int64", "uint64") and not renumber:
@@ -67,8 +67,9 @@ def number_batches(
     return edges, len(labels), labels
 
 
-def _common_kind(columns: Sequence[Ids]) -> Kind:
-    ranges = [id_columns.bounds(ids) for ids in columns]
+def common_kind_of(columns: Sequence[Ids]) -> Kind:
+    """Return the kind of all ids of columns. Raises ValueError if there is none."""
+    ranges = [id_columns.bounds(ids) for ids in columns] or [(0, -1)]
     lowest, highest = min(low for low, _ in ranges), max(high for _, high in ranges)
     return id_columns.common_kind([ids.kind for ids in columns if len(ids)], lowest, highest)
 
@@ -78,20 +79,36 @@ def id_column(columns: Iterable[Any]) -> Ids:
     ids = [id_columns.as_ids(column) for column in columns if len(column)]
     if not ids:
         return Ids(pa.array([], pa.int64()), "int64")
-    kind = _common_kind(ids)
+    kind = common_kind_of(ids)
     return id_columns.concatenate([id_columns.convert(column, kind) for column in ids])
 
 
 def weight_column(columns: Iterable[Any]) -> np.ndarray | None:
-    """Return the weights of batches below each other: int32 or int64 if all are whole numbers."""
+    """Return the weights of batches below each other; int32 if all are whole and fit."""
     arrays = list(columns)
     if not arrays:
         return None
-    if any(pa.types.is_floating(array.type) for array in arrays):
-        arrays = [exact_double(array) for array in arrays]
-    weights = pa.concat_arrays(arrays).to_numpy(zero_copy_only=False)
-    array: np.ndarray = narrow(weights)
+    common = common_weight_type([array.type for array in arrays])
+    joined = pa.concat_arrays([cast_weights(array, common) for array in arrays])
+    array: np.ndarray = narrow(joined.to_numpy(zero_copy_only=False))
     return array
+
+
+def common_weight_type(types: Iterable[Any]) -> Any:
+    """Return the Arrow type that holds weights of all these types."""
+    distinct = set(types)
+    if len(distinct) == 1:
+        return distinct.pop()
+    if all(map(pa.types.is_integer, distinct)):
+        return pa.int64()
+    return pa.float64()
+
+
+def cast_weights(array: Any, weight_type: Any) -> Any:
+    """Return weights in their common type. Raises ValueError if that rounds one."""
+    if pa.types.is_floating(weight_type) and pa.types.is_integer(array.type):
+        return exact_double(array)
+    return array.cast(weight_type)
 
 
 def exact_double(array: Any) -> Any:
