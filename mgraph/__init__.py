@@ -14,7 +14,9 @@ from mgraph._version import __version__ as __version__
 _installation.warn_of_other_project()
 
 _load, _names = _lazy_names.attach(__name__, __file__)
-__all__ = [name for name in _names if name != "experiments"]
+# These load as the others do, and are not listed: the names that most programs need are fifty.
+_UNLISTED = {"ClusterSpec", "ConnectionLostError", "ConvertRun", "experiments"}
+__all__ = [name for name in _names if name not in _UNLISTED]
 
 # Names of 0.1.0, and what takes their place.
 _RENAMED = {

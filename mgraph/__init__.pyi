@@ -7,6 +7,8 @@ from mgraph.core.sparse_matrix import from_sparse as from_sparse
 from mgraph.distributed.clusters.connect import Cluster as Cluster
 from mgraph.distributed.clusters.connect import ClusterSpec as ClusterSpec
 from mgraph.distributed.clusters.connect import connect as connect
+from mgraph.distributed.operations.convert import ConvertRun as ConvertRun
+from mgraph.distributed.operations.convert import convert as convert
 from mgraph.distributed.operations.dataset import Dataset as Dataset
 from mgraph.distributed.operations.dataset import open_dataset as open_dataset
 from mgraph.distributed.operations.degrees import Degrees as Degrees

@@ -1,50 +1,142 @@
-"""``mgraph convert``: a graph from one file format to another."""
+"""``mgraph convert``: a graph from one format to another, and any ids to vertices 0 to n - 1."""
+
+import os
+import sys
+from typing import Any
 
 import click
 
 import mgraph
 from mgraph.cli.help import command, option
-from mgraph.cli.options import compression_option, overwrite_option
-from mgraph.core.choices import Compression
-from mgraph.core.formatting import pluralize
+from mgraph.cli.options import (
+    NUMBER,
+    WEIGHTS,
+    cluster_options,
+    cluster_spec,
+    compression_option,
+    overwrite_option,
+    refuse,
+    resume_option,
+)
+from mgraph.core.formatting import format_quantity, format_total_time, pluralize
+from mgraph.errors import without_secrets
+
+TABLE = "Tables of other programs"
 
 
 @command(
     examples=(
-        "mgraph convert roads roads.gexf",
+        "mgraph convert roads.csv roads",
+        "mgraph convert 'trips/*.parquet' trips --src pickup --dst dropoff --weight minutes",
         "mgraph convert USA-road-d.NE.gr.gz roads --symmetrise --merge",
+        "mgraph convert roads roads.gexf",
     )
 )
-@click.argument("source", metavar="IN")
+@click.argument("source", metavar="IN...", nargs=-1, required=True)
 @click.argument("out")
-@option("--symmetrise", is_flag=True, help="Add the reverse of every arc of IN.")
+@option("--symmetrise", is_flag=True, help="Take each arc of IN for both directions.")
 @option("--drop-loops", is_flag=True, help="Leave out self-loops.")
 @option("--merge", is_flag=True, help="Keep only the minimum-weight arc of parallel ones.")
-@overwrite_option("OUT")
+@option("--drop-infinite", is_flag=True, help="Leave out arcs of infinite weight: closed ones.")
+@option(
+    "--weights",
+    type=WEIGHTS,
+    metavar="LOW:HIGH",
+    help="Give edges without weights whole ones, drawn from LOW to HIGH as generate does.",
+)
+@option("--seed", type=NUMBER, default=1, show_default=True, help="The seed of --weights.")
+@option("--src", metavar="NAME", group=TABLE, help="The column of the edges' first ends.")
+@option("--dst", metavar="NAME", group=TABLE, help="The column of the edges' second ends.")
+@option(
+    "--weight",
+    metavar="NAME",
+    group=TABLE,
+    help="The column of weights; of GraphML and GEXF, the edges' attribute.",
+)
+@option(
+    "--columns",
+    metavar="NAME,...",
+    group=TABLE,
+    help="The names of all columns of text without a header, such as src,dst,weight.",
+)
+@option(
+    "--delimiter",
+    metavar="CHARACTER",
+    group=TABLE,
+    help="What separates the fields of text; tab for a tab.  [default: found]",
+)
+@option("--text-ids", is_flag=True, group=TABLE, help="Take ids for text even if all are numbers.")
+@option(
+    "--keep-numbers",
+    is_flag=True,
+    group=TABLE,
+    help="Keep ids, whole numbers from 0, as the numbers of vertices, with their gaps.",
+)
+@option(
+    "--vertices",
+    metavar="FILE",
+    group=TABLE,
+    help="Add the columns of a table of vertices, and the vertices that have no edge.",
+)
+@option(
+    "--vertex-id",
+    metavar="NAME",
+    group=TABLE,
+    help="The column of FILE with the vertices' ids.  [default: id, or the first]",
+)
 @compression_option
-def convert(
-    source: str,
-    out: str,
-    symmetrise: bool,
-    drop_loops: bool,
-    merge: bool,
-    overwrite: bool,
-    compression: Compression,
-) -> None:
+@resume_option
+@overwrite_option("OUT")
+@cluster_options
+def convert(source: tuple[str, ...], out: str, **options: Any) -> None:
     """Copy the graph IN to OUT, each in the format that its name says.
 
-    Names end in .gr (DIMACS), .mtx (Matrix Market), .graph or .metis (METIS), .graphml or .gexf,
-    also with .gz, .bz2 or .xz after that. Other names are folders of Parquet files with columns
-    src, dst and perhaps weight; IN may also be one .parquet file.
-    """
-    from mgraph.io.graph_writer import check_target
+    Names end in .csv, .tsv, .txt and the like (an edge per line), .parquet, .arrow or .feather, .gr
+    (DIMACS), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf, .stp or .json, text
+    also with .gz, .bz2, .xz or .zst after that. Other names are folders of Parquet files.
 
-    check_target(out, overwrite, compression)
-    graph = mgraph.read_graph(
-        source, symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, backend="cpu"
+    A table, of any number of files, becomes a dataset whose vertices are numbered 0 to n - 1 in the
+    ascending order of their ids, over a cluster and beyond its memory. The ids, whole numbers or
+    text, are kept in OUT/vertices-*.parquet, and other commands take and print them.
+    """
+    location = source[0] if len(source) == 1 else list(source)
+    if options["delimiter"] in ("tab", "\\t"):
+        options["delimiter"] = "\t"
+    quiet = options.pop("quiet")
+    connection = {name: options.pop(name) for name in _CONNECTION}
+    from mgraph.distributed.operations.convert import is_over_cluster
+
+    cluster = None
+    if is_over_cluster(location, out):
+        cluster = cluster_spec(**connection, quiet=quiet, edges=_peek_edges(source))
+    else:
+        refuse(_CONNECTION, "applies to tables that become a dataset")
+    run = mgraph.convert(
+        location, out, cluster=cluster, progress=None if quiet else sys.stderr, **options
     )
-    mgraph.write_graph(graph, out, overwrite=overwrite, compression=compression)
-    size = f"{pluralize(graph.num_arcs, 'arc')}, directed"
-    if not graph.directed:
-        size = f"{pluralize(len(graph.to_edges()), 'edge')}, undirected"
-    click.echo(f"{pluralize(graph.n, 'vertex', 'vertices')} and {size}, in {out}")
+    kind = "arc" if run.directed else "edge"
+    size = f"{pluralize(run.num_edges, kind)}, {'un' * (not run.directed)}directed"
+    vertices = pluralize(run.n, "vertex", "vertices")
+    click.echo(f"{vertices} and {size}, in {without_secrets(out)}{_describe_cost(run)}")
+
+
+_CONNECTION = ("scheduler", "scheduler_file", "workers", "dashboard")
+_EDGE_BYTES = 20  # of text or Parquet, about
+
+
+def _describe_cost(run: Any) -> str:
+    """Return what a conversion over a cluster wrote, and how long it took; nothing for others."""
+    if run.manifest is None:
+        return ""
+    ids = run.manifest.vertices
+    kept = "" if ids is None else f", with their ids, {ids.kind}"
+    rate = format_quantity(run.num_edges / max(run.work_seconds, 1e-9))
+    total = format_total_time(run.seconds, run.compile_seconds)
+    return f"{kept}; {rate} edges/s; {total}"
+
+
+def _peek_edges(files: tuple[str, ...]) -> int | None:
+    """Return about how many edges local files hold; None if they are not all files."""
+    if not all(map(os.path.isfile, files)):
+        return None
+    return sum(map(os.path.getsize, files)) // _EDGE_BYTES * 4  # they may be compressed

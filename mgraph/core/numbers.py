@@ -6,6 +6,8 @@ import numpy as np
 
 from mgraph.errors import UsageError
 
+MAX_WEIGHT = (1 << 31) - 1  # of drawn ones, which are int32
+
 
 def parse_number(text: str) -> int:
     """Parse a whole number as people write it: ``1_000_000``, ``1e9``, ``2.5e6``, ``2^30``.
@@ -26,6 +28,16 @@ def parse_number(text: str) -> int:
     if not 0 <= places <= 128:
         raise ValueError(text)
     return int(int(whole + fraction.rstrip("0")) * 10**places)
+
+
+def check_weight_bounds(weights: Any) -> tuple[int, int]:
+    """Return the bounds (low, high) of drawn weights. Raises UsageError."""
+    if not isinstance(weights, (tuple, list)) or len(weights) != 2:
+        raise UsageError(f"weights must be a pair (low, high) (got {weights!r})")
+    low, high = (check_integer("weights", x, 0, MAX_WEIGHT) for x in weights)
+    if low > high:
+        raise UsageError(f"weights must be (low, high), and low {low} is above {high}")
+    return low, high
 
 
 def check_integer(name: str, value: Any, low: int, high: int) -> int:

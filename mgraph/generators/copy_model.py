@@ -35,14 +35,13 @@ import numpy as np
 
 from mgraph.core.choices import Backend, CopyMethod, Start, check_choice
 from mgraph.core.graph import MAX_N
-from mgraph.core.numbers import check_integer
+from mgraph.core.numbers import check_integer, check_weight_bounds
 from mgraph.errors import OutOfMemoryError, UsageError
 
 if TYPE_CHECKING:
     from mgraph.generators.preferential_attachment import GeneratedEdges
 
 MAX_D = 4096
-MAX_WEIGHT = (1 << 31) - 1
 METHODS = ("cuppa_hash", "cuppa", "copy", "copy_hash", "ba")
 STARTS = ("paper", "ba")
 GPU_METHODS = ("cuppa_hash", "cuppa")
@@ -150,12 +149,7 @@ class CopyModel:
         if self.method == "ba":
             object.__setattr__(self, "start", "ba")
         if self.weights is not None:
-            if not isinstance(self.weights, (tuple, list)) or len(self.weights) != 2:
-                raise UsageError(f"weights must be a pair (low, high) (got {self.weights!r})")
-            low, high = (check_integer("weights", x, 0, MAX_WEIGHT) for x in self.weights)
-            if low > high:
-                raise UsageError(f"weights must be (low, high), and low {low} is above {high}")
-            object.__setattr__(self, "weights", (low, high))
+            object.__setattr__(self, "weights", check_weight_bounds(self.weights))
 
     def edges(
         self, part: range | None = None, *, backend: Backend = "auto", threads: int | None = None

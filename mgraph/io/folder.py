@@ -88,6 +88,13 @@ def writing_file(file: str | os.PathLike[str]) -> Iterator[Any]:
         yield stream
 
 
+def copy_file(source: "Folder", target: "Folder", name: str) -> None:
+    """Copy a file from one folder to another, atomically."""
+    with source.open(name) as stream, target.writing(name) as sink:
+        while piece := source.call(lambda: stream.read(1 << 24), 1 << 24):
+            target.call(lambda content=piece: sink.write(content), len(piece))  # type: ignore[misc]
+
+
 class Guard(Protocol):
     """The check before a file appears in a folder; it is sent to workers with the folder."""
 

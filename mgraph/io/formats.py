@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
 import zlib
@@ -51,12 +52,26 @@ FORMATS = {
 _LOCAL_RULE = "be on this machine, as every graph file that is not Parquet"
 
 
+class _Unclosed(io.RawIOBase):
+    """A stream to another one, which stays open."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, content: Any) -> int:
+        self._stream.write(content)
+        return len(content)
+
+
 def _open_zstd(path: Any, mode: str) -> Any:
     import pyarrow as pa
 
-    stream = open(path, mode) if isinstance(path, str) else path  # noqa: SIM115
-    kind = pa.CompressedOutputStream if "w" in mode else pa.CompressedInputStream
-    return kind(stream, "zstd")
+    if "w" in mode:
+        return pa.CompressedOutputStream(pa.PythonFile(_Unclosed(path), "w"), "zstd")
+    return pa.CompressedInputStream(pa.OSFile(path), "zstd")
 
 
 COMPRESSIONS: dict[str, Any] = {

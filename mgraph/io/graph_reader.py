@@ -225,11 +225,7 @@ def read_graph(
     Graph(n=3, num_arcs=2, directed, int32 weights, cpu)
     """
     backends.resolve(backend)
-    checked: Any = location
-    if isinstance(location, list | tuple):
-        checked = list(map(location_text, location))
-    else:
-        checked = location_text(location)
+    checked = location_of(location)
     request = ColumnRequest(src, dst, weight, split_names(columns))
     options = ReadOptions(
         symmetrise, drop_loops, merge, drop_infinite, renumber,
@@ -240,6 +236,13 @@ def read_graph(
     if names and all(_is_whole(name) for name in names):
         warnings.warn(f"{checked}: {RENUMBERED}", MgraphWarning, stacklevel=2)
     return graph
+
+
+def location_of(location: Any) -> Any:
+    """Return checked addresses as the user wrote them: a text, or a list of texts."""
+    if isinstance(location, list | tuple):
+        return list(map(location_text, location))
+    return location_text(location)
 
 
 def split_names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:

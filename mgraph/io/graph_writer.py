@@ -23,6 +23,14 @@ from mgraph.io.dataset import replaceable_parts
 from mgraph.io.folder import Folder, check_file, writing_file
 from mgraph.io.formats import FORMATS, ending_of, format_of
 
+# Formats whose vertices are numbers.
+_WITHOUT_LABELS = {
+    "mgraph.io.gr_files",
+    "mgraph.io.matrix_market",
+    "mgraph.io.metis",
+    "mgraph.io.steinlib",
+}
+
 
 def check_target(location: str, overwrite: bool, compression: Compression = "lz4") -> None:
     """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
@@ -139,6 +147,13 @@ def write_graph(
     marks: dict[str, Any] = {}
     if file_format.terminals and terminals is not None:
         marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
+    if graph.labels is not None and file_format.module in _WITHOUT_LABELS:
+        warnings.warn(
+            f"{text}: {file_format.name} files have no names of vertices, which are numbered in "
+            "the order of the graph's labels",
+            MgraphWarning,
+            stacklevel=2,
+        )
     if file_format.is_table:
         _warn_of_isolated(graph, text)
         if file_format is FORMATS[".csv"]:

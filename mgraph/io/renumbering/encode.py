@@ -21,8 +21,8 @@ from mgraph.io.renumbering.pieces import (
     write_batches,
 )
 from mgraph.io.tables import id_columns
+from mgraph.io.tables.edge_tables import Chunk
 from mgraph.io.tables.id_columns import Ids, Kind
-from mgraph.io.tables.table_files import Chunk
 from mgraph.io.tables.table_listing import cast_weights, common_kind_of, common_weight_type
 
 MAX_PIECES = 1 << 12  # of one chunk, such as a compressed file
@@ -75,12 +75,18 @@ def encode_chunk(
     return pieces
 
 
-def encode_vertices(table: pa.Table, name: str, index: int, folder: Folder) -> list[Encoded]:
+def encode_vertices(
+    table: pa.Table, name: str, index: int, folder: Folder, text_ids: bool
+) -> list[Encoded]:
     """Encode a table of vertices: the column ``name`` has their ids, others are attributes.
 
-    Raises ValueError for ids that are not one per row.
+    text_ids: ids are text, though they may be numbers here. Raises ValueError for ids that are not
+    one per row.
     """
-    ids = id_columns.as_ids(table.column(name), name)
+    column = table.column(name)
+    if text_ids and pa.types.is_integer(column.type):
+        column = column.cast(pa.string())
+    ids = id_columns.as_ids(column, name)
     distinct, ranks = id_columns.rank(ids)
     if len(distinct) < len(ids):
         counts = np.bincount(ranks)

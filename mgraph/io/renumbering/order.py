@@ -28,7 +28,7 @@ from mgraph.io.renumbering.pieces import (
     write_batches,
 )
 from mgraph.io.tables import id_columns
-from mgraph.io.tables.table_files import Chunk
+from mgraph.io.tables.edge_tables import Chunk
 from mgraph.io.tables.table_listing import cast_weights
 
 

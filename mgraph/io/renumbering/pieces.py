@@ -68,8 +68,9 @@ def _write(folder: Folder, writer: Any, batch: pa.RecordBatch) -> None:
     folder.call(lambda: writer.write_batch(batch), batch.nbytes)
 
 
-def divide(batch: pa.RecordBatch, rows: int = BATCH_ROWS) -> list[pa.RecordBatch]:
-    """Return a batch in slices, at least one."""
+def divide(batch: pa.RecordBatch, rows: int | None = None) -> list[pa.RecordBatch]:
+    """Return a batch in slices, of 2^16 rows by default; at least one."""
+    rows = rows or BATCH_ROWS
     return [batch.slice(start, rows) for start in range(0, max(1, batch.num_rows), rows)]
 
 

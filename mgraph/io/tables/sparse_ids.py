@@ -12,6 +12,10 @@ _EXACT_IDS = 1 << 22  # distinct ids that are counted exactly
 _SMALLEST_HASHES = 1 << 14  # by which more are estimated, within 1 %
 
 
+class SparseIdsError(ValueError):
+    """Ids are whole numbers that cannot number the vertices; the message says so."""
+
+
 class UnnumberedError(DatasetError):
     """The ids of a graph are not the numbers of its vertices: strings, or numbers with gaps."""
 

@@ -13,9 +13,15 @@ from mgraph.core.host import available_cores
 from mgraph.errors import DatasetError
 from mgraph.io.listing import Listing, narrow
 from mgraph.io.tables import column_names, id_columns
+from mgraph.io.tables.edge_tables import open_tables
 from mgraph.io.tables.id_columns import Ids, Kind
-from mgraph.io.tables.sparse_ids import explain_unnumbered, is_sparse
-from mgraph.io.tables.table_files import TableOptions, open_tables
+from mgraph.io.tables.sparse_ids import (
+    SparseIdsError,
+    UnnumberedError,
+    explain_unnumbered,
+    is_sparse,
+)
+from mgraph.io.tables.table_files import TableOptions
 
 
 def read_listing(location: Any, options: TableOptions, renumber: bool = False) -> Listing:
@@ -34,6 +40,8 @@ def read_listing(location: Any, options: TableOptions, renumber: bool = False) -
     batches = [batch for chunk in read for batch in chunk]
     try:
         edges, n, labels = number_batches(batches, tables.location, renumber)
+    except SparseIdsError as error:
+        raise UnnumberedError(f"{tables.location}: {error}") from None
     except ValueError as error:
         raise DatasetError(f"{tables.location}: {error}") from None
     return Listing(edges, n, tables.directed, labels, tuple(notes))
@@ -55,7 +63,7 @@ def number_batches(
         low = min((int(ids.min()) for ids in ends if ids.size), default=0)
         high = max((int(ids.max()) for ids in ends if ids.size), default=-1)
         if low < 0 or high >= MAX_N or is_sparse(high + 1, len(src)):
-            raise ValueError(explain_unnumbered(location, low, high, [ends]))
+            raise SparseIdsError(explain_unnumbered(location, low, high, [ends]))
         numbers = [ids.astype(np.int64, copy=False) for ids in ends]
         return EdgeList(numbers[0], numbers[1], weight), high + 1, None
     distinct, ranks = id_columns.rank(id_columns.concatenate([src, dst]))

@@ -21,6 +21,7 @@ _PLAIN_ID = re.compile(rb"-?(0|[1-9][0-9]*)")
 _DECIMAL_ID = re.compile(rb"-?(0|[1-9][0-9]*)(\.0*)?")
 _LIKE_NUMBER = re.compile(rb"[+-]?[.,]?[0-9]")
 _SAMPLED_ROWS = 2000
+_MAX_QUOTED = 1 << 16  # bytes of a row that goes on after the end of a line
 _TYPES = {"directed", "undirected"}
 
 
@@ -76,21 +77,54 @@ def split_line(line: bytes, delimiter: str | None) -> list[bytes]:
     return [field.strip().encode("utf-8", "surrogateescape") for field in fields]
 
 
-def _rows(content: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
-    """Yield the number, the text and the offset of each line that is a row or a header."""
-    begin = start
+def rows_of(content: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the number of the first line, the text and the offset of each row or header.
+
+    A row goes on after the end of a line that is within quotes.
+    """
+    begin, waiting = start, None
     for number, line, end in lines_of(content, start):
+        if waiting is not None:
+            first, offset = waiting
+            text = content[offset : begin + len(line)]
+            if text.count(b'"') % 2 and end < len(content) and len(text) < _MAX_QUOTED:
+                begin = end
+                continue
+            waiting = None
+            if text.count(b'"') % 2 == 0:
+                yield first, text, offset
+                begin = end
+                continue
+            yield from _unquoted(content, first, offset, end)
+            begin = end
+            continue
         if line.strip() and not is_comment(line):
-            yield number, line, begin
+            if line.count(b'"') % 2 and end < len(content):
+                waiting = number, begin
+            else:
+                yield number, line, begin
+        begin = end
+
+
+def _unquoted(
+    content: bytes, first: int, start: int, stop: int
+) -> Iterator[tuple[int, bytes, int]]:
+    """Yield the lines of a text whose quotes do not match, each as a row."""
+    begin = start
+    for count, (_, line, end) in enumerate(lines_of(content[:stop], start)):
+        if line.strip() and not is_comment(line):
+            yield first + count, line, begin
         begin = end
 
 
 def _sample(content: bytes) -> list[tuple[int, bytes, int]]:
     rows = []
-    for row in _rows(content):
+    for row in rows_of(content):
         rows.append(row)
         if len(rows) > _SAMPLED_ROWS:
             break
+    if len(rows) > 1 and rows[-1][1].count(b'"') % 2:  # its end may not be in the sample
+        rows.pop()
     return rows
 
 
@@ -152,7 +186,7 @@ def _has_header(rows: Sequence[Sequence[bytes]], request: ColumnRequest) -> bool
     except ValueError:
         return True
     numeric = [i for i in range(len(first)) if rest and all(_is_number_at(row, i) for row in rest)]
-    return any(i < 3 for i in numeric) and len(set(names)) == len(names)
+    return {0, 1} <= set(numeric) or 2 in numeric
 
 
 def _is_numeric(word: bytes) -> bool:
@@ -166,7 +200,7 @@ def _is_number_at(row: Sequence[bytes], index: int) -> bool:
 def _id_kind(words: Sequence[tuple[int, bytes]]) -> IdKind:
     """Return what the ids in a sample are, each with its line's number.
 
-    Where half of them or more are whole numbers, all must be, as is checked when rows are parsed.
+    Where more than half of them are whole numbers, all must be, as is checked when rows are parsed.
     """
     present = [(number, word) for number, word in words if word]
     others = [(number, word) for number, word in present if not _PLAIN_ID.fullmatch(word)]
@@ -174,7 +208,7 @@ def _id_kind(words: Sequence[tuple[int, bytes]]) -> IdKind:
         return "whole"
     if all(map(_DECIMAL_ID.fullmatch, (word for _, word in present))):
         return "decimal"
-    if len(others) * 2 <= len(present):
+    if len(others) * 2 < len(present):
         return "whole"
     if all(_is_numeric(word) and not word.isdigit() for _, word in others):
         number, word = others[0]

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from mgraph.io.tables.column_names import attribute_name
-from mgraph.io.tables.text_layout import TextLayout, is_comment, parse_id, split_line
-from mgraph.io.text import has_hexadecimal, lines_of, parse_number, parse_whole, quote
+from mgraph.io.tables.text_layout import TextLayout, parse_id, rows_of, split_line
+from mgraph.io.text import has_hexadecimal, parse_number, parse_whole, quote
 
 _COMMENT_LINE = re.compile(rb"^[ \t]*[#%][^\n]*(\n|\Z)", re.M)
 _EXACT = 1 << 53  # beyond it a double does not hold every whole number
@@ -112,10 +112,8 @@ def _parse_lines(content: bytes, layout: TextLayout, start: int, first_line: int
     """Parse one line after another; raise ValueError for the first that is wrong."""
     fields: list[list[Any]] = [[] for _ in layout.names]
     before = content.count(b"\n", 0, start) + 1
-    for counted, line, _ in lines_of(content, start):
+    for counted, line, _ in rows_of(content, start):
         number = counted - before + first_line
-        if not line.strip() or is_comment(line):
-            continue
         try:
             words = split_line(line, layout.delimiter)
         except ValueError as error:

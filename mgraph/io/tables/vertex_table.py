@@ -1,0 +1,84 @@
+"""Tables of vertices: a row per vertex, with its id and attributes such as coordinates."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv, feather
+
+from mgraph.core.choices import did_you_mean
+from mgraph.errors import DatasetError, UsageError
+from mgraph.io.address import location_text
+from mgraph.io.tables.arrow_files import explaining
+from mgraph.io.tables.table_files import find_files
+from mgraph.io.tables.text_pieces import open_text
+
+_IDS = ("id", "vertex", "node", "nodeid", "vertexid", "osmid", "name", "key")
+_RESERVED = ("vertex", "id")
+
+
+def read_vertices(location: Any, column: str | None, text_ids: bool) -> tuple[pa.Table, str]:
+    """Read a table of vertices; return it, and the column of ids.
+
+    column: that column, by default one with a usual name, or the first. text_ids: ids are text even
+    if they look like numbers, as those of the edges are. Raises DatasetError, UsageError.
+    """
+    text = location_text(location)
+    tables = [_read_file(file, column, text_ids) for file in find_files(text)]
+    try:
+        table = pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DatasetError(f"{text}: its files have columns of different types: {error}") from None
+    name = find_id_column(table.column_names, column, text)
+    renamed = [
+        f"{other}_given" if other in _RESERVED and other != name else other
+        for other in table.column_names
+    ]
+    return table.rename_columns(renamed), name
+
+
+def find_id_column(names: Sequence[str], column: str | None, location: str) -> str:
+    """Return the column of ids among these, or raise UsageError."""
+    if column is not None:
+        if column in names:
+            return column
+        raise UsageError(
+            f"{location} has no column {column}; its columns are {', '.join(names)}"
+            f"{did_you_mean(column, list(names))}",
+            parameter="vertex_id",
+        )
+    plain = {name.lower().replace("_", "").replace(":", ""): name for name in reversed(names)}
+    return next((plain[name] for name in _IDS if name in plain), names[0])
+
+
+def _read_file(file: Any, column: str | None, text_ids: bool) -> pa.Table:
+    with explaining(file.path, file.kind):
+        if file.kind == "parquet":
+            with file.folder.open(file.name) as stream:
+                table = pq.read_table(stream)
+        elif file.kind == "arrow":
+            with file.folder.open(file.name) as stream:
+                table = feather.read_table(stream)
+        else:
+            table = _read_text(file, column, text_ids)
+    for i, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            decoded = table.column(i).cast(field.type.value_type)
+            table = table.set_column(i, field.name, decoded)
+    return table.select([name for name in table.column_names if not name.startswith("__")])
+
+
+def _read_text(file: Any, column: str | None, text_ids: bool) -> pa.Table:
+    """Read a CSV or TSV file whose first line names the columns."""
+    with open_text(file.folder, file.name) as stream:
+        content = bytes(stream.read())
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    head = content.partition(b"\n")[0]
+    delimiter = max("\t,;|", key=lambda x: head.count(x.encode()))
+    parse = csv.ParseOptions(delimiter=delimiter, newlines_in_values=True)
+    convert = csv.ConvertOptions(strings_can_be_null=False)
+    if text_ids:
+        names = [name.strip('" \r') for name in head.decode(errors="replace").split(delimiter)]
+        convert.column_types = {find_id_column(names, column, file.path): pa.string()}
+    return csv.read_csv(pa.BufferReader(content), parse_options=parse, convert_options=convert)
