@@ -19,6 +19,7 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     compression_option,
+    ids_option,
     overwrite_option,
     peek_edges,
     quiet_option,
@@ -221,6 +222,7 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
 @option("-k", "k", type=NUMBER, help="Cut the vertices into K clusters.")
 @option("--distance", type=float, help="Separate clusters that are at least this far apart.")
 @symmetrise_option
+@ids_option
 @choice_option("--method", ForestMethod, "auto", "The algorithm for the forest.", group=METHOD)
 @option(
     "--out",
@@ -252,5 +254,5 @@ def single_linkage(
     )
     click.echo(str(clustering))
     if out is not None:
-        clustering.write(out)
+        clustering.write(out, ids=options["ids"])
         click.echo(f"vertices and their clusters in {out}")

@@ -11,9 +11,10 @@ from click.core import ParameterSource
 
 from mgraph import compilation
 from mgraph.cli.help import option
-from mgraph.core.choices import Backend, Compression
+from mgraph.core.choices import Backend, Compression, Ids
 from mgraph.core.numbers import parse_number
 from mgraph.errors import MgraphError, UsageError
+from mgraph.io.untrusted import printable
 
 
 class Number(click.ParamType):
@@ -108,6 +109,13 @@ compression_option = option(
     show_default=True,
     group=OUTPUT,
     help="The compression of Parquet files.",
+)
+ids_option = option(
+    "--ids",
+    type=Choice(get_args(Ids)),
+    default="original",
+    show_default=True,
+    help="Name vertices by their own ids, where GRAPH has any, or by their numbers from 0.",
 )
 symmetrise_option = option(
     "--symmetrise", is_flag=True, help="Add the reverse of every arc of GRAPH."
@@ -232,23 +240,12 @@ def peek_edges(location: str) -> int | None:
     return edges if isinstance(edges, int) else None
 
 
-def vertex_checker(graph: str) -> Callable[[str, Sequence[int]], None]:
-    """Return a function that raises UsageError for vertices that a dataset does not have.
-
-    The number of a graph file's vertices is not known before it is read.
-    """
-    from mgraph.core.arrays import checked_vertices
-    from mgraph.core.graph import MAX_N
-    from mgraph.io.dataset import EdgeDataset
-    from mgraph.io.formats import format_of
-
-    n = MAX_N if format_of(graph)[0] else EdgeDataset(graph).n
-
-    def check(name: str, vertices: Sequence[int]) -> None:
-        if vertices:
-            checked_vertices(name, vertices, n)
-
-    return check
+def describe_vertex(graph: Any, vertex: int, ids: Ids) -> str:
+    """Return how a graph's vertex is named: by its own id, or its number with that."""
+    if graph.labels is None:
+        return f"{vertex:,}"
+    label = printable(str(graph.labels[vertex]))
+    return label if ids == "original" else f"{vertex:,} ({label})"
 
 
 def complete_runs(ctx: Any, param: Any, incomplete: str) -> list[str]:

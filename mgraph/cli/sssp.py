@@ -12,21 +12,23 @@ from mgraph.cli.options import (
     METHOD,
     NUMBER,
     OUTPUT,
+    TEXT,
     backend_option,
     choice_option,
     cluster_options,
     cluster_spec,
     compression_option,
+    describe_vertex,
+    ids_option,
     overwrite_option,
     peek_edges,
     refuse,
     resume_option,
     symmetrise_option,
-    vertex_checker,
 )
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
-from mgraph.core.choices import SsspMethod
+from mgraph.core.choices import Ids, SsspMethod
 from mgraph.core.formatting import (
     format_parts,
     format_quantity,
@@ -37,12 +39,11 @@ from mgraph.core.formatting import (
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
-from mgraph.io.untrusted import printable
 from mgraph.io.vertex_lists import read_vertex_lists
 
 
-def read_sources(file: str) -> list[int]:
-    """Read vertices from a text file, separated by white space or commas; # begins a comment."""
+def read_sources(file: str) -> list[str]:
+    """Read names of vertices from a text file, between white space or commas; # is a comment."""
     sources = [vertex for line in read_vertex_lists(file, "sources") for vertex in line]
     if not sources:
         raise UsageError(f"{file} must hold at least one source")
@@ -57,7 +58,7 @@ def read_sources(file: str) -> list[int]:
     )
 )
 @click.argument("location", metavar="GRAPH")
-@option("--source", type=NUMBER, metavar="V", help="Search from vertex V, in this process.")
+@option("--source", type=TEXT, metavar="V", help="Search from vertex V, in this process.")
 @option("--sources", metavar="FILE", help="Search from the vertices that a text file lists.")
 @option("--random", type=NUMBER, metavar="K", help="Search from K vertices drawn at random.")
 @option(
@@ -66,7 +67,7 @@ def read_sources(file: str) -> list[int]:
 @option(
     "--target",
     "targets",
-    type=NUMBER,
+    type=TEXT,
     metavar="V",
     multiple=True,
     help="End the search of --source at V; may be given several times.",
@@ -74,6 +75,7 @@ def read_sources(file: str) -> list[int]:
 @option("--path", is_flag=True, help="Print the shortest path to each --target.")
 @option("--cutoff", type=float, metavar="LENGTH", help="Ignore paths that are longer.")
 @symmetrise_option
+@ids_option
 @choice_option("--method", SsspMethod, "auto", "The algorithm.", group=METHOD)
 @option(
     "--delta",
@@ -128,12 +130,13 @@ def read_sources(file: str) -> list[int]:
 @overwrite_option("the results in DIR, or the trace")
 @backend_option
 @cluster_options
-def sssp(location: str, source: int | None, **options: Any) -> None:
+def sssp(location: str, source: str | None, **options: Any) -> None:
     """Find shortest paths in GRAPH, a dataset or a graph file.
 
     Give one of --source, --sources and --random. Weights must be 0 or more; without weights, hops
     are counted. Many sources fan out over a cluster, whose workers each read the graph. With --out,
-    DIR holds one row per source and vertex reached: source, vertex, distance, predecessor.
+    DIR holds one row per source and vertex reached: source, vertex, distance, predecessor. V is a
+    vertex's own id where GRAPH has ids, as convert keeps them, else its number.
     """
     selections = [name for name in ("sources", "random") if options[name] is not None]
     if len(selections) + (source is not None) != 1:
@@ -144,7 +147,7 @@ def sssp(location: str, source: int | None, **options: Any) -> None:
         _search_over_cluster(location, source, options)
 
 
-def _search_in_process(location: str, source: int, options: dict[str, Any]) -> None:
+def _search_in_process(location: str, source_name: str, options: dict[str, Any]) -> None:
     from mgraph.shortest_paths.rehearsal import kernel_loaders, rehearse
     from mgraph.shortest_paths.result import summarize
     from mgraph.shortest_paths.sssp import check_options, prefer_backend
@@ -162,9 +165,11 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
     )  # fmt: skip
     names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
-    check = vertex_checker(location)
-    check("source", [source])
-    check("targets", options["targets"])
+    from mgraph.io.vertex_names import VertexNames
+
+    names_of_vertices = VertexNames(location, options["ids"])
+    sources = names_of_vertices.early("source", [source_name])
+    targets = names_of_vertices.early("targets", options["targets"])
     if options["plot"]:
         check_figure(options["plot"])
     if not options["trace"]:
@@ -185,27 +190,34 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
         graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
+    if sources is None or targets is None:
+        known = graph.labels, graph.n
+        sources = names_of_vertices.late("source", [source_name], *known)
+        targets = names_of_vertices.late("targets", options["targets"], *known)
+    (source,) = sources
     rehearse(graph, **method_options)  # compiles what will be timed
     watch = Stopwatch()
-    targets = list(options["targets"]) or None
     with timings.step(timings.COMPUTING):
         device = "auto" if graph.backend == "gpu" and backend == "auto" else graph.backend
-        paths = mgraph.sssp(graph, source, targets=targets, backend=device, **method_options)
+        paths = mgraph.sssp(
+            graph, source, targets=targets or None, backend=device, **method_options
+        )
         reached, max_distance = summarize(paths.distance)
     seconds = watch.work
     click.echo(
-        f"source {_describe_vertex(graph, source)}: "
+        f"source {describe_vertex(graph, source, options['ids'])}: "
         f"{reached:,} of {graph.n:,} vertices reached, the farthest at {max_distance:,}; "
         f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
         f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
-    for target in options["targets"]:
+    for target in targets:
         distance = paths.distance[target].item()
         length = "not reached" if distance == paths.infinity else f"at {distance:,}"
-        click.echo(f"target {_describe_vertex(graph, target)}: {length}")
+        click.echo(f"target {describe_vertex(graph, target, options['ids'])}: {length}")
         if options["path"] and distance != paths.infinity:
-            _print_path(graph, paths.path(target if graph.labels is None else graph.labels[target]))
+            label = target if graph.labels is None else graph.labels[target]
+            _print_path(graph, paths.path(label), options["ids"])
     if options["trace"]:
         paths.write_trace(options["trace"])
         click.echo(f"{pluralize(len(paths.trace), 'iteration')} in {options['trace']}")
@@ -214,23 +226,16 @@ def _search_in_process(location: str, source: int, options: dict[str, Any]) -> N
         click.echo(f"plot in {options['plot']}")
 
 
-def _print_path(graph: "mgraph.Graph", path: Any) -> None:
+def _print_path(graph: "mgraph.Graph", path: Any, ids: Ids) -> None:
     """Print a vertex per line, with the distance from the source and the arc's weight."""
     before = None
     for vertex, distance in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
         arc = "" if before is None else f", by an arc of weight {distance - before:,}"
-        click.echo(f"  {_describe_vertex(graph, vertex)}: at {distance:,}{arc}")
+        click.echo(f"  {describe_vertex(graph, vertex, ids)}: at {distance:,}{arc}")
         before = distance
 
 
-def _describe_vertex(graph: "mgraph.Graph", vertex: int) -> str:
-    """Return a vertex with its label, if it has one."""
-    return f"{vertex:,}" + (
-        "" if graph.labels is None else f" ({printable(str(graph.labels[vertex]))})"
-    )
-
-
-def _search_over_cluster(location: str, source: int | None, options: dict[str, Any]) -> None:
+def _search_over_cluster(location: str, source: str | None, options: dict[str, Any]) -> None:
     refuse(("targets", "path", "trace", "plot"), "applies to one --source without --out")
     if options["random"] is None:
         refuse(("seed",), "needs --random")
@@ -239,11 +244,14 @@ def _search_over_cluster(location: str, source: int | None, options: dict[str, A
     sources = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
-    vertex_checker(location)("sources", sources or [])
+    if sources is not None:
+        from mgraph.io.vertex_names import VertexNames
+
+        VertexNames(location, options["ids"]).early("sources", sources)
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = (
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",
-        "symmetrise", "batch", "compression", "resume", "overwrite", "heap_threshold",
+        "symmetrise", "ids", "batch", "compression", "resume", "overwrite", "heap_threshold",
     )  # fmt: skip
     selection = {name: options[name] for name in connection}
     cluster = cluster_spec(**selection, edges=peek_edges(location))

@@ -19,12 +19,12 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     compression_option,
+    ids_option,
     overwrite_option,
     peek_edges,
     refuse,
     resume_option,
     symmetrise_option,
-    vertex_checker,
 )
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
@@ -62,12 +62,12 @@ class Vertices(click.ParamType):
 
     name = "vertices"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         """Parse the option's value."""
-        try:
-            return [parse_number(word) for word in value.replace(",", " ").split()]
-        except ValueError:
+        names = [word.strip() for word in value.split(",") if word.strip()]
+        if not names:
             self.fail(f"must be a list of vertices, such as 3,14,159 (got {value!r})", param, ctx)
+        return names
 
 
 @command(
@@ -99,6 +99,7 @@ class Vertices(click.ParamType):
     "--seed", type=NUMBER, default=1, show_default=True, help="The seed of the draws of --sample."
 )
 @symmetrise_option
+@ids_option
 @choice_option("--method", SteinerMethod, "star", "The algorithm.", group=METHOD)
 @choice_option(
     "--search",
@@ -152,7 +153,8 @@ def steiner(location: str, **options: Any) -> int:
 
     GRAPH is an undirected dataset or graph file with weights of 0 or more. Give one of --terminals,
     --queries and --sample; SteinLib (.stp) and PACE (.gr) files have terminals of their own.
-    Vertices count from 0, whatever the file counts from. Many queries fan out over a cluster, whose
+    Vertices are named by their own ids where GRAPH has any, as convert keeps them; else they count
+    from 0, whatever the file counts from. Many queries fan out over a cluster, whose
     workers each read the graph.
     """
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
@@ -175,6 +177,7 @@ _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound",
 
 def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     from mgraph.io.graph_writer import check_target
+    from mgraph.io.vertex_names import VertexNames
     from mgraph.steiner.rehearsal import kernel_loaders, rehearse
     from mgraph.steiner.steiner_tree import check_options
 
@@ -188,14 +191,15 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     )  # fmt: skip
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(*(options[name] for name in names))
-    terminals, out = options["terminals"], options["out"]
-    vertex_checker(location)("terminals", terminals or [])
+    names_of_terminals, out = options["terminals"], options["out"]
+    names_of_vertices = VertexNames(location, options["ids"])
+    terminals: Any = names_of_vertices.early("terminals", names_of_terminals or [])
     if out is None:
         refuse(("overwrite",), "needs --out")
     else:
         check_target(out, options["overwrite"])
     method_options = {name: options[name] for name in _METHOD_OPTIONS}
-    if terminals is None:
+    if names_of_terminals is None:
         if not {".stp", ".gr"} & {suffix.lower() for suffix in PurePath(location).suffixes}:
             raise UsageError("give --terminals, --queries or --sample, or a SteinLib file")
         graph, terminals, _ = mgraph.experiments.read_steinlib(location)
@@ -210,6 +214,8 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
             graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
+    if terminals is None:
+        terminals = names_of_vertices.late("terminals", names_of_terminals, graph.labels, graph.n)
     rehearse(graph, graph.num_arcs, **method_options)  # compiles what will be timed
     watch = Stopwatch()
     with timings.step(timings.COMPUTING):
@@ -255,14 +261,16 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         queries = read_vertex_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} must hold at least one query")
-        check = vertex_checker(location)
+        from mgraph.io.vertex_names import VertexNames
+
+        names_of_vertices = VertexNames(location, options["ids"])
         for number, query in enumerate(queries):
-            check(f"query {number}: terminals", query)
+            names_of_vertices.early(f"query {number}: terminals", query)
     if options["out"] is None:
         refuse(("resume", "overwrite", "compression"), "needs --out")
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = (
-        "sample", "seed", "symmetrise", "batch", "compression", "resume", "overwrite",
+        "sample", "seed", "symmetrise", "ids", "batch", "compression", "resume", "overwrite",
         *_METHOD_OPTIONS,
     )  # fmt: skip
     selection = {name: options[name] for name in connection}

@@ -19,6 +19,7 @@ SteinerSearch = Literal["auto", "dijkstra", "node", "edge"]
 ForestMethod = Literal["auto", "filter_boruvka", "filter_kruskal", "boruvka", "prim", "prim_naive"]
 KnapsackMethod = Literal["auto", "dynamic_program", "branch_and_bound"]
 KnapsackKey = Literal["bound", "profit"]
+Ids = Literal["original", "number"]
 
 
 def did_you_mean(name: Any, choices: Iterable[str]) -> str:

@@ -155,7 +155,8 @@ def write_graph(
             stacklevel=2,
         )
     if file_format.is_table:
-        _warn_of_isolated(graph, text)
+        if terminals is None:
+            _warn_of_isolated(graph, text)
         if file_format is FORMATS[".csv"]:
             marks["ending"] = ending_of(text)
     with writing_file(text) as stream, compress(stream) as target:

@@ -79,9 +79,11 @@ class PartWriter:
             ]
         )
         numeric = [name for name, dtype in columns.items() if not isinstance(dtype, pa.DataType)]
-        first, *others = numeric
+        first = self._schema.names[0]
         if compression == "none":
-            encodings = {first: "DELTA_BINARY_PACKED", **dict.fromkeys(others, "PLAIN")}
+            encodings = dict.fromkeys(numeric, "PLAIN")
+            if first in numeric:
+                encodings[first] = "DELTA_BINARY_PACKED"
         else:
             encodings = dict.fromkeys(numeric, "BYTE_STREAM_SPLIT")
         self._writer = pq.ParquetWriter(
@@ -98,7 +100,7 @@ class PartWriter:
     def write(self, arrays: Iterable[Any]) -> None:
         """Append host arrays, one per column, as one row group; they may be reused afterwards."""
         arrays = list(arrays)
-        rows = arrays[0].size
+        rows = len(arrays[0])
         # Not pa.array, which imports pandas to check for a Series.
         columns = [
             array

@@ -4,6 +4,7 @@ Row v of all files together is vertex v. Ids mostly ascend (``tables.id_columns`
 that the vertex of an id is found by the statistics of row groups and one row group that is read.
 """
 
+import threading
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -49,6 +50,8 @@ class VertexIds(LazyLabels):
         """Name the files. table: their description in the manifest."""
         self.folder, self.table = folder, table
         self._cache: dict[int, Any] = {}
+        self._all: Ids | None = None
+        self._lock = threading.Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle where the ids are, not the ids."""
@@ -142,6 +145,16 @@ class VertexIds(LazyLabels):
         for number in range(len(self._groups)):
             yield from id_columns.to_python(Ids(self._read(number), self.kind))
 
+    def all(self) -> Ids:
+        """Return all ids in order, which are kept in memory then."""
+        with self._lock:
+            if self._all is None:
+                pieces = [self._read(number) for number in range(len(self._groups))]
+                values = pa.concat_arrays(pieces) if pieces else id_columns.empty(self.kind).values
+                self._all = Ids(values, self.kind)
+                self._cache.clear()
+            return self._all
+
     def take(self, vertices: np.ndarray) -> Ids:
         """Return the ids of vertices, in their order."""
         vertices = np.asarray(vertices, np.int64)
@@ -214,20 +227,6 @@ class VertexIds(LazyLabels):
     def __contains__(self, value: object) -> bool:
         """Return whether a vertex has this id."""
         return self.find(value) is not None
-
-    def parse_vertices(self, name: str, texts: Iterable[str]) -> list[int]:
-        """Return the vertices that texts name by their ids; UsageError if there is none."""
-        vertices = []
-        for text in texts:
-            identifier = self.parse(text)
-            vertex = None if identifier is None else self.find(identifier)
-            if vertex is None:
-                raise UsageError(
-                    f"{name} must be ids of the graph's vertices, and none is {text!r:.60}",
-                    parameter=name,
-                )
-            vertices.append(vertex)
-        return vertices
 
 
 def _last_at_most(keys: Sequence[Any], value: Any) -> int:

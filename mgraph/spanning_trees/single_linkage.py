@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.core.choices import Backend, ForestMethod
+from mgraph.core.choices import Backend, ForestMethod, Ids
 from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
@@ -35,6 +35,8 @@ class Clustering:
     labels : numpy.ndarray of int32, shape (n,)
         ``labels[v]`` is the cluster of vertex v. Clusters are numbered from 0, in ascending order
         of their smallest vertices.
+    vertex_labels : sequence or None
+        The labels of the graph's vertices, if it has labels.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Clustering:
     """
 
     labels: np.ndarray
+    vertex_labels: Any = None
 
     def __len__(self) -> int:
         """The number of clusters."""
@@ -87,24 +90,32 @@ class Clustering:
         return self
 
     def to_arrow(self) -> Any:
-        """A ``pyarrow.Table`` with columns ``vertex`` (int64) and ``cluster`` (int32)."""
+        """A ``pyarrow.Table`` with columns ``vertex`` (int64) and ``cluster`` (int32).
+
+        If the graph's vertices have labels, a column ``label`` follows.
+        """
         import pyarrow as pa
 
-        return pa.table({"vertex": np.arange(self.labels.size), "cluster": self.labels})
+        from mgraph.io.tables.id_columns import to_column
+        from mgraph.io.vertex_names import id_column
+
+        columns = {"vertex": np.arange(self.labels.size), "cluster": self.labels}
+        ids = id_column(self.vertex_labels)
+        return pa.table(columns | ({} if ids is None else {"label": to_column(ids)}))
 
     def to_pandas(self) -> Any:
-        """A ``pandas.DataFrame`` with columns ``vertex`` and ``cluster``, one row per vertex."""
-        import pandas as pd
+        """A ``pandas.DataFrame`` with the columns of ``to_arrow``, one row per vertex."""
+        return self.to_arrow().to_pandas()
 
-        return pd.DataFrame({"vertex": np.arange(self.labels.size), "cluster": self.labels})
-
-    def write(self, file: str | os.PathLike[str]) -> None:
-        """Write ``to_arrow()`` as a Parquet file, which appears once it is complete.
+    def write(self, file: str | os.PathLike[str], *, ids: Ids = "number") -> None:
+        """Write columns ``vertex`` and ``cluster`` as a Parquet file, atomically.
 
         Parameters
         ----------
         file : str or path
             A local path; missing folders are created and an existing file is replaced.
+        ids : {"number", "original"}
+            What ``vertex`` holds: numbers, or the vertices' labels where the graph has any.
 
         Raises
         ------
@@ -113,8 +124,12 @@ class Clustering:
         """
         import pyarrow.parquet as pq
 
+        table = self.to_arrow()
+        if "label" in table.column_names:
+            name = "label" if ids == "original" else "vertex"
+            table = table.select([name, "cluster"]).rename_columns(["vertex", "cluster"])
         with writing_file(file) as stream:
-            pq.write_table(self.to_arrow(), stream)
+            pq.write_table(table, stream)
 
 
 def check_criterion(k: int | None, distance: float | None) -> None:
@@ -197,7 +212,7 @@ def single_linkage(
     else:
         forest = minimum_spanning_forest(graph, method=method, backend=backend).to_cpu()
     kept = _select_lightest(forest, k) if distance is None else _select_within(forest, distance)
-    return Clustering(_label_components(forest, kept))
+    return Clustering(_label_components(forest, kept), forest.labels)
 
 
 def _select_lightest(forest: SpanningForest, k: int | None) -> np.ndarray:

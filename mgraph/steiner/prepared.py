@@ -136,9 +136,13 @@ class PreparedGraph:
         if self.contraction is not None:
             is_there = self.contraction.component[terminals] == unreachable
             unreachable = int(terminals[is_there][0])
+        first, other = (
+            f"{vertex:,}" if self.labels is None else f"{self.labels[vertex]}"
+            for vertex in (int(terminals[0]), unreachable)
+        )
         return DisconnectedError(
-            f"terminals {terminals[0]:,} and {unreachable:,} lie in different components, so that "
-            "no tree holds both; leave one of them out"
+            f"terminals {first} and {other} lie in different components, so that no tree holds "
+            "both; leave one of them out"
         )
 
     @contextmanager

@@ -34,6 +34,7 @@ class GraphHolder(WorkerPlugin):
     def setup(self, worker: Any) -> None:
         """Runs in the worker's event loop, so nothing is loaded here either."""
         self.device_lock, self._loading = threading.Lock(), threading.Lock()
+        self.ids_lock = threading.Lock()  # while the ids of all vertices are read
         self.memory: dict[str, Any] = {}
         self._graph: Any = None
 

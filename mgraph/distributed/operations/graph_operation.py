@@ -12,14 +12,16 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TextIO, TypeVar
+from typing import Any, ClassVar, NamedTuple, TextIO, TypeVar, get_args
 
 import msgspec
 import numpy as np
 
 import mgraph
-from mgraph.core.choices import Backend, Compression
+from mgraph.core.choices import Backend, Compression, check_choice
+from mgraph.core.choices import Ids as IdChoice
 from mgraph.distributed.clusters.connect import Cluster
+from mgraph.distributed.operations.graph_holder import holder
 from mgraph.distributed.operations.operation import Operation, Run
 from mgraph.distributed.operations.resume import ExistingOutput, Footer
 from mgraph.distributed.operations.tasks import fetch_result, follow_parts, submit_parts
@@ -31,6 +33,9 @@ from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify
 from mgraph.io.graph_reader import ReadOptions, read_quietly
+from mgraph.io.tables.id_columns import Ids, Kind, id_type
+from mgraph.io.vertex_ids import VertexIds
+from mgraph.io.vertex_names import VertexNames, id_column, resolve, take_ids
 
 T = TypeVar("T")
 
@@ -39,12 +44,14 @@ class GraphFacts(NamedTuple):
     """What the client knows of a graph that the workers hold.
 
     length_dtype: the type of paths' lengths. notes: what the user should know of the workers.
+    id_kind: of the vertices' own ids, None if they have none.
     """
 
     n: int
     num_arcs: int
     length_dtype: str
     notes: tuple[str, ...] = ()
+    id_kind: Kind | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,19 @@ class BatchPlan:
     options: dict[str, Any]
     facts: GraphFacts | None = None
     holder: str | None = None
+    writes_ids: bool = False
+
+    @property
+    def vertex_column(self) -> Any:
+        """The type of vertices in the rows: a NumPy type of numbers, or an Arrow type of ids."""
+        assert self.facts is not None
+        if self.writes_ids and self.facts.id_kind is not None:
+            return id_type(self.facts.id_kind)
+        return self.vertex_dtype
+
+    def name_vertices(self, vertices: Any, ids: Ids | None) -> Any:
+        """Return vertices as they are written. ids: of all vertices, if those are written."""
+        return vertices if ids is None else take_ids(ids, vertices)
 
     @property
     def vertex_dtype(self) -> np.dtype:
@@ -159,15 +179,24 @@ class GraphOperation(BatchOperation):
     facts: GraphFacts
 
     def __init__(
-        self, location: str | os.PathLike[str], out: Any, *, symmetrise: bool, **more: Any
+        self,
+        location: str | os.PathLike[str],
+        out: Any,
+        *,
+        symmetrise: bool,
+        ids: IdChoice = "number",
+        **more: Any,
     ) -> None:
         """Identify the graph. Raises DatasetError where there is none, UsageError for ``out``."""
         super().__init__(out, threaded=True, **more)
+        check_choice("ids", ids, get_args(IdChoice))
+        self.ids = ids
         self.graph, self.symmetrise = parse(location).text, symmetrise
         if self.folder is not None and self.folder.same_as(Folder(self.graph)):
             raise UsageError(f"{self.folder} is the graph; write the results to another folder")
         self.identity = identify(self.graph)
         self.edges = self.identity.edges or None  # unknown of a graph file
+        self.names = VertexNames(self.graph, ids)
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
         """Return the existing output, and refuse parts of another graph."""
@@ -195,6 +224,13 @@ class GraphOperation(BatchOperation):
         edges = self.identity.edges
         return load_everywhere(run.cluster, task, run.holder, edges, run.progress)
 
+    def resolve(self, run: Run, name: str, values: Sequence[Any]) -> list[int]:
+        """Return the vertices that a question names: on the client, or by a worker's graph."""
+        vertices = self.names.early(name, values)
+        if vertices is None:
+            vertices = self.draw(run, resolve_on_worker, name, list(values), self.ids)
+        return vertices
+
     def draw(self, run: Run, task: Callable[..., Any], *arguments: Any) -> Any:
         """Draw questions at random with ``task(holder, *arguments)``, on a worker."""
         key = (f"mgraph-draw-{time.time_ns()}", 0)
@@ -206,6 +242,31 @@ class GraphOperation(BatchOperation):
         content = super().manifest(footers)
         head = {key: content.pop(key) for key in ("format", "version")}
         return {**head, "graph": without_secrets(self.graph), **content}
+
+
+def resolve_on_worker(holder_name: str, name: str, values: list[Any], ids: IdChoice) -> list[int]:
+    """Return the vertices that values name in the graph that this worker holds."""
+    graph = holder(holder_name).graph()
+    return resolve(name, values, graph.labels if ids == "original" else None, graph.n)
+
+
+def held_ids(graph_holder: Any) -> Ids | None:
+    """Return the ids of all vertices of the graph that a worker holds; None if they have none."""
+    with graph_holder.ids_lock:
+        memory = graph_holder.memory
+        if "ids" not in memory:
+            memory["ids"] = id_column(graph_holder.graph().labels)
+        ids: Ids | None = memory["ids"]
+        return ids
+
+
+def id_kind(graph_holder: Any) -> Kind | None:
+    """Return the kind of the vertices' own ids; None if they have none."""
+    labels = graph_holder.graph().labels
+    if labels is None or isinstance(labels, VertexIds):
+        return None if labels is None else labels.kind
+    ids = held_ids(graph_holder)
+    return None if ids is None else ids.kind
 
 
 def load_everywhere(

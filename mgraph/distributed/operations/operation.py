@@ -137,6 +137,9 @@ class Operation(abc.ABC):
         names = existing_parts(
             self.folder, intent.resume, intent.overwrite, self.format, self.tables
         )
+        if intent.overwrite:  # a dataset's ids go with it
+            vertices = filter(manifests.VERTICES_NAME.fullmatch, self.folder.names() or [])
+            names = (*names, *vertices)
         footers = read_footers(self.folder, names) if read and intent.resume else {}
         return ExistingOutput(names, footers)
 

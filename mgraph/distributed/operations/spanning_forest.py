@@ -48,6 +48,7 @@ from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
+from mgraph.io.folder import copy_file
 from mgraph.io.manifest import Manifest, PartRecord
 
 _memory_lock = threading.Lock()  # a worker's, or its GPU's: one batch at a time
@@ -298,8 +299,11 @@ class ForestOperation(Operation):
                 "graph_identity": self.identity["graph_identity"],
                 "total_weight": rounded(forest.total_weight),
             },
+            vertices=dataset.manifest.vertices,
         )
         remove_others(folder, forest.records)
+        for name in dataset.manifest.vertex_files:
+            copy_file(dataset.folder, folder, name)
         self.manifest.write(folder)
         remove_intermediate_files(folder)
 

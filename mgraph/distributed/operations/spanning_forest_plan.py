@@ -171,7 +171,8 @@ class ForestOutput:
         """Prepare the folder; return the names of the files that are kept from an earlier run."""
         # The manifest first: a folder that is half removed must not look complete.
         self.folder.remove(manifests.NAME)
-        self.folder.remove(*self.parts)
+        vertices = filter(manifests.VERTICES_NAME.fullmatch, self.folder.names() or [])
+        self.folder.remove(*self.parts, *vertices)
         if self._earlier:
             return self._own_files
         self.folder.remove(*self._own_files)

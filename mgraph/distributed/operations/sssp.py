@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from mgraph.core.arrays import check_integers, checked_vertices, to_python_numbers
-from mgraph.core.choices import Backend, Compression, SsspMethod
+from mgraph.core.choices import Backend, Compression, Ids, SsspMethod
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -91,17 +91,26 @@ class SsspOperation(GraphOperation):
         """Check what can be checked without the graph. options: of ``mgraph.sssp``."""
         from mgraph.shortest_paths.sssp import prefer_backend
 
-        if sources is not None:
+        if sources is not None and more.get("ids", "number") == "number":
             sources = checked_vertices("sources", sources, MAX_N).tolist()
+        elif sources is not None:
+            sources = list(sources)
         _check_request(sources, *sample, batch, compression, options)
         super().__init__(location, out, **more)
         self.backend = prefer_backend(options["method"], self.backend)
+        if sources is not None:
+            self.names.early("sources", sources)
         self.sources, self.sample, self.batch = sources, sample, batch
         self.compression, self.options = compression, options
 
     def request(self) -> dict[str, Any]:
         """Return the graph, the sources and every option."""
-        sources = {"sources": self.sources, "random": list(self.sample)}
+        named = self.ids == "original" and self.sources is not None
+        sources = {
+            "sources": list(map(str, self.sources)) if named else self.sources,
+            "random": list(self.sample),
+            "ids": self.ids,
+        }
         output = {"compression": self.compression, "batch": self.batch}
         graph = {"sssp": self.identity.name, "symmetrise": self.symmetrise}
         return graph | sources | self.options | output
@@ -123,6 +132,8 @@ class SsspOperation(GraphOperation):
         count, seed = self.sample
         if count is not None:
             self.sources = self.draw(run, draw_sources, count, seed)
+        else:
+            self.sources = self.resolve(run, "sources", self.sources)
         self.sources = checked_vertices("sources", self.sources, self.facts.n).tolist()
 
     def work(self, run: Run) -> Work:
@@ -143,10 +154,13 @@ class SsspOperation(GraphOperation):
             "compression": self.compression,
             "batch": size,
         }
+        if self.ids == "original" and self.facts.id_kind is not None:
+            identity["ids"] = "original"
         backend = run.cluster.backend
         self.plan = BatchPlan(
-            identity, self.folder, self.compression, backend, self.options, self.facts, run.holder
-        )
+            identity, self.folder, self.compression, backend, self.options, self.facts, run.holder,
+            writes_ids=self.ids == "original",
+        )  # fmt: skip
         starts = range(0, len(self.sources), size)
         batches = [(i, self.sources[start : start + size]) for i, start in enumerate(starts)]
         sizes = [self.facts.num_arcs * len(sources) for _, sources in batches]
@@ -160,7 +174,7 @@ class SsspOperation(GraphOperation):
 
 def sssp_many(
     location: str | os.PathLike[str],
-    sources: Sequence[int] | None = None,
+    sources: Sequence[Any] | None = None,
     out: str | os.PathLike[str] | None = None,
     *,
     random: int | None = None,
@@ -175,6 +189,7 @@ def sssp_many(
     power_limit: float | None = None,
     heap_threshold: int | None = None,
     symmetrise: bool = False,
+    ids: Ids = "number",
     batch: int | None = None,
     compression: Compression = "lz4",
     resume: bool = False,
@@ -187,7 +202,7 @@ def sssp_many(
     ----------
     location : path or ``s3://`` address
         A graph that every worker can read: whatever ``mgraph.read_graph`` takes.
-    sources : sequence of int, optional
+    sources : sequence of int, or of ids, optional
         The vertices to search from; or give ``random``.
     out : path or ``s3://`` address, optional
         The folder for the rows: source, vertex, distance and predecessor of each vertex reached. By
@@ -207,6 +222,9 @@ def sssp_many(
         Also write each vertex's predecessor.
     symmetrise : bool, default False
         Add the reverse of every arc.
+    ids : {"number", "original"}
+        What ``sources`` and the rows hold: vertices' numbers, or their own ids where the graph has
+        any, such as a dataset that ``mgraph.convert`` numbered.
     batch : int, optional
         Sources per task and part; by default as their number and the workers' memory allow.
     compression : {"none", "lz4", "zstd"}, default "lz4"
@@ -256,7 +274,7 @@ def sssp_many(
     }
     operation = SsspOperation(
         location, out, sources, (random, seed), batch, compression, options,
-        symmetrise=symmetrise, backend=backend, resume=resume, overwrite=overwrite,
+        symmetrise=symmetrise, ids=ids, backend=backend, resume=resume, overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
     count = len(operation.sources)

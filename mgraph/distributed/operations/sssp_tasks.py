@@ -24,7 +24,13 @@ from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.clusters.survey import Survey
 from mgraph.distributed.operations.graph_holder import holder
-from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts, to_record
+from mgraph.distributed.operations.graph_operation import (
+    BatchPlan,
+    GraphFacts,
+    held_ids,
+    id_kind,
+    to_record,
+)
 from mgraph.distributed.operations.resume import Footer
 from mgraph.errors import UsageError
 from mgraph.io.dataset import part_name
@@ -70,7 +76,8 @@ def load_graph(name: str, options: dict[str, Any]) -> GraphFacts:
     with cancellation.acquiring(graph_holder.device_lock):
         num_sources = 2 if graph.backend == "gpu" else 1
         rehearse(graph, num_sources, **options | {"power_limit": None})
-    return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)))
+    kind = id_kind(graph_holder)
+    return GraphFacts(graph.n, graph.num_arcs, str(length_dtype(graph)), id_kind=kind)
 
 
 def draw_sources(name: str, count: int, seed: int) -> list[int]:
@@ -171,10 +178,10 @@ def yield_rows(paths: Any, searches: Sequence[Search], dtype: Any) -> Iterator[R
         yield Rows(columns, checksum(EdgeList(source, *columns[:2])))
 
 
-def column_types(plan: BatchPlan) -> dict[str, np.dtype]:
+def column_types(plan: BatchPlan) -> dict[str, Any]:
     """Return the types of a part's columns, by name, in order."""
     assert plan.facts is not None
-    vertex, length = plan.vertex_dtype, np.dtype(plan.facts.length_dtype)
+    vertex, length = plan.vertex_column, np.dtype(plan.facts.length_dtype)
     columns = {"source": vertex, "vertex": vertex, "distance": length}
     return columns | ({"predecessor": vertex} if plan.options["predecessors"] else {})
 
@@ -185,17 +192,23 @@ def _write_part(index: int, plan: BatchPlan, answers: Iterable[tuple[Search, Any
     from mgraph.io.parquet import writing_part
 
     assert plan.folder is not None
+    assert plan.holder is not None
     searches, total = [], 0
-    with writing_part(
-        plan.folder, part_name(index), column_types(plan), plan.compression
-    ) as writer:
+    ids = held_ids(holder(plan.holder)) if plan.writes_ids else None
+    types = column_types(plan)
+    with writing_part(plan.folder, part_name(index), types, plan.compression) as writer:
         for search, (columns, checksum) in answers:
             searches.append(search)
             total += checksum
             sources = np.full(min(search.reached, _ROW_GROUP), search.source, plan.vertex_dtype)
             for first in range(0, search.reached, _ROW_GROUP):
                 group = stage_on_host([column[first : first + _ROW_GROUP] for column in columns])
-                writer.write([sources[: group[0].size], *group])
+                rows = [sources[: group[0].size], *group]
+                is_length = [name == "distance" for name in types]
+                writer.write(
+                    column if length else plan.name_vertices(column, ids)
+                    for column, length in zip(rows, is_length, strict=True)
+                )
         footer = plan.footer(index) | {
             "checksum": f"{total % (1 << 64):016x}",
             "searched": [to_record(search) for search in searches],

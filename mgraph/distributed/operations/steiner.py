@@ -15,7 +15,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from mgraph.core.arrays import as_list, check_integers, checked_vertices, to_python_numbers
-from mgraph.core.choices import Backend, Compression, SteinerMethod, SteinerSearch
+from mgraph.core.choices import Backend, Compression, Ids, SteinerMethod, SteinerSearch
 from mgraph.core.graph import MAX_N
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.graph_operation import (
@@ -35,6 +35,7 @@ from mgraph.distributed.operations.steiner_tasks import (
     draw_queries,
     hash_queries,
     load_graph,
+    name_terminals,
     solve_batch,
     write_table,
 )
@@ -95,8 +96,11 @@ class SteinerOperation(GraphOperation):
         **more: Any,
     ) -> None:
         """Check what can be checked without the graph. options: of ``mgraph.steiner_trees``."""
-        queries, sizes = _check_request(queries, *sample, batch, compression)
+        are_numbers = more.get("ids", "number") == "number"
+        queries, sizes = _check_request(queries, *sample, batch, compression, are_numbers)
         super().__init__(location, out, **more)
+        for number, query in enumerate(queries or []):
+            self.names.early(f"query {number}: terminals", query)
         self._check_options(self.backend, options)
         self.queries, self.sizes, self.seed = queries, sizes, sample[1]
         self.batch, self.compression, self.options = batch, compression, options
@@ -111,7 +115,11 @@ class SteinerOperation(GraphOperation):
 
     def request(self) -> dict[str, Any]:
         """Return the graph, the queries and every option."""
-        queries = {"queries": self.queries, "sample": [self.sizes, self.seed]}
+        queries = {
+            "queries": self.queries and [list(map(str, query)) for query in self.queries],
+            "sample": [self.sizes, self.seed],
+            "ids": self.ids,
+        }
         output = {"compression": self.compression, "batch": self.batch}
         graph = {"steiner": self.identity.name, "symmetrise": self.symmetrise}
         return graph | queries | self.options | output
@@ -134,10 +142,17 @@ class SteinerOperation(GraphOperation):
             warnings.warn(note, MgraphWarning, stacklevel=2)
         if self.sizes is not None:
             self.queries = self.draw(run, draw_queries, self.sizes, self.seed)
+        elif self.ids == "original":
+            names = [name for query in self.queries or [] for name in query]
+            found = iter(self.resolve(run, "terminals", names))
+            self.queries = [[next(found) for _ in query] for query in self.queries or []]
         checked = [check_query(i, q, self.facts.n) for i, q in enumerate(self.queries or [])]
         if not checked:
             raise UsageError("there must be at least one query")
         self.queries = [np.unique(query) for query in checked]
+        self.named_terminals = None
+        if self.ids == "original" and self.facts.id_kind is not None and self.folder is not None:
+            self.named_terminals = self.draw(run, name_terminals, self.queries)
 
     def work(self, run: Run) -> Work:
         """Return one task per batch of queries."""
@@ -154,10 +169,13 @@ class SteinerOperation(GraphOperation):
             "compression": self.compression,
             "batch": size,
         }
+        if self.ids == "original" and self.facts.id_kind is not None:
+            identity["ids"] = "original"
         options, backend = self.options | {"backend": self.backend}, run.cluster.backend
         self.plan = BatchPlan(
-            identity, self.folder, self.compression, backend, options, self.facts, run.holder
-        )
+            identity, self.folder, self.compression, backend, options, self.facts, run.holder,
+            writes_ids=self.ids == "original",
+        )  # fmt: skip
         numbered = [(i, query.tolist()) for i, query in enumerate(self.queries)]
         parts = -(-count // size)
         batches = [(part, numbered[part::parts]) for part in range(parts)]
@@ -172,7 +190,13 @@ class SteinerOperation(GraphOperation):
 
     def write_tables(self, folder: Folder, footers: Sequence[Footer]) -> None:
         """Write the table of queries."""
-        write_table(folder, self.answers(footers), self.queries, self.facts.length_dtype)
+        write_table(
+            folder,
+            self.answers(footers),
+            self.queries,
+            self.facts.length_dtype,
+            self.named_terminals,
+        )
 
     def manifest(self, footers: Sequence[Footer]) -> dict[str, Any]:
         """Return the manifest with the type of costs."""
@@ -195,6 +219,7 @@ def steiner_many(
     bound: bool = False,
     time_limit: float | None = None,
     symmetrise: bool = False,
+    ids: Ids = "number",
     batch: int | None = None,
     compression: Compression = "lz4",
     resume: bool = False,
@@ -216,7 +241,7 @@ def steiner_many(
         tree can span.
     seed : int, default 1
         Of the sample.
-    cluster, backend, symmetrise, batch, compression, resume, overwrite, progress
+    cluster, backend, symmetrise, ids, batch, compression, resume, overwrite, progress
         As for ``mgraph.sssp_many``; ``batch`` counts queries.
     method, search, epsilon, improve, bound, time_limit
         As for ``mgraph.steiner_trees``; ``time_limit`` is in seconds per query.
@@ -252,7 +277,7 @@ def steiner_many(
     }  # fmt: skip
     operation = SteinerOperation(
         location, out, queries, (sample, seed), batch, compression, options,
-        symmetrise=symmetrise, backend=backend, resume=resume, overwrite=overwrite,
+        symmetrise=symmetrise, ids=ids, backend=backend, resume=resume, overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
     return SteinerRun(
@@ -269,7 +294,12 @@ def steiner_many(
 
 
 def _check_request(
-    queries: Any, sample: Any, seed: int, batch: int | None, compression: Compression
+    queries: Any,
+    sample: Any,
+    seed: int,
+    batch: int | None,
+    compression: Compression,
+    are_numbers: bool,
 ) -> tuple[list[Any] | None, list[tuple[int, int]] | None]:
     """Return the queries, or the sizes of the sample; raise UsageError for errors in any graph."""
     from mgraph.io.parquet import check_compression
@@ -283,8 +313,10 @@ def _check_request(
         raise UsageError(f"batch must be at least 1 (got {batch})")
     if queries is None:
         return None, _parse_sample(sample)
-    checked = [check_query(i, q, MAX_N) for i, q in enumerate(as_list("queries", queries))]
-    return checked, None
+    listed = as_list("queries", queries)
+    if not are_numbers:
+        return [as_list(f"query {i}", query) for i, query in enumerate(listed)], None
+    return [check_query(i, query, MAX_N).tolist() for i, query in enumerate(listed)], None
 
 
 def _parse_sample(sample: Any) -> list[tuple[int, int]]:

@@ -20,11 +20,18 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.memory import memory_guard
 from mgraph.distributed.clusters.connect import Cluster
 from mgraph.distributed.operations.graph_holder import holder
-from mgraph.distributed.operations.graph_operation import BatchPlan, GraphFacts, to_record
+from mgraph.distributed.operations.graph_operation import (
+    BatchPlan,
+    GraphFacts,
+    held_ids,
+    id_kind,
+    to_record,
+)
 from mgraph.distributed.operations.resume import Footer
 from mgraph.errors import DisconnectedError
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
+from mgraph.io.vertex_names import take_ids
 
 TABLE = "_queries.parquet"
 MAX_BATCH = 1024  # queries per task
@@ -72,7 +79,11 @@ def load_graph(name: str, *, options: dict[str, Any]) -> GraphFacts:
         rehearse(graph, graph.num_arcs, **options)
     reason_for_cpu = vars(prepared).get("reason_for_cpu")  # if it was determined
     return GraphFacts(
-        graph.n, graph.num_arcs, prepared.cost_dtype, (reason_for_cpu,) if reason_for_cpu else ()
+        graph.n,
+        graph.num_arcs,
+        prepared.cost_dtype,
+        (reason_for_cpu,) if reason_for_cpu else (),
+        id_kind(graph_holder),
     )
 
 
@@ -139,8 +150,10 @@ def write_part(index: int, plan: BatchPlan, answers: list[Answer], trees: list[A
     if plan.folder is None:
         return footer | {"checksum": "0", "rows": 0}
     assert plan.facts is not None
-    vertex, weight = plan.vertex_dtype, np.dtype(plan.facts.length_dtype)
+    vertex, weight = plan.vertex_column, np.dtype(plan.facts.length_dtype)
     columns = {"query": np.dtype(np.int64), "src": vertex, "dst": vertex, "weight": weight}
+    assert plan.holder is not None
+    ids = held_ids(holder(plan.holder)) if plan.writes_ids else None
     total = rows = 0
     with writing_part(plan.folder, part_name(index), columns, plan.compression) as writer:
         for answer, tree in zip(answers, trees, strict=True):
@@ -150,17 +163,27 @@ def write_part(index: int, plan: BatchPlan, answers: list[Answer], trees: list[A
             edges = EdgeList(tree.src, tree.dst, tree.weight)
             total += checksum(edges) + checksum(EdgeList(query, tree.src, tree.dst))
             rows += tree.src.size
-            values = zip((query, *edges), columns.values(), strict=True)
-            writer.write([np.ascontiguousarray(column, dtype) for column, dtype in values])
+            ends = [
+                plan.name_vertices(np.ascontiguousarray(column, plan.vertex_dtype), ids)
+                for column in (tree.src, tree.dst)
+            ]
+            writer.write([query, *ends, np.ascontiguousarray(tree.weight, weight)])
         footer |= {"checksum": f"{total % (1 << 64):016x}"}
         writer.close(footer)
     return footer | {"rows": rows}
 
 
 def write_table(
-    folder: Folder, answers: Sequence[Answer], queries: Sequence[Any], costs: str
+    folder: Folder,
+    answers: Sequence[Answer],
+    queries: Sequence[Any],
+    costs: str,
+    named: Any = None,
 ) -> None:
-    """Write the table of all queries, one row each, in their order. costs: the type of costs."""
+    """Write the table of all queries, one row each, in their order.
+
+    costs: the type of costs. named: an Arrow array of the terminals' ids, one query after another.
+    """
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -168,7 +191,7 @@ def write_table(
     columns: dict[str, Any] = {
         "query": pa.array([answer.query for answer in answers], pa.int64()),
         "k": pa.array([answer.terminals for answer in answers], pa.int64()),
-        "terminals": pa.array([list(query) for query in queries], pa.list_(pa.int64())),
+        "terminals": _terminal_lists(queries, named),
         "edges": pa.array([answer.edges for answer in answers], pa.int64()),
     }
     for name in ("cost", "initial_cost", "lower_bound"):
@@ -183,6 +206,22 @@ def write_table(
     columns["error"] = pa.array([answer.error for answer in answers], pa.string())
     with folder.writing(TABLE) as stream:
         parquet.write_table(pa.table(columns), stream)
+
+
+def _terminal_lists(queries: Sequence[Any], named: Any) -> Any:
+    """Return the terminals of each query, as numbers or as their ids."""
+    import pyarrow as pa
+
+    if named is None:
+        return pa.array([list(query) for query in queries], pa.list_(pa.int64()))
+    offsets = np.cumsum([0, *map(len, queries)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), named)
+
+
+def name_terminals(holder_name: str, queries: Sequence[Any]) -> Any:
+    """Return the ids of all terminals as an Arrow array, by the graph that this worker holds."""
+    ids = held_ids(holder(holder_name))
+    return None if ids is None else take_ids(ids, np.concatenate(queries))
 
 
 def hash_queries(queries: Sequence[Any]) -> str:
