@@ -44,6 +44,9 @@ def _describe_manifest(dataset: Any) -> dict[str, str]:
         "parts": f"{len(rows)}, of {sizes}",
         "size": size,
     }
+    if manifest.vertices:
+        more = ", ".join(manifest.vertices.attributes)
+        lines["own ids"] = manifest.vertices.kind + (f", with {printable(more)}" if more else "")
     if manifest.forest:
         lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
         lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"

@@ -39,12 +39,12 @@ from mgraph.core.formatting import (
 from mgraph.errors import UsageError, without_secrets
 from mgraph.io.figure import check_figure
 from mgraph.io.folder import check_file
-from mgraph.io.vertex_lists import read_vertex_lists
+from mgraph.io.vertex_lists import read_name_lists
 
 
 def read_sources(file: str) -> list[str]:
     """Read names of vertices from a text file, between white space or commas; # is a comment."""
-    sources = [vertex for line in read_vertex_lists(file, "sources") for vertex in line]
+    sources = [vertex for line in read_name_lists(file, "sources") for vertex in line]
     if not sources:
         raise UsageError(f"{file} must hold at least one source")
     return sources
@@ -241,13 +241,15 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
         refuse(("seed",), "needs --random")
     if options["out"] is None:
         refuse(("resume", "overwrite", "compression", "no_predecessors"), "needs --out")
-    sources = None if source is None else [source]
+    sources: Any = None if source is None else [source]
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
     if sources is not None:
         from mgraph.io.vertex_names import VertexNames
 
-        VertexNames(location, options["ids"]).early("sources", sources)
+        numbers = VertexNames(location, options["ids"]).early("sources", sources)
+        if options["ids"] == "number":
+            sources = numbers
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
     names = (
         "random", "seed", "method", "backend", "cutoff", "delta", "set_point", "power_limit",

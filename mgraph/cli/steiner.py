@@ -38,7 +38,7 @@ from mgraph.core.formatting import (
 )
 from mgraph.core.numbers import parse_number
 from mgraph.errors import UsageError, without_secrets
-from mgraph.io.vertex_lists import read_vertex_lists
+from mgraph.io.vertex_lists import read_name_lists
 
 
 class Sample(click.ParamType):
@@ -64,7 +64,8 @@ class Vertices(click.ParamType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         """Parse the option's value."""
-        names = [word.strip() for word in value.split(",") if word.strip()]
+        words = value.split(",") if "," in value else value.split()
+        names = [word.strip() for word in words if word.strip()]
         if not names:
             self.fail(f"must be a list of vertices, such as 3,14,159 (got {value!r})", param, ctx)
         return names
@@ -255,17 +256,21 @@ def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -
 
 
 def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
-    queries = None
+    queries: Any = None
     if options["queries"] is not None:
         refuse(("seed",), "needs --sample")
-        queries = read_vertex_lists(options["queries"], "queries")
+        queries = read_name_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} must hold at least one query")
         from mgraph.io.vertex_names import VertexNames
 
         names_of_vertices = VertexNames(location, options["ids"])
-        for number, query in enumerate(queries):
-            names_of_vertices.early(f"query {number}: terminals", query)
+        checked = [
+            names_of_vertices.early(f"{options['queries']}, query {number}: terminals", query)
+            for number, query in enumerate(queries)
+        ]
+        if options["ids"] == "number":
+            queries = checked
     if options["out"] is None:
         refuse(("resume", "overwrite", "compression"), "needs --out")
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")

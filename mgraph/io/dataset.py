@@ -20,6 +20,7 @@ from mgraph.io.foreign_dataset import describe_folder, is_parquet, survey
 from mgraph.io.manifest import PART_NAME, PartRecord
 from mgraph.io.manifest import part_name as part_name
 from mgraph.io.tables.column_names import ColumnRequest
+from mgraph.io.tables.sparse_ids import UnnumberedError, explain_unnumbered, is_sparse
 
 if TYPE_CHECKING:
     from mgraph.io.parquet_groups import RowGroup
@@ -247,6 +248,17 @@ class EdgeDataset(Sequence[Part]):
         name = type(self).__name__
         size = f"n={self.n}, num_edges={self.num_edges}, parts={len(self)}"
         return f"{name}({str(self.folder)!r}, {size})"
+
+    def check_dense(self) -> None:
+        """Raise UnnumberedError if the vertices are far too many for the edges of foreign files.
+
+        Called before memory is allocated for all vertices; the ids are read for the message.
+        """
+        if self.has_manifest or not is_sparse(self.n, self.num_edges):
+            return
+        blocks = (tuple(block)[:2] for part in self for block in part.blocks())
+        text = explain_unnumbered(self.location, 0, self.n - 1, blocks)
+        raise UnnumberedError(f"{self.location}: {text}")
 
     def warn_of_unread(self) -> None:
         """Warn of what a user should know, such as columns that are not read."""

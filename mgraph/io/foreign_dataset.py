@@ -20,7 +20,6 @@ from mgraph.io.tables.column_names import ColumnRequest
 from mgraph.io.tables.sparse_ids import (
     UnnumberedError,
     explain_unnumbered,
-    is_sparse,
     renumbering_remedy,
 )
 from mgraph.io.untrusted import printable
@@ -83,8 +82,6 @@ def survey(folder: Folder, files: Sequence[str], request: ColumnRequest) -> Desc
         if part.min_id < 0 or part.max_id >= MAX_N:
             text = explain_unnumbered(location, part.min_id, part.max_id, blocks())
             raise UnnumberedError(f"{folder}/{name}: {text}")
-    if is_sparse(n, rows):
-        raise UnnumberedError(f"{location}: {explain_unnumbered(location, 0, n - 1, blocks())}")
     made = Manifest(
         model={},
         n=n,

@@ -88,6 +88,8 @@ def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
         return _read_file(location, file_format, options)
     try:
         dataset = EdgeDataset(location, options.table.request)
+        if not options.renumber:
+            dataset.check_dense()
     except UnnumberedError as error:
         try:
             return read_tables()

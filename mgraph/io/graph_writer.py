@@ -32,6 +32,17 @@ _WITHOUT_LABELS = {
 }
 
 
+def check_name(location: str) -> None:
+    """Raise UsageError for a name that is neither that of a graph file nor of a folder."""
+    folder = Folder(location)
+    suffix = PurePath(folder.address.name).suffix
+    if format_of(location)[0] is None and suffix[1:].isalpha() and not folder.is_remote:
+        raise UsageError(
+            f"{location}: a graph file must end in one of {', '.join(FORMATS)}, perhaps "
+            f"compressed; a folder of Parquet files should be given without {suffix}"
+        )
+
+
 def check_target(location: str, overwrite: bool, compression: Compression = "lz4") -> None:
     """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
     file_format, _ = format_of(location)
@@ -40,13 +51,8 @@ def check_target(location: str, overwrite: bool, compression: Compression = "lz4
         return
     from mgraph.io.parquet import check_compression
 
+    check_name(location)
     folder = Folder(location)
-    suffix = PurePath(folder.address.name).suffix
-    if suffix[1:].isalpha() and not folder.is_remote:
-        raise UsageError(
-            f"{location}: a graph file must end in one of {', '.join(FORMATS)}, perhaps "
-            f"compressed; a folder of Parquet files should be given without {suffix}"
-        )
     check_compression(compression)
     folder.check_writable()
     ownership.check_unowned(folder)

@@ -1,12 +1,13 @@
 """Text files with one list of vertices per line, such as the terminals of queries."""
 
+import re
 from pathlib import Path
 
 from mgraph.errors import UsageError
 from mgraph.io.address import local_path
 
 
-def read_vertex_lists(file: str, what: str) -> list[list[str]]:
+def read_name_lists(file: str, what: str) -> list[list[str]]:
     """Read the names of vertices of each line that has any, separated by white space or commas.
 
     A # begins a comment. what: names the content in the UsageError for a file that cannot be read.
@@ -18,3 +19,14 @@ def read_vertex_lists(file: str, what: str) -> list[list[str]]:
         raise UsageError(f"{file} cannot be read as a list of {what}: {error}") from None
     words = [line.partition("#")[0].replace(",", " ").split() for line in lines]
     return [line for line in words if line]
+
+
+def read_vertex_lists(file: str, what: str) -> list[list[int]]:
+    """Read the vertices of each line that has any; see ``read_name_lists``."""
+    lines = read_name_lists(file, what)
+    bad = [word for line in lines for word in line if not re.fullmatch("[0-9]{1,18}", word)]
+    if bad:
+        raise UsageError(
+            f"{file} must hold vertices, whole numbers from 0, and holds {bad[0][:40]!r}"
+        )
+    return [[int(word) for word in line] for line in lines]

@@ -33,8 +33,9 @@ class VertexNames:
             return
         try:
             dataset = EdgeDataset(location)
+            dataset.check_dense()
         except UnnumberedError:
-            return
+            return  # strings, or the reader says what is wrong
         except DatasetError:
             if holds_tables(location):
                 return
@@ -80,7 +81,7 @@ def _parse_number(name: str, text: str) -> int:
     except ValueError:
         raise UsageError(
             f"{name} must be a whole number, such as 1_000_000, 1e9 or 2^30 (got {text!r:.60})",
-            parameter=name,
+            parameter=name if name.isidentifier() else None,
         ) from None
 
 
@@ -97,7 +98,7 @@ def _unknown(name: str, value: Any) -> UsageError:
     return UsageError(
         f"{name} must be ids of the graph's vertices, and none is {value!r:.60}; "
         "`ids='number'` takes the numbers of vertices",
-        parameter=name,
+        parameter=name if name.isidentifier() else None,
     )
 
 

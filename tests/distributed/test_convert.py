@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import DatasetError, EdgeList, UsageError
+from mgraph import DatasetError, UsageError
 from mgraph.core import ranking_cpu
 from mgraph.distributed.operations import convert_operation
 from mgraph.distributed.operations.convert_plan import Sizes
@@ -389,37 +389,6 @@ def test_a_conversion_that_was_cut_short_goes_on(tmp_path, convert, monkeypatch,
     assert convert(tmp_path / "a.parquet", out, resume=True).num_edges == 600
 
 
-def test_vertices_are_looked_up_without_reading_all(tmp_path, convert, monkeypatch):
-    from mgraph.io import vertex_ids
-
-    monkeypatch.setattr(vertex_ids, "GROUP_ROWS", 10)
-    edges = make_edges("int64", count=900, vertices=700)
-    write_edges(tmp_path / "a.parquet", "int64", edges)
-    convert(tmp_path / "a.parquet", tmp_path / "g")
-    ids = read_ids(tmp_path / "g")
-    lookup = EdgeDataset(tmp_path / "g").ids
-    assert len(lookup) == len(ids)
-    reads = []
-    read = vertex_ids.VertexIds._read
-    monkeypatch.setattr(
-        vertex_ids.VertexIds, "_read", lambda self, n: (reads.append(n), read(self, n))[1]
-    )
-    assert lookup.find(ids[123]) == 123
-    assert len(reads) == 1
-    assert [lookup.find(x) for x in ids[::50]] == list(range(len(ids)))[::50]
-    assert lookup.find(5) is None
-    assert lookup.find("5") is None
-    assert lookup.parse_vertices("source", [str(ids[9])]) == [9]
-    with pytest.raises(UsageError, match=r"source must be ids .* none is '5'"):
-        lookup.parse_vertices("source", ["5"])
-    numbers = np.array([5, 300, 5, 0])
-    assert lookup.take(numbers).values.to_pylist() == [ids[i] for i in numbers]
-    assert lookup[2:4] == ids[2:4]
-    assert lookup[-1] == ids[-1]
-    with pytest.raises(IndexError):
-        lookup[len(ids)]
-
-
 def test_ranks_by_radix_in_a_conversion(tmp_path, convert, monkeypatch):
     monkeypatch.setattr(ranking_cpu, "_FEW", -1)
     for kind in ("int64", "string"):
@@ -427,15 +396,3 @@ def test_ranks_by_radix_in_a_conversion(tmp_path, convert, monkeypatch):
         write_edges(tmp_path / f"{kind}.parquet", kind, edges)
         convert(tmp_path / f"{kind}.parquet", tmp_path / kind)
         check(tmp_path / kind, edges)
-
-
-def test_labels_of_a_graph_are_kept_in_a_dataset(tmp_path):
-    edges = EdgeList([0, 1], [1, 2])
-    uuids = [uuid.UUID(int=number) for number in (2, 1, 3)]
-    for labels in (["b", "a", "c"], [7, 5, -1], uuids):
-        graph = mgraph.from_edges(edges, backend="cpu").with_labels(labels)
-        mgraph.write_graph(graph, tmp_path / "g", overwrite=True)
-        again = mgraph.read_graph(tmp_path / "g", backend="cpu")
-        assert list(again.labels) == labels
-        assert [again.vertex(label) for label in labels] == [0, 1, 2]
-    assert not EdgeDataset(tmp_path / "g").manifest.vertices.ascending

@@ -205,19 +205,24 @@ def test_the_command_names_vertices(tmp_path, capsys):
     made = networkx.path_graph(["x", "y", "z", "other"])
     networkx.write_graphml(made, tmp_path / "a.graphml")
     graph, tree = str(tmp_path / "a.graphml"), str(tmp_path / "tree.graphml")
-    assert main(["sssp", graph, "--source", "0", "--target", "2", "--backend", "cpu"]) == 0
+    assert main(["sssp", graph, "--source", "x", "--target", "z", "--backend", "cpu"]) == 0
+    out = capsys.readouterr().out
+    assert "source x: 3 of 4 vertices" in out
+    assert "target z: at 2" in out
+    numbers = ["--source", "0", "--target", "2", "--ids", "number"]
+    assert main(["sssp", graph, *numbers, "--backend", "cpu"]) == 0
     out = capsys.readouterr().out
     assert "source 0 (x): 3 of 4 vertices" in out
     assert "target 2 (z): at 2" in out
-    assert main(["steiner", graph, "--terminals", "0,2", "--out", tree, "--backend", "cpu"]) == 0
+    assert main(["steiner", graph, "--terminals", "x,z", "--out", tree, "--backend", "cpu"]) == 0
     assert set(networkx.read_graphml(tree).nodes) == {"x", "y", "z"}
     networkx.write_graphml(networkx.path_graph([4, 2, 9]), tmp_path / "b.graphml")
     capsys.readouterr()
-    assert main(["sssp", str(tmp_path / "b.graphml"), "--source", "0", "--backend", "cpu"]) == 0
+    assert main(["sssp", str(tmp_path / "b.graphml"), "--source", "2", "--backend", "cpu"]) == 0
     out, err = capsys.readouterr()
     assert err.count("mgraph: ") == 1
     assert "b.graphml: the nodes are integers other than 0 to n - 1" in err
-    assert "source 0 (2): " in out
+    assert "source 2: " in out
 
 
 @pytest.mark.parametrize("column", ["cost", "length"])

@@ -20,7 +20,7 @@ from mgraph.distributed.operations.results import Results
 from mgraph.errors import MgraphWarning, UsageError
 from mgraph.io.formats import format_of
 from mgraph.io.graph_reader import ReadOptions, location_of, read_quietly, split_names
-from mgraph.io.graph_writer import check_target, write_graph
+from mgraph.io.graph_writer import check_name, check_target, write_graph
 from mgraph.io.manifest import Manifest, PartRecord
 from mgraph.io.tables.column_names import ColumnRequest
 from mgraph.io.tables.sparse_ids import UnnumberedError
@@ -64,7 +64,11 @@ class ConvertRun(Results):
 
 
 def is_over_cluster(location: Any, out: Any) -> bool:
-    """Return whether a conversion is one of tables into a dataset, which runs over a cluster."""
+    """Return whether a conversion is one of tables into a dataset, which runs over a cluster.
+
+    Raises UsageError for a wrong name of the output, DatasetError if there is no graph.
+    """
+    check_name(os.fspath(out))
     return format_of(out)[0] is None and is_table(location)
 
 

@@ -174,6 +174,7 @@ class ForestOperation(Operation):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
         self.dataset = EdgeDataset(location)
+        self.dataset.check_dense()
         self.edges = self.dataset.num_edges
         if self.dataset.manifest.directed and not symmetrise:
             raise UsageError(

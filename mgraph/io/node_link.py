@@ -1,0 +1,125 @@
+"""NetworkX's node-link JSON (``.json``): https://networkx.org, ``readwrite.json_graph``.
+
+An object with ``nodes``, a list of objects that have an ``id``, and ``edges`` (``links`` before
+NetworkX 3.4), a list of objects with ``source`` and ``target``; ``directed`` says what they are.
+"""
+
+import json
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mgraph.core.edges import EdgeList
+from mgraph.core.graph import Graph
+from mgraph.core.networkx_graph import number_nodes
+from mgraph.errors import UsageError
+from mgraph.io import untrusted
+from mgraph.io.graph_xml import require_weight
+from mgraph.io.listing import Listing, narrow
+from mgraph.io.text import read_text
+
+_WEIGHT = "weight"
+
+
+def read(stream: BinaryIO, weight: str = _WEIGHT) -> Listing:
+    """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError.
+
+    weight: the name of the edges' attribute that is their weight.
+    """
+    content = untrusted.parse_json_object(read_text(stream))
+    nodes = _objects(content, ("nodes",))
+    links = _objects(content, ("edges", "links"))
+    names = [_hashable(_required(node, "id", f"node {i}")) for i, node in enumerate(nodes)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"there are two nodes {twice!r:.60}")
+    numbers, labels = number_nodes(names)
+    ends = []
+    for i, link in enumerate(links):
+        pair = [_hashable(_required(link, side, f"edge {i}")) for side in ("source", "target")]
+        for name in pair:
+            if name not in numbers:
+                raise ValueError(f"edge {i} names {name!r:.60}, which is no node")
+        ends.append([numbers[name] for name in pair])
+    src, dst = np.array(ends, np.int64).reshape(-1, 2).T
+    directed = content.get("directed", False)
+    if not isinstance(directed, bool):
+        raise ValueError(f"directed must be true or false (got {directed!r:.60})")
+    edges = EdgeList(src, dst, _weights(links, weight))
+    listing = Listing(edges, len(names), directed, labels)
+    return listing if weight == _WEIGHT else require_weight(listing, weight)
+
+
+def _objects(content: dict[str, Any], keys: tuple[str, ...]) -> list[dict[str, Any]]:
+    for key in keys:
+        if key in content:
+            values = content[key]
+            if not isinstance(values, list) or not all(isinstance(x, dict) for x in values):
+                raise ValueError(f"{key} must be a list of objects")
+            return values
+    raise ValueError(f"it has no list {' or '.join(keys)}, as NetworkX's node-link JSON has")
+
+
+def _required(value: dict[str, Any], key: str, what: str) -> Any:
+    if key not in value:
+        raise ValueError(f"{what} has no {key}")
+    return value[key]
+
+
+def _hashable(name: Any) -> Any:
+    """Return a node as NetworkX reads it: a list is a tuple."""
+    if isinstance(name, list):
+        return tuple(map(_hashable, name))
+    if name is None or isinstance(name, dict | bool):
+        raise ValueError(f"a node must be a number or text (got {name!r:.60})")
+    return name
+
+
+def _weights(links: list[dict[str, Any]], key: str) -> np.ndarray | None:
+    values = [link[key] for link in links if key in link]
+    if not values:
+        return None
+    if len(values) < len(links):
+        raise ValueError(f"{len(values):,} of {len(links):,} edges have a {key}; all or none must")
+    for i, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"edge {i}: {key} must be a number (got {value!r:.60})")
+    if all(isinstance(value, int) for value in values):
+        if any(not -(1 << 63) <= value < 1 << 63 for value in values):
+            raise ValueError(f"a {key} does not fit 64 bits")
+        whole: np.ndarray = narrow(np.array(values, np.int64))
+        return whole
+    for value in values:
+        if isinstance(value, int) and int(float(value)) != value:
+            raise ValueError(
+                f"the {key} {value:,} is no 64-bit float, which all must be, since some are not "
+                "whole"
+            )
+    return np.array(values, np.float64)
+
+
+def write(graph: Graph, stream: BinaryIO) -> None:
+    """Write all nodes and edges. Raises UsageError for labels that JSON does not have."""
+    labels = range(graph.n) if graph.labels is None else list(graph.labels)
+    for label in labels if graph.labels is not None else ():
+        if isinstance(label, bool) or not isinstance(label, int | float | str):
+            raise UsageError(f"a label must be a number or text in JSON (got {label!r:.60})")
+    edges = graph.to_edges()
+    columns = [column.tolist() for column in edges]
+    links = [
+        {"source": labels[u], "target": labels[v], **({"weight": more[0]} if more else {})}
+        for u, v, *more in zip(*columns, strict=True)
+    ]
+    content = {
+        "directed": graph.directed,
+        "multigraph": _has_parallel(edges),
+        "graph": {},
+        "nodes": [{"id": label} for label in labels],
+        "edges": links,
+    }
+    stream.write(json.dumps(content, ensure_ascii=False).encode())
+
+
+def _has_parallel(edges: EdgeList) -> bool:
+    pairs = np.stack([edges.src, edges.dst])
+    return bool(len(edges) and np.unique(pairs, axis=1).shape[1] < len(edges))
