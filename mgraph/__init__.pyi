@@ -39,6 +39,7 @@ from mgraph.errors import StorageError as StorageError
 from mgraph.errors import UsageError as UsageError
 from mgraph.generators.copy_model import CopyModel as CopyModel
 from mgraph.heap.batch_heap import BatchHeap as BatchHeap
+from mgraph.io.dataframes import from_dataframe as from_dataframe
 from mgraph.io.graph_reader import read_graph as read_graph
 from mgraph.io.graph_writer import write_graph as write_graph
 from mgraph.knapsacks.instance import KnapsackInstance as KnapsackInstance

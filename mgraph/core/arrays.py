@@ -19,6 +19,13 @@ def on_gpu(array: Any) -> bool:
     return hasattr(array, "__cuda_array_interface__")
 
 
+def is_edge_index(value: Any) -> bool:
+    """Return whether a value is an array of shape (2, m), as PyTorch Geometric keeps edges."""
+    shape = getattr(value, "shape", None)
+    is_pair = shape is not None and len(shape) == 2 and int(shape[0]) == 2
+    return is_pair and hasattr(value, "dtype") and not hasattr(value, "tocoo")
+
+
 def to_python_numbers(*values: Any) -> tuple[Any, ...]:
     """Return the values with NumPy scalars as Python numbers, which JSON can hold."""
     return tuple(value.item() if isinstance(value, np.generic) else value for value in values)
@@ -87,7 +94,9 @@ def as_array(name: str, values: Any, *, ordered: bool = True) -> Any:
     UsageError for text, dictionaries, masked elements, and rows of different lengths.
     """
     if on_gpu(values):
-        return values
+        from mgraph.cuda.transfer import as_cupy
+
+        return as_cupy(values)
     if isinstance(values, (str, bytes, bytearray, Mapping)):
         raise UsageError(
             f"{name} must be an array or a list (got {type(values).__name__})", parameter=name

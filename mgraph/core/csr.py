@@ -6,7 +6,7 @@ import numpy as np
 
 from mgraph import timings
 from mgraph.core import backend as backends
-from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_integers
+from mgraph.core.arrays import WEIGHT_DTYPES, as_array, as_weights, check_integers, is_edge_index
 from mgraph.core.choices import Backend
 from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import INDEX_DTYPES, MAX_N, Graph, on_gpu
@@ -16,7 +16,7 @@ from mgraph.errors import UsageError
 
 
 def from_edges(
-    edges: EdgeList,
+    edges: EdgeList | Any,
     n: int | None = None,
     *,
     directed: bool = True,
@@ -28,8 +28,9 @@ def from_edges(
 
     Parameters
     ----------
-    edges : EdgeList
-        In any order.
+    edges : EdgeList, or array of shape (2, m)
+        In any order. An array, such as an ``edge_index`` of PyTorch Geometric on either kind of
+        device, has the sources in its first row and the destinations in its second.
     n : int, optional
         The number of vertices; by default one more than the maximum id.
     directed : bool, default True
@@ -110,6 +111,8 @@ def from_edges(
 
 def _checked_edges(edges: EdgeList) -> EdgeList:
     """Return the edges as contiguous arrays of types that graphs have, or raise UsageError."""
+    if not isinstance(edges, EdgeList) and is_edge_index(edges):
+        edges = EdgeList(edges[0], edges[1])
     if not isinstance(edges, EdgeList):
         raise UsageError(
             f"edges must be an mgraph.EdgeList (got {type(edges).__name__})", parameter="edges"

@@ -24,6 +24,15 @@ class _Staging(threading.local):
 _staging = _Staging()
 
 
+def as_cupy(array: Any) -> Any:
+    """Return another library's array on a GPU as CuPy's, which shares its memory by DLPack."""
+    if type(array).__module__.partition(".")[0] == "cupy" or not hasattr(array, "__dlpack__"):
+        return array
+    import cupy
+
+    return cupy.from_dlpack(array)
+
+
 def to_device(array: np.ndarray) -> Any:
     """Copy an array to the current device."""
     import cupy

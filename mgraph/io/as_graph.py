@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from mgraph.core.arrays import is_edge_index
 from mgraph.core.choices import Backend
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
@@ -42,9 +43,3 @@ def as_graph(value: Any, *, directed: bool = True, backend: Backend = "auto") ->
         f"or edges (got {type(value).__name__})",
         parameter="graph",
     )
-
-
-def is_edge_index(value: Any) -> bool:
-    """Return whether a value is an array of shape (2, m), as PyTorch Geometric keeps edges."""
-    shape = getattr(value, "shape", None)
-    return shape is not None and len(shape) == 2 and int(shape[0]) == 2 and hasattr(value, "dtype")

@@ -91,14 +91,11 @@ def from_dataframe(
         batches = [
             arrow_files.as_batch(batch, columns) for batch in arrow.select(used).to_batches()
         ] or [_empty(columns.weight is not None, pa)]
-        edges, n, labels = number_batches(batches, "TABLE", renumber)
+        edges, n, labels = number_batches(batches, None, renumber)
     except UsageError:
         raise
     except ValueError as error:
-        text = str(error).replace("mgraph convert TABLE OUT numbers the vertices from 0 and keeps "
-                                  "the ids, and so does read_graph(…, renumber=True) in memory",
-                                  "`renumber=True` numbers the vertices from 0")  # fmt: skip
-        raise UsageError(f"table: {text}", parameter="table") from None
+        raise UsageError(f"table: {error}", parameter="table") from None
     graph = from_edges(
         edges, n, directed=directed, drop_loops=drop_loops, merge=merge, backend=backend
     )

@@ -45,6 +45,8 @@ FORMATS = {
     ".metis": Format("METIS", "mgraph.io.metis"),
     ".graphml": Format("GraphML", "mgraph.io.graphml", terminals=True, weight=True),
     ".gexf": Format("GEXF", "mgraph.io.gexf", terminals=True, weight=True),
+    ".json": Format("node-link JSON", "mgraph.io.node_link", weight=True),
+    ".graph500": Format("Graph500", "mgraph.io.graph500"),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
     **dict.fromkeys(TEXT_ENDINGS, Format("edge list", "mgraph.io.edge_text", is_table=True)),
     **dict.fromkeys(ARROW_ENDINGS, Format("Arrow", "mgraph.io.edge_arrow", is_table=True)),

@@ -27,7 +27,7 @@ def read(stream: BinaryIO) -> Listing:
             columns = tuples.T
     if columns is None and len(content) % _PACKED == 0:
         words = np.frombuffer(content, "<u4").reshape(-1, 3)
-        high = words[:, 2].view("<u2").reshape(-1, 2).astype(np.int64)
+        high = np.ascontiguousarray(words[:, 2]).view("<u2").reshape(-1, 2).astype(np.int64)
         columns = (words[:, :2].astype(np.int64) | high << 32).T
         if columns.max() >= _MAX_N:
             columns = None

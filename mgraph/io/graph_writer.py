@@ -26,6 +26,7 @@ from mgraph.io.formats import FORMATS, ending_of, format_of
 # Formats whose vertices are numbers.
 _WITHOUT_LABELS = {
     "mgraph.io.gr_files",
+    "mgraph.io.graph500",
     "mgraph.io.matrix_market",
     "mgraph.io.metis",
     "mgraph.io.steinlib",

@@ -160,7 +160,8 @@ def open_file(folder: Folder, name: str) -> pq.ParquetFile:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and _is_storage_failure(error):
             raise explain(error, f"{folder}/{name}", "read") from error
-        raise DatasetError(f"{folder}/{name} is not a complete Parquet file: {error}") from error
+        words = " ".join(str(error).split())
+        raise DatasetError(f"{folder}/{name} is not a complete Parquet file: {words}") from error
 
 
 def _is_storage_failure(error: OSError) -> bool:
@@ -299,7 +300,8 @@ def read_blocks(
             except (pa.ArrowException, OSError) as error:
                 if isinstance(error, OSError) and _is_storage_failure(error):
                     raise explain(error, path, "read") from error
-                raise DatasetError(f"{path} is damaged: {error}") from error
+                words = " ".join(str(error).split())
+                raise DatasetError(f"{path} is damaged: {words}") from error
             if batch is None:
                 return
             yield EdgeList(

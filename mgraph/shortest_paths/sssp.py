@@ -9,6 +9,7 @@ from mgraph.core import backend as backends
 from mgraph.core.choices import Backend, Device, SsspMethod, check_choice
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
+from mgraph.io.as_graph import as_graph
 from mgraph.shortest_paths.power_governor import PowerGovernor
 from mgraph.shortest_paths.problem import SearchOptions, SearchRequest, check_request
 from mgraph.shortest_paths.result import ShortestPaths
@@ -21,7 +22,7 @@ MIN_GPU_ARCS = 1 << 16  # in all searches; with fewer, moving the graph takes lo
 
 
 def sssp(
-    graph: Graph,
+    graph: Graph | Any,
     source: ArrayLike,
     *,
     method: SsspMethod = "auto",
@@ -42,9 +43,10 @@ def sssp(
 
     Parameters
     ----------
-    graph : Graph
-        Arcs are followed in their direction. Weights must be non-negative and finite; without
-        weights every arc counts 1.
+    graph : Graph, or what becomes one
+        A path, a Dataset, a NetworkX graph, a sparse matrix, a data frame with usual column names,
+        an EdgeList or an edge index of shape (2, m) is converted first. Arcs are followed in their
+        direction. Weights must be non-negative and finite; without weights every arc counts 1.
     source : int or array_like of int, shape (k,)
         One source, or several for one search each.
     method : str, default "auto"
@@ -136,6 +138,7 @@ def sssp(
     array([[-1,  0, -1],
            [-1, -1,  1]], dtype=int32)
     """
+    graph = as_graph(graph)
     request = check_request(
         graph, source, joint=joint, targets=targets, stop_at=stop_at, cutoff=cutoff
     )

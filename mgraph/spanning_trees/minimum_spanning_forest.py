@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from mgraph.core.csr import sort_rows
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
+from mgraph.io.as_graph import as_graph
 from mgraph.spanning_trees.spanning_forest import SpanningForest
 from mgraph.spanning_trees.weight_keys import order_keys
 
@@ -21,7 +23,7 @@ METHODS = ("auto", *dict.fromkeys(CPU_METHODS + GPU_METHODS))
 
 
 def minimum_spanning_forest(
-    graph: Graph,
+    graph: Graph | Any,
     *,
     method: ForestMethod = "auto",
     backend: Backend = "auto",
@@ -32,8 +34,10 @@ def minimum_spanning_forest(
 
     Parameters
     ----------
-    graph : Graph
-        Weights may have any sign; without weights each edge counts 1. Self-loops are ignored.
+    graph : Graph, or what becomes one
+        A path, a Dataset, a NetworkX graph, a sparse matrix, a data frame with usual column names,
+        an EdgeList or an edge index of shape (2, m) is converted first. Weights may have any sign;
+        without weights each edge counts 1. Self-loops are ignored.
     method : str, default "auto"
         ``filter_boruvka`` (GPU), ``filter_kruskal`` (all CPU cores), ``boruvka`` (both, in the
         paper's five steps), ``prim`` or ``prim_naive`` (one CPU core). ``auto`` is the first on a
@@ -88,6 +92,7 @@ def minimum_spanning_forest(
     (array([2, 2, 4], dtype=int32), array([0, 1, 3], dtype=int32))
     """
     check_method(method, bool(variants or timed))
+    graph = as_graph(graph, directed=False)
     check_graph(graph)
     chosen_backend = _choose_backend(graph, method, backend)
     on_gpu = chosen_backend == "gpu"

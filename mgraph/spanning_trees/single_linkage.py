@@ -148,7 +148,7 @@ def check_criterion(k: int | None, distance: float | None) -> None:
 
 
 def single_linkage(
-    graph: Graph | SpanningForest,
+    graph: Graph | SpanningForest | Any,
     k: int | None = None,
     *,
     distance: float | None = None,
@@ -162,8 +162,9 @@ def single_linkage(
 
     Parameters
     ----------
-    graph : Graph or SpanningForest
-        An undirected graph, or its minimum spanning forest where that is at hand.
+    graph : Graph, SpanningForest, or what becomes a graph
+        An undirected graph, or what ``minimum_spanning_forest`` makes one of; or the graph's
+        minimum spanning forest where that is at hand.
     k : int, optional
         The number of clusters, between the number of components of the graph and n. Of a graph with
         c components, the k - c heaviest edges of the forest are removed; among edges of equal

@@ -15,6 +15,7 @@ from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
+from mgraph.io.as_graph import as_graph
 from mgraph.steiner.prepared import PreparedGraph, prepare
 from mgraph.steiner.query_solver import GUARDED_WORK, SearchOptions, search_name, solve_queries
 from mgraph.steiner.result import SteinerTree as SteinerTree
@@ -26,7 +27,7 @@ _OTHER_SEARCHES = "use search auto or dijkstra"
 
 
 def steiner_tree(
-    graph: Graph,
+    graph: Graph | Any,
     terminals: ArrayLike,
     *,
     method: SteinerMethod = "star",
@@ -41,8 +42,10 @@ def steiner_tree(
 
     Parameters
     ----------
-    graph : Graph
-        Undirected, with weights of at least 0; without weights each edge counts 1.
+    graph : Graph, or what becomes one
+        A path, a Dataset, a NetworkX graph, a sparse matrix, a data frame with usual column names,
+        an EdgeList or an edge index of shape (2, m) is converted first. Undirected, with weights of
+        at least 0; without weights each edge counts 1.
     terminals : int or array_like of int
         The vertices that the tree must hold; repeats count once.
     method : {"star", "takahashi_matsuyama", "mehlhorn"}, default "star"
@@ -120,7 +123,7 @@ def steiner_tree(
 
 
 def steiner_trees(
-    graph: Graph,
+    graph: Graph | Any,
     queries: Sequence[Any],
     *,
     method: SteinerMethod = "star",
@@ -180,7 +183,7 @@ def steiner_trees(
     if concurrency is not None and not (isinstance(concurrency, int) and concurrency > 0):
         raise UsageError(f"concurrency must be at least 1 (got {concurrency!r})")
     queries = as_list("queries", queries)
-    prepared = prepare(graph)
+    prepared = prepare(as_graph(graph, directed=False))
     checked = []
     for i, query in enumerate(queries):
         name = f"terminals of query {i}" if len(queries) > 1 else "terminals"

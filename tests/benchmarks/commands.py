@@ -43,6 +43,9 @@ def _collected(command):
 
 # Of commands in pages.
 PAGES = {
+    "python -m tests.benchmarks.convert FOLDER": Tiny(
+        f"{GPU}convert OUT int str --edges 2000 --rounds 1"
+    ),
     "python -m tests.benchmarks.cold_start": Tiny(f"{GPU}cold_start sssp --rounds 1 --tiny"),
     "python -m tests.benchmarks.prompt FOLDER": Tiny(
         f"{GPU}prompt OUT little generate degrees rows -n 3e3 --rounds 1 --sources 2 --backend cpu"
@@ -152,6 +155,7 @@ PAGES = {
 }
 # Of benchmarks that stand in a module's own first lines alone.
 OTHERS = {
+    "fuzz_formats": Tiny(f"{GPU}fuzz_formats --count 3"),
     "sssp_gpu controller": _on_gpu(f"sssp_gpu --tiny controller {MAKER} pa-10"),
     "sssp_gpu set_points": _on_gpu(f"sssp_gpu set_points {MAKER} pa-10"),
     "sssp_gpu power": _on_gpu(f"sssp_gpu --tiny power {MAKER} pa-10 300"),

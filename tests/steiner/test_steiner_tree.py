@@ -182,7 +182,7 @@ def test_bad_graphs_are_refused():
         mgraph.steiner_tree(directed, [0, 1])
     with pytest.raises(mgraph.UsageError, match=r"weights must be at least 0 .*the minimum is -1"):
         mgraph.steiner_tree(graph_of([(0, 1, -1)]), [0, 1])
-    with pytest.raises(mgraph.UsageError, match=r"graph must be a mgraph\.Graph \(got dict\)"):
+    with pytest.raises(mgraph.UsageError, match=r"graph must be a Graph, .* \(got dict\)"):
         mgraph.steiner_tree({}, [0, 1])
 
 

@@ -77,7 +77,8 @@ def explaining(path: str, kind: str) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise explain(error, path, "read") from error
-        raise DatasetError(f"{path} is damaged, or no {kind} file: {error}") from error
+        words = " ".join(str(error).split())
+        raise DatasetError(f"{path} is damaged, or no {kind} file: {words}") from error
 
 
 class ParquetTable:

@@ -34,13 +34,16 @@ def is_sparse(n: int, num_edges: int) -> bool:
 
 
 def explain_unnumbered(
-    location: str, low: int, high: int, blocks: Iterable[Sequence[np.ndarray]]
+    location: str | None, low: int, high: int, blocks: Iterable[Sequence[np.ndarray]]
 ) -> str:
     """Return the sentence on ids that are not numbers from 0 on, or have gaps.
 
-    low, high: the smallest and the largest id. blocks: all ids.
+    location: of the tables; None for one in memory. low, high: the smallest and the largest id.
+    blocks: all ids.
     """
-    remedy = renumbering_remedy(location)
+    remedy = "`renumber=True` numbers the vertices from 0, and keeps the ids as labels"
+    if location is not None:
+        remedy = renumbering_remedy(location)
     if low < 0:
         return f"vertices must be numbered from 0 (got {low:,}); {remedy}"
     count, is_exact = count_distinct(blocks)

@@ -48,7 +48,7 @@ def read_listing(location: Any, options: TableOptions, renumber: bool = False) -
 
 
 def number_batches(
-    batches: Sequence[pa.RecordBatch], location: str, renumber: bool
+    batches: Sequence[pa.RecordBatch], location: str | None, renumber: bool
 ) -> tuple[EdgeList, int, tuple[Any, ...] | None]:
     """Return the edges of batches, the number of vertices, and their labels if they have any.
 
