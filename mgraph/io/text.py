@@ -75,7 +75,7 @@ def parse_rows(
     if not len(body):
         return [np.empty(0, np.int64 if kind == "whole" else np.float64) for kind in _values(kinds)]
     columns = None
-    if not has_hexadecimal(content, start):
+    if not has_hexadecimal(content, start) and is_utf8(content):
         columns = _parse_quickly(body, kinds, comment)
     if columns is None:
         columns = _parse_lines(content, start, kinds, comment, row)
@@ -85,6 +85,17 @@ def parse_rows(
 def has_hexadecimal(content: bytes, start: int = 0) -> bool:
     """Return whether a text may hold numbers such as 0x1f, which PyArrow takes for whole ones."""
     return any(content.find(prefix, start) >= 0 for prefix in (b"0x", b"0X"))
+
+
+def is_utf8(content: bytes) -> bool:
+    """Return whether bytes are UTF-8 text."""
+    if content.isascii():
+        return True
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _values(kinds: Sequence[Kind]) -> list[Any]:

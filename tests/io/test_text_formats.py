@@ -49,6 +49,7 @@ DAMAGED = {
         f"{MATRIX} integer general\n2 2 1\n1 2 0x10\n",
         "'0x10' is not a whole number",
     ),
+    "latin.gr": (b"p sp 3 1\na 1 \xb9 7\n", "line 2 must be an arc"),
     "hexadecimal.gr": ("p sp 3 1\na 1 0X2 7\n", "'0X2' is not a whole number"),
     "score.mtx": (f"{MATRIX} integer general\n2 2 1\n1 2 1_0\n", "'1_0' is not a whole number"),
     "whole.mtx": (f"{MATRIX} integer general\n2 2 1\n1 2 1.5\n", "'1.5' is not a whole number"),
