@@ -9,8 +9,7 @@ from typing import BinaryIO
 import numpy as np
 
 from mgraph.core.edges import EdgeList
-from mgraph.core.graph import MAX_N as _MAX_N
-from mgraph.core.graph import Graph
+from mgraph.core.graph import MAX_N, Graph
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing
 
@@ -23,13 +22,13 @@ def read(stream: BinaryIO) -> Listing:
     columns = None
     if len(content) % _WIDE == 0:
         tuples = np.frombuffer(content, "<i8").reshape(-1, 2)
-        if not tuples.size or (tuples.min() >= 0 and tuples.max() < _MAX_N):
+        if not tuples.size or (tuples.min() >= 0 and tuples.max() < MAX_N):
             columns = tuples.T
     if columns is None and len(content) % _PACKED == 0:
         words = np.frombuffer(content, "<u4").reshape(-1, 3)
         high = np.ascontiguousarray(words[:, 2]).view("<u2").reshape(-1, 2).astype(np.int64)
         columns = (words[:, :2].astype(np.int64) | high << 32).T
-        if columns.max() >= _MAX_N:
+        if columns.max() >= MAX_N:
             columns = None
     if columns is None:
         raise ValueError(

@@ -115,10 +115,6 @@ class VertexIds(LazyLabels):
             self._cache[number] = values
         return self._cache[number]
 
-    def _group_of(self, vertex: int) -> int:
-        firsts = self._firsts
-        return int(np.searchsorted(firsts, vertex, "right")) - 1
-
     @cached_property
     def _firsts(self) -> np.ndarray:
         return np.array([group.first for group in self._groups], np.int64)

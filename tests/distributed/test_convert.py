@@ -1,6 +1,5 @@
 """Tables to datasets: any ids, numbered in their order, whatever the files, pieces and workers."""
 
-import json
 import uuid
 
 import duckdb
@@ -15,117 +14,16 @@ from hypothesis import strategies as st
 import mgraph
 from mgraph import DatasetError, UsageError
 from mgraph.core import ranking_cpu
-from mgraph.distributed.operations import convert_operation
-from mgraph.distributed.operations.convert_plan import Sizes
-from mgraph.io.dataset import EdgeDataset
-from mgraph.io.renumbering import encode, merge, order, pieces
-from mgraph.io.tables import edge_tables
-
-SMALL = 50  # rows of a piece, so that small tables have many
-
-
-@pytest.fixture(scope="module", autouse=True)
-def small_pieces():
-    patch = pytest.MonkeyPatch()
-    patch.setattr(convert_operation, "choose_sizes", lambda cluster: Sizes(SMALL, 30, 20))
-    patch.setattr(convert_operation, "choose_part_rows", lambda rows, threads: 70)
-    for module in (pieces, encode, order):
-        patch.setattr(module, "BATCH_ROWS", 8)
-    patch.setattr(merge, "_GROUP_ROWS", 16)
-    patch.setattr(edge_tables, "_CHUNK_ROWS", 130)
-    yield
-    patch.undo()
-
-
-@pytest.fixture(scope="module")
-def convert():
-    """In threads of this process, where the sizes above hold."""
-    with mgraph.connect(backend="cpu", dashboard="127.0.0.1:0", in_process=True) as cluster:
-
-        def call(location, out, **options):
-            return mgraph.convert(location, out, cluster=cluster, **options)
-
-        yield call
-
-
-def read_ids(out):
-    """The ids of all vertices, in the order of their numbers."""
-    files = sorted(out.glob("vertices-*.parquet"))
-    table = pa.concat_tables([pq.read_table(file) for file in files])
-    assert table["vertex"].to_pylist() == list(range(len(table)))
-    return table["id"].to_pylist()
-
-
-def read_edges(out):
-    """The rows of all parts, in order."""
-    dataset = EdgeDataset(out)
-    columns = zip(*(part.read() for part in dataset), strict=True)
-    return list(zip(*(np.concatenate(column).tolist() for column in columns), strict=True))
-
-
-def expected_rows(ids, edges, directed=True):
-    """The edges by the oracle: a dictionary of all distinct ids in ascending order."""
-    number = {identifier: i for i, identifier in enumerate(ids)}
-    rows = []
-    for src, dst, *weight in edges:
-        ends = number[src], number[dst]
-        rows.append((*(ends if directed else sorted(ends, reverse=True)), *weight))
-    return sorted(rows)
-
-
-def check(out, edges, key=None, directed=True):
-    ids = read_ids(out)
-    assert ids == sorted({end for edge in edges for end in edge[:2]}, key=key)
-    rows = read_edges(out)
-    assert rows == sorted(rows)
-    assert rows == expected_rows(ids, edges, directed)
-    names = {path.name for path in out.iterdir()}
-    assert not [name for name in names if name.startswith("_convert")]
-    return ids
-
-
-KINDS = {
-    "int64": lambda x: (x * 0x9E3779B97F4A7C15) % (1 << 63) - (1 << 62),
-    "uint64": lambda x: (x * 0x9E3779B97F4A7C15) % (1 << 64),
-    "int16": lambda x: x - 100,
-    "string": lambda x: f"vertex {x * 7919 % 1000}",
-    "unicode": lambda x: "é" * (x % 5) + chr(0x1F600 + x % 50) + str(x),
-    "binary": lambda x: bytes([x % 256, x // 256, 0, 0]),
-    "dictionary": lambda x: f"name-{x}",
-    "uuid": lambda x: uuid.UUID(int=x * 0x9E3779B97F4A7C15F39CC0605CEDC835 % (1 << 128)).bytes,
-    "float": lambda x: float(x + 1),
-}
-TYPES = {
-    "int64": pa.int64(),
-    "uint64": pa.uint64(),
-    "int16": pa.int16(),
-    "string": pa.string(),
-    "unicode": pa.large_string(),
-    "binary": pa.binary(),
-    "dictionary": pa.string(),
-    "uuid": pa.binary(16),
-    "float": pa.float64(),
-}
-
-
-def make_edges(kind, count=300, vertices=120, weights=False, seed=1):
-    random = np.random.default_rng(seed)
-    ends = random.integers(0, vertices, (count, 2)).tolist()
-    make = KINDS[kind]
-    made = [(make(u), make(v)) for u, v in ends]
-    if weights:
-        drawn = random.integers(1, 100, count).tolist()
-        made = [(*edge, weight) for edge, weight in zip(made, drawn, strict=True)]
-    return made
-
-
-def write_edges(path, kind, edges, names=("src", "dst", "weight"), **more):
-    columns = {}
-    for name, column in zip(names, zip(*edges, strict=True), strict=False):
-        array = pa.array(column, TYPES[kind] if name != "weight" else pa.int32())
-        columns[name] = array.dictionary_encode() if kind == "dictionary" else array
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(pa.table(columns | more), path, row_group_size=37)
+from tests.distributed.id_tables import (
+    KINDS,
+    TYPES,
+    check,
+    expected_rows,
+    make_edges,
+    read_edges,
+    read_ids,
+    write_edges,
+)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -142,7 +40,7 @@ def test_ids_of_any_type(tmp_path, convert, kind):
     assert [graph.vertex(label) for label in labels[::7]] == list(range(len(ids)))[::7]
     assert [graph.labels[v] for v in (0, len(ids) - 1)] == [labels[0], labels[-1]]
     with pytest.raises(UsageError, match="has no vertex"):
-        graph.vertex("nobody")
+        graph.vertex("another")
 
 
 def test_the_numbers_do_not_depend_on_files_or_their_order(tmp_path, convert):
@@ -335,58 +233,6 @@ def test_other_programs_tables(tmp_path, convert):
         check(tmp_path / f"out{number}", edges)
     table = pa.concat_tables([pq.read_table(file) for file in (tmp_path / "out4").glob("part-*")])
     assert sorted(table["y"].to_pylist()) == sorted(str(weight % 3) for weight in columns[2])
-
-
-def test_what_is_refused(tmp_path, convert):
-    write_edges(tmp_path / "a.parquet", "int64", make_edges("int64"))
-    write_edges(tmp_path / "b.parquet", "string", make_edges("string"))
-    for location, words in (
-        ([tmp_path / "a.parquet", tmp_path / "b.parquet"], "ids must be of one type"),
-        (tmp_path / "none.csv", "does not exist"),
-        (tmp_path / "*.csv", "no file matches"),
-        ([tmp_path / "a.parquet"] * 2, "is given twice"),
-    ):
-        with pytest.raises((DatasetError, UsageError), match=words):
-            convert(location, tmp_path / "g")
-        assert not (tmp_path / "g").exists() or not list((tmp_path / "g").iterdir())
-    convert(tmp_path / "a.parquet", tmp_path / "g")
-    with pytest.raises(UsageError, match="already holds a dataset"):
-        convert(tmp_path / "a.parquet", tmp_path / "g")
-    with pytest.raises(UsageError, match="a conversion of other files or with other options"):
-        convert(tmp_path / "b.parquet", tmp_path / "g", resume=True)
-    convert(tmp_path / "b.parquet", tmp_path / "g", overwrite=True)
-    check(tmp_path / "g", make_edges("string"))
-
-
-@pytest.mark.parametrize("stage", ["encode", "rank", "order", "part"])
-def test_a_conversion_that_was_cut_short_goes_on(tmp_path, convert, monkeypatch, stage):
-    edges = make_edges("string", count=600, weights=True)
-    write_edges(tmp_path / "a.parquet", "string", edges)
-    out = tmp_path / "g"
-    module, name = {
-        "encode": (encode, "_write_record"),
-        "rank": (convert_operation.rank, "rank_range"),
-        "order": (order, "order_piece"),
-        "part": (merge, "write_part"),
-    }[stage]
-    original, calls = getattr(module, name), []
-
-    def fail_later(*arguments, **options):
-        calls.append(1)
-        if len(calls) > 1:
-            raise mgraph.StorageError("the disk is full")
-        return original(*arguments, **options)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(module, name, fail_later)
-        with pytest.raises(mgraph.StorageError, match="the disk is full"):
-            convert(tmp_path / "a.parquet", out)
-    assert json.loads((out / "_convert-plan.json").read_text())["identity"]
-    with pytest.raises(UsageError, match=r"cut short|unfinished"):
-        convert(tmp_path / "a.parquet", out)
-    convert(tmp_path / "a.parquet", out, resume=True)
-    check(out, edges)
-    assert convert(tmp_path / "a.parquet", out, resume=True).num_edges == 600
 
 
 def test_ranks_by_radix_in_a_conversion(tmp_path, convert, monkeypatch):

@@ -158,3 +158,20 @@ def test_parquet_in_folders_of_a_folder(bucket):
         folder.write("data_0.parquet", folder.read("part-00000.parquet"))
         folder.remove("part-00000.parquet")
     assert mgraph.read_graph(f"{bucket}/hive", backend="cpu").num_arcs == 2
+
+
+def test_a_conversion_of_names(bucket, run, tmp_path):
+    (tmp_path / "a.csv").write_text("b,a,5\nc,b,7\na,c,20\n")
+    status, out, _ = run("convert", tmp_path / "a.csv", f"{bucket}/names", "--symmetrise")
+    assert status == 0
+    assert "3 vertices and 3 edges" in out
+    assert not [key for key in keys("names") if "_convert" in key]
+    status, out, _ = run("convert", f"{bucket}/names", f"{bucket}/again")
+    assert status == 0
+    graph = mgraph.read_graph(f"{bucket}/again", backend="cpu")
+    assert list(graph.labels) == ["a", "b", "c"]
+    assert graph.vertex("c") == 2
+    Folder(f"{bucket}/tables").write("x.csv", b"1000000000000,5\n5,7\n")
+    status, _, _ = run("convert", f"{bucket}/tables", f"{bucket}/numbers")
+    assert status == 0
+    assert list(mgraph.read_graph(f"{bucket}/numbers", backend="cpu").labels) == [5, 7, 10**12]

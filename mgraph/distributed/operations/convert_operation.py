@@ -38,7 +38,7 @@ from mgraph.distributed.operations.resume import ExistingOutput
 from mgraph.distributed.operations.tasks import run_parts
 from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
-from mgraph.io.folder import Folder, copy_file
+from mgraph.io.folder import Folder, copy_file, folder_and_name
 from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.manifest import Manifest, PartRecord, VertexTable, vertices_name
 from mgraph.io.renumbering import encode, merge, order, rank
@@ -50,6 +50,7 @@ from mgraph.io.renumbering.rank import IdRange
 from mgraph.io.tables import id_columns
 from mgraph.io.tables.edge_tables import Chunk, EdgeTables, open_tables
 from mgraph.io.tables.sparse_ids import is_sparse
+from mgraph.io.tables.table_files import find_files
 
 _TEXT_ROW_BYTES = 20  # about
 
@@ -79,6 +80,7 @@ class ConvertOperation(Operation):
         super().__init__(out, backend="cpu", **more)
         check_compression(compression)
         self.source: EdgeTables = open_tables(location, options.table)
+        self._check_apart(vertices)
         if self.source.manifest is not None:
             options.refuse_columns(f"{self.source.location} is a dataset of mgraph")
             keep_numbers = True
@@ -106,6 +108,18 @@ class ConvertOperation(Operation):
                 1,
             )
         )
+
+    def _check_apart(self, vertices: Any) -> None:
+        """Raise UsageError if the output would replace what is read."""
+        assert self.folder is not None
+        files = [path for path, *_ in self.source.stamps]
+        if vertices is not None:
+            files += [file.path for file in find_files(vertices)]
+        folders = [self.source.folder, *(folder_and_name(path)[0] for path in files)]
+        if any(folder is not None and self.folder.same_as(folder) for folder in folders):
+            raise UsageError(
+                f"{self.folder} holds what is converted; write to another folder", parameter="out"
+            )
 
     def _estimate_edges(self) -> int:
         if self.source.rows is not None:

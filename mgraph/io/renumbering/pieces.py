@@ -4,7 +4,7 @@ A piece's record batches have 2^16 rows or fewer. The first key of each batch is
 batches of a range of keys are known before a file is opened.
 """
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from mgraph import timings
-from mgraph.errors import DatasetError, StorageError
+from mgraph.errors import DatasetError
 from mgraph.io.folder import Folder
 from mgraph.io.tables.arrow_files import explaining
 
@@ -115,12 +115,7 @@ def choose_splitters(firsts: Sequence[Sequence[Any]], count: int) -> list[Any]:
     return sorted(set(chosen))
 
 
-def find_range(splitters: Sequence[Any], key: Any) -> int:
-    """Return the range of a key, among those that splitters begin."""
-    return bisect_right(splitters, key)
-
-
-def damaged(folder: Folder, name: str) -> DatasetError | StorageError:
+def damaged(folder: Folder, name: str) -> DatasetError:
     """Return the error for a file of a conversion that was changed."""
     return DatasetError(
         f"{folder}/{name} is damaged; pass `overwrite=True` to convert from the beginning"

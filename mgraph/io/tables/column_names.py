@@ -71,16 +71,9 @@ class ColumnRequest:
                     parameter="columns",
                 )
 
-    def as_options(self) -> str:
-        """Return the request as the command line's options."""
-        named = {"src": self.src, "dst": self.dst, "weight": self.weight}
-        if self.columns is not None:
-            named["columns"] = ",".join(self.columns)
-        return "".join(f" --{name} {value}" for name, value in named.items() if value)
-
 
 class Columns(NamedTuple):
-    """The names of the columns that hold the edges. recognised: those nobody named, if unusual."""
+    """The names of the columns that hold the edges. recognised: all of them, if one is unusual."""
 
     src: str
     dst: str

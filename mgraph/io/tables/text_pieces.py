@@ -127,7 +127,7 @@ class Pieces:
             cancellation.raise_if_cancelled()
             first = 0 if lines is not None else offset
             try:
-                batch, _ = parse_rows(content, self._layout, 0, lines or 1)
+                batch = parse_rows(content, self._layout, 0, lines or 1)
             except ValueError:
                 if lines is None:
                     parse_rows(content, self._layout, 0, self._lines_before(first) + 1)

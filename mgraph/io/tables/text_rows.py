@@ -21,24 +21,22 @@ _EXACT = 1 << 53  # beyond it a double does not hold every whole number
 
 def parse_rows(
     content: bytes, layout: TextLayout, start: int = 0, first_line: int = 1
-) -> tuple[pa.RecordBatch, int]:
-    """Parse lines from an offset on; return their rows, and the number of comment lines.
+) -> pa.RecordBatch:
+    """Parse lines from an offset on, as rows.
 
     The batch has columns src, dst (int64, uint64 or string), weight (int64 or double) if there is
     one, and the attributes as strings. first_line: the number of the line at the offset. Raises
     ValueError that names the line which is wrong.
     """
     body: Any = memoryview(content)[start:] if start else content
-    comments = 0
     if any(content.find(mark, start) >= 0 for mark in (b"#", b"%")):
-        stripped, comments = _COMMENT_LINE.subn(b"", body)
-        body = stripped if comments else body
+        body = _COMMENT_LINE.sub(b"", body)
     columns = None
     if len(body) and (layout.ids == "text" or not has_hexadecimal(content, start)):
         columns = _parse_quickly(body, layout)
     if columns is None:
         columns = _parse_lines(content, layout, start, first_line)
-    return _direct(columns, layout), comments
+    return _direct(columns, layout)
 
 
 def _types(layout: TextLayout, weight: str, ids: str) -> dict[str, Any]:
