@@ -2,9 +2,7 @@
 
 import uuid
 
-import duckdb
 import numpy as np
-import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -219,6 +217,7 @@ def test_infinite_weights_are_closed_arcs(tmp_path, convert):
 
 
 def test_other_programs_tables(tmp_path, convert):
+    duckdb, polars = pytest.importorskip("duckdb"), pytest.importorskip("polars")
     edges = make_edges("string", weights=True)
     columns = list(zip(*edges, strict=True))
     frame = polars.DataFrame({"source": columns[0], "target": columns[1], "weight": columns[2]})
