@@ -61,10 +61,8 @@ TABLES = {
 
 @pytest.mark.parametrize("kind", [*TABLES, "polars"])
 def test_tables_in_memory(kind):
-    if kind == "polars":
-        table = pytest.importorskip("polars").DataFrame(COLUMNS)
-    else:
-        table = TABLES[kind]
+    make = pytest.importorskip("polars").DataFrame if kind == "polars" else TABLES.get
+    table = make(COLUMNS if kind == "polars" else kind)
     graph = mgraph.from_dataframe(table, backend="cpu")
     assert [column.tolist() for column in graph.to_edges()] == [[0, 0, 1], [1, 2, 2], [5, 30, 7]]
     assert graph.directed
