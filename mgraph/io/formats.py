@@ -27,19 +27,24 @@ class Format(NamedTuple):
     """A file format: its name, and a module with ``read(stream)`` and ``write(graph, stream)``.
 
     terminals: whether ``write`` takes terminals, too. weight: whether ``read`` takes the name of
-    the edges' attribute that is their weight. is_table: ``tables`` reads it, with the names of its
-    columns.
+    the edges' attribute that is their weight. endings: whether ``write`` takes the file's ending.
+    is_table: ``tables`` reads it, with the names of its columns.
     """
 
     name: str
     module: str
     terminals: bool = False
     weight: bool = False
+    endings: bool = False
     is_table: bool = False
 
 
 FORMATS = {
-    ".gr": Format("DIMACS", "mgraph.io.gr_files"),
+    ".gr": Format("DIMACS", "mgraph.io.gr_files", weight=True),
+    **dict.fromkeys(
+        (".col", ".clq", ".max", ".min", ".asn"),
+        Format("DIMACS", "mgraph.io.dimacs", weight=True, endings=True),
+    ),
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis"),
     ".metis": Format("METIS", "mgraph.io.metis"),
@@ -48,7 +53,9 @@ FORMATS = {
     ".json": Format("node-link JSON", "mgraph.io.node_link", weight=True),
     ".graph500": Format("Graph500", "mgraph.io.graph500"),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
-    **dict.fromkeys(TEXT_ENDINGS, Format("edge list", "mgraph.io.edge_text", is_table=True)),
+    **dict.fromkeys(
+        TEXT_ENDINGS, Format("edge list", "mgraph.io.edge_text", endings=True, is_table=True)
+    ),
     **dict.fromkeys(ARROW_ENDINGS, Format("Arrow", "mgraph.io.edge_arrow", is_table=True)),
 }
 _LOCAL_RULE = "be on this machine, as every graph file that is not Parquet"
@@ -162,6 +169,8 @@ def read_file(text: str, file_format: Format, read: Callable[[Any], Any]) -> Any
         raise missing_error(parse(text)) from None
     except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise DatasetError(f"{text} is truncated or damaged: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{text}: {error}", parameter=error.parameter) from None
     except (ValueError, OverflowError) as error:
         raise DatasetError(
             f"{text} cannot be read as a {file_format.name} file: {error}"

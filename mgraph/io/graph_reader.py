@@ -160,10 +160,10 @@ def read_graph(
     location : str or path, or a sequence of them
         A folder or ``s3://`` address of Parquet files, written by mgraph or another program; a file
         whose name ends in .parquet, .arrow or .feather, in .csv, .tsv, .txt, .edges, .edgelist,
-        .el, .wel, .ncol or .snap (text with an edge per line), .gr (DIMACS, PACE), .mtx (Matrix
-        Market), .graph or .metis (METIS), .graphml, .gexf or .stp (SteinLib), perhaps followed by
-        .gz, .bz2, .xz or .zst; a pattern such as ``"roads/*.csv"``; or a sequence of files of one
-        kind.
+        .el, .wel, .ncol or .snap (text with an edge per line), .gr, .max, .min, .asn, .col or .clq
+        (DIMACS; .gr also PACE), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf,
+        .json (node-link), .graph500 or .stp (SteinLib), perhaps followed by .gz, .bz2, .xz or .zst;
+        a pattern such as ``"roads/*.csv"``; or a sequence of files of one kind.
     symmetrise : bool, default False
         Take each arc of a directed graph for both directions.
     drop_loops : bool, default False
@@ -177,8 +177,8 @@ def read_graph(
         ``labels``. Ids that are strings always are; others are the vertices' numbers by default.
     src, dst, weight : str, optional
         The columns of a table that hold the ends of edges and the weight; by default src and dst,
-        or source and target and other usual names, and weight. For GraphML and GEXF, ``weight`` is
-        the name of the edges' attribute.
+        or source and target and other usual names, and weight. For GraphML, GEXF and JSON,
+        ``weight`` is the name of the edges' attribute; for .min low, capacity or cost.
     columns : str or sequence of str, optional
         The names of all columns of a text file, in order, such as ``"src,dst,weight"``.
     delimiter : str, optional
@@ -272,7 +272,7 @@ def read_quietly(
             backend = _choose_backend(source, backend, options.symmetrise)
             labels = source.ids
             source = graph_dataset.read(source, backend)
-        edges, n, directed, names, _ = source
+        edges, n, directed, names, *_ = source
         if options.drop_infinite:
             edges = drop_infinite(edges)
         try:

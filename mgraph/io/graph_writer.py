@@ -25,6 +25,7 @@ from mgraph.io.formats import FORMATS, ending_of, format_of
 
 # Formats whose vertices are numbers.
 _WITHOUT_LABELS = {
+    "mgraph.io.dimacs",
     "mgraph.io.gr_files",
     "mgraph.io.graph500",
     "mgraph.io.matrix_market",
@@ -161,10 +162,9 @@ def write_graph(
             MgraphWarning,
             stacklevel=2,
         )
-    if file_format.is_table:
-        if terminals is None:
-            _warn_of_isolated(graph, text)
-        if file_format is FORMATS[".csv"]:
-            marks["ending"] = ending_of(text)
+    if file_format.endings:
+        marks["ending"] = ending_of(text)
+    if file_format.is_table and terminals is None:
+        _warn_of_isolated(graph, text)
     with writing_file(text) as stream, compress(stream) as target:
         write(graph.to_cpu(), target, **marks)

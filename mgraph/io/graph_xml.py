@@ -193,9 +193,9 @@ def _refuse_entity(name: str, *more: Any) -> None:
 
 
 def require_weight(listing: Listing, name: str) -> Listing:
-    """Return the listing; raise ValueError if no edge has the weight that a user named."""
+    """Return the listing; raise UsageError if no edge has the weight that a user named."""
     if len(listing.edges) and listing.edges.weight is None:
-        raise ValueError(f"no edge has an attribute {name!r:.60}")
+        raise UsageError(f"no edge has an attribute {name!r:.60}", parameter="weight")
     return listing
 
 

@@ -12,7 +12,8 @@ class Listing(NamedTuple):
     """The edges of n vertices: arcs if ``directed``, else each edge once for both directions.
 
     labels: the names of the vertices, if the file does not number them. notes: what a user should
-    know of what was read.
+    know of what was read. edge_attributes, vertex_attributes: Arrow tables with a row per edge and
+    per vertex, of what else the file has of them.
     """
 
     edges: EdgeList
@@ -20,6 +21,8 @@ class Listing(NamedTuple):
     directed: bool
     labels: tuple[Hashable, ...] | None = None
     notes: tuple[str, ...] = ()
+    edge_attributes: Any = None
+    vertex_attributes: Any = None
 
 
 def narrow(weights: Any) -> Any:

@@ -41,7 +41,7 @@ def test_a_weight_of_another_name(tmp_path):
     for name in ("a.json", "a.graphml", "a.gexf"):
         read = mgraph.read_graph(tmp_path / name, weight="length", backend="cpu")
         assert read.weights.tolist() == [2.5] * 4, name
-        with pytest.raises(DatasetError, match="no edge has an attribute 'cost'"):
+        with pytest.raises(UsageError, match="no edge has an attribute 'cost'"):
             mgraph.read_graph(tmp_path / name, weight="cost", backend="cpu")
 
 

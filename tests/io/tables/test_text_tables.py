@@ -170,8 +170,10 @@ def test_columns_that_are_named(tmp_path):
     with pytest.raises(DatasetError, match="it has 3 columns, and the columns given are 2"):
         read(tmp_path / "b.csv", columns="src,dst")
     (tmp_path / "c.gr").write_text("p sp 2 1\na 1 2 7\n")
-    with pytest.raises(UsageError, match="names columns of tables, and"):
+    with pytest.raises(UsageError, match="have no number 'km'"):
         read(tmp_path / "c.gr", weight="km")
+    with pytest.raises(UsageError, match="names columns of tables, and"):
+        read(tmp_path / "c.gr", src="a", dst="b")
 
 
 @pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst"])
