@@ -10,18 +10,19 @@ import mgraph
 from mgraph.cli.help import command, option
 from mgraph.cli.options import (
     NUMBER,
+    TABLE,
     WEIGHTS,
     cluster_options,
     cluster_spec,
     compression_option,
+    graph_options,
     overwrite_option,
+    reading_of,
     refuse,
     resume_option,
 )
 from mgraph.core.formatting import format_quantity, format_total_time, pluralize
 from mgraph.errors import without_secrets
-
-TABLE = "Tables of other programs"
 
 
 @command(
@@ -37,7 +38,6 @@ TABLE = "Tables of other programs"
 @option("--symmetrise", is_flag=True, help="Take each arc of IN for both directions.")
 @option("--drop-loops", is_flag=True, help="Leave out self-loops.")
 @option("--merge", is_flag=True, help="Keep only the minimum-weight arc of parallel ones.")
-@option("--drop-infinite", is_flag=True, help="Leave out arcs of infinite weight: closed ones.")
 @option(
     "--weights",
     type=WEIGHTS,
@@ -45,27 +45,7 @@ TABLE = "Tables of other programs"
     help="Give edges without weights whole ones, drawn from LOW to HIGH as generate does.",
 )
 @option("--seed", type=NUMBER, default=1, show_default=True, help="The seed of --weights.")
-@option("--src", metavar="NAME", group=TABLE, help="The column of the edges' first ends.")
-@option("--dst", metavar="NAME", group=TABLE, help="The column of the edges' second ends.")
-@option(
-    "--weight",
-    metavar="NAME",
-    group=TABLE,
-    help="The column of weights; of GraphML and GEXF, the edges' attribute.",
-)
-@option(
-    "--columns",
-    metavar="NAME,...",
-    group=TABLE,
-    help="The names of all columns of text without a header, such as src,dst,weight.",
-)
-@option(
-    "--delimiter",
-    metavar="CHARACTER",
-    group=TABLE,
-    help="What separates the fields of text; tab for a tab.  [default: found]",
-)
-@option("--text-ids", is_flag=True, group=TABLE, help="Take ids for text even if all are numbers.")
+@graph_options("IN")
 @option(
     "--keep-numbers",
     is_flag=True,
@@ -84,6 +64,12 @@ TABLE = "Tables of other programs"
     group=TABLE,
     help="The column of FILE with the vertices' ids.  [default: id, or the first]",
 )
+@option(
+    "--vertices-out",
+    metavar="FILE",
+    group=TABLE,
+    help="Write a list of the vertices beside OUT, a file: .csv or .tsv, as Gephi imports it.",
+)
 @compression_option
 @resume_option
 @overwrite_option("OUT")
@@ -101,8 +87,7 @@ def convert(source: tuple[str, ...], out: str, **options: Any) -> None:
     text, are kept in OUT/vertices-*.parquet, and other commands take and print them.
     """
     location = source[0] if len(source) == 1 else list(source)
-    if options["delimiter"] in ("tab", "\\t"):
-        options["delimiter"] = "\t"
+    options |= reading_of(options)
     quiet = options.pop("quiet")
     connection = {name: options.pop(name) for name in _CONNECTION}
     from mgraph.distributed.operations.convert import is_over_cluster

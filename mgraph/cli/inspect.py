@@ -9,7 +9,14 @@ import click
 
 import mgraph
 from mgraph.cli.help import command, option
-from mgraph.cli.options import backend_option, cluster_options, cluster_spec, peek_edges
+from mgraph.cli.options import (
+    backend_option,
+    cluster_options,
+    cluster_spec,
+    graph_options,
+    peek_edges,
+    reading_of,
+)
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import (
     format_number,
@@ -100,14 +107,20 @@ def _describe_summary(summary: Any) -> dict[str, str]:
     default=None,
     help="Read the edges, for degrees, weights and components.  [default: up to 10^8 edges]",
 )
-def info(graph: str, as_json: bool, scan: bool | None) -> None:
+@graph_options()
+def info(graph: str, as_json: bool, scan: bool | None, **options: Any) -> None:
     """Show what GRAPH holds: a dataset, a folder of Parquet files, or a graph file."""
+    from mgraph.io import dataset as datasets
     from mgraph.io import formats, graph_reader
+    from mgraph.io.tables import table_files
 
-    dataset = mgraph.open_dataset(graph) if formats.format_of(graph)[0] is None else None
+    reading = graph_reader.read_options(**reading_of(options))
+    dataset = None
+    if formats.format_of(graph)[0] is None and not table_files.holds_tables(graph):
+        dataset = datasets.EdgeDataset(graph, reading.table.request)
     if scan is None:
         scan = dataset is None or dataset.num_edges <= SCAN_EDGES
-    summary = graph_reader.summarize(graph) if scan or dataset is None else None
+    summary = graph_reader.summarize(graph, reading) if scan or dataset is None else None
     if as_json:
         content = dataset.manifest.to_json() if dataset else {}
         click.echo(json.dumps(content | (summary._asdict() if summary else {}), indent=1))

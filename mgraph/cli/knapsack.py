@@ -21,7 +21,7 @@ from mgraph.cli.options import (
     resume_option,
 )
 from mgraph.compilation import Stopwatch
-from mgraph.core.choices import KnapsackKey, KnapsackMethod
+from mgraph.core.choices import Ids, KnapsackKey, KnapsackMethod
 from mgraph.core.formatting import format_parts, format_seconds, format_total_time, pluralize
 from mgraph.errors import without_secrets
 from mgraph.knapsacks.knapsack import check_options
@@ -72,6 +72,13 @@ _METHOD_OPTIONS = ("method", "key", "collect", "time_limit")
     group=OUTPUT,
     help="Write the chosen items and a table of all instances to DIR, over a cluster.",
 )
+@choice_option(
+    "--ids",
+    Ids,
+    "original",
+    "Write items by their own numbers, where a FILE has any, or by their numbers from 0.",
+    group=OUTPUT,
+)
 @compression_option
 @resume_option
 @overwrite_option("the results in DIR")
@@ -80,7 +87,8 @@ _METHOD_OPTIONS = ("method", "key", "collect", "time_limit")
 def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
     """Solve the 0/1 knapsack instance in each FILE: the items of most profit within the capacity.
 
-    A FILE holds the number of items and the capacity, then a profit and a weight per line. Several
+    A FILE holds the number of items and the capacity, then a profit and a weight per line; or the
+    number of items, an item's own number, profit and weight per line, and the capacity. Several
     files, or one with --out, fan out over a cluster.
     """
     names = ("method", "backend", "key", "time_limit")
@@ -88,7 +96,7 @@ def knapsack(files: tuple[str, ...], out: str | None, **options: Any) -> int:
     if options["method"] != "branch_and_bound":
         refuse(("key", "collect"), "applies to --method branch_and_bound")
     if out is None:
-        refuse(("resume", "overwrite", "compression"), "needs --out")
+        refuse(("resume", "overwrite", "compression", "ids"), "needs --out")
     if len(files) == 1 and out is None:
         return _solve_in_process(files[0], options)
     return _solve_over_cluster(files, out, options)
@@ -124,7 +132,7 @@ def _describe_solution(solution: Any) -> str:
 
 def _solve_over_cluster(files: tuple[str, ...], out: str | None, options: dict[str, Any]) -> int:
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
-    names = (*_METHOD_OPTIONS, "compression", "resume", "overwrite")
+    names = (*_METHOD_OPTIONS, "ids", "compression", "resume", "overwrite")
     cluster = cluster_spec(**{name: options[name] for name in connection})
     run = mgraph.knapsack_many(
         files,

@@ -218,10 +218,14 @@ def name_options(message: str) -> str:
     """
 
     def option(parameter: re.Match[str]) -> str:
-        name, value = parameter[1].replace("_", "-"), parameter[2].strip("\"'")
-        return {"True": f"--{name}", "False": f"--no-{name}"}.get(value, f"--{name} {value}")
+        name, value = _option_name(parameter[1]), parameter[2].strip("\"'")
+        return {"True": name, "False": f"--no-{name[2:]}"}.get(value, f"{name} {value}")
 
     return _PARAMETER.sub(option, message)
+
+
+def _option_name(parameter: str) -> str:
+    return f"--{parameter.replace('_', '-')}"
 
 
 def _report_error(error: Exception) -> int:
@@ -232,7 +236,11 @@ def _report_error(error: Exception) -> int:
     if debugging():
         traceback.print_exception(error)
     explanation = explained(error, "the command")
-    click.echo(f"mgraph: {printable(name_options(str(explanation)))}", err=True)
+    message = name_options(str(explanation))
+    parameter = getattr(error, "parameter", None) or ""
+    if "_" in parameter:  # a name that is no word of a sentence
+        message = re.sub(rf"(?<![\w/.-]){parameter}(?![\w/.-])", _option_name(parameter), message)
+    click.echo(f"mgraph: {printable(message)}", err=True)
     return explanation.exit_status
 
 

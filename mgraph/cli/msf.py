@@ -19,10 +19,12 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     compression_option,
+    graph_options,
     ids_option,
     overwrite_option,
     peek_edges,
     quiet_option,
+    reading_of,
     refuse,
     resume_option,
     symmetrise_option,
@@ -68,6 +70,7 @@ class Variant(click.ParamType):
 )
 @click.argument("location", metavar="GRAPH")
 @symmetrise_option
+@graph_options()
 @choice_option("--method", ForestMethod, "auto", "The algorithm.", group=METHOD)
 @option(
     "--variant",
@@ -148,7 +151,12 @@ def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
         return spanning_forest_gpu.loaders(tiny, method)
 
     with preparing(location, backend, span, loaders):
-        graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
+        graph = mgraph.read_graph(
+            location,
+            symmetrise=options["symmetrise"],
+            backend=backend,
+            **reading_of(options),
+        )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
     return graph
@@ -198,6 +206,7 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
         out,
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
+        reading=reading_of(options),
         **{name: options[name] for name in names},
     )
     manifest = run.manifest
@@ -222,6 +231,7 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
 @option("-k", "k", type=NUMBER, help="Cut the vertices into K clusters.")
 @option("--distance", type=float, help="Separate clusters that are at least this far apart.")
 @symmetrise_option
+@graph_options()
 @ids_option
 @choice_option("--method", ForestMethod, "auto", "The algorithm for the forest.", group=METHOD)
 @option(

@@ -120,6 +120,47 @@ ids_option = option(
 symmetrise_option = option(
     "--symmetrise", is_flag=True, help="Add the reverse of every arc of GRAPH."
 )
+TABLE = "Tables of other programs"
+_READING: dict[str, dict[str, Any]] = {
+    "--src": {"metavar": "NAME", "help": "The column of the edges' first ends."},
+    "--dst": {"metavar": "NAME", "help": "The column of the edges' second ends."},
+    "--weight": {
+        "metavar": "NAME",
+        "help": "The column of weights; of GraphML, GEXF and JSON, the edges' attribute.",
+    },
+    "--columns": {
+        "metavar": "NAME,...",
+        "help": "The names of all columns of text without a header, such as src,dst,weight.",
+    },
+    "--delimiter": {
+        "metavar": "CHARACTER",
+        "help": "What separates the fields of text; tab for a tab.  [default: found]",
+    },
+    "--text-ids": {"is_flag": True, "help": "Take ids for text even if all are numbers."},
+}
+
+
+def graph_options(graph: str = "GRAPH") -> Callable[..., Any]:
+    """Return the options that say how a graph is read."""
+
+    def decorate(function: Any) -> Any:
+        for name, more in reversed(_READING.items()):
+            function = option(name, group=TABLE, **more)(function)
+        text = f"Leave out arcs of {graph} whose weight is infinite: closed ones."
+        return option("--drop-infinite", is_flag=True, help=text)(function)
+
+    return decorate
+
+
+def reading_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of ``read_graph`` that a command's options give it."""
+    names = ["drop_infinite", *(name[2:].replace("-", "_") for name in _READING)]
+    given = {name: options[name] for name in names if options[name] not in (None, False)}
+    if given.get("delimiter") in ("tab", "\\t"):
+        given["delimiter"] = "\t"
+    return given
+
+
 resume_option = option(
     "--resume", is_flag=True, group=OUTPUT, help="Keep finished parts, and make what is missing."
 )

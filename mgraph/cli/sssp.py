@@ -19,9 +19,11 @@ from mgraph.cli.options import (
     cluster_spec,
     compression_option,
     describe_vertex,
+    graph_options,
     ids_option,
     overwrite_option,
     peek_edges,
+    reading_of,
     refuse,
     resume_option,
     symmetrise_option,
@@ -75,6 +77,7 @@ def read_sources(file: str) -> list[str]:
 @option("--path", is_flag=True, help="Print the shortest path to each --target.")
 @option("--cutoff", type=float, metavar="LENGTH", help="Ignore paths that are longer.")
 @symmetrise_option
+@graph_options()
 @ids_option
 @choice_option("--method", SsspMethod, "auto", "The algorithm.", group=METHOD)
 @option(
@@ -165,9 +168,11 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     )  # fmt: skip
     names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
+    from mgraph.io.graph_reader import read_options
     from mgraph.io.vertex_names import VertexNames
 
-    names_of_vertices = VertexNames(location, options["ids"])
+    reading = read_options(**reading_of(options))
+    names_of_vertices = VertexNames(location, options["ids"], reading)
     sources = names_of_vertices.early("source", [source_name])
     targets = names_of_vertices.early("targets", options["targets"])
     if options["plot"]:
@@ -187,7 +192,12 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
         lambda tiny, _: rehearse(tiny, **method_options),
         lambda tiny, _: kernel_loaders(tiny, method_options["method"]),
     ):
-        graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
+        graph = mgraph.read_graph(
+            location,
+            symmetrise=options["symmetrise"],
+            backend=backend,
+            **reading_of(options),
+        )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
     if sources is None or targets is None:
@@ -245,9 +255,11 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
     if sources is not None:
+        from mgraph.io.graph_reader import read_options
         from mgraph.io.vertex_names import VertexNames
 
-        numbers = VertexNames(location, options["ids"]).early("sources", sources)
+        reading = read_options(**reading_of(options))
+        numbers = VertexNames(location, options["ids"], reading).early("sources", sources)
         if options["ids"] == "number":
             sources = numbers
     connection = ("scheduler", "scheduler_file", "workers", "dashboard", "quiet")
@@ -264,6 +276,7 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
         cluster=cluster,
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
+        reading=reading_of(options),
         **{name: options[name] for name in names},
     )
     reached = sum(search.reached for search in run.searches)

@@ -19,9 +19,11 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     compression_option,
+    graph_options,
     ids_option,
     overwrite_option,
     peek_edges,
+    reading_of,
     refuse,
     resume_option,
     symmetrise_option,
@@ -100,6 +102,7 @@ class Vertices(click.ParamType):
     "--seed", type=NUMBER, default=1, show_default=True, help="The seed of the draws of --sample."
 )
 @symmetrise_option
+@graph_options()
 @ids_option
 @choice_option("--method", SteinerMethod, "star", "The algorithm.", group=METHOD)
 @choice_option(
@@ -177,6 +180,7 @@ _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound",
 
 
 def _solve_in_process(location: str, options: dict[str, Any]) -> None:
+    from mgraph.io.graph_reader import read_options
     from mgraph.io.graph_writer import check_target
     from mgraph.io.vertex_names import VertexNames
     from mgraph.steiner.rehearsal import kernel_loaders, rehearse
@@ -193,7 +197,8 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(*(options[name] for name in names))
     names_of_terminals, out = options["terminals"], options["out"]
-    names_of_vertices = VertexNames(location, options["ids"])
+    reading = read_options(**reading_of(options))
+    names_of_vertices = VertexNames(location, options["ids"], reading)
     terminals: Any = names_of_vertices.early("terminals", names_of_terminals or [])
     if out is None:
         refuse(("overwrite",), "needs --out")
@@ -212,7 +217,12 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
             lambda tiny, num_arcs: rehearse(tiny, num_arcs, **method_options),
             lambda tiny, num_arcs: kernel_loaders(tiny, num_arcs, method_options),
         ):
-            graph = mgraph.read_graph(location, symmetrise=options["symmetrise"], backend=backend)
+            graph = mgraph.read_graph(
+                location,
+                symmetrise=options["symmetrise"],
+                backend=backend,
+                **reading_of(options),
+            )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
     if terminals is None:
@@ -262,9 +272,11 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         queries = read_name_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} must hold at least one query")
+        from mgraph.io.graph_reader import read_options
         from mgraph.io.vertex_names import VertexNames
 
-        names_of_vertices = VertexNames(location, options["ids"])
+        reading = read_options(**reading_of(options))
+        names_of_vertices = VertexNames(location, options["ids"], reading)
         checked = [
             names_of_vertices.early(f"{options['queries']}, query {number}: terminals", query)
             for number, query in enumerate(queries)
@@ -286,6 +298,7 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         options["out"],
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
+        reading=reading_of(options),
         **{name: options[name] for name in names},
     )
     solved = [answer for answer in run.answers if answer.error is None]

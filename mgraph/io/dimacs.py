@@ -27,7 +27,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
-from mgraph.io.listing import Listing, narrow
+from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.text import Kind, first_outside, lines_of, parse_rows, read_text
 
 _EDGE_ENDINGS = (".col", ".clq")
@@ -107,7 +107,7 @@ def parse(content: bytes, weight: str | None = None) -> Listing:
         edges = EdgeList(*(column[edges.src > edges.dst] for column in edges))
         notes.append("it lists each edge in both directions, which is read once")
     others = pa.table(named) if named else None
-    return Listing(edges, n, is_arc, None, tuple(notes), others)
+    return Listing(edges, n, is_arc, None, tuple(notes), Attributes(others))
 
 
 def _pass_over(content: bytes, start: int, letters: tuple[bytes, ...]) -> tuple[int, list[str]]:

@@ -6,10 +6,14 @@ import pyarrow as pa
 from pyarrow import feather
 
 from mgraph.core.graph import Graph
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes
 
 
-def write(graph: Graph, stream: BinaryIO) -> None:
-    """Write columns src, dst[, weight]: every edge, or every arc; labels if there are any."""
+def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES) -> None:
+    """Write columns src, dst[, weight][, attributes …]: every edge, or every arc.
+
+    Vertices are named by their labels if they have any.
+    """
     edges = graph.to_edges()
     columns = {"src": pa.array(edges.src), "dst": pa.array(edges.dst)}
     if graph.labels is not None:
@@ -19,4 +23,6 @@ def write(graph: Graph, stream: BinaryIO) -> None:
         columns = {name: ids.take(column) for name, column in columns.items()}
     if edges.weight is not None:
         columns["weight"] = pa.array(edges.weight)
+    if attributes.edges is not None:
+        columns |= dict(zip(attributes.edges.column_names, attributes.edges.columns, strict=True))
     feather.write_feather(pa.table(columns), stream, compression="lz4")

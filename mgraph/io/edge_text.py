@@ -6,6 +6,7 @@ and its weight, separated by spaces. Vertices are named by their labels if they 
 ``tables`` reads these files.
 """
 
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,12 +15,19 @@ from pyarrow import csv
 
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
+from mgraph.io.attributes import text_or_number
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes
 
 _BLOCK_EDGES = 1 << 20
 
 
-def write(graph: Graph, stream: BinaryIO, ending: str = ".csv") -> None:
-    """Write every edge, or every arc of a directed graph.
+def write(
+    graph: Graph,
+    stream: BinaryIO,
+    ending: str = ".csv",
+    attributes: Attributes = NO_ATTRIBUTES,
+) -> None:
+    """Write every edge, or every arc of a directed graph; of a table with its attributes.
 
     Raises UsageError for vertices without edges, which such a file cannot have, if there are no
     labels to tell them apart from vertices that do not exist; or for labels with white space in a
@@ -27,18 +35,20 @@ def write(graph: Graph, stream: BinaryIO, ending: str = ".csv") -> None:
     """
     edges = graph.to_edges()
     is_table = ending in (".csv", ".tsv")
-    labels = None if graph.labels is None else _label_column(graph.labels, is_table)
+    labels = None if graph.labels is None else label_column(graph.labels, is_table)
     delimiter = {".csv": ",", ".tsv": "\t"}.get(ending, " ")
     if is_table:
         header = ["Source", "Target", "Type", *([] if edges.weight is None else ["Weight"])]
-        stream.write(delimiter.join(header).encode() + b"\n")
+        others = attribute_columns(attributes.edges, header)
+        stream.write(join_names([*header, *others], delimiter))
     else:
+        others = {}
         kind = "directed" if graph.directed else "undirected"
         size = f"{graph.n} vertices, {len(edges)} edges"
         stream.write(f"# {kind} graph, {size}, written by mgraph\n".encode())
     for start in range(0, len(edges), _BLOCK_EDGES):
         block = edges.rows(start, min(start + _BLOCK_EDGES, len(edges)))
-        columns = [pa.array(ids) for ids in (block.src, block.dst)]
+        columns: list[Any] = [pa.array(ids) for ids in (block.src, block.dst)]
         if labels is not None:
             columns = [labels.take(column) for column in columns]
         if is_table:
@@ -47,7 +57,8 @@ def write(graph: Graph, stream: BinaryIO, ending: str = ".csv") -> None:
             columns.append(pa.DictionaryArray.from_arrays(codes, kinds).cast(pa.string()))
         if block.weight is not None:
             columns.append(pa.array(block.weight))
-        quoting = "needed" if is_table and labels is not None else "none"
+        columns += [column.slice(start, len(block)) for column in others.values()]
+        quoting = "needed" if is_table and (others or labels is not None) else "none"
         csv.write_csv(
             pa.table(columns, names=[str(i) for i in range(len(columns))]),
             stream,
@@ -55,7 +66,27 @@ def write(graph: Graph, stream: BinaryIO, ending: str = ".csv") -> None:
         )
 
 
-def _label_column(labels: Any, is_table: bool) -> Any:
+def attribute_columns(table: Any, own: Sequence[str]) -> dict[str, Any]:
+    """Return the columns of a table by the names that they get beside a file's own columns."""
+    named: dict[str, Any] = {}
+    for given in [] if table is None else table.column_names:
+        name = given
+        while name.lower() in {other.lower() for other in (*own, *named)}:
+            name += "_given"
+        named[name] = text_or_number(table[given])
+    return named
+
+
+def join_names(names: Sequence[str], delimiter: str) -> bytes:
+    """Return the header of a table."""
+    quoted = [
+        '"' + name.replace('"', '""') + '"' if {*name} & {delimiter, '"', "\n", "\r"} else name
+        for name in names
+    ]
+    return delimiter.join(quoted).encode() + b"\n"
+
+
+def label_column(labels: Any, is_table: bool) -> Any:
     """Return the labels as an Arrow column of whole numbers or strings."""
     values = list(labels)
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):

@@ -20,7 +20,15 @@ from mgraph.io.address import local_path, missing_error, parse
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.folder import folder_and_name
 from mgraph.io.foreign_dataset import is_parquet
-from mgraph.io.tables.table_files import ARROW_ENDINGS, TEXT_ENDINGS, kind_of
+from mgraph.io.tables.column_names import ColumnRequest
+from mgraph.io.tables.table_files import (
+    ARROW_ENDINGS,
+    TEXT_ENDINGS,
+    find_files,
+    has_pattern,
+    holds_tables,
+    kind_of,
+)
 
 
 class Format(NamedTuple):
@@ -28,7 +36,8 @@ class Format(NamedTuple):
 
     terminals: whether ``write`` takes terminals, too. weight: whether ``read`` takes the name of
     the edges' attribute that is their weight. endings: whether ``write`` takes the file's ending.
-    is_table: ``tables`` reads it, with the names of its columns.
+    attributes: of which things ``read`` and ``write`` take attributes. is_table: ``tables`` reads
+    it, with the names of its columns.
     """
 
     name: str
@@ -36,9 +45,12 @@ class Format(NamedTuple):
     terminals: bool = False
     weight: bool = False
     endings: bool = False
+    attributes: tuple[str, ...] = ()
     is_table: bool = False
 
 
+_EDGE_LIST = Format("edge list", "mgraph.io.edge_text", endings=True, is_table=True)
+_BOTH = ("edges", "vertices")
 FORMATS = {
     ".gr": Format("DIMACS", "mgraph.io.gr_files", weight=True),
     **dict.fromkeys(
@@ -48,15 +60,18 @@ FORMATS = {
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis"),
     ".metis": Format("METIS", "mgraph.io.metis"),
-    ".graphml": Format("GraphML", "mgraph.io.graphml", terminals=True, weight=True),
-    ".gexf": Format("GEXF", "mgraph.io.gexf", terminals=True, weight=True),
-    ".json": Format("node-link JSON", "mgraph.io.node_link", weight=True),
+    ".graphml": Format(
+        "GraphML", "mgraph.io.graphml", terminals=True, weight=True, attributes=_BOTH
+    ),
+    ".gexf": Format("GEXF", "mgraph.io.gexf", terminals=True, weight=True, attributes=_BOTH),
+    ".json": Format("node-link JSON", "mgraph.io.node_link", weight=True, attributes=_BOTH),
     ".graph500": Format("Graph500", "mgraph.io.graph500"),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
+    **dict.fromkeys(TEXT_ENDINGS, _EDGE_LIST),
+    **dict.fromkeys((".csv", ".tsv"), _EDGE_LIST._replace(attributes=("edges",))),
     **dict.fromkeys(
-        TEXT_ENDINGS, Format("edge list", "mgraph.io.edge_text", endings=True, is_table=True)
+        ARROW_ENDINGS, Format("Arrow", "mgraph.io.edge_arrow", attributes=("edges",), is_table=True)
     ),
-    **dict.fromkeys(ARROW_ENDINGS, Format("Arrow", "mgraph.io.edge_arrow", is_table=True)),
 }
 _LOCAL_RULE = "be on this machine, as every graph file that is not Parquet"
 
@@ -128,14 +143,30 @@ class Identity(NamedTuple):
     edges: int
 
 
-def identify(location: str) -> Identity:
-    """Return the identity of a graph; raise DatasetError if there is no graph."""
+def identify(location: str, request: ColumnRequest | None = None) -> Identity:
+    """Return the identity of a graph; raise DatasetError if there is no graph.
+
+    request: the names of columns in other programs' Parquet files.
+    """
+    if has_pattern(location):
+        return _identify_tables(location)
     if format_of(location)[0] is None:
-        return identify_dataset(EdgeDataset(location))
+        try:
+            dataset = EdgeDataset(location, request)
+        except DatasetError:
+            if not holds_tables(location):
+                raise
+            return _identify_tables(location)
+        return identify_dataset(dataset)
     if not os.path.exists(local_path(location, _LOCAL_RULE)):
         raise missing_error(parse(location))
     folder, name = folder_and_name(location)
     return Identity(_digest(location, [folder.stamp(name)]), 0)
+
+
+def _identify_tables(location: str) -> Identity:
+    stamps = [(file.path, file.folder.stamp(file.name)) for file in find_files(location)]
+    return Identity(_digest(location, stamps), 0)
 
 
 def identify_dataset(dataset: EdgeDataset) -> Identity:

@@ -1,5 +1,8 @@
 """GEXF files (``.gexf``): https://gexf.net/schema.html, versions 1.1 to 1.3; written as 1.2."""
 
+import math
+import re
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 from xml.sax.saxutils import quoteattr
 
@@ -7,8 +10,9 @@ import numpy as np
 
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
-from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight
-from mgraph.io.listing import Listing
+from mgraph.io.attributes import xml_type
+from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight, value_text
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing
 
 # Of an edge, and of edges by default: those of a mixed graph say it themselves.
 _KINDS = {"directed": True, "undirected": False, "mutual": False}
@@ -16,9 +20,13 @@ _DEFAULTS = _KINDS | {"mixed": False}
 _DEFAULT_WEIGHT = 1
 _MAX_WHOLE = 1 << 53  # what a 64-bit float, the format's type of weights, counts up to
 _CHANGES = "nodes or edges that exist for a time are taken to exist"
+_TERMINAL = "terminal"
+_COLOR = re.compile("#[0-9a-fA-F]{6}")
+_DRAWN = ("position", "color", "size", "shape", "thickness")
 _HEAD = (
     '<?xml version="1.0" encoding="UTF-8"?>\n'
-    '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">\n<meta><creator>mgraph</creator>'
+    '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" '
+    'version="1.2">\n<meta><creator>mgraph</creator>'
     "</meta>\n"
 )
 
@@ -26,10 +34,12 @@ _HEAD = (
 class _Reader(GraphReader):
     """An edge's weight is its XML attribute, else its value of an attribute of that name."""
 
-    def __init__(self, weight: str) -> None:
-        super().__init__()
+    def __init__(self, weight: str, keeps_attributes: bool) -> None:
+        super().__init__(keeps_attributes)
         self._weight = weight
         self._class: str | None = None  # of the attributes that are declared
+        self._titles: dict[tuple[str | None, str], str] = {}
+        self._taken: set[tuple[str | None, str]] = set()
         self._declared = ""  # the id of the attribute whose declaration is open
         self._weight_ids: set[str] = set()
         self._default: str | None = None
@@ -40,24 +50,68 @@ class _Reader(GraphReader):
         if tag == "attributes":
             self._class = attributes.get("class")
         elif tag == "attribute":
-            titles = attributes.get("title", ""), attributes.get("title", "").lower()
-            is_weight = self._class == "edge" and self._weight in (*titles, attributes.get("id"))
-            self._declared = attributes.get("id", "") if is_weight else ""
-            self._weight_ids |= {self._declared} - {""}
+            self._declare(attributes)
         elif tag == "graph":
             self.begin_graph(attributes.get("defaultedgetype"), _DEFAULTS)
         elif tag == "node":
             self.add_node(attributes)
+            if "label" in attributes and attributes["label"] != attributes["id"]:
+                self.set_attribute("node", "label", attributes["label"])
         elif tag == "edge":
             self._edge, self._values = attributes, []
-        elif tag == "attvalue" and "edge" in self.path and _name(attributes) in self._weight_ids:
-            self._values.append(attributes.get("value", ""))
+            if "label" in attributes:
+                self.set_attribute("edge", "label", attributes["label"])
+        elif tag == "attvalue":
+            self._take_value(attributes)
+        elif tag in _DRAWN:
+            self._take_drawing(tag, attributes)
         if tag == "spell" or (tag in ("node", "edge") and attributes.keys() & {"start", "end"}):
             self.notes[_CHANGES] = None
 
+    def _declare(self, attributes: dict[str, str]) -> None:
+        key, title = attributes.get("id", ""), attributes.get("title", "")
+        names = title, title.lower(), key
+        self._declared = key
+        if self._class == "edge" and self._weight in names:
+            self._weight_ids.add(key)
+            return
+        self._titles[self._class, key] = title or key
+        self._taken.add((self._class, title or key))
+        texts = {"node": self.of_nodes, "edge": self.of_edges}.get(self._class or "")
+        if texts is not None:
+            texts.declare(title or key, attributes.get("type", "string"))
+        if self._class == "edge":
+            self.unread[title or key] = None
+
+    def _take_value(self, attributes: dict[str, str]) -> None:
+        element = "edge" if "edge" in self.path else "node"
+        name, value = _name(attributes), attributes.get("value", "")
+        if element == "edge" and name in self._weight_ids:
+            self._values.append(value)
+        elif name is not None:
+            self.set_attribute(element, self._titles.get((element, name), name), value)
+
+    def _take_drawing(self, tag: str, attributes: dict[str, str]) -> None:
+        element = self.path[-2]
+        if tag == "position":
+            values = {name: attributes[name] for name in "xyz" if name in attributes}
+        elif tag == "color":
+            values = {"color": _color(attributes)}
+        else:
+            values = {tag: attributes.get("value", "")}
+        texts = {"node": self.of_nodes, "edge": self.of_edges}.get(element)
+        for plain, text in values.items():
+            name = f"viz_{plain}" if (element, plain) in self._taken else plain
+            if texts is not None:
+                texts.declare(name, "string" if tag in ("color", "shape") else "double")
+            self.set_attribute(element, name, text)
+
     def end(self, tag: str) -> None:
-        if tag == "default" and self._declared:
+        if tag == "default" and self._declared in self._weight_ids and self._class == "edge":
             self._default = self.text
+        elif tag == "default" and self._class in ("node", "edge"):
+            texts = self.of_nodes if self._class == "node" else self.of_edges
+            texts.set_default(self._titles[self._class, self._declared], self.text)
         elif tag == "edge":
             weight = self._edge.get("weight") if self._weight == WEIGHT else None
             if weight is None and len(self._values) > 1:
@@ -71,25 +125,39 @@ class _Reader(GraphReader):
             self.add_edge(self._edge, self._edge.get("type"), _KINDS, weight)
 
 
+def _color(values: dict[str, str]) -> str:
+    """Return a colour as #rrggbb, or as the file has it."""
+    try:
+        red, green, blue = (int(values[name]) for name in "rgb")
+    except (KeyError, ValueError):
+        return values.get("hex", " ".join(values.values()))
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
 def _name(value: dict[str, str]) -> str | None:
     """Return the attribute whose value this is; version 1.1 calls it ``id``."""
     return value.get("for", value.get("id"))
 
 
-def read(stream: BinaryIO, weight: str = WEIGHT) -> Listing:
+def read(stream: BinaryIO, weight: str = WEIGHT, attributes: bool = False) -> Listing:
     """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError.
 
-    weight: the title of the edges' attribute that is their weight.
+    weight: the title of the edges' attribute that is their weight. attributes: whether to read the
+    others, with labels, and positions, sizes and colours as Gephi saves them.
     """
     if weight == WEIGHT:
-        return _Reader(weight).read(stream, _DEFAULT_WEIGHT)
-    return require_weight(_Reader(weight).read(stream), weight)
+        return _Reader(weight, attributes).read(stream, _DEFAULT_WEIGHT)
+    return require_weight(_Reader(weight, attributes).read(stream), weight)
 
 
-def write(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
-    """Write nodes, edges and weights; with terminals only nodes that have an edge or are one.
+def write(
+    graph: Graph, stream: BinaryIO, terminals: Any = None, attributes: Attributes = NO_ATTRIBUTES
+) -> None:
+    """Write nodes, edges, weights and attributes.
 
-    Raises UsageError for whole weights that a 64-bit float rounds.
+    With terminals only nodes that have an edge or are one are written. Attributes of nodes that are
+    called label, x, y, z, size and color are written as such. Raises UsageError for whole weights
+    that a 64-bit float rounds.
     """
     weights = graph.weights
     if weights is not None and weights.dtype == np.int64 and weights.size:
@@ -100,25 +168,86 @@ def write(graph: Graph, stream: BinaryIO, terminals: Any = None) -> None:
                 f"{extreme:,}); GraphML files have 64-bit integers",
                 parameter="graph",
             )
-    named = name_graph(graph, terminals)
+    named = name_graph(graph, terminals, attributes)
     kind = "un" * (not named.directed) + "directed"
     stream.write(f'{_HEAD}<graph defaultedgetype="{kind}" mode="static">\n'.encode())
-    if named.is_terminal is not None:
-        stream.write(
-            b'<attributes class="node"><attribute id="0" title="terminal" type="boolean"/>'
-            b"</attributes>\n"
-        )
+    drawn = _drawn_names(named.of_nodes)
+    of_nodes = _write_declarations(
+        stream, "node", attributes.vertices, {*drawn, "label"}, named.is_terminal
+    )
+    of_edges = _write_declarations(stream, "edge", attributes.edges)
     stream.write(b"<nodes>\n")
-    for i, name in enumerate(named.names):
-        values = ""
+    for i, (name, row) in enumerate(zip(named.names, named.of_nodes, strict=True)):
+        values = {key: value for key, value in row.items() if key not in drawn}
         if named.is_terminal is not None:
-            mark = str(named.is_terminal[i]).lower()
-            values = f'<attvalues><attvalue for="0" value="{mark}"/></attvalues>'
-        text = quoteattr(name)
-        stream.write(f"<node id={text} label={text}>{values}</node>\n".encode())
+            values[_TERMINAL] = named.is_terminal[i]
+        label = quoteattr(str(values.pop("label", name)))
+        content = _values(values, of_nodes) + _draw({key: row[key] for key in drawn & row.keys()})
+        stream.write(f"<node id={quoteattr(name)} label={label}>{content}</node>\n".encode())
     stream.write(b"</nodes>\n<edges>\n")
-    for i, (u, v, weight) in enumerate(named.edges):
+    for i, ((u, v, weight), row) in enumerate(zip(named.edges, named.of_edges, strict=True)):
         attribute = "" if weight is None else f' weight="{weight}"'
         ends = f"source={quoteattr(u)} target={quoteattr(v)}"
-        stream.write(f'<edge id="{i}" {ends}{attribute}/>\n'.encode())
+        stream.write(f'<edge id="{i}" {ends}{attribute}>{_values(row, of_edges)}</edge>\n'.encode())
     stream.write(b"</edges>\n</graph>\n</gexf>\n")
+
+
+def _write_declarations(
+    stream: BinaryIO, element: str, table: Any, without: Any = (), is_terminal: Any = None
+) -> dict[str, str]:
+    """Declare the columns of a table, and terminals; return the attributes' ids."""
+    fields = () if table is None else table.schema
+    kinds = {field.name: xml_type(field.type) for field in fields if field.name not in without}
+    if is_terminal is not None:
+        kinds[_TERMINAL] = "boolean"
+    ids = {name: str(i) for i, name in enumerate(kinds)}
+    text = "".join(
+        f'<attribute id="{ids[name]}" title={quoteattr(name)} '
+        f'type="{kind.replace("int", "integer")}"/>'
+        for name, kind in kinds.items()
+    )
+    if text:
+        stream.write(f'<attributes class="{element}">{text}</attributes>\n'.encode())
+    return ids
+
+
+def _drawn_names(rows: Sequence[dict[str, Any]]) -> set[str]:
+    """Return the attributes of nodes that say how they are drawn, as far as all values fit."""
+    present = {name: {i for i, row in enumerate(rows) if name in row} for name in "xyz"}
+    drawn = {
+        name
+        for name in ("x", "y", "z", "size")
+        if all(_is_number(row.get(name, 0)) for row in rows)
+    }
+    if not {"x", "y"} <= drawn or present["x"] != present["y"]:
+        drawn -= set("xyz")
+    if not present["z"] <= present["x"]:
+        drawn.discard("z")
+    if all(_COLOR.fullmatch(str(row.get("color", "#000000"))) for row in rows):
+        drawn.add("color")
+    return drawn
+
+
+def _draw(values: dict[str, Any]) -> str:
+    """Return the elements that draw a node."""
+    place = "".join(f' {name}="{values[name]}"' for name in "xyz" if name in values)
+    drawing = f"<viz:position{place}/>" if place else ""
+    if "size" in values:
+        drawing += f'<viz:size value="{values["size"]}"/>'
+    if "color" in values:
+        parts = zip("rgb", bytes.fromhex(values["color"][1:]), strict=True)
+        words = "".join(f' {name}="{part}"' for name, part in parts)
+        drawing += f"<viz:color{words}/>"
+    return drawing
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _values(values: dict[str, Any], ids: dict[str, str]) -> str:
+    text = "".join(
+        f'<attvalue for="{ids[name]}" value={quoteattr(value_text(value))}/>'
+        for name, value in values.items()
+    )
+    return f"<attvalues>{text}</attvalues>" if text else ""

@@ -19,7 +19,7 @@ from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import StorageError
 from mgraph.io.dataset import EdgeDataset, Part, group_by_size, part_name
 from mgraph.io.folder import Folder
-from mgraph.io.listing import Listing
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing
 from mgraph.io.manifest import Manifest, PartRecord
 
 _MIN_PART_EDGES, _MAX_PART_EDGES = 1 << 20, 1 << 24
@@ -139,6 +139,7 @@ def write(
     compression: Compression = "lz4",
     created_by: str = "",
     forest: dict[str, Any] | None = None,
+    attributes: Attributes = NO_ATTRIBUTES,
 ) -> None:
     """Write a graph's edges and a manifest into a folder that holds no dataset.
 
@@ -149,11 +150,14 @@ def write(
     edges = graph.to_edges()
     folder.create()
     vertices = None
-    if graph.labels is not None:
+    if graph.labels is not None or attributes.vertices is not None:
         from mgraph.io.vertex_ids import labels_as_ids, write_ids
 
-        vertices = write_ids(labels_as_ids(graph.labels), folder, compression)
-    records = write_parts(edges, graph.n, folder, compression=compression)
+        labels = range(graph.n) if graph.labels is None else graph.labels
+        vertices = write_ids(labels_as_ids(labels), folder, compression, attributes.vertices)
+    records = write_parts(
+        edges, graph.n, folder, compression=compression, attributes=attributes.edges
+    )
     Manifest(
         model={},
         n=graph.n,
@@ -173,6 +177,12 @@ def _id_dtype(n: int) -> np.dtype:
     return np.dtype(np.int32 if n < 1 << 31 else np.int64)
 
 
+def _slice(column: Any, start: int, stop: int) -> Any:
+    """Return rows of an attribute as an array."""
+    piece = column.slice(start, stop - start)
+    return piece.chunk(0) if piece.num_chunks == 1 else piece.combine_chunks()
+
+
 def write_parts(
     edges: EdgeList,
     n: int,
@@ -182,12 +192,14 @@ def write_parts(
     part_edges: int | None = None,
     name: Callable[[int], str] = part_name,
     threads: int | None = None,
+    attributes: Any = None,
 ) -> list[PartRecord]:
     """Write edges with ascending ``src`` as parts, several parts at a time.
 
     edges: NumPy or CuPy arrays. part_edges: the approximate edges per part, by default one part per
     thread within 1 to 16 Mi edges. name: returns the file name of a part. threads: by default one
-    per core. All edges with the same ``src`` are in one part.
+    per core. attributes: an Arrow table of
+    further columns. All edges with the same ``src`` are in one part.
     """
     threads = threads or available_cores()
     share = -(-len(edges) // threads)
@@ -196,9 +208,13 @@ def write_parts(
     from mgraph.cuda.transfer import stage_on_host
     from mgraph.io.parquet import writing_part
 
-    columns = {"src": _id_dtype(n), "dst": _id_dtype(n)}
+    dtypes = {"src": _id_dtype(n), "dst": _id_dtype(n)}
     if edges.weight is not None:
-        columns["weight"] = edges.weight.dtype
+        dtypes["weight"] = edges.weight.dtype
+    columns: dict[str, Any] = dict(dtypes)
+    kept = [] if attributes is None else attributes.combine_chunks().columns
+    if attributes is not None:
+        columns |= {field.name: field.type for field in attributes.schema}
     cuts = edges.src[part_edges::part_edges].tolist()
     bounds = sorted({0, *(cut + 1 for cut in cuts), n})
     if on_gpu(edges.src):
@@ -211,10 +227,11 @@ def write_parts(
         with writing_part(folder, name(index), columns, compression) as writer:
             for start in range(begin, end, _BLOCK_EDGES):
                 cancellation.raise_if_cancelled()
-                arrays = stage_on_host(list(edges.rows(start, min(start + _BLOCK_EDGES, end))))
-                block = EdgeList(*map(np.ascontiguousarray, arrays, columns.values()))
+                stop = min(start + _BLOCK_EDGES, end)
+                arrays = stage_on_host(list(edges.rows(start, stop)))
+                block = EdgeList(*map(np.ascontiguousarray, arrays, dtypes.values()))
                 total += checksum(block)
-                writer.write(block)
+                writer.write([*block, *(_slice(column, start, stop) for column in kept)])
             writer.close({"part": index, "converted": True})
         size = folder.size(name(index))
         rows = end - begin, bounds[index], bounds[index + 1]

@@ -1,9 +1,10 @@
 """Reading graphs: from a file, whose name decides the format, from a dataset, or from tables."""
 
 import importlib
+import inspect
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core.choices import Backend, Device
+from mgraph.core.choices import Backend, Device, did_you_mean
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
@@ -29,13 +30,17 @@ from mgraph.io.tables.table_files import TableOptions, has_pattern, holds_tables
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How a graph is read: its columns, and what becomes of its edges; see ``read_graph``."""
+    """How a graph is read: its columns, and what becomes of its edges; see ``read_graph``.
+
+    attributes: whether a file's attributes are read, too.
+    """
 
     symmetrise: bool = False
     drop_loops: bool = False
     merge: bool = False
     drop_infinite: bool = False
     renumber: bool = False
+    attributes: bool = False
     table: TableOptions = field(default_factory=TableOptions)
 
     def refuse_columns(self, because: str) -> None:
@@ -49,23 +54,56 @@ class ReadOptions:
                 raise UsageError(f"{name} is for text tables, and {because}", parameter=name)
 
 
-def summarize(location: str | os.PathLike[str]) -> Any:
+def read_options(
+    *,
+    symmetrise: bool = False,
+    drop_loops: bool = False,
+    merge: bool = False,
+    drop_infinite: bool = False,
+    renumber: bool = False,
+    src: str | None = None,
+    dst: str | None = None,
+    weight: str | None = None,
+    columns: str | Sequence[str] | None = None,
+    delimiter: str | None = None,
+    text_ids: bool = False,
+) -> ReadOptions:
+    """Return options from the arguments of ``read_graph``. Raises UsageError."""
+    request = ColumnRequest(src, dst, weight, _split_names(columns))
+    table = TableOptions(request, delimiter, text_ids)
+    return ReadOptions(symmetrise, drop_loops, merge, drop_infinite, renumber, table=table)
+
+
+def reading_options(reading: Mapping[str, Any] | None, symmetrise: bool = False) -> ReadOptions:
+    """Return the same from a user's dictionary of such arguments."""
+    known = list(inspect.signature(read_options).parameters)
+    for name in reading or {}:
+        if name not in known or name == "symmetrise":
+            raise UsageError(
+                f"reading must have names among {', '.join(known[1:])} (got {name!r:.60})"
+                f"{did_you_mean(name, known)}",
+                parameter="reading",
+            )
+    return read_options(symmetrise=symmetrise, **(reading or {}))
+
+
+def summarize(location: str | os.PathLike[str], options: ReadOptions) -> Any:
     """Return the ``Summary`` of a file or dataset; a dataset's parts are read one by one."""
     from mgraph.core.summary_cpu import Summarizer
 
     text = location_text(location)
     with reading_guard(text):
-        source = open_source(text, ReadOptions())
-        _warn(text, source.notes)
+        source = open_source(text, options)
+        warn_of(text, source.notes)
         if isinstance(source, EdgeDataset):
             summarizer = Summarizer(source.n, source.manifest.directed)
             for part in source:
                 for block in part.blocks():
-                    summarizer.add(block)
+                    summarizer.add(drop_infinite(block) if options.drop_infinite else block)
         else:
             edges, n, directed, *_ = source
             summarizer = Summarizer(n, directed)
-            summarizer.add(edges)
+            summarizer.add(drop_infinite(edges) if options.drop_infinite else edges)
         return summarizer.summary()
 
 
@@ -77,7 +115,7 @@ def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
     from mgraph.io.tables.table_listing import read_listing
 
     def read_tables() -> Listing:
-        return read_listing(location, options.table, options.renumber)
+        return read_listing(location, options.table, options.renumber, options.attributes)
 
     if isinstance(location, list | tuple) or has_pattern(location):
         return read_tables()
@@ -101,7 +139,7 @@ def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
         return read_tables()
     if dataset.has_manifest:
         options.refuse_columns(f"{location} is a dataset of mgraph")
-    elif options.renumber or options.table.text_ids:
+    elif options.renumber or options.attributes or options.table.text_ids:
         return read_tables()
     return dataset
 
@@ -111,13 +149,15 @@ def _read_file(location: str, file_format: Format, options: ReadOptions) -> List
     if file_format.weight and options.table.request.weight is not None:
         read = partial(read, weight=options.table.request.weight)
         options = replace(options, table=TableOptions())
+    if file_format.attributes and options.attributes:
+        read = partial(read, attributes=True)
     options.refuse_columns(f"{location} is a {file_format.name} file")
     listing: Listing = read_file(location, file_format, read)
     return listing
 
 
-def _warn(location: Any, notes: Sequence[str]) -> None:
-    """Warn the caller's caller of what a user should know."""
+def warn_of(location: Any, notes: Sequence[str]) -> None:
+    """Warn the caller's caller of what a user should know of a source."""
     shown = location if isinstance(location, str) else ", ".join(map(str, location[:2]))
     for note in notes:
         warnings.warn(f"{shown}: {note}", MgraphWarning, stacklevel=4)
@@ -228,10 +268,10 @@ def read_graph(
     """
     backends.resolve(backend)
     checked = location_of(location)
-    request = ColumnRequest(src, dst, weight, split_names(columns))
-    options = ReadOptions(
-        symmetrise, drop_loops, merge, drop_infinite, renumber,
-        TableOptions(request, delimiter, text_ids),
+    options = read_options(
+        symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, drop_infinite=drop_infinite,
+        renumber=renumber, src=src, dst=dst, weight=weight, columns=columns, delimiter=delimiter,
+        text_ids=text_ids,
     )  # fmt: skip
     graph = read_quietly(checked, options, backend, warn=True)
     names = graph.labels if isinstance(graph.labels, tuple) and not renumber else ()
@@ -247,7 +287,7 @@ def location_of(location: Any) -> Any:
     return location_text(location)
 
 
-def split_names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
+def _split_names(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
     """Return names of columns, which may be given as one text with commas."""
     if isinstance(columns, str):
         columns = [name.strip() for name in columns.split(",")]
@@ -266,27 +306,35 @@ def read_quietly(
     with reading_guard(f"{location}"):
         source = open_source(location, options)
         if warn:
-            _warn(location, source.notes)
+            warn_of(location, source.notes)
         labels: Any = None
         if isinstance(source, EdgeDataset):
             backend = _choose_backend(source, backend, options.symmetrise)
             labels = source.ids
             source = graph_dataset.read(source, backend)
-        edges, n, directed, names, *_ = source
-        if options.drop_infinite:
-            edges = drop_infinite(edges)
-        try:
-            graph = from_edges(
-                edges,
-                n,
-                directed=directed and not options.symmetrise,
-                drop_loops=options.drop_loops,
-                merge=options.merge,
-                backend=backend,
-            )
-        except UsageError as error:  # the file's content is wrong, not a parameter
-            raise DatasetError(f"{location}: {error}") from error
-        return graph.with_labels(names if labels is None else labels)
+        graph = build_graph(location, source, options, backend)
+        return graph if labels is None else graph.with_labels(labels)
+
+
+def build_graph(
+    location: Any, listing: Listing, options: ReadOptions, backend: Backend = "cpu"
+) -> Graph:
+    """Build the graph of what was read from a location. Raises DatasetError."""
+    edges, n, directed, labels, *_ = listing
+    if options.drop_infinite:
+        edges = drop_infinite(edges)
+    try:
+        graph = from_edges(
+            edges,
+            n,
+            directed=directed and not options.symmetrise,
+            drop_loops=options.drop_loops,
+            merge=options.merge,
+            backend=backend,
+        )
+    except UsageError as error:  # the file's content is wrong, not a parameter
+        raise DatasetError(f"{location}: {error}") from error
+    return graph.with_labels(labels)
 
 
 def drop_infinite(edges: EdgeList) -> EdgeList:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import PurePath
@@ -21,7 +22,8 @@ from mgraph.io import manifest as manifests
 from mgraph.io.address import location_text
 from mgraph.io.dataset import replaceable_parts
 from mgraph.io.folder import Folder, check_file, writing_file
-from mgraph.io.formats import FORMATS, ending_of, format_of
+from mgraph.io.formats import FORMATS, Format, ending_of, format_of
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes
 
 # Formats whose vertices are numbers.
 _WITHOUT_LABELS = {
@@ -95,6 +97,7 @@ def write_graph(
     overwrite: bool = False,
     compression: Compression = "lz4",
     terminals: Any = None,
+    vertices_out: str | os.PathLike[str] | None = None,
     forest: dict[str, Any] | None = None,
 ) -> None:
     """Write a graph to a file, whose name decides the format, or to a dataset.
@@ -113,6 +116,9 @@ def write_graph(
     terminals : array_like of int, optional
         Vertices that GraphML, GEXF and SteinLib files mark. GraphML and GEXF files then hold only
         these and the vertices that have an edge.
+    vertices_out : str or path, optional
+        A .csv or .tsv file for a list of the vertices, with the columns Id and Label that Gephi
+        imports: a list of edges alone lacks the vertices without edges.
     forest : dict, optional
         The description of a spanning forest, for a dataset's manifest.
 
@@ -136,9 +142,34 @@ def write_graph(
     ...     mgraph.read_graph(pathlib.Path(folder, "roads"), backend="cpu")
     Graph(n=3, num_arcs=2, directed, int64 weights, cpu)
     """
-    text = location_text(location)
+    write_attributed(
+        graph,
+        NO_ATTRIBUTES,
+        location_text(location),
+        overwrite=overwrite,
+        compression=compression,
+        terminals=terminals,
+        vertices_out=None if vertices_out is None else location_text(vertices_out),
+        forest=forest,
+    )
+
+
+def write_attributed(
+    graph: Graph,
+    attributes: Attributes,
+    text: str,
+    *,
+    overwrite: bool,
+    compression: Compression = "lz4",
+    terminals: Any = None,
+    vertices_out: str | None = None,
+    forest: dict[str, Any] | None = None,
+) -> None:
+    """Write a graph with attributes; see ``write_graph``. Warns of what a format cannot hold."""
     check_target(text, overwrite, compression)
-    file_format, opener = format_of(text)
+    if vertices_out is not None:
+        check_vertices_target(text, vertices_out, overwrite)
+    file_format, _ = format_of(text)
     if file_format is None:
         folder = Folder(text)
         with ownership.owning(folder, "write_graph"):
@@ -147,24 +178,69 @@ def write_graph(
             folder.remove(*parts, *filter(manifests.VERTICES_NAME.fullmatch, folder.names() or []))
             created_by = f"mgraph {mgraph.__version__}"
             graph_dataset.write(
-                graph, folder, compression=compression, created_by=created_by, forest=forest
+                graph,
+                folder,
+                compression=compression,
+                created_by=created_by,
+                forest=forest,
+                attributes=attributes,
             )
-        return
-    write = importlib.import_module(file_format.module).write
+    else:
+        marks: dict[str, Any] = {}
+        if file_format.terminals and terminals is not None:
+            marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
+        if file_format.endings:
+            marks["ending"] = ending_of(text)
+        if file_format.attributes:
+            marks["attributes"] = attributes
+        _warn_of_losses(graph, attributes, text, file_format, vertices_out is not None)
+        if file_format.is_table and terminals is None and vertices_out is None:
+            _warn_of_isolated(graph, text)
+        _write_file(text, importlib.import_module(file_format.module).write, graph, **marks)
+    if vertices_out is not None:
+        from mgraph.io import node_list
+
+        ending = ending_of(vertices_out)
+        _write_file(vertices_out, node_list.write, graph, ending=ending, attributes=attributes)
+
+
+def check_vertices_target(text: str, vertices_out: str, overwrite: bool) -> None:
+    """Raise the UsageError or StorageError that writing a list of vertices would raise."""
+    from mgraph.io import node_list
+
+    node_list.check_ending(ending_of(vertices_out))
+    if os.path.abspath(vertices_out) == os.path.abspath(text):
+        raise UsageError("vertices_out must be another file", parameter="vertices_out")
+    check_file(vertices_out, overwrite)
+
+
+def _write_file(text: str, write: Callable[..., None], graph: Graph, **marks: Any) -> None:
+    _, opener = format_of(text)
     compress = nullcontext if opener is open else partial(opener, mode="wb")
-    marks: dict[str, Any] = {}
-    if file_format.terminals and terminals is not None:
-        marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
+    with writing_file(text) as stream, compress(stream) as target:
+        write(graph.to_cpu(), target, **marks)
+
+
+def _warn_of_losses(
+    graph: Graph, attributes: Attributes, text: str, file_format: Format, lists_vertices: bool
+) -> None:
+    """Warn of labels and attributes that a file of a format does not have."""
     if graph.labels is not None and file_format.module in _WITHOUT_LABELS:
         warnings.warn(
             f"{text}: {file_format.name} files have no names of vertices, which are numbered in "
             "the order of the graph's labels",
             MgraphWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
-    if file_format.endings:
-        marks["ending"] = ending_of(text)
-    if file_format.is_table and terminals is None:
-        _warn_of_isolated(graph, text)
-    with writing_file(text) as stream, compress(stream) as target:
-        write(graph.to_cpu(), target, **marks)
+    for what, table in attributes._asdict().items():
+        is_written = what in file_format.attributes or (what == "vertices" and lists_vertices)
+        if table is not None and not is_written:
+            hint = "; `vertices_out=FILE` writes them" if what == "vertices" else ""
+            if what == "edges" and graph.weights is None:
+                hint = "; if one holds weights, name it by `weight='NAME'`"
+            warnings.warn(
+                f"{text}: {file_format.name} files have no attributes of {what}, so these are left "
+                f"out: {', '.join(table.column_names)}{hint}",
+                MgraphWarning,
+                stacklevel=3,
+            )

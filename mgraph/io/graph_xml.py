@@ -5,18 +5,22 @@ kept whatever type the file declares, and ``2.0`` is one; weights are int32 or i
 whole, else float64.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
 from xml.parsers import expat
 
 import numpy as np
+import pyarrow as pa
 
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
-from mgraph.io.listing import Listing, narrow
+from mgraph.io.attributes import EDGE_RESERVED, VERTEX_RESERVED, AttributeTexts, rows_of
+from mgraph.io.listing import Attributes, Listing, narrow
+from mgraph.io.tables.column_names import unread_note
 from mgraph.io.text import parse_number, quote
 
 WEIGHT = "weight"
@@ -29,11 +33,11 @@ class GraphReader:
     """Parses a file: subclasses say what the start and the end of an element mean.
 
     Attributes: ``path``, the elements that are open, from the outermost; ``text``, the characters
-    since the last tag.
+    since the last tag; ``of_nodes`` and ``of_edges``, their attributes.
     """
 
-    def __init__(self) -> None:
-        """Begin a file."""
+    def __init__(self, keeps_attributes: bool) -> None:
+        """Begin a file. keeps_attributes: whether values of attributes are read."""
         self._parser = parser = expat.ParserCreate(namespace_separator=" ")
         parser.buffer_text = True
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
@@ -43,7 +47,15 @@ class GraphReader:
         self.text = ""
         self.is_directed: bool | None = None  # by default; None before the graph begins
         self.notes: dict[str, None] = {}  # in order
+        self.of_nodes, self.of_edges = (
+            AttributeTexts(VERTEX_RESERVED),
+            AttributeTexts(EDGE_RESERVED),
+        )
+        self.unread: dict[str, None] = {}  # attributes of edges
+        self._keeps = keeps_attributes
+        self._open_nodes: list[int] = []
         self._nodes: dict[str, int] = {}
+        self._given_nodes: set[str] = set()
         self._ends: list[tuple[int, int]] = []
         self._directed: list[bool] = []
         self._weights: list[int | float | None] = []
@@ -67,7 +79,8 @@ class GraphReader:
 
     def _end(self, name: str) -> None:
         self.end(self.path[-1])
-        self.path.pop()
+        if self.path.pop() == "node":
+            self._open_nodes.pop()
         self.text = ""
 
     def _characters(self, text: str) -> None:
@@ -108,9 +121,23 @@ class GraphReader:
     def add_node(self, attributes: dict[str, str]) -> None:
         """Add a node, which has an id of its own."""
         name = self._required(attributes, "id")
-        if name in self._nodes:
+        if name in self._given_nodes:
             raise ValueError(f"line {self.line}: there are two nodes {name!r:.60}")
-        self._nodes[name] = len(self._nodes)
+        self._given_nodes.add(name)
+        self._open_nodes.append(self._nodes.setdefault(name, len(self._nodes)))
+
+    def set_attribute(self, element: str, name: str, text: str) -> None:
+        """Set an attribute of the node or the edge that is open."""
+        if not self._keeps:
+            return
+        if element == "node" and self._open_nodes:
+            is_first = self.of_nodes.set(name, self._open_nodes[-1], text)
+        elif element == "edge":
+            is_first = self.of_edges.set(name, len(self._ends), text)
+        else:
+            return
+        if not is_first:
+            self.notes[f"of several values of {name} the last is read"] = None
 
     def add_edge(
         self,
@@ -151,15 +178,30 @@ class GraphReader:
         renumbered = np.array([numbers[name] for name in self._nodes], np.int64)
         src, dst = renumbered[np.array(self._ends, np.int64).reshape(-1, 2)].T
         weights = self._weight_array(default)
+        if weights is None and self.unread and not self._keeps:
+            self.notes |= dict.fromkeys(unread_note(list(self.unread), has_weight=False))
         directed = np.array(self._directed, bool)
         columns = [src, dst, *([] if weights is None else [weights])]
+        of_edges = self.of_edges.table(len(self._ends)) if self._keeps else None
         if directed.any() and not directed.all():
             mirrored = ~directed & (src != dst)
             mirrors = [column[mirrored] for column in columns]
             mirrors[:2] = mirrors[1::-1]
             columns = [np.concatenate(pair) for pair in zip(columns, mirrors, strict=True)]
+            if of_edges is not None:
+                of_edges = pa.concat_tables([of_edges, of_edges.filter(pa.array(mirrored))])
         is_directed = bool(directed.any() if directed.size else self.is_directed)
-        return Listing(EdgeList(*columns), len(numbers), is_directed, labels, tuple(self.notes))
+        of_nodes = self.of_nodes.table(len(numbers)) if self._keeps else None
+        if of_nodes is not None:
+            of_nodes = of_nodes.take(pa.array(np.argsort(renumbered)))
+        return Listing(
+            EdgeList(*columns),
+            len(numbers),
+            is_directed,
+            labels,
+            tuple(self.notes),
+            Attributes(of_edges, of_nodes),
+        )
 
     def _weight_array(self, default: int | None) -> np.ndarray | None:
         missing = self._weights.count(None)
@@ -200,19 +242,24 @@ def require_weight(listing: Listing, name: str) -> Listing:
 
 
 class NamedGraph(NamedTuple):
-    """A graph as it is written: names of the nodes, terminals among them or None, and the edges."""
+    """A graph as it is written: names of the nodes, terminals among them or None, and the edges.
+
+    of_nodes, of_edges: the values of the attributes of each, by name.
+    """
 
     names: list[str]
     is_terminal: list[bool] | None
     edges: Iterator[tuple[str, str, Any]]
     directed: bool
     weight_dtype: np.dtype | None
+    of_nodes: list[dict[str, Any]]
+    of_edges: list[dict[str, Any]]
 
 
-def name_graph(graph: Graph, terminals: Any) -> NamedGraph:
+def name_graph(graph: Graph, terminals: Any, attributes: Attributes) -> NamedGraph:
     """Return all vertices, or those that have an edge or are terminals, with marks.
 
-    Raises UsageError for labels that a file cannot have.
+    Raises UsageError for labels and attributes that a file cannot have.
     """
     labels = None if graph.labels is None else [str(label) for label in graph.labels]
     if labels is not None and len(set(labels)) < len(labels):
@@ -234,10 +281,34 @@ def name_graph(graph: Graph, terminals: Any) -> NamedGraph:
 
     weights = [None] * len(edges) if edges.weight is None else edges.weight.tolist()
     rows = zip(edges.src.tolist(), edges.dst.tolist(), weights, strict=True)
+    of_nodes = attributes.vertices
     return NamedGraph(
         [name(vertex) for vertex in used.tolist()],
         None if terminals is None else np.isin(used, terminals).tolist(),
         ((name(u), name(v), weight) for u, v, weight in rows),
         graph.directed,
         None if edges.weight is None else edges.weight.dtype,
+        [{}] * used.size if of_nodes is None else _checked_rows(of_nodes.take(pa.array(used))),
+        [{}] * len(edges) if attributes.edges is None else _checked_rows(attributes.edges),
     )
+
+
+def _checked_rows(table: pa.Table) -> list[dict[str, Any]]:
+    rows = rows_of(table)
+    for name in table.column_names:
+        if _NOT_XML.search(name):
+            raise UsageError(f"XML cannot represent the name {name!r:.60} of an attribute")
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, str) and _NOT_XML.search(value):
+                raise UsageError(f"XML cannot represent the value {value!r:.60} of {name}")
+    return rows
+
+
+def value_text(value: Any) -> str:
+    """Return a value of an attribute as XML has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    return str(value)

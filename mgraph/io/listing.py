@@ -8,12 +8,25 @@ import numpy as np
 from mgraph.core.edges import EdgeList
 
 
+class Attributes(NamedTuple):
+    """What edges and vertices have beside ends, weights and ids, as Arrow tables.
+
+    edges: a row per edge, in the order of an edge list or of ``graph.to_edges()``. vertices: a row
+    per vertex. None: there are none.
+    """
+
+    edges: Any = None
+    vertices: Any = None
+
+
+NO_ATTRIBUTES = Attributes()
+
+
 class Listing(NamedTuple):
     """The edges of n vertices: arcs if ``directed``, else each edge once for both directions.
 
     labels: the names of the vertices, if the file does not number them. notes: what a user should
-    know of what was read. edge_attributes, vertex_attributes: Arrow tables with a row per edge and
-    per vertex, of what else the file has of them.
+    know of what was read. attributes: what else the file has, of edges in the order of ``edges``.
     """
 
     edges: EdgeList
@@ -21,8 +34,7 @@ class Listing(NamedTuple):
     directed: bool
     labels: tuple[Hashable, ...] | None = None
     notes: tuple[str, ...] = ()
-    edge_attributes: Any = None
-    vertex_attributes: Any = None
+    attributes: Attributes = NO_ATTRIBUTES
 
 
 def narrow(weights: Any) -> Any:

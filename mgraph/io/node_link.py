@@ -5,6 +5,7 @@ NetworkX 3.4), a list of objects with ``source`` and ``target``; ``directed`` sa
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -14,17 +15,20 @@ from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
 from mgraph.io import untrusted
+from mgraph.io.attributes import EDGE_RESERVED, VERTEX_RESERVED, named_table, object_column, rows_of
 from mgraph.io.graph_xml import require_weight
-from mgraph.io.listing import Listing, narrow
+from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing, narrow
+from mgraph.io.tables.column_names import unread_note
 from mgraph.io.text import read_text
 
 _WEIGHT = "weight"
 
 
-def read(stream: BinaryIO, weight: str = _WEIGHT) -> Listing:
+def read(stream: BinaryIO, weight: str = _WEIGHT, attributes: bool = False) -> Listing:
     """Read the edges of a file; ``number_nodes`` numbers the nodes. Raises ValueError.
 
-    weight: the name of the edges' attribute that is their weight.
+    weight: the name of the edges' attribute that is their weight. attributes: whether to read the
+    others.
     """
     content = untrusted.parse_json_object(read_text(stream))
     nodes = _objects(content, ("nodes",))
@@ -46,8 +50,29 @@ def read(stream: BinaryIO, weight: str = _WEIGHT) -> Listing:
     if not isinstance(directed, bool):
         raise ValueError(f"directed must be true or false (got {directed!r:.60})")
     edges = EdgeList(src, dst, _weights(links, weight))
-    listing = Listing(edges, len(names), directed, labels)
+    own = {"source", "target", "key", weight}
+    others = [name for name in _names(links) if name not in own]
+    kept, notes = NO_ATTRIBUTES, []
+    if attributes:
+        in_order = sorted(range(len(names)), key=lambda i: numbers[names[i]])
+        of_nodes = [nodes[i] for i in in_order]
+        kept = Attributes(
+            _table(links, others, EDGE_RESERVED),
+            _table(of_nodes, [x for x in _names(of_nodes) if x != "id"], VERTEX_RESERVED),
+        )
+    elif edges.weight is None:
+        notes = unread_note(others, has_weight=False)
+    listing = Listing(edges, len(names), directed, labels, tuple(notes), kept)
     return listing if weight == _WEIGHT else require_weight(listing, weight)
+
+
+def _names(values: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(name for value in values for name in value))
+
+
+def _table(values: list[dict[str, Any]], names: list[str], reserved: Sequence[str]) -> Any:
+    columns = [(name, object_column([value.get(name) for value in values])) for name in names]
+    return named_table(columns, reserved)
 
 
 def _objects(content: dict[str, Any], keys: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -98,8 +123,11 @@ def _weights(links: list[dict[str, Any]], key: str) -> np.ndarray | None:
     return np.array(values, np.float64)
 
 
-def write(graph: Graph, stream: BinaryIO) -> None:
-    """Write all nodes and edges. Raises UsageError for labels that JSON does not have."""
+def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES) -> None:
+    """Write all nodes and edges, with their attributes.
+
+    Raises UsageError for labels that JSON does not have.
+    """
     labels = range(graph.n) if graph.labels is None else list(graph.labels)
     for label in labels if graph.labels is not None else ():
         if isinstance(label, bool) or not isinstance(label, int | float | str):
@@ -110,11 +138,16 @@ def write(graph: Graph, stream: BinaryIO) -> None:
         {"source": labels[u], "target": labels[v], **({"weight": more[0]} if more else {})}
         for u, v, *more in zip(*columns, strict=True)
     ]
+    nodes = [{"id": label} for label in labels]
+    for objects, table in ((links, attributes.edges), (nodes, attributes.vertices)):
+        if table is not None:
+            for value, row in zip(objects, rows_of(table), strict=True):
+                value |= {f"{name}_given" if name in value else name: x for name, x in row.items()}
     content = {
         "directed": graph.directed,
         "multigraph": _has_parallel(edges),
         "graph": {},
-        "nodes": [{"id": label} for label in labels],
+        "nodes": nodes,
         "edges": links,
     }
     stream.write(json.dumps(content, ensure_ascii=False).encode())

@@ -13,9 +13,10 @@ from mgraph.core.numbers import parse_number
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset
 from mgraph.io.formats import format_of
+from mgraph.io.graph_reader import ReadOptions
 from mgraph.io.tables.id_columns import Ids, to_column
 from mgraph.io.tables.sparse_ids import UnnumberedError
-from mgraph.io.tables.table_files import holds_tables
+from mgraph.io.tables.table_files import has_pattern, holds_tables
 from mgraph.io.vertex_ids import VertexIds, labels_as_ids
 
 
@@ -25,14 +26,21 @@ class VertexNames:
     ids: whether vertices are named by their own ids, where they have any, or by their numbers.
     """
 
-    def __init__(self, location: str, ids: IdChoice) -> None:
-        """Look at a dataset's manifest. Raises DatasetError, UsageError."""
+    def __init__(self, location: str, ids: IdChoice, options: ReadOptions) -> None:
+        """Look at a dataset's manifest. Raises DatasetError, UsageError.
+
+        options: how the graph is read.
+        """
         self._ids, self._labels, self._n = ids, None, MAX_N
         self.is_known = ids == "number"
-        if format_of(location)[0] is not None:
+        if format_of(location)[0] is not None or has_pattern(location):
             return
         try:
-            dataset = EdgeDataset(location)
+            dataset = EdgeDataset(location, options.table.request)
+            if dataset.has_manifest:
+                options.refuse_columns(f"{location} is a dataset of mgraph")
+            elif options.table.text_ids or options.renumber:
+                return
             dataset.check_dense()
         except UnnumberedError:
             return  # strings, or the reader says what is wrong

@@ -28,12 +28,15 @@ class KnapsackInstance:
         Whole numbers of at least 0, at most 2^20 of them. They become NumPy arrays of int64.
     capacity : int
         The total weight that a choice may have, from 0 to 2^62 - 1.
+    ids : array_like of int, shape (items,), optional
+        The items' own numbers, all different; by default items are 0, 1, 2 ….
 
     Raises
     ------
     UsageError
-        If a number is negative or not whole, if the lengths differ, and if a sum of profits, a sum
-        of weights, or an item's profit times its weight needs more than 62 bits.
+        If a number is negative or not whole, if the lengths differ, if two ids are the same, and if
+        a sum of profits, a sum of weights, or an item's profit times its weight needs more than 62
+        bits.
 
     Examples
     --------
@@ -47,11 +50,16 @@ class KnapsackInstance:
     profits: np.ndarray
     weights: np.ndarray
     capacity: int
+    ids: np.ndarray | None = None
 
     if TYPE_CHECKING:  # sequences are converted
 
         def __init__(  # noqa: D107
-            self, profits: ArrayLike, weights: ArrayLike, capacity: int
+            self,
+            profits: ArrayLike,
+            weights: ArrayLike,
+            capacity: int,
+            ids: ArrayLike | None = None,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -74,6 +82,11 @@ class KnapsackInstance:
                 f"capacity must be a whole number from 0 to 2^62 - 1 (got {capacity!r})"
             )
         object.__setattr__(self, "capacity", int(capacity))
+        if self.ids is not None:
+            ids = _as_whole_numbers("ids", self.ids, largest=MAX_SUM)
+            if ids.size != self.items or np.unique(ids).size < ids.size:
+                raise UsageError(f"ids must be {self.items:,} different numbers")
+            object.__setattr__(self, "ids", ids)
         pairs = zip(self.profits.tolist(), self.weights.tolist(), strict=True)
         max_product = max((profit * weight for profit, weight in pairs), default=0)
         if max_product > MAX_SUM:
@@ -120,7 +133,7 @@ class KnapsackInstance:
         path : str or path
             A local file: the number of items and the capacity, then a profit and a weight per
             item, separated by white space of any kind. Or the number of items, then per line an
-            item's number, profit and weight, and at last the capacity.
+            item's own number, profit and weight, and at last the capacity.
 
         Returns
         -------
@@ -143,13 +156,14 @@ class KnapsackInstance:
         KnapsackInstance(items=3, capacity=5)
         """
         try:
-            profits, weights, capacity = _parse(_read_bytes(path))
-            return cls(profits, weights, capacity)
+            return cls(*_parse(_read_bytes(path)))
         except (ValueError, UsageError) as error:
             raise UsageError(f"{path}: {error}") from error
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the instance to a text file, which appears once it is complete.
+
+        Items with numbers of their own are written with these, and the capacity at the end.
 
         Parameters
         ----------
@@ -170,8 +184,12 @@ class KnapsackInstance:
         ...     mgraph.KnapsackInstance.read(f"{folder}/a.data")
         KnapsackInstance(items=3, capacity=5)
         """
-        lines = [f"{self.items} {self.capacity}"]
-        lines += [f"{p} {w}" for p, w in zip(self.profits, self.weights, strict=True)]
+        pairs = zip(self.profits.tolist(), self.weights.tolist(), strict=True)
+        if self.ids is None:
+            lines = [f"{self.items} {self.capacity}", *(f"{p} {w}" for p, w in pairs)]
+        else:
+            rows = (f"{i} {p} {w}" for i, (p, w) in zip(self.ids.tolist(), pairs, strict=True))
+            lines = [str(self.items), *rows, str(self.capacity)]
         with writing_file(path) as stream:
             stream.write(("\n".join(lines) + "\n").encode())
 
@@ -185,8 +203,11 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         raise StorageError(f"{path} cannot be read: {error}") from error
 
 
-def _parse(content: bytes) -> tuple[Any, Any, int]:
-    """Return the profits, the weights and the capacity. Raises ValueError."""
+def _parse(content: bytes) -> tuple[Any, Any, int, Any]:
+    """Return the profits, the weights, the capacity and the items' own numbers or None.
+
+    Raises ValueError.
+    """
     lines = [(number, words) for number, line, _ in lines_of(content) if (words := line.split())]
     numbers = []
     for line, words in lines:
@@ -201,8 +222,8 @@ def _parse(content: bytes) -> tuple[Any, Any, int]:
     lengths = [len(words) for _, words in lines]
     if len(lengths) == items + 2 and lengths == [1] + [3] * items + [1]:
         rows = np.array(numbers[1:-1], object).reshape(-1, 3)
-        if rows[:, 0].tolist() in (list(range(items)), list(range(1, items + 1))):
-            return rows[:, 1], rows[:, 2], numbers[-1]
+        is_numbered = rows[:, 0].tolist() == list(range(items))
+        return rows[:, 1], rows[:, 2], numbers[-1], None if is_numbered else rows[:, 0]
     if len(numbers) < 2 or len(numbers) != 2 + 2 * items:
         wrong = next((line for line, words in lines if len(words) != 2), None)
         where = "" if wrong is None else f"; line {wrong} is not of two numbers"
@@ -211,11 +232,14 @@ def _parse(content: bytes) -> tuple[Any, Any, int]:
             f"{items:,} items {max(0, 2 + 2 * items):,} numbers (got {len(numbers):,}{where})"
         )
     profits, weights = np.array(numbers[2:], object).reshape(-1, 2).T
-    return profits, weights, numbers[1]
+    return profits, weights, numbers[1], None
 
 
-def _as_whole_numbers(name: str, values: Any) -> np.ndarray:
-    """Convert to int64; raise UsageError for other numbers and for a sum above 62 bits."""
+def _as_whole_numbers(name: str, values: Any, largest: int | None = None) -> np.ndarray:
+    """Convert to int64; raise UsageError for other numbers and for a sum above 62 bits.
+
+    largest: bounds each number instead of the sum.
+    """
     array = as_array(name, values)
     array = array.get() if on_gpu(array) else array
     if array.ndim != 1:
@@ -228,6 +252,9 @@ def _as_whole_numbers(name: str, values: Any) -> np.ndarray:
         raise UsageError(f"{name} must be whole numbers: {error}") from error
     if min(numbers, default=0) < 0:
         raise UsageError(f"{name} must be at least 0 (got {min(numbers)})")
-    if sum(numbers) > MAX_SUM:
+    if largest is not None:
+        if max(numbers, default=0) > largest:
+            raise UsageError(f"{name} must be below 2^62 (got {max(numbers):,})")
+    elif sum(numbers) > MAX_SUM:
         raise UsageError(f"the sum of {name} must be below 2^62 (got {sum(numbers):,})")
     return np.array(numbers, np.int64)

@@ -28,7 +28,8 @@ def length_dtype(graph: Graph) -> np.dtype:
         )
     if max_weight == np.inf:
         raise UsageError(
-            "weights must be finite for shortest paths (one is infinite); remove that arc"
+            "weights must be finite for shortest paths (one is infinite); read the graph with "
+            "`drop_infinite=True` to leave such arcs out"
         )
     dtype: np.dtype = np.dtype(np.float64)
     if weights is not None and weights.dtype.kind == "f":

@@ -130,7 +130,10 @@ def test_infinite_weights_are_told_as_such(tmp_path, capsys):
     file = tmp_path / "inf.mtx"
     file.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 inf\n2 1 1.5\n")
     assert main(["sssp", str(file), "--source", "0", "--backend", "cpu"]) == 2
-    assert capsys.readouterr().err.strip().endswith("(one is infinite); remove that arc")
+    said = capsys.readouterr().err
+    assert "(one is infinite); read the graph with --drop-infinite" in said
+    assert main(["sssp", str(file), "--source", "1", "--drop-infinite", "--backend", "cpu"]) == 0
+    assert "2 of 2 vertices reached" in capsys.readouterr().out
 
 
 def test_a_weight_that_is_none_is_told_with_its_file(tmp_path, capsys):

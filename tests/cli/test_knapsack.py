@@ -1,5 +1,6 @@
 """knapsack on the command line."""
 
+import pyarrow.parquet as pq
 import pytest
 
 import mgraph
@@ -38,6 +39,18 @@ def test_many(file, tmp_path, capsys):
     assert "2 parts, 2 of them kept" in capsys.readouterr().out
     assert main(["knapsack", file, file, "--method", "branch_and_bound", *LOCAL]) == 0
     assert "2 instances, 2 proven optimal; " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "items"),
+    [([], {104, 7}), (["--ids", "original"], {104, 7}), (["--ids", "number"], {1, 2})],
+)
+def test_items_with_numbers_of_their_own(options, items, tmp_path):
+    (tmp_path / "a").write_text("3\n55 60 10\n104 100 20\n7 120 30\n50\n")
+    out = tmp_path / "out"
+    assert main(["knapsack", str(tmp_path / "a"), "--out", str(out), *options, *LOCAL]) == 0
+    table = pq.read_table(out / "part-00000.parquet")
+    assert set(table["item"].to_pylist()) == items
 
 
 @pytest.mark.parametrize(

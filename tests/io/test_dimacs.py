@@ -139,6 +139,8 @@ def test_written_and_read_back(graph, ending, tmp_path_factory):
         arcs = mgraph.Graph(graph.indptr, graph.indices, graph.weights, directed=True)
         expected = list(arcs.to_edges())
         expected += [np.ones(len(expected[0]), int)] * (graph.weights is None)
+    if ending != "gr" and graph.num_arcs == 0:
+        expected = expected[:2]  # no line shows that edges have weights
     assert back.n == graph.n
     for ours, theirs in zip(columns, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -113,6 +113,18 @@ def test_files_of_other_programs(tmp_path, text):
     assert instance.capacity == 50
 
 
+def test_items_with_numbers_of_their_own(tmp_path):
+    (tmp_path / "a").write_text("2\n104 60 10\n7 100 20\n50\n")
+    instance = KnapsackInstance.read(tmp_path / "a")
+    assert instance.ids.tolist() == [104, 7]
+    instance.write(tmp_path / "b")
+    again = KnapsackInstance.read(tmp_path / "b")
+    assert again.ids.tolist() == [104, 7]
+    assert (again.profits.tolist(), again.weights.tolist(), again.capacity) == (
+        [60, 100], [10, 20], 50
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -121,7 +133,9 @@ def test_files_of_other_programs(tmp_path, text):
         ("2 10\n1 2\n", r"for 2 items 6 numbers \(got 4\)"),
         ("1 10\n1 2\n3 4", r"for 1 items 4 numbers \(got 6\)"),
         ("1 10\n1 2\n3", r"for 1 items 4 numbers \(got 5; line 3 is not of two numbers\)"),
-        ("2\n1 60 10\n3 100 20\n50\n", r"got 8; line 1 is not of two numbers"),
+        ("2\n1 60 10\n1 100 20\n50\n", "ids must be 2 different numbers"),
+        ("2\n1 60 10\n-3 100 20\n50\n", r"ids must be at least 0 \(got -3\)"),
+        (f"1\n{1 << 62} 60 10\n50\n", "ids must be below 2"),
         (f"{10**18}\n1 60 10\n50\n", r"got 5; line 1 is not"),
         ("1 10\n1 x\n", "line 2 must hold whole numbers, and 'x' is none"),
         ("1 10\n1 1_0\n", "line 2 must hold whole numbers, and '1_0' is none"),

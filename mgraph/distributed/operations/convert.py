@@ -9,22 +9,25 @@ from typing import Any, TextIO
 
 from mgraph.core.arrays import to_python_numbers
 from mgraph.core.choices import Compression
-from mgraph.core.csr import from_edges
-from mgraph.core.edge_list_cpu import draw_weights
-from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.numbers import check_integer, check_weight_bounds
 from mgraph.distributed.clusters.connect import ClusterLike
 from mgraph.distributed.operations.convert_operation import ConvertOperation
 from mgraph.distributed.operations.results import Results
 from mgraph.errors import MgraphWarning, UsageError
+from mgraph.io.address import location_text
+from mgraph.io.attributed_graph import VertexFile, draw_missing_weights, read_attributed
 from mgraph.io.formats import format_of
-from mgraph.io.graph_reader import ReadOptions, location_of, read_quietly, split_names
-from mgraph.io.graph_writer import check_name, check_target, write_graph
+from mgraph.io.graph_reader import ReadOptions, location_of, read_options
+from mgraph.io.graph_writer import (
+    check_name,
+    check_target,
+    check_vertices_target,
+    write_attributed,
+)
 from mgraph.io.manifest import Manifest, PartRecord
-from mgraph.io.tables.column_names import ColumnRequest
 from mgraph.io.tables.sparse_ids import UnnumberedError
-from mgraph.io.tables.table_files import TableOptions, is_table
+from mgraph.io.tables.table_files import is_table
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,6 +94,7 @@ def convert(
     keep_numbers: bool = False,
     vertices: str | os.PathLike[str] | None = None,
     vertex_id: str | None = None,
+    vertices_out: str | os.PathLike[str] | None = None,
     compression: Compression = "lz4",
     cluster: ClusterLike = None,
     resume: bool = False,
@@ -120,6 +124,9 @@ def convert(
         are added.
     vertex_id : str, optional
         The column of that table with the ids; by default ``id`` or the like, or the first.
+    vertices_out : str or path, optional
+        A .csv or .tsv file for a list of the vertices beside a file of edges, as for
+        ``mgraph.write_graph``.
     compression : {"lz4", "zstd", "none"}
         Of a dataset.
     cluster : Cluster or ClusterSpec, optional
@@ -162,29 +169,35 @@ def convert(
     """
     began = time.monotonic()
     (seed,) = to_python_numbers(seed)
-    request = ColumnRequest(src, dst, weight, split_names(columns))
-    options = ReadOptions(
-        symmetrise=symmetrise,
-        drop_loops=drop_loops,
-        merge=merge,
-        drop_infinite=drop_infinite,
-        table=TableOptions(request, delimiter, text_ids),
-    )
+    options = read_options(
+        symmetrise=symmetrise, drop_loops=drop_loops, merge=merge, drop_infinite=drop_infinite,
+        src=src, dst=dst, weight=weight, columns=columns, delimiter=delimiter, text_ids=text_ids,
+    )  # fmt: skip
     bounds = None if weights is None else check_weight_bounds(weights)
     check_integer("seed", seed, 0, (1 << 64) - 1)
     draw = None if bounds is None else (*bounds, seed)
     location = location_of(location)
+    if vertex_id is not None and vertices is None:
+        raise UsageError("vertex_id needs vertices", parameter="vertex_id")
     if not is_over_cluster(location, out):
-        for name, value in (("resume", resume), ("vertices", vertices), ("vertex_id", vertex_id)):
-            if value:
-                raise UsageError(f"{name} applies to tables that become a dataset", parameter=name)
+        if resume:
+            raise UsageError("resume applies to tables that become a dataset", parameter="resume")
+        vertex_file = None if vertices is None else VertexFile(location_of(vertices), vertex_id)
+        if vertices_out is not None:
+            vertices_out = location_text(vertices_out)
         graph = _convert_in_memory(
-            location, out, options, keep_numbers, draw, compression, overwrite
-        )
+            location, location_text(out), options, keep_numbers, draw, compression, overwrite,
+            vertex_file, vertices_out,
+        )  # fmt: skip
         edges = graph.num_arcs if graph.directed else graph.num_edges
         return ConvertRun(
             os.fspath(out), graph.n, edges, graph.directed, None, time.monotonic() - began
         )  # fmt: skip
+    if vertices_out is not None:
+        raise UsageError(
+            "vertices_out applies to files; a dataset has its vertices in vertices-*.parquet",
+            parameter="vertices_out",
+        )
     operation = ConvertOperation(
         location, out, options, compression, keep_numbers, draw, vertices, vertex_id,
         resume=resume, overwrite=overwrite,
@@ -208,30 +221,28 @@ def convert(
 
 def _convert_in_memory(
     location: Any,
-    out: str | os.PathLike[str],
+    out: str,
     options: ReadOptions,
     keep_numbers: bool,
     draw: tuple[int, int, int] | None,
     compression: Compression,
     overwrite: bool,
+    vertices: VertexFile | None,
+    vertices_out: str | None,
 ) -> Graph:
     """Read a graph and write it. Ids that cannot be the vertices' numbers become labels."""
-    check_target(os.fspath(out), overwrite, compression)
+    check_target(out, overwrite, compression)
+    if vertices_out is not None:
+        check_vertices_target(out, vertices_out, overwrite)
     try:
-        graph = read_quietly(location, options, "cpu", warn=True)
+        read = read_attributed(location, options, vertices)
     except UnnumberedError:
         if keep_numbers:
             raise
-        graph = read_quietly(location, replace(options, renumber=True), "cpu", warn=True)
+        read = read_attributed(location, replace(options, renumber=True), vertices)
     if draw is not None:
-        if graph.weights is not None:
-            raise UsageError(
-                f"weights are drawn for edges without, and {location} has weights",
-                parameter="weights",
-            )
-        edges = graph.to_edges()
-        drawn = EdgeList(edges.src, edges.dst, draw_weights(edges.src, edges.dst, *draw))
-        made = from_edges(drawn, graph.n, directed=graph.directed, backend="cpu")
-        graph = made.with_labels(graph.labels)
-    write_graph(graph, out, overwrite=overwrite, compression=compression)
-    return graph
+        read = draw_missing_weights(read, draw, location)
+    write_attributed(
+        *read, out, overwrite=overwrite, compression=compression, vertices_out=vertices_out
+    )
+    return read.graph

@@ -7,10 +7,11 @@ manifest.
 
 import dataclasses
 import functools
+import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, TextIO, TypeVar, get_args
 
@@ -32,7 +33,7 @@ from mgraph.io.address import parse
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify
-from mgraph.io.graph_reader import ReadOptions, read_quietly
+from mgraph.io.graph_reader import read_quietly, reading_options
 from mgraph.io.tables.id_columns import Ids, Kind, id_type
 from mgraph.io.vertex_ids import VertexIds
 from mgraph.io.vertex_names import VertexNames, id_column, resolve, take_ids
@@ -184,6 +185,7 @@ class GraphOperation(BatchOperation):
         out: Any,
         *,
         symmetrise: bool,
+        reading: Mapping[str, Any] | None = None,
         ids: IdChoice = "number",
         **more: Any,
     ) -> None:
@@ -194,9 +196,13 @@ class GraphOperation(BatchOperation):
         self.graph, self.symmetrise = parse(location).text, symmetrise
         if self.folder is not None and self.folder.same_as(Folder(self.graph)):
             raise UsageError(f"{self.folder} is the graph; write the results to another folder")
-        self.identity = identify(self.graph)
+        self.reading = reading_options(reading, symmetrise)
+        self.names = VertexNames(self.graph, ids, self.reading)
+        self.identity = identify(self.graph, self.reading.table.request)
+        if reading:
+            name = hashlib.sha256(repr((self.identity, self.reading)).encode()).hexdigest()[:16]
+            self.identity = self.identity._replace(name=name)
         self.edges = self.identity.edges or None  # unknown of a graph file
-        self.names = VertexNames(self.graph, ids)
 
     def look(self, intent: WriteIntent, read: bool) -> ExistingOutput:
         """Return the existing output, and refuse parts of another graph."""
@@ -214,7 +220,7 @@ class GraphOperation(BatchOperation):
         return functools.partial(
             read_quietly,
             self.graph,
-            ReadOptions(symmetrise=self.symmetrise),
+            self.reading,
             backend=run.cluster.backend,
         )
 

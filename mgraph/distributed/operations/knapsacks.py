@@ -11,15 +11,15 @@ import os
 import threading
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, TextIO
+from dataclasses import dataclass, replace
+from typing import Any, TextIO, get_args
 
 import numpy as np
 
 from mgraph import timings
 from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, to_python_numbers
-from mgraph.core.choices import Backend, Compression, KnapsackMethod
+from mgraph.core.choices import Backend, Compression, Ids, KnapsackMethod, check_choice
 from mgraph.core.edge_list_cpu import checksum
 from mgraph.core.edges import EdgeList
 from mgraph.distributed.clusters.connect import ClusterLike
@@ -95,12 +95,15 @@ class KnapsackRun(Results):
     _rows = "packed"
 
 
-def solve_instance(batch: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> Footer:
-    """Solve an instance, write its items, return the part's footer."""
+def solve_instance(batch: tuple[int, tuple[Any, Any, int, Any]], plan: BatchPlan) -> Footer:
+    """Solve an instance, write its items, return the part's footer.
+
+    The items' own numbers are written where there are any.
+    """
     from mgraph.core import gauges
     from mgraph.io.parquet import writing_part
 
-    index, (profits, weights, capacity) = batch
+    index, (profits, weights, capacity, ids) = batch
     items = np.zeros(0, np.int64)
     try:
         with (
@@ -114,7 +117,7 @@ def solve_instance(batch: tuple[int, tuple[Any, Any, int]], plan: BatchPlan) -> 
             str(error),
         )  # fmt: skip
     else:
-        items = solution.items
+        items = solution.items if ids is None else ids[solution.items]
         packed = Packed(
             index, int(solution.profit), int(solution.weight), items.size, solution.optimal,
             int(solution.bound), solution.nodes, solution.method, solution.backend,
@@ -139,13 +142,20 @@ class KnapsackOperation(BatchOperation):
     tables = (TABLE,)
 
     def __init__(
-        self, files: Any, out: Any, compression: Compression, options: dict[str, Any], **more: Any
+        self,
+        files: Any,
+        out: Any,
+        compression: Compression,
+        options: dict[str, Any],
+        ids: Ids,
+        **more: Any,
     ) -> None:
         """Read the instances. options: of ``mgraph.knapsack``."""
         from mgraph.io.parquet import check_compression
 
         super().__init__(out, **more)
         check_compression(compression)
+        check_choice("ids", ids, get_args(Ids))
         check_options(options["method"], self.backend, options["key"], options["time_limit"])
         if options["method"] != "branch_and_bound" and self.backend == "auto":
             self.backend = "cpu"
@@ -156,6 +166,8 @@ class KnapsackOperation(BatchOperation):
         if not self.names:
             raise UsageError("there must be at least one instance")
         self.instances = [KnapsackInstance.read(name) for name in self.names]
+        if ids == "number":
+            self.instances = [replace(instance, ids=None) for instance in self.instances]
         self.hash = _hash_instances(self.instances)
         self.compression, self.options = compression, options
 
@@ -180,7 +192,7 @@ class KnapsackOperation(BatchOperation):
         }
         backend = run.cluster.backend
         self.plan = BatchPlan(identity, self.folder, self.compression, backend, self.options)
-        instances = [(i.profits, i.weights, i.capacity) for i in self.instances]
+        instances = [(i.profits, i.weights, i.capacity, i.ids) for i in self.instances]
         kept = self.kept(run, self.plan.footer, len(instances))
         sizes = [1] * len(instances)
         return Work(solve_instance, list(enumerate(instances)), sizes, {"plan": self.plan}, kept)
@@ -204,6 +216,7 @@ def knapsack_many(
     key: str = "bound",
     collect: bool = True,
     time_limit: float | None = None,
+    ids: Ids = "number",
     compression: Compression = "lz4",
     resume: bool = False,
     overwrite: bool = False,
@@ -221,6 +234,8 @@ def knapsack_many(
         As for ``mgraph.sssp_many``.
     backend, method, key, collect, time_limit
         As for ``mgraph.knapsack``; ``time_limit`` is in seconds per instance.
+    ids : {"number", "original"}
+        What the rows hold: items' numbers from 0, or their own where a file has any.
 
     Returns
     -------
@@ -247,7 +262,7 @@ def knapsack_many(
     (time_limit,) = to_python_numbers(time_limit)
     options = {"method": method, "key": key, "collect": collect, "time_limit": time_limit}
     operation = KnapsackOperation(
-        files, out, compression, options, backend=backend, resume=resume, overwrite=overwrite
+        files, out, compression, options, ids, backend=backend, resume=resume, overwrite=overwrite
     )
     outcome = operation.run(cluster, progress)
     return KnapsackRun(
@@ -277,6 +292,8 @@ def _hash_instances(instances: Sequence[KnapsackInstance]) -> str:
     for instance in instances:
         digest.update(np.array([instance.items, instance.capacity], np.int64).tobytes())
         digest.update(instance.profits.tobytes() + instance.weights.tobytes())
+        if instance.ids is not None:
+            digest.update(instance.ids.tobytes())
     return digest.hexdigest()[:16]
 
 

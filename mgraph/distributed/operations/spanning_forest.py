@@ -13,6 +13,7 @@ files of its own and a record that is written last, so ``resume`` goes on from f
 
 import os
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, TextIO
@@ -49,8 +50,10 @@ from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import copy_file
+from mgraph.io.graph_reader import drop_infinite, reading_options
 from mgraph.io.manifest import Manifest, PartRecord
 
+_READING = ("src", "dst", "weight", "drop_infinite")
 _memory_lock = threading.Lock()  # a worker's, or its GPU's: one batch at a time
 
 
@@ -119,7 +122,7 @@ def reduce_parts(job: Job, plan: ForestPlan) -> Forest:
     def read() -> EdgeList:
         edges = read_parts(job.parts, plan.dtypes, plan.graph, plan.backend, threads)
         count_edges(third)
-        return edges
+        return drop_infinite(edges) if plan.drop_infinite else edges
 
     with (
         cancellation.acquiring(_memory_lock),
@@ -163,6 +166,7 @@ class ForestOperation(Operation):
         symmetrise: bool,
         batch: int | None,
         compression: Compression,
+        reading: Mapping[str, Any] | None,
         **more: Any,
     ) -> None:
         """Check the request. Raises UsageError, DatasetError."""
@@ -173,8 +177,18 @@ class ForestOperation(Operation):
         if batch is not None and not (isinstance(batch, int) and batch >= 1):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
-        self.dataset = EdgeDataset(location)
+        options = reading_options(reading, symmetrise)
+        for name in reading or {}:
+            if name not in _READING:
+                raise UsageError(
+                    f"{name} does not apply to the forest of a dataset; convert it first",
+                    parameter="reading",
+                )
+        self.dataset = EdgeDataset(location, options.table.request)
+        if self.dataset.has_manifest:
+            options.refuse_columns(f"{self.dataset.location} is a dataset of mgraph")
         self.dataset.check_dense()
+        self.drop_infinite = options.drop_infinite
         self.edges = self.dataset.num_edges
         if self.dataset.manifest.directed and not symmetrise:
             raise UsageError(
@@ -185,7 +199,7 @@ class ForestOperation(Operation):
             raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
         self.batch, self.compression = batch, compression
         self.identity = {
-            "graph_identity": hash_identity(self.dataset),
+            "graph_identity": hash_identity(self.dataset, options if reading else None),
             "compression": compression,
             "batch": batch,
         }
@@ -221,8 +235,9 @@ class ForestOperation(Operation):
         self.names = self.output.begin(self.batches)
         dtypes = tuple(dataset.dtypes)
         plan = ForestPlan(
-            dataset.location, dataset.n, dtypes, self.folder, self.compression, backend
-        )
+            dataset.location, dataset.n, dtypes, self.folder, self.compression, backend,
+            self.drop_infinite,
+        )  # fmt: skip
         self.share = self.batches.share(dataset.num_edges)
         inputs = [(piece,) for part in dataset for piece in part.pieces(self.share)]
         sizes = [sum(map(len, parts)) for parts in inputs]
@@ -316,6 +331,7 @@ def spanning_forest_dataset(
     cluster: ClusterLike = None,
     backend: Backend = "auto",
     symmetrise: bool = False,
+    reading: Mapping[str, Any] | None = None,
     batch: int | None = None,
     compression: Compression = "lz4",
     resume: bool = False,
@@ -335,6 +351,8 @@ def spanning_forest_dataset(
         As for ``mgraph.generate``.
     symmetrise : bool, default False
         Take arcs for edges.
+    reading : mapping, optional
+        Any of the arguments src, dst, weight and drop_infinite of ``mgraph.read_graph``.
     batch : int, optional
         Edges per task; by default a worker's share, as far as it fits.
     resume : bool, default False
@@ -364,7 +382,7 @@ def spanning_forest_dataset(
     """
     (batch,) = to_python_numbers(batch)
     operation = ForestOperation(
-        location, out, symmetrise, batch, compression,
+        location, out, symmetrise, batch, compression, reading,
         backend=backend, resume=resume, overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)

@@ -30,7 +30,10 @@ _IDENTITY = "graph_identity"
 
 @dataclass(frozen=True)
 class ForestPlan:
-    """The data of every task, sent with each. dtypes: of the columns."""
+    """The data of every task, sent with each.
+
+    dtypes: of the columns. drop_infinite: whether edges of infinite weight are left out.
+    """
 
     graph: str
     n: int
@@ -38,6 +41,7 @@ class ForestPlan:
     folder: Folder
     compression: Compression
     backend: Backend
+    drop_infinite: bool = False
 
     def parts(self, records: Sequence[PartRecord]) -> tuple[Part, ...]:
         """Return the parts of a forest, to be read."""
@@ -207,11 +211,14 @@ def _files_of_run(folder: Folder) -> set[str]:
     return {name for name in names if name == _RUN or name.startswith(_PREFIX)}
 
 
-def hash_identity(dataset: EdgeDataset) -> str:
-    """Return a hash of what a dataset's forest depends on: its edges, n, and its parts."""
+def hash_identity(dataset: EdgeDataset, reading: Any = None) -> str:
+    """Return a hash of what a dataset's forest depends on: its edges, n, and its parts.
+
+    reading: how the dataset is read, if not by default.
+    """
     parts = [(part.file, part.rows, part.bytes) for part in dataset.manifest.parts]
-    content = repr((identify_dataset(dataset).name, dataset.n, parts)).encode()
-    return hashlib.sha256(content).hexdigest()[:16]
+    content = [identify_dataset(dataset).name, dataset.n, parts, *([reading] if reading else [])]
+    return hashlib.sha256(repr(tuple(content)).encode()).hexdigest()[:16]
 
 
 def plan_batches(cluster: Cluster, n: int, edges: int, batch: int | None = None) -> Batches:

@@ -7,7 +7,7 @@ threads, the distances and predecessors of a batch on a GPU, or of one search on
 
 import functools
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -189,6 +189,7 @@ def sssp_many(
     power_limit: float | None = None,
     heap_threshold: int | None = None,
     symmetrise: bool = False,
+    reading: Mapping[str, Any] | None = None,
     ids: Ids = "number",
     batch: int | None = None,
     compression: Compression = "lz4",
@@ -222,6 +223,8 @@ def sssp_many(
         Also write each vertex's predecessor.
     symmetrise : bool, default False
         Add the reverse of every arc.
+    reading : mapping, optional
+        Further arguments of ``mgraph.read_graph``, such as ``{"weight": "minutes"}``.
     ids : {"number", "original"}
         What ``sources`` and the rows hold: vertices' numbers, or their own ids where the graph has
         any, such as a dataset that ``mgraph.convert`` numbered.
@@ -274,7 +277,8 @@ def sssp_many(
     }
     operation = SsspOperation(
         location, out, sources, (random, seed), batch, compression, options,
-        symmetrise=symmetrise, ids=ids, backend=backend, resume=resume, overwrite=overwrite,
+        symmetrise=symmetrise, reading=reading, ids=ids, backend=backend, resume=resume,
+        overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
     count = len(operation.sources)

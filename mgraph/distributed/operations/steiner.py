@@ -8,7 +8,7 @@ turn, so that all batches are about as much work; a batch is a task and a part o
 import functools
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
@@ -219,6 +219,7 @@ def steiner_many(
     bound: bool = False,
     time_limit: float | None = None,
     symmetrise: bool = False,
+    reading: Mapping[str, Any] | None = None,
     ids: Ids = "number",
     batch: int | None = None,
     compression: Compression = "lz4",
@@ -241,7 +242,7 @@ def steiner_many(
         tree can span.
     seed : int, default 1
         Of the sample.
-    cluster, backend, symmetrise, ids, batch, compression, resume, overwrite, progress
+    cluster, backend, symmetrise, reading, ids, batch, compression, resume, overwrite, progress
         As for ``mgraph.sssp_many``; ``batch`` counts queries.
     method, search, epsilon, improve, bound, time_limit
         As for ``mgraph.steiner_trees``; ``time_limit`` is in seconds per query.
@@ -277,7 +278,8 @@ def steiner_many(
     }  # fmt: skip
     operation = SteinerOperation(
         location, out, queries, (sample, seed), batch, compression, options,
-        symmetrise=symmetrise, ids=ids, backend=backend, resume=resume, overwrite=overwrite,
+        symmetrise=symmetrise, reading=reading, ids=ids, backend=backend, resume=resume,
+        overwrite=overwrite,
     )  # fmt: skip
     outcome = operation.run(cluster, progress)
     return SteinerRun(

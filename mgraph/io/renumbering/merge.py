@@ -105,11 +105,14 @@ def merged(
             continue
         with timings.step(timings.COMPUTING):
             rows = pa.concat_batches(slices) if len(slices) > 1 else slices[0]
-            yield _sort_rows(rows, rules, is_sorted=len(slices) == 1)
+            yield sort_rows(rows, rules, is_sorted=len(slices) == 1)
 
 
-def _sort_rows(rows: pa.RecordBatch, rules: EdgeRules, is_sorted: bool) -> pa.RecordBatch:
-    """Sort rows by src, dst and weight; keep the first of parallel edges if they are merged."""
+def sort_rows(rows: pa.RecordBatch, rules: EdgeRules, is_sorted: bool = True) -> pa.RecordBatch:
+    """Sort rows by src, dst and weight; keep the first of parallel edges if they are merged.
+
+    is_sorted: whether they are sorted by src and dst.
+    """
     src, dst = (rows.column(side).to_numpy() for side in (0, 1))
     order = np.arange(src.size) if is_sorted else sort_pairs(src, dst)
     a, b = (src, dst) if is_sorted else (src[order], dst[order])

@@ -163,9 +163,5 @@ def unread_note(names: Sequence[str], has_weight: bool) -> list[str]:
     if not names:
         return []
     columns = f"column{'s' * (len(names) > 1)} {', '.join(map(str, names))}"
-    hint = (
-        ""
-        if has_weight
-        else "; if one holds weights, name it by `weight='NAME'` of read_graph or mgraph convert"
-    )
+    hint = "" if has_weight else "; if one holds weights, name it by `weight='NAME'`"
     return [f"{columns} not read{hint}"]

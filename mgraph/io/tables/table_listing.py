@@ -11,7 +11,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N
 from mgraph.core.host import available_cores
 from mgraph.errors import DatasetError
-from mgraph.io.listing import Listing, narrow
+from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.tables import column_names, id_columns
 from mgraph.io.tables.edge_tables import open_tables
 from mgraph.io.tables.id_columns import Ids, Kind
@@ -24,16 +24,20 @@ from mgraph.io.tables.sparse_ids import (
 from mgraph.io.tables.table_files import TableOptions
 
 
-def read_listing(location: Any, options: TableOptions, renumber: bool = False) -> Listing:
+def read_listing(
+    location: Any, options: TableOptions, renumber: bool = False, attributes: bool = False
+) -> Listing:
     """Read all edges of the tables at a location.
 
     renumber: number the vertices in the ascending order of their ids, as is done anyway for ids
-    that are strings. Raises DatasetError, StorageError, UsageError.
+    that are strings. attributes: whether to read the other columns. Raises DatasetError,
+    StorageError, UsageError.
     """
     tables = open_tables(location, options)
     notes = [*tables.notes]
-    notes += column_names.unread_note(tables.attributes, tables.columns.weight is not None)
-    tables = tables.without_attributes()
+    if not attributes:
+        notes += column_names.unread_note(tables.attributes, tables.columns.weight is not None)
+        tables = tables.without_attributes()
     read = cancellation.map_in_threads(
         lambda chunk: list(chunk.batches()), tables.chunks, available_cores()
     )
@@ -44,7 +48,22 @@ def read_listing(location: Any, options: TableOptions, renumber: bool = False) -
         raise UnnumberedError(f"{tables.location}: {error}") from None
     except ValueError as error:
         raise DatasetError(f"{tables.location}: {error}") from None
-    return Listing(edges, n, tables.directed, labels, tuple(notes))
+    kept = Attributes(_attribute_columns(batches, tables.location))
+    return Listing(edges, n, tables.directed, labels, tuple(notes), kept)
+
+
+def _attribute_columns(batches: Sequence[pa.RecordBatch], location: str) -> pa.Table | None:
+    """Return the columns beside the edges'; None if there are none."""
+    own = [name for name in ("src", "dst", "weight") if batches and name in batches[0].schema.names]
+    tables = [pa.Table.from_batches([batch]).drop_columns(own) for batch in batches]
+    if not tables or not any(table.num_columns for table in tables):
+        return None
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        raise DatasetError(
+            f"{location}: columns must have types that go together in all files"
+        ) from None
 
 
 def number_batches(
@@ -57,7 +76,9 @@ def number_batches(
     src, dst = (id_column(batch.column(side) for batch in batches) for side in (0, 1))
     kind = common_kind_of([src, dst])
     src, dst = id_columns.convert(src, kind), id_columns.convert(dst, kind)
-    weight = weight_column(batch.column(2) for batch in batches if batch.num_columns > 2)
+    weight = weight_column(
+        batch.column("weight") for batch in batches if "weight" in batch.schema.names
+    )
     if kind in ("int64", "uint64") and not renumber:
         ends = [id_columns.to_numpy(ids) for ids in (src, dst)]
         low = min((int(ids.min()) for ids in ends if ids.size), default=0)
