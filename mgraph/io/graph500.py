@@ -12,6 +12,7 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import MAX_N, Graph
 from mgraph.errors import UsageError
 from mgraph.io.listing import Listing
+from mgraph.io.tables.sparse_ids import count_distinct, is_sparse
 
 _WIDE, _PACKED = 16, 12  # bytes of a tuple
 
@@ -36,6 +37,12 @@ def read(stream: BinaryIO) -> Listing:
         )
     src, dst = (np.ascontiguousarray(column, np.int64) for column in columns)
     n = int(columns.max()) + 1 if columns.size else 0
+    if is_sparse(n, len(src)):
+        count, _ = count_distinct([(src, dst)])
+        raise ValueError(
+            f"its ids are sparse, {count:,} distinct ones up to {n - 1:,}; write them as a table, "
+            "which mgraph convert numbers from 0"
+        )
     notes = ("edges of Graph500 are undirected; its self-loops and repeated edges are kept",)
     return Listing(EdgeList(src, dst), n, False, None, notes)
 

@@ -54,6 +54,9 @@ class ReadOptions:
                 raise UsageError(f"{name} is for text tables, and {because}", parameter=name)
 
 
+_DEFAULT = ReadOptions()
+
+
 def read_options(
     *,
     symmetrise: bool = False,
@@ -87,7 +90,7 @@ def reading_options(reading: Mapping[str, Any] | None, symmetrise: bool = False)
     return read_options(symmetrise=symmetrise, **(reading or {}))
 
 
-def summarize(location: str | os.PathLike[str], options: ReadOptions) -> Any:
+def summarize(location: str | os.PathLike[str], options: ReadOptions = _DEFAULT) -> Any:
     """Return the ``Summary`` of a file or dataset; a dataset's parts are read one by one."""
     from mgraph.core.summary_cpu import Summarizer
 

@@ -37,6 +37,7 @@ from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
+from mgraph.io.tables.arrow_files import explaining
 from mgraph.io.tables.column_names import ColumnRequest, Columns, resolve
 from mgraph.io.tables.sparse_ids import UnnumberedError
 
@@ -157,7 +158,7 @@ def open_file(folder: Folder, name: str) -> pq.ParquetFile:
         raise DatasetError(f"{name} is missing from {folder}") from None
     except StorageError:
         raise
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, UnicodeDecodeError, OSError) as error:
         if isinstance(error, OSError) and _is_storage_failure(error):
             raise explain(error, f"{folder}/{name}", "read") from error
         words = " ".join(str(error).split())
@@ -207,7 +208,7 @@ def describe(folder: Folder, name: str, request: ColumnRequest) -> Description:
 
     Raises DatasetError as ``read_blocks`` does.
     """
-    with open_file(folder, name) as file:
+    with open_file(folder, name) as file, explaining(f"{folder}/{name}", "Parquet"):
         footer, existing = file.metadata, file.schema_arrow.names
         try:
             columns = resolve([x for x in existing if not x.startswith("__")], request)

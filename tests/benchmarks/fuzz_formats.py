@@ -17,9 +17,15 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 import mgraph
 from mgraph.io import formats
+from mgraph.io.attributed_graph import read_attributed
+from mgraph.io.graph_reader import ReadOptions
+from mgraph.io.graph_writer import write_attributed
+from mgraph.io.listing import Attributes
 
 SECONDS = 10
 WORDS = [
@@ -29,18 +35,31 @@ WORDS = [
 ]  # fmt: skip
 
 
+FLOWS = {
+    ".max": "c flow\np max 3 2\nn 1 s\nn 3 t\na 1 2 5\na 2 3 7\n",
+    ".min": "p min 3 2\nn 1 5\nn 3 -5\na 1 2 0 4 9\na 2 3 1 2 7\n",
+    ".asn": "p asn 4 2\nn 1\nn 2\na 1 3 8\na 2 4 6\n",
+}
+
+
 def good_files(folder):
     """Write a small graph in each format; return the files."""
     edges = mgraph.EdgeList([0, 1, 2, 3, 4], [1, 2, 3, 4, 0], [5, 6, 7, 8, 9])
     graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     plain = mgraph.from_edges(mgraph.EdgeList(edges.src, edges.dst), directed=False, backend="cpu")
+    names = graph.with_labels(("a", "b c", "ä", "17", "e"))
+    attributes = Attributes(
+        pa.table({"since": [1, 2, 3, None, 5], "kind": ["x", "y", None, "<&>", ""]}),
+        pa.table({"x": [0.5, 1, 2, 3, 4], "y": [1.0, 2, 3, 4, 5], "label": list("vwxyz")}),
+    )
     files = []
     for ending in [*formats.FORMATS, ".parquet"]:
         file = folder / f"good{ending}"
-        if ending == ".parquet":
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
+        if ending in FLOWS:
+            file.write_text(FLOWS[ending])
+        elif formats.FORMATS.get(ending) and formats.FORMATS[ending].attributes:
+            write_attributed(names, attributes, str(file), overwrite=False)
+        elif ending == ".parquet":
             pq.write_table(pa.table({"src": [0, 1], "dst": [1, 2], "weight": [5, 6]}), file)
         else:
             options = {"terminals": [0, 2]} if ending == ".stp" else {}
@@ -80,11 +99,11 @@ def _interrupt(number, frame):
 
 
 def read(file):
-    """Return how reading a file ends: ``read``, ``refused``, or what else it raises."""
+    """Return how reading a file with all attributes ends: ``read``, ``refused``, or what else."""
     signal.signal(signal.SIGALRM, _interrupt)
     signal.alarm(SECONDS)
     try:
-        mgraph.read_graph(file, backend="cpu")
+        read_attributed(str(file), ReadOptions())
         return "read"
     except mgraph.MgraphError as error:
         text = str(error)

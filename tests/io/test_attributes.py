@@ -370,3 +370,39 @@ def test_networkx_reads_what_is_written_for_gephi(tmp_path):
     assert (node["label"], node["kind"], node["Modularity Class"]) == ("Ada & Co", "firm", 3)
     assert node["viz"]["position"] == {"x": -1.5, "y": 2.25, "z": 0.0}
     assert graph.edges["n1", "n2"]["since"] == 1843
+
+
+def test_damaged_text_of_arrow_files_is_refused(tmp_path):
+    """Arrow's kernels trust the offsets of text: a file with wrong ones must not reach them."""
+    from pyarrow import feather
+
+    table = pa.table({"src": ["a", "b"], "dst": ["b", "c"]})
+    feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
+    content = (tmp_path / "a.arrow").read_bytes()
+    offsets = np.array([0, 1, 2], np.int32).tobytes()
+    wrong = np.array([0, 1 << 30, 2], np.int32).tobytes()
+    assert offsets in content
+    (tmp_path / "a.arrow").write_bytes(content.replace(offsets, wrong))
+    with pytest.raises(DatasetError, match="is damaged, or no Arrow file"):
+        mgraph.read_graph(tmp_path / "a.arrow", backend="cpu")
+
+
+def test_names_that_are_not_text_in_a_parquet_file(tmp_path):
+    pq.write_table(pa.table({"src": [0], "dst": [1], "other": [2]}), tmp_path / "a.parquet")
+    content = (tmp_path / "a.parquet").read_bytes()
+    (tmp_path / "a.parquet").write_bytes(content.replace(b"other", b"o\xffher"))
+    with pytest.raises(DatasetError, match="is not a complete Parquet file"):
+        mgraph.read_graph(tmp_path / "a.parquet", backend="cpu")
+
+
+def test_vertices_of_graph500_that_are_far_too_large(tmp_path):
+    np.array([[1, 2], [3, 1 << 36]], "<i8").tofile(tmp_path / "a.graph500")
+    with pytest.raises(DatasetError, match="sparse, 4 distinct ones up to 68,719,476,736"):
+        mgraph.read_graph(tmp_path / "a.graph500", backend="cpu")
+
+
+@pytest.mark.parametrize("last", ['"b"', '"b","c"', '"b",'])
+def test_rows_that_end_before_their_type(last, tmp_path):
+    (tmp_path / "a.csv").write_text(f'Source,Target,Type\n"a","b",Directed\n{last}\n')
+    with pytest.raises(DatasetError, match="line 3"):
+        mgraph.read_graph(tmp_path / "a.csv", backend="cpu")

@@ -79,6 +79,8 @@ def explaining(path: str, kind: str) -> Iterator[None]:
             raise explain(error, path, "read") from error
         words = " ".join(str(error).split())
         raise DatasetError(f"{path} is damaged, or no {kind} file: {words}") from error
+    except UnicodeDecodeError:
+        raise DatasetError(f"{path} is damaged: a name or a value is not UTF-8 text") from None
 
 
 class ParquetTable:
@@ -96,7 +98,8 @@ class ParquetTable:
     @property
     def names(self) -> list[str]:
         """The columns' names."""
-        return names_of(self._file.schema_arrow)
+        with explaining(f"{self._folder}/{self._name}", self.kind):
+            return names_of(self._file.schema_arrow)
 
     def group_rows(self) -> list[int]:
         """Return the rows of each row group."""
@@ -136,7 +139,8 @@ class ArrowTable:
     @property
     def names(self) -> list[str]:
         """The columns' names."""
-        return names_of(self._file.schema)
+        with explaining(f"{self._folder}/{self._name}", self.kind):
+            return names_of(self._file.schema)
 
     def _batch(self, index: int) -> pa.RecordBatch:
         return self._file.get_batch(index) if self._is_file else self._stream[index]
@@ -148,11 +152,17 @@ class ArrowTable:
 
     def batches(self, groups: range, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of record batches."""
-        batches = (self._batch(i).select(list(columns)) for i in groups)
+        batches = (_validated(self._batch(i).select(list(columns))) for i in groups)
         yield from _checked(self._folder, f"{self._folder}/{self._name}", self.kind, batches)
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _validated(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Return a batch whose offsets and text are right: Arrow's kernels rely on that."""
+    batch.validate(full=True)
+    return batch
 
 
 def _checked(

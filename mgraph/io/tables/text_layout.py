@@ -307,7 +307,8 @@ def find_layout(
     kind = _id_kind(ids) if ids and not text_ids else "whole"
     direction = _direction(names, body, has_header)
     if direction is not None:
-        directed = any(row[direction].lower() == b"directed" for _, row in body)
+        kinds = [row[direction].lower() for _, row in body if direction < len(row)]
+        directed = b"directed" in kinds
     if not body_rows:
         notes.append("it has no edges")
     if text_ids:

@@ -60,6 +60,7 @@ def _read_file(file: Any, column: str | None, text_ids: bool) -> pa.Table:
         elif file.kind == "arrow":
             with file.folder.open(file.name) as stream:
                 table = feather.read_table(stream)
+                table.validate(full=True)
         else:
             table = _read_text(file, column, text_ids)
     for i, field in enumerate(table.schema):
