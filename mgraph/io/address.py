@@ -69,7 +69,7 @@ def parse(location: Any) -> Address:
         text = os.fsdecode(os.fspath(location))
     except TypeError:
         raise UsageError(
-            f"An address must be a path or text, such as 'graph' or 's3://bucket/graph' (got a "
+            f"An address must be a path or text, such as 'graph' or 's3://bucket/graph' (got "
             f"{type(location).__name__})."
         ) from None
     _check_text(text)

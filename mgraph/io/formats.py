@@ -36,8 +36,8 @@ class Format(NamedTuple):
 
     terminals: whether ``write`` takes terminals, too. weight: whether ``read`` takes the name of
     the edges' attribute that is their weight. endings: whether ``write`` takes the file's ending.
-    attributes: of which things ``read`` and ``write`` take attributes. is_table: ``tables`` reads
-    it, with the names of its columns.
+    attributes: of which things ``write`` takes attributes, as ``read`` does. reads_attributes:
+    whether ``read`` alone does. is_table: ``tables`` reads it, with the names of its columns.
     """
 
     name: str
@@ -46,27 +46,46 @@ class Format(NamedTuple):
     weight: bool = False
     endings: bool = False
     attributes: tuple[str, ...] = ()
+    reads_attributes: bool = False
     is_table: bool = False
 
 
 _EDGE_LIST = Format("edge list", "mgraph.io.edge_text", endings=True, is_table=True)
 _BOTH = ("edges", "vertices")
 FORMATS = {
-    ".gr": Format("DIMACS", "mgraph.io.gr_files", weight=True),
+    ".gr": Format("DIMACS", "mgraph.io.gr_files", weight=True, reads_attributes=True),
     **dict.fromkeys(
         (".col", ".clq", ".max", ".min", ".asn"),
         Format("DIMACS", "mgraph.io.dimacs", weight=True, endings=True),
     ),
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
-    ".graph": Format("METIS", "mgraph.io.metis"),
-    ".metis": Format("METIS", "mgraph.io.metis"),
+    ".graph": Format("METIS", "mgraph.io.metis", reads_attributes=True),
+    ".metis": Format("METIS", "mgraph.io.metis", reads_attributes=True),
     ".graphml": Format(
-        "GraphML", "mgraph.io.graphml", terminals=True, weight=True, attributes=_BOTH
+        "GraphML",
+        "mgraph.io.graphml",
+        terminals=True,
+        weight=True,
+        attributes=_BOTH,
+        reads_attributes=True,
     ),
-    ".gexf": Format("GEXF", "mgraph.io.gexf", terminals=True, weight=True, attributes=_BOTH),
-    ".json": Format("node-link JSON", "mgraph.io.node_link", weight=True, attributes=_BOTH),
+    ".gexf": Format(
+        "GEXF",
+        "mgraph.io.gexf",
+        terminals=True,
+        weight=True,
+        attributes=_BOTH,
+        reads_attributes=True,
+    ),
+    ".json": Format(
+        "node-link JSON",
+        "mgraph.io.node_link",
+        weight=True,
+        attributes=_BOTH,
+        reads_attributes=True,
+    ),
     ".graph500": Format("Graph500", "mgraph.io.graph500"),
-    ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True),
+    ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True, reads_attributes=True),
     **dict.fromkeys(TEXT_ENDINGS, _EDGE_LIST),
     **dict.fromkeys((".csv", ".tsv"), _EDGE_LIST._replace(attributes=("edges",))),
     **dict.fromkeys(

@@ -12,7 +12,7 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io.attributes import xml_type
 from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight, value_text
-from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing
+from mgraph.io.listing import NO_ATTRIBUTES, TERMINAL, Attributes, Listing
 
 # Of an edge, and of edges by default: those of a mixed graph say it themselves.
 _KINDS = {"directed": True, "undirected": False, "mutual": False}
@@ -20,7 +20,6 @@ _DEFAULTS = _KINDS | {"mixed": False}
 _DEFAULT_WEIGHT = 1
 _MAX_WHOLE = 1 << 53  # what a 64-bit float, the format's type of weights, counts up to
 _CHANGES = "nodes or edges that exist for a time are taken to exist"
-_TERMINAL = "terminal"
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
 _DRAWN = ("position", "color", "size", "shape", "thickness")
 _HEAD = (
@@ -180,7 +179,7 @@ def write(
     for i, (name, row) in enumerate(zip(named.names, named.of_nodes, strict=True)):
         values = {key: value for key, value in row.items() if key not in drawn}
         if named.is_terminal is not None:
-            values[_TERMINAL] = named.is_terminal[i]
+            values[TERMINAL] = named.is_terminal[i]
         label = quoteattr(str(values.pop("label", name)))
         content = _values(values, of_nodes) + _draw({key: row[key] for key in drawn & row.keys()})
         stream.write(f"<node id={quoteattr(name)} label={label}>{content}</node>\n".encode())
@@ -199,7 +198,7 @@ def _write_declarations(
     fields = () if table is None else table.schema
     kinds = {field.name: xml_type(field.type) for field in fields if field.name not in without}
     if is_terminal is not None:
-        kinds[_TERMINAL] = "boolean"
+        kinds[TERMINAL] = "boolean"
     ids = {name: str(i) for i, name in enumerate(kinds)}
     text = "".join(
         f'<attribute id="{ids[name]}" title={quoteattr(name)} '

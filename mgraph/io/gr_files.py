@@ -13,10 +13,10 @@ _GALOIS = tuple(version.to_bytes(8, "little") for version in (1, 2))  # the firs
 _PACE = re.compile(rb"^[ \t]*SECTION[ \t]+Graph", re.I | re.M)
 
 
-def read(stream: BinaryIO, weight: str | None = None) -> Listing:
+def read(stream: BinaryIO, weight: str | None = None, attributes: bool = False) -> Listing:
     """Read the edges of a file of either format; raise ValueError for anything else.
 
-    weight: as for ``dimacs.read``.
+    weight: as for ``dimacs.read``. attributes: as for ``steinlib.read``.
     """
     head = stream.read(len(_GALOIS[0]))
     if head in _GALOIS:
@@ -25,4 +25,4 @@ def read(stream: BinaryIO, weight: str | None = None) -> Listing:
     is_steiner = dimacs.problem_line(content) is None and _PACE.search(content)
     if is_steiner and weight not in (None, "weight"):
         raise UsageError("its edges have one weight, and no name for it", parameter="weight")
-    return steinlib.parse(content) if is_steiner else dimacs.parse(content, weight)
+    return steinlib.parse(content, attributes) if is_steiner else dimacs.parse(content, weight)

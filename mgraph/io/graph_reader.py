@@ -152,7 +152,7 @@ def _read_file(location: str, file_format: Format, options: ReadOptions) -> List
     if file_format.weight and options.table.request.weight is not None:
         read = partial(read, weight=options.table.request.weight)
         options = replace(options, table=TableOptions())
-    if file_format.attributes and options.attributes:
+    if options.attributes and (file_format.attributes or file_format.reads_attributes):
         read = partial(read, attributes=True)
     options.refuse_columns(f"{location} is a {file_format.name} file")
     listing: Listing = read_file(location, file_format, read)

@@ -23,7 +23,7 @@ from mgraph.io.address import location_text
 from mgraph.io.dataset import replaceable_parts
 from mgraph.io.folder import Folder, check_file, writing_file
 from mgraph.io.formats import FORMATS, Format, ending_of, format_of
-from mgraph.io.listing import NO_ATTRIBUTES, Attributes
+from mgraph.io.listing import NO_ATTRIBUTES, TERMINAL, Attributes
 
 # Formats whose vertices are numbers.
 _WITHOUT_LABELS = {
@@ -187,6 +187,8 @@ def write_attributed(
             )
     else:
         marks: dict[str, Any] = {}
+        if file_format is FORMATS[".stp"] and terminals is None:
+            terminals, attributes = _take_terminals(attributes)
         if file_format.terminals and terminals is not None:
             marks["terminals"] = checked_vertices("terminals", terminals, graph.n)
         if file_format.endings:
@@ -212,6 +214,20 @@ def check_vertices_target(text: str, vertices_out: str, overwrite: bool) -> None
     if os.path.abspath(vertices_out) == os.path.abspath(text):
         raise UsageError("vertices_out must be another file", parameter="vertices_out")
     check_file(vertices_out, overwrite)
+
+
+def _take_terminals(attributes: Attributes) -> tuple[Any, Attributes]:
+    """Return the vertices that an attribute marks as terminals, or None, and the others."""
+    import pyarrow as pa
+
+    table = attributes.vertices
+    if table is None or TERMINAL not in table.column_names:
+        return None, attributes
+    if not pa.types.is_boolean(table[TERMINAL].type):
+        return None, attributes
+    marked = np.flatnonzero(table[TERMINAL].fill_null(False).to_numpy())
+    others = table.drop_columns([TERMINAL])
+    return marked, attributes._replace(vertices=others if others.num_columns else None)
 
 
 def _write_file(text: str, write: Callable[..., None], graph: Graph, **marks: Any) -> None:

@@ -7,6 +7,8 @@ import numpy as np
 
 from mgraph.core.edges import EdgeList
 
+TERMINAL = "terminal"  # the attribute that marks the terminals of a Steiner tree
+
 
 class Attributes(NamedTuple):
     """What edges and vertices have beside ends, weights and ids, as Arrow tables.

@@ -1,9 +1,9 @@
 """METIS graph files (``.graph``, ``.metis``): undirected, one line of neighbours per vertex.
 
 The first line is ``n m [fmt [ncon]]``; the digits of fmt say whether there are vertex sizes, vertex
-weights (ncon per vertex; sizes and vertex weights are ignored here) and edge weights. Vertices are
-numbered from 1, an edge stands in the lines of both its vertices, and a line that begins with % is
-a comment.
+weights (ncon per vertex) and edge weights. Sizes and weights of vertices are attributes. Vertices
+are numbered from 1, an edge stands in the lines of both its vertices, and a line that begins with %
+is a comment.
 """
 
 from itertools import pairwise
@@ -16,12 +16,12 @@ from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
-from mgraph.io.listing import Listing, narrow
+from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.text import lines_of, parse_whole, quote, read_text
 
 
-def _header(number: int, line: bytes) -> tuple[int, int, bool, int]:
-    """Return n, m, whether edges have weights, and how many numbers of a line precede them."""
+def _header(number: int, line: bytes) -> tuple[int, int, bool, bool, int]:
+    """Return n, m, whether edges have weights and vertices have sizes, and weights per vertex."""
     words = [parse_whole(word) for word in line.split()]
     sizes = [word for word in words if word is not None and word >= 0]
     if len(sizes) < len(words) or not 2 <= len(words) <= 4:
@@ -35,7 +35,7 @@ def _header(number: int, line: bytes) -> tuple[int, int, bool, int]:
         raise ValueError(f"its first line has the format {fmt}, which METIS does not know")
     has_sizes, has_vertex_weights, has_edge_weights = (digit == "1" for digit in digits)
     vertex_weights = ncon if len(sizes) == 4 else 1
-    return n, m, has_edge_weights, has_sizes + has_vertex_weights * vertex_weights
+    return n, m, has_edge_weights, has_sizes, vertex_weights * has_vertex_weights
 
 
 class _Vertices(NamedTuple):
@@ -75,14 +75,18 @@ def _parse_words(vertices: _Vertices) -> np.ndarray:
     return np.array(numbers, np.int64)
 
 
-def read(stream: BinaryIO) -> Listing:
-    """Read the edges of a file; raise ValueError if it is not such a file."""
+def read(stream: BinaryIO, attributes: bool = False) -> Listing:
+    """Read the edges of a file; raise ValueError if it is not such a file.
+
+    attributes: whether to read the sizes and the weights of vertices.
+    """
     numbered = [
         (number, line)
         for number, line, _ in lines_of(read_text(stream))
         if not line.lstrip().startswith(b"%")
     ]
-    n, m, weighted, skip = _header(*(numbered[0] if numbered else (1, b"")))
+    n, m, weighted, has_sizes, weights = _header(*(numbered[0] if numbered else (1, b"")))
+    skip = has_sizes + weights  # numbers of a line before its neighbours
     while len(numbered) - 1 > n and not numbered[-1][1].strip():
         numbered.pop()
     vertices = _Vertices([line for _, line in numbered[1:]], [number for number, _ in numbered[1:]])
@@ -98,6 +102,10 @@ def read(stream: BinaryIO) -> Listing:
     position = np.arange(numbers.size) - np.repeat(ends - counts, counts)
     src = np.repeat(np.arange(n), counts)
     is_of_edge = position >= skip
+    names = ["size"] * has_sizes
+    if n:  # else there may be any number of weights
+        names += ["weight"] if weights == 1 else [f"weight_{i + 1}" for i in range(weights)]
+    of_vertices = {name: numbers[position == i] for i, name in enumerate(names)}
     numbers, src = numbers[is_of_edge], src[is_of_edge]
     step = 2 if weighted else 1
     if (odd := np.flatnonzero((counts - skip) % step)).size:
@@ -124,7 +132,10 @@ def read(stream: BinaryIO) -> Listing:
     if not np.array_equal(lower, upper):
         raise ValueError("an edge must stand in the lines of both its vertices (one does not)")
     edges = EdgeList(lower[0], lower[1], narrow(lower[2]) if weighted else None)
-    return Listing(edges, n, False)
+    if not attributes or not of_vertices:
+        notes = [f"of vertices not read: {', '.join(of_vertices)}"] if of_vertices else []
+        return Listing(edges, n, False, notes=tuple(notes))
+    return Listing(edges, n, False, attributes=Attributes(None, pa.table(of_vertices)))
 
 
 def write(graph: Graph, stream: BinaryIO) -> None:

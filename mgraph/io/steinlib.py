@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from mgraph.core import backend as backends
 from mgraph.core.choices import Backend
@@ -20,8 +21,8 @@ from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
 from mgraph.io import dimacs, formats
 from mgraph.io.address import location_text
-from mgraph.io.listing import Listing, narrow
-from mgraph.io.text import Kind, parse_rows, read_text
+from mgraph.io.listing import TERMINAL, Attributes, Listing, narrow
+from mgraph.io.text import Kind, parse_number, parse_rows, quote, read_text
 
 _MARK = re.compile(rb"^[ \t]*(?:SECTION[ \t]+(\S[^\n#]*)|(END)|EOF)[ \t]*(?:#.*)?$", re.I | re.M)
 _EDGE = re.compile(rb"E( \d{1,18}){2} -?(\d{1,18}|\d+\.\d*|\.\d+)(E[+-]?\d+)?", re.I)
@@ -167,15 +168,43 @@ def _read_instance(stream: BinaryIO) -> _Content:
     return _parse(read_text(stream), needs_terminals=True)
 
 
-def read(stream: BinaryIO) -> Listing:
-    """Read the graph of an instance; raise ValueError if it is not such a file."""
-    return parse(read_text(stream))
+def read(stream: BinaryIO, attributes: bool = False) -> Listing:
+    """Read the graph of an instance; raise ValueError if it is not such a file.
+
+    attributes: whether to read which vertices are terminals, and coordinates.
+    """
+    return parse(read_text(stream), attributes)
 
 
-def parse(content: bytes) -> Listing:
+def parse(content: bytes, attributes: bool = False) -> Listing:
     """Return the graph of an instance's content; see ``read``."""
     parsed = _parse(content)
-    return Listing(parsed.edges, parsed.n, False)
+    if not attributes:
+        return Listing(parsed.edges, parsed.n, False)
+    columns: dict[str, Any] = {TERMINAL: np.isin(np.arange(parsed.n), parsed.terminals)}
+    columns |= _coordinates(_sections(content).get("coordinates", b""), parsed.n)
+    return Listing(parsed.edges, parsed.n, False, attributes=Attributes(None, pa.table(columns)))
+
+
+def _coordinates(body: bytes, n: int) -> dict[str, Any]:
+    """Return the columns x, y, … of lines such as ``DD VERTEX X Y``; null for other vertices."""
+    lines = [line.partition(b"#")[0].split() for line in body.split(b"\n")]
+    rows = [line for line in lines if line]
+    if not rows:
+        return {}
+    size = len(rows[0][0])
+    columns: list[list[float | None]] = [[None] * n for _ in range(size)]
+    for row in rows:
+        vertex, *values = (parse_number(word) for word in row[1:]) if row[1:] else (None,)
+        is_right = row[0].upper() == b"D" * size and len(values) == size <= 3
+        if not is_right or None in values or vertex is None or vertex not in range(1, n + 1):
+            raise ValueError(
+                f"a line of coordinates must be {'D' * size}, a vertex and {size} numbers (got "
+                f"{quote(b' '.join(row))})"
+            )
+        for column, value in zip(columns, values, strict=True):
+            column[int(vertex) - 1] = value
+    return {name: pa.array(column) for name, column in zip("xyz", columns, strict=False)}
 
 
 def read_steinlib(location: str | os.PathLike[str], *, backend: Backend = "auto") -> Instance:

@@ -406,3 +406,49 @@ def test_rows_that_end_before_their_type(last, tmp_path):
     (tmp_path / "a.csv").write_text(f'Source,Target,Type\n"a","b",Directed\n{last}\n')
     with pytest.raises(DatasetError, match="line 3"):
         mgraph.read_graph(tmp_path / "a.csv", backend="cpu")
+
+
+def test_terminals_and_coordinates_of_steinlib(tmp_path):
+    (tmp_path / "a.stp").write_text(
+        "SECTION Graph\nNodes 3\nEdges 2\nE 1 2 5\nE 2 3 6\nEND\n"
+        "SECTION Terminals\nTerminals 2\nT 1\nT 3\nEND\n"
+        "SECTION Coordinates\nDD 1 10 20\nDD 3 -5 1.5 # right\nEND\nEOF\n"
+    )
+    convert(tmp_path / "a.stp", tmp_path / "a")
+    table = vertices_of(tmp_path / "a").to_pydict()
+    assert table["terminal"] == [True, False, True]
+    assert (table["x"], table["y"]) == ([10.0, None, -5.0], [20.0, None, 1.5])
+    assert "left out: x, y" in convert(tmp_path / "a", tmp_path / "b.stp")
+    convert(tmp_path / "a", tmp_path / "b.gexf")
+    convert(tmp_path / "b.gexf", tmp_path / "c.stp")
+    for name in "bc":
+        instance = mgraph.experiments.read_steinlib(tmp_path / f"{name}.stp", backend="cpu")
+        assert instance.terminals.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    "line", ["DD 1 10", "DD 9 1 2", "DD 1 x 2", "DD", "DDDD 1 1 2 3 4", "E 1 2"]
+)
+def test_coordinates_that_are_none(line, tmp_path):
+    (tmp_path / "a.stp").write_text(
+        "SECTION Graph\nNodes 3\nEdges 1\nE 1 2 5\nEND\nSECTION Terminals\nTerminals 1\nT 1\nEND\n"
+        f"SECTION Coordinates\nDD 1 1 1\n{line}\nEND\nEOF\n"
+    )
+    with pytest.raises(DatasetError, match="a line of coordinates must be DD, a vertex and 2 num"):
+        convert(tmp_path / "a.stp", tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ("2 1 10\n7 2\n8 1\n", {"weight": [7, 8]}),
+        ("2 1 110 2\n3 7 9 2\n4 8 6 1\n", {"size": [3, 4], "weight_1": [7, 8], "weight_2": [9, 6]}),
+    ],
+)
+def test_weights_of_vertices_of_metis(text, columns, tmp_path):
+    (tmp_path / "a.graph").write_text(text)
+    with pytest.warns(MgraphWarning, match=f"of vertices not read: {', '.join(columns)}"):
+        mgraph.read_graph(tmp_path / "a.graph", backend="cpu")
+    convert(tmp_path / "a.graph", tmp_path / "a")
+    table = vertices_of(tmp_path / "a").to_pydict()
+    assert {name: table[name] for name in columns} == columns
