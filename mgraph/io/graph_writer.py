@@ -24,6 +24,7 @@ from mgraph.io.dataset import replaceable_parts
 from mgraph.io.folder import Folder, check_file, writing_file
 from mgraph.io.formats import FORMATS, Format, ending_of, format_of
 from mgraph.io.listing import NO_ATTRIBUTES, TERMINAL, Attributes
+from mgraph.io.tables.column_names import list_names
 
 # Formats whose vertices are numbers.
 _WITHOUT_LABELS = {
@@ -256,7 +257,7 @@ def _warn_of_losses(
                 hint = "; if one holds weights, name it by `weight='NAME'`"
             warnings.warn(
                 f"{text}: {file_format.name} files have no attributes of {what}, so these are left "
-                f"out: {', '.join(table.column_names)}{hint}",
+                f"out: {list_names(table.column_names)}{hint}",
                 MgraphWarning,
                 stacklevel=3,
             )

@@ -38,7 +38,7 @@ from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
 from mgraph.io.tables.arrow_files import explaining
-from mgraph.io.tables.column_names import ColumnRequest, Columns, resolve
+from mgraph.io.tables.column_names import ColumnRequest, Columns, list_names, resolve
 from mgraph.io.tables.sparse_ids import UnnumberedError
 
 COMPRESSIONS = ("none", "lz4", "zstd")
@@ -203,6 +203,26 @@ class Description(NamedTuple):
     columns: Columns
 
 
+def statistics_of(file: pq.ParquetFile, group: int, name: str, is_trusted: bool) -> Any:
+    """Return the statistics and the compression of a column in a row group.
+
+    Raises pa.ArrowInvalid or OSError if the footer contradicts itself. Arrow's properties would end
+    the process then, and its reading does not: so a row is read first, unless the file is trusted.
+    """
+    if not is_trusted:
+        next(file.iter_batches(1, [group], [name], use_threads=False), None)
+    row_group, paths = file.metadata.row_group(group), [column.path for column in file.schema]
+    if name not in paths:  # it is nested
+        return None, "none"
+    index = paths.index(name)
+    if row_group.num_columns != file.metadata.num_columns:
+        raise pa.ArrowInvalid("a row group has other columns than the schema")
+    chunk = row_group.column(index)
+    if chunk.physical_type != file.schema.column(index).physical_type:
+        raise pa.ArrowInvalid("a row group has a column of another type than the schema")
+    return chunk.statistics, chunk.compression
+
+
 def describe(folder: Folder, name: str, request: ColumnRequest) -> Description:
     """Describe a file by its footer; ids are read if the footer does not contain their range.
 
@@ -217,14 +237,14 @@ def describe(folder: Folder, name: str, request: ColumnRequest) -> Description:
         except ValueError as error:
             raise DatasetError(f"{folder}/{name}: {error}") from None
         ends, names = columns[:2], [x for x in columns[:3] if x is not None]
-        groups = [footer.row_group(i) for i in range(footer.num_row_groups)]
-        chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-        statistics = [
-            chunk.statistics
-            for chunk in chunks
-            if chunk.path_in_schema in ends and chunk.num_values
+        known = [
+            statistics_of(file, group, name, is_trusted=folder.is_remote)
+            for group in range(footer.num_row_groups)
+            for name in ends
+            if footer.row_group(group).num_rows
         ]
-        compression = chunks[0].compression.lower() if chunks else "none"
+        statistics = [x for x, _ in known]
+        compression = known[0][1].lower() if known else "none"
         created_by = (footer.created_by or "").split(" (")[0]
         weight = file.schema_arrow.field(columns.weight).type if columns.weight else None
     has_ranges = all(x and x.has_min_max and isinstance(x.min, int) for x in statistics)
@@ -285,7 +305,7 @@ def read_blocks(
         existing = file.schema_arrow.names
         if not set(names[:2]) <= set(existing):
             raise DatasetError(
-                f"{path} must have columns {', '.join(names[:2])} (got {', '.join(existing)})"
+                f"{path} must have columns {', '.join(names[:2])} (got {list_names(existing)})"
             )
         selected = [column for column in names if column in existing]
         indices = range(file.num_row_groups)[groups]

@@ -7,7 +7,7 @@ numbers). So a good file costs a few nanoseconds per byte, and a rare one a micr
 
 import re
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -48,7 +48,10 @@ def parse_whole(word: bytes) -> int | None:
         return int(word)
     if not _NUMBER.fullmatch(word) or len(word) > _MAX_DIGITS:
         return None
-    number = Decimal(word.decode())
+    try:
+        number = Decimal(word.decode())
+    except InvalidOperation:  # an exponent of more digits than any number needs
+        return None
     if not number:
         return 0
     if number.adjusted() > _MAX_DIGITS or number != number.to_integral_value():

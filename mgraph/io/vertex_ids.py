@@ -21,6 +21,7 @@ from mgraph.core.graph_checks import LazyLabels
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import VertexTable, vertices_name
+from mgraph.io.parquet import statistics_of
 from mgraph.io.tables import id_columns
 from mgraph.io.tables.arrow_files import explaining
 from mgraph.io.tables.id_columns import Ids, Kind
@@ -74,13 +75,12 @@ class VertexIds(LazyLabels):
     def _groups(self) -> list[_Group]:
         groups, first = [], 0
         for name, rows in zip(self.table.files, self.table.rows, strict=True):
-            with self._open(name) as file:
+            with self._open(name) as file, explaining(f"{self.folder}/{name}", "Parquet"):
                 metadata = file.metadata
-                column = file.schema_arrow.names.index("id")
                 in_file = 0
                 for index in range(metadata.num_row_groups):
                     group = metadata.row_group(index)
-                    statistics = group.column(column).statistics
+                    statistics, _ = statistics_of(file, index, "id", is_trusted=True)
                     smallest = statistics.min if statistics and statistics.has_min_max else None
                     groups.append(_Group(name, index, first, group.num_rows, smallest))
                     first += group.num_rows

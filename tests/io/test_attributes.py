@@ -452,3 +452,30 @@ def test_weights_of_vertices_of_metis(text, columns, tmp_path):
     convert(tmp_path / "a.graph", tmp_path / "a")
     table = vertices_of(tmp_path / "a").to_pydict()
     assert {name: table[name] for name in columns} == columns
+
+
+def test_nested_columns_before_the_ends(tmp_path):
+    table = pa.table({"a": [{"x": 1, "y": [2]}] * 2, "src": [0, 4], "dst": [1, 2]})
+    pq.write_table(table, tmp_path / "a.parquet")
+    with pytest.warns(MgraphWarning, match="column a not read"):
+        assert mgraph.read_graph(tmp_path / "a.parquet", backend="cpu").n == 5
+    convert(tmp_path / "a.parquet", tmp_path / "a.json")
+    convert(tmp_path / "a.json", tmp_path / "b")
+    assert edges_of(tmp_path / "b")["a"].to_pylist() == ['{"x": 1, "y": [2]}'] * 2
+
+
+def test_a_footer_that_contradicts_itself(tmp_path):
+    """Arrow's view of such a column's statistics ends the process; its reading does not."""
+    pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "a.parquet")
+    content = (tmp_path / "a.parquet").read_bytes()
+    begin = content.rindex(b"src", 0, content.rindex(b"ARROW:schema"))
+    refused = 0
+    for place in range(begin, begin + 80):  # the metadata of columns
+        damaged = bytearray(content)
+        damaged[place] ^= 0x10
+        (tmp_path / "b.parquet").write_bytes(bytes(damaged))
+        try:
+            mgraph.read_graph(tmp_path / "b.parquet", backend="cpu")
+        except DatasetError:
+            refused += 1
+    assert refused

@@ -126,3 +126,10 @@ def test_comments_anywhere_in_a_dimacs_file(tmp_path):
     (tmp_path / "g.gr").write_text("c 1 2 3\np sp 3 2\na 1 2 3\nc 4 5 6\nc\na 2 3 4\nc x y\n")
     graph = mgraph.read_graph(tmp_path / "g.gr", backend="cpu")
     np.testing.assert_array_equal(graph.weights, [3, 4])
+
+
+@pytest.mark.parametrize("number", ["1e99999999999999999999", "-1e-99999999999999999999"])
+def test_exponents_beyond_all_numbers(number, tmp_path):
+    (tmp_path / "g.gr").write_text(f"p sp 2 1\na 1 2 {number}\n")
+    with pytest.raises(DatasetError, match="is not a whole number"):
+        mgraph.read_graph(tmp_path / "g.gr", backend="cpu")

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from mgraph.core.choices import did_you_mean
 from mgraph.core.edges import COLUMNS
 from mgraph.errors import UsageError
+from mgraph.io.untrusted import printable
 
 _PAIRS = (  # compared without case, white space, "_", "-", "." and ":"
     ("src", "dst"),
@@ -84,7 +85,12 @@ class Columns(NamedTuple):
         """Return a sentence on the columns that were recognised, if there are any."""
         if not self.recognised:
             return []
-        return [f"edges are read from the columns {', '.join(self.recognised)}"]
+        return [f"edges are read from the columns {list_names(self.recognised)}"]
+
+
+def list_names(names: Sequence[str]) -> str:
+    """Return the names of columns for a message: at most twelve, without control characters."""
+    return ", ".join(printable(str(name)) for name in names[:12]) + ", …" * (len(names) > 12)
 
 
 def _plain(name: str) -> str:
@@ -96,7 +102,7 @@ def _find(parameter: str, name: str, names: Sequence[str]) -> str:
         return name
     suggestion = did_you_mean(name, list(names))
     raise UsageError(
-        f"there is no column {name}; the columns are {', '.join(names)}{suggestion}",
+        f"there is no column {name}; the columns are {list_names(names)}{suggestion}",
         parameter=parameter,
     )
 
@@ -128,10 +134,9 @@ def resolve(names: Sequence[str], request: ColumnRequest) -> Columns:
     if request.src is None and request.dst is None:
         ends = usual_ends(names)
         if ends is None:
-            shown = ", ".join(names[:12]) + ", …" * (len(names) > 12)
             raise ValueError(
-                f"it must have columns src, dst (got {shown}); name those that hold the ends of "
-                "edges by `src='NAME'` and `dst='NAME'`"
+                f"it must have columns src, dst (got {list_names(names)}); name those that hold the "
+                "ends of edges by `src='NAME'` and `dst='NAME'`"
             )
         src, dst = ends
     elif request.src is None or request.dst is None:
@@ -162,6 +167,6 @@ def unread_note(names: Sequence[str], has_weight: bool) -> list[str]:
     """Return a sentence on columns that are not read, if there are any."""
     if not names:
         return []
-    columns = f"column{'s' * (len(names) > 1)} {', '.join(map(str, names))}"
+    columns = f"column{'s' * (len(names) > 1)} {list_names(names)}"
     hint = "" if has_weight else "; if one holds weights, name it by `weight='NAME'`"
     return [f"{columns} not read{hint}"]

@@ -11,6 +11,7 @@ from mgraph.core.choices import did_you_mean
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.address import location_text
 from mgraph.io.tables.arrow_files import explaining
+from mgraph.io.tables.column_names import list_names
 from mgraph.io.tables.table_files import find_files
 from mgraph.io.tables.text_pieces import open_text
 
@@ -44,7 +45,7 @@ def find_id_column(names: Sequence[str], column: str | None, location: str) -> s
         if column in names:
             return column
         raise UsageError(
-            f"{location} has no column {column}; its columns are {', '.join(names)}"
+            f"{location} has no column {column}; its columns are {list_names(names)}"
             f"{did_you_mean(column, list(names))}",
             parameter="vertex_id",
         )
