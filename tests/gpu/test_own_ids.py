@@ -105,3 +105,27 @@ def test_infinite_weights_on_the_device(tmp_path):
     pq.write_table(table, tmp_path / "a.parquet")
     graph = mgraph.read_graph(tmp_path, drop_infinite=True, backend="gpu")
     assert (graph.n, graph.num_arcs) == (3, 1)
+
+
+def test_columns_by_their_names_and_closed_arcs(tmp_path):
+    """Every way of reading a table gives both backends the same graph."""
+    random = np.random.default_rng(2)
+    columns = {name: random.integers(0, 500, 4000) for name in "ab"}
+    cost = random.integers(1, 1000, 4000) / 8
+    cost[::7] = np.inf
+    pq.write_table(pa.table({"x": cost[::-1], "cost": cost, **columns}), tmp_path / "t.parquet")
+    reading = {"src": "a", "dst": "b", "weight": "cost", "drop_infinite": True}
+    lengths, costs, totals = {}, {}, {}
+    for backend in ("cpu", "gpu"):
+        options = {"backend": backend, "symmetrise": True, "reading": reading}
+        mgraph.sssp_many(tmp_path / "t.parquet", [1, 2], tmp_path / backend, **options)
+        lengths[backend] = read(tmp_path / backend).sort_by("vertex")["distance"].to_pylist()
+        found = mgraph.steiner_many(tmp_path / "t.parquet", [[1, 2, 3]], **options)
+        costs[backend] = [answer.cost for answer in found.answers]
+        forest = mgraph.spanning_forest_dataset(
+            tmp_path / "t.parquet", tmp_path / f"forest-{backend}", **options
+        )
+        totals[backend] = forest.total_weight
+    assert sorted(lengths["cpu"]) == sorted(lengths["gpu"])
+    assert costs["cpu"] == costs["gpu"]
+    assert totals["cpu"] == totals["gpu"]

@@ -135,8 +135,8 @@ def resolve(names: Sequence[str], request: ColumnRequest) -> Columns:
         ends = usual_ends(names)
         if ends is None:
             raise ValueError(
-                f"it must have columns src, dst (got {list_names(names)}); name those that hold the "
-                "ends of edges by `src='NAME'` and `dst='NAME'`"
+                f"it must have columns src, dst (got {list_names(names)}); name those that "
+                "hold the ends of edges by `src='NAME'` and `dst='NAME'`"
             )
         src, dst = ends
     elif request.src is None or request.dst is None:
