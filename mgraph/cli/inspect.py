@@ -15,7 +15,7 @@ from mgraph.cli.options import (
     cluster_spec,
     graph_options,
     peek_edges,
-    reading_of,
+    read_options_of,
 )
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import (
@@ -114,10 +114,13 @@ def info(graph: str, as_json: bool, scan: bool | None, **options: Any) -> None:
     from mgraph.io import formats, graph_reader
     from mgraph.io.tables import table_files
 
-    reading = graph_reader.read_options(**reading_of(options))
+    reading = read_options_of(options)
     dataset = None
-    if formats.format_of(graph)[0] is None and not table_files.holds_tables(graph):
+    is_folder = formats.format_of(graph)[0] is None and not table_files.has_pattern(graph)
+    if is_folder and not table_files.holds_tables(graph) and not reading.table.text_ids:
         dataset = datasets.EdgeDataset(graph, reading.table.request)
+        if dataset.has_manifest:
+            reading.refuse_columns(f"{graph} is a dataset of mgraph")
     if scan is None:
         scan = dataset is None or dataset.num_edges <= SCAN_EDGES
     summary = graph_reader.summarize(graph, reading) if scan or dataset is None else None

@@ -240,6 +240,8 @@ def _report_error(error: Exception) -> int:
     parameter = getattr(error, "parameter", None) or ""
     if "_" in parameter:  # a name that is no word of a sentence
         message = re.sub(rf"(?<![\w/.-]){parameter}(?![\w/.-])", _option_name(parameter), message)
+    elif re.match(rf"{parameter} (applies|names|does not apply|is for) ", message):
+        message = _option_name(parameter) + message[len(parameter) :]
     click.echo(f"mgraph: {printable(message)}", err=True)
     return explanation.exit_status
 

@@ -126,7 +126,8 @@ _READING: dict[str, dict[str, Any]] = {
     "--dst": {"metavar": "NAME", "help": "The column of the edges' second ends."},
     "--weight": {
         "metavar": "NAME",
-        "help": "The column of weights; of GraphML, GEXF and JSON, the edges' attribute.",
+        "help": "The column of weights; of GraphML, GEXF and JSON the edges' attribute; of .min "
+        "low, capacity or cost.",
     },
     "--columns": {
         "metavar": "NAME,...",
@@ -159,6 +160,13 @@ def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     if given.get("delimiter") in ("tab", "\\t"):
         given["delimiter"] = "\t"
     return given
+
+
+def read_options_of(options: dict[str, Any]) -> Any:
+    """Return the same as the options of reading."""
+    from mgraph.io.graph_reader import read_options
+
+    return read_options(**reading_of(options))
 
 
 resume_option = option(

@@ -23,6 +23,7 @@ from mgraph.cli.options import (
     ids_option,
     overwrite_option,
     peek_edges,
+    read_options_of,
     reading_of,
     refuse,
     resume_option,
@@ -168,10 +169,9 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     )  # fmt: skip
     names = ("method", "delta", "set_point", "power_limit", "heap_threshold")
     check_options(*(options[name] for name in names))
-    from mgraph.io.graph_reader import read_options
     from mgraph.io.vertex_names import VertexNames
 
-    reading = read_options(**reading_of(options))
+    reading = read_options_of(options)
     names_of_vertices = VertexNames(location, options["ids"], reading)
     sources = names_of_vertices.early("source", [source_name])
     targets = names_of_vertices.early("targets", options["targets"])
@@ -255,10 +255,9 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
     if options["sources"] is not None:
         sources = read_sources(options["sources"])
     if sources is not None:
-        from mgraph.io.graph_reader import read_options
         from mgraph.io.vertex_names import VertexNames
 
-        reading = read_options(**reading_of(options))
+        reading = read_options_of(options)
         numbers = VertexNames(location, options["ids"], reading).early("sources", sources)
         if options["ids"] == "number":
             sources = numbers

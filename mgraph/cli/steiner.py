@@ -23,6 +23,7 @@ from mgraph.cli.options import (
     ids_option,
     overwrite_option,
     peek_edges,
+    read_options_of,
     reading_of,
     refuse,
     resume_option,
@@ -180,7 +181,6 @@ _METHOD_OPTIONS = ("method", "search", "backend", "epsilon", "improve", "bound",
 
 
 def _solve_in_process(location: str, options: dict[str, Any]) -> None:
-    from mgraph.io.graph_reader import read_options
     from mgraph.io.graph_writer import check_target
     from mgraph.io.vertex_names import VertexNames
     from mgraph.steiner.rehearsal import kernel_loaders, rehearse
@@ -197,7 +197,7 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(*(options[name] for name in names))
     names_of_terminals, out = options["terminals"], options["out"]
-    reading = read_options(**reading_of(options))
+    reading = read_options_of(options)
     names_of_vertices = VertexNames(location, options["ids"], reading)
     terminals: Any = names_of_vertices.early("terminals", names_of_terminals or [])
     if out is None:
@@ -272,10 +272,9 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         queries = read_name_lists(options["queries"], "queries")
         if not queries:
             raise UsageError(f"{options['queries']} must hold at least one query")
-        from mgraph.io.graph_reader import read_options
         from mgraph.io.vertex_names import VertexNames
 
-        reading = read_options(**reading_of(options))
+        reading = read_options_of(options)
         names_of_vertices = VertexNames(location, options["ids"], reading)
         checked = [
             names_of_vertices.early(f"{options['queries']}, query {number}: terminals", query)

@@ -20,9 +20,11 @@ from mgraph.io.dataset import EdgeDataset
 from mgraph.io.formats import reading_guard
 from mgraph.io.graph_reader import ReadOptions, build_graph, open_source, warn_of
 from mgraph.io.listing import Attributes, Listing
+from mgraph.io.tables import id_columns
 from mgraph.io.tables.arrow_files import explaining
 from mgraph.io.tables.sparse_ids import is_sparse
 from mgraph.io.tables.vertex_table import read_vertices
+from mgraph.io.vertex_ids import labels_as_ids
 
 
 class AttributedGraph(NamedTuple):
@@ -114,50 +116,66 @@ def _arrange(listing: Listing, options: ReadOptions) -> tuple[EdgeList, pa.Table
 
 
 def _join(listing: Listing, vertices: VertexFile, text_ids: bool) -> Listing:
-    """Add the columns of a table of vertices, and the vertices that only it has."""
-    table, column = read_vertices(vertices.location, vertices.column, text_ids)
-    ids = table[column].to_pylist()
-    if len(set(ids)) < len(ids):
+    """Add the columns of a table of vertices, and the vertices that only it has.
+
+    These come last, or in the order of ids if the graph's ids ascend, as those of tables do.
+    """
+    known = labels_as_ids(range(listing.n) if listing.labels is None else listing.labels)
+    is_text = text_ids or known.kind == "string"
+    table, column = read_vertices(vertices.location, vertices.column, is_text)
+    try:
+        ids = id_columns.as_ids(table[column], column)
+        if is_text and ids.kind in ("int64", "uint64"):
+            ids = id_columns.as_ids(ids.values.cast(pa.string()), column)
+        common = id_columns.common_kind([known.kind, ids.kind], *id_columns.bounds(ids))
+        both = [id_columns.convert(each, common) for each in (known, ids)]
+    except ValueError as error:
+        raise DatasetError(f"{vertices.location}: {error}") from None
+    distinct, ranks = id_columns.rank(id_columns.concatenate(both))
+    of_known, of_table = np.split(ranks.astype(np.int64), [listing.n])
+    if np.unique(of_table).size < of_table.size:
         raise DatasetError(f"{vertices.location}: its ids must differ (two are the same)")
-    labels, n = listing.labels, listing.n
-    if labels is None:
-        rows = _numbers(ids, vertices.location)
-        n = max([n, *(row + 1 for row in rows)])
-        if is_sparse(n, max(len(listing.edges), len(ids))):
+    if listing.labels is None:
+        n = int(distinct.values[-1].as_py()) + 1 if len(distinct) else 0
+        if int(distinct.values[0].as_py() if n else 0) < 0 or is_sparse(n, len(distinct)):
             raise DatasetError(
-                f"{vertices.location}: its ids go up to {n - 1:,}, and the graph has "
-                f"{listing.n:,} vertices, whose ids are their numbers"
+                f"{vertices.location}: its ids must be the numbers of the graph's vertices, of "
+                f"which there are {listing.n:,}"
             )
+        numbers = id_columns.to_numpy(distinct).astype(np.int64)  # of the vertices, by rank
     else:
-        numbers = {str(label): number for number, label in enumerate(labels)}
-        added = [x for x in ids if str(x) not in numbers]
-        numbers |= {str(label): n + i for i, label in enumerate(added)}
-        labels = (*labels, *(_like(label, labels) for label in added))
-        rows, n = [numbers[str(x)] for x in ids], len(labels)
+        n = len(distinct)
+        numbers = np.arange(n)
+        if not (np.diff(of_known) > 0).all():
+            numbers[:] = -1
+            numbers[of_known] = np.arange(listing.n)
+            numbers[numbers < 0] = np.arange(listing.n, n)
+    place, rows = numbers[of_known], numbers[of_table]
+    src, dst, *weight = listing.edges
+    labels = listing.labels
+    if labels is not None:
+        named: list[Any] = [None] * n
+        for values, to in ((labels, place), (id_columns.to_python(both[1]), rows)):
+            for label, number in zip(values, to.tolist(), strict=True):
+                named[number] = label if named[number] is None else named[number]
+        labels = tuple(named)
+    columns = [
+        *_placed(listing.attributes.vertices, place, n),
+        *_placed(table.drop_columns([column]), rows, n),
+    ]
+    attributes = Attributes(listing.attributes.edges, named_table(columns, VERTEX_RESERVED))
+    edges = EdgeList(place[src], place[dst], *weight)
+    return listing._replace(edges=edges, n=n, labels=labels, attributes=attributes)
+
+
+def _placed(table: Any, rows: np.ndarray, n: int) -> list[tuple[str, Any]]:
+    """Return the columns of a table, whose rows are vertices, for n vertices."""
+    if table is None:
+        return []
     places = np.full(n, -1, np.int64)
     places[rows] = np.arange(len(rows))
-    joined = table.drop_columns([column]).take(pa.array(places, mask=places < 0))
-    columns = list(zip(joined.column_names, joined.columns, strict=True))
-    if (present := listing.attributes.vertices) is not None:
-        more = pa.concat_tables([present, present.schema.empty_table()])
-        padded = more.take(pa.array([i if i < listing.n else None for i in range(n)], pa.int64()))
-        columns = [*zip(padded.column_names, padded.columns, strict=True), *columns]
-    attributes = Attributes(listing.attributes.edges, named_table(columns, VERTEX_RESERVED))
-    return listing._replace(n=n, labels=labels, attributes=attributes)
-
-
-def _numbers(ids: Sequence[Any], location: Any) -> list[int]:
-    for value in ids:
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise DatasetError(
-                f"{location}: its ids must be the numbers of the graph's vertices (got "
-                f"{value!r:.60})"
-            )
-    return list(ids)
-
-
-def _like(value: Any, labels: Sequence[Any]) -> Any:
-    return str(value) if any(isinstance(label, str) for label in labels[:1]) else value
+    placed = table.take(pa.array(places, mask=places < 0))
+    return list(zip(placed.column_names, placed.columns, strict=True))
 
 
 def draw_missing_weights(

@@ -8,6 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgraph.core.edges import COLUMNS
+from mgraph.errors import UsageError
+from mgraph.io.tables.column_names import unique_name
 
 EDGE_RESERVED: tuple[str, ...] = COLUMNS
 VERTEX_RESERVED = ("vertex", "id")
@@ -21,10 +23,7 @@ def named_table(columns: Iterable[tuple[str, Any]], reserved: Sequence[str]) -> 
     """
     named: dict[str, Any] = {}
     for given, column in columns:
-        name = given
-        while name in reserved or name in named:
-            name += "_given"
-        named[name] = column
+        named[unique_name(given, [*reserved, *named])] = column
     return pa.table(named) if named else None
 
 
@@ -44,7 +43,7 @@ def object_column(values: Sequence[Any]) -> pa.Array:
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
     """Return the values of each row that are not null: numbers, booleans and text."""
-    columns = [(name, text_or_number(table[name]).to_pylist()) for name in table.column_names]
+    columns = [(name, text_or_number(table[name], name).to_pylist()) for name in table.column_names]
     return [
         {name: values[row] for name, values in columns if values[row] is not None}
         for row in range(table.num_rows)
@@ -62,13 +61,23 @@ def xml_type(arrow_type: pa.DataType) -> str:
     return "string"
 
 
-def text_or_number(column: Any) -> Any:
-    """Return a column as it is if it holds numbers, booleans or text, else as text."""
+def text_or_number(column: Any, name: str) -> Any:
+    """Return a column as it is if it holds numbers, booleans or text, else as text.
+
+    Raises UsageError, with its name, for values that have no text.
+    """
     checks = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, _is_text)
     if any(check(column.type) for check in checks):
         return column
-    values = [None if value is None else _as_text(value) for value in column.to_pylist()]
-    return pa.chunked_array([pa.array(values, pa.string())])
+    try:
+        if pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type):
+            return column.cast(pa.string())
+        values = [None if value is None else _as_text(value) for value in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])
+    except (pa.ArrowException, OverflowError, ValueError):
+        raise UsageError(
+            f"the attribute {name!r:.60} has values of {column.type} that cannot be text"
+        ) from None
 
 
 def _is_text(arrow_type: Any) -> bool:
@@ -79,6 +88,18 @@ def _as_text(value: Any) -> str:
     if isinstance(value, list | dict):
         return json.dumps(value, ensure_ascii=False, default=str)
     return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def check_density(names: int, rows: int, values: int) -> None:
+    """Raise ValueError for attributes that are nearly all missing: a table takes far more memory.
+
+    Some programs make an attribute of each value.
+    """
+    if names * rows > max(_MOST_CELLS, 1000 * values):
+        raise ValueError(
+            f"its {rows:,} nodes or edges have {names:,} attributes, and only {values:,} values of "
+            "them; make fewer attributes"
+        )
 
 
 class AttributeTexts:
@@ -109,6 +130,7 @@ class AttributeTexts:
     def table(self, rows: int) -> pa.Table | None:
         """Return the attributes that have a value anywhere, of so many nodes or edges."""
         columns = []
+        check_density(len(self._values), rows, sum(map(len, self._values.values())))
         for name in dict.fromkeys([*self._types, *self._values]):
             values, default = self._values.get(name, {}), self._defaults.get(name)
             if rows and (values or default is not None):
@@ -118,20 +140,22 @@ class AttributeTexts:
 
 
 _WHOLE = {"int", "long", "integer", "short", "byte", "biginteger"}
-_NUMBER = _WHOLE | {"float", "double", "bigdecimal"}
+_NUMBER = _WHOLE | {"float", "double"}
+_MOST_CELLS = 1 << 24
 
 
 def _typed(texts: Sequence[str | None], kinds: set[str]) -> pa.Array:
     """Return texts as a column of the type that a file declares, if all are of it; else as text."""
     column = pa.array(texts, pa.string())
-    if not kinds or not kinds <= {*_NUMBER, "boolean"}:
+    if not kinds or not (kinds <= _NUMBER or kinds == {"boolean"}):
         return column
     arrow_type = pa.int64() if kinds <= _WHOLE else pa.float64()
-    if "boolean" in kinds:
+    if kinds == {"boolean"}:
         arrow_type = pa.bool_()
     if any("x" in text.lower() for text in texts if text is not None):
         return column  # Arrow takes 0x10 for a whole number
+    words = pc.utf8_trim_whitespace(column)
     try:
-        return pc.utf8_trim_whitespace(column).cast(arrow_type)
+        return pc.if_else(pc.equal(words, ""), None, words).cast(arrow_type)
     except pa.ArrowInvalid:
         return column

@@ -31,7 +31,6 @@ from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.text import Kind, first_outside, lines_of, parse_rows, read_text
 
 _EDGE_ENDINGS = (".col", ".clq")
-_FLOW_ENDINGS = (".max", ".min", ".asn")
 
 
 class _Family(NamedTuple):
@@ -122,8 +121,7 @@ def _pass_over(content: bytes, start: int, letters: tuple[bytes, ...]) -> tuple[
                 break
             start = end
     return start, [
-        f"{pluralize(count, 'line')} that begin{'s' * (count == 1)} with {letter.decode()} not read"
-        for letter, count in counts.items()
+        f"{pluralize(count, 'line')} {letter.decode()} not read" for letter, count in counts.items()
     ]
 
 
@@ -154,11 +152,8 @@ def _are_symmetric(edges: EdgeList) -> bool:
 def write(graph: Graph, stream: BinaryIO, ending: str = ".gr") -> None:
     """Write every arc, with weight 1 in an unweighted graph, or for .col and .clq every edge.
 
-    Raises UsageError for fractional weights, and for files of flows and assignments, whose arcs
-    have more than a weight.
+    Raises UsageError for fractional weights.
     """
-    if ending in _FLOW_ENDINGS:
-        raise UsageError(f"files {ending} are read but not written; write arcs with weights as .gr")
     if ending in _EDGE_ENDINGS and graph.directed:
         remedy = "read or convert it with `symmetrise=True`"
         raise UsageError(

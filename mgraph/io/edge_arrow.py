@@ -7,6 +7,7 @@ from pyarrow import feather
 
 from mgraph.core.graph import Graph
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes
+from mgraph.io.tables.arrow_files import DIRECTED
 
 
 def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES) -> None:
@@ -25,4 +26,7 @@ def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES
         columns["weight"] = pa.array(edges.weight)
     if attributes.edges is not None:
         columns |= dict(zip(attributes.edges.column_names, attributes.edges.columns, strict=True))
-    feather.write_feather(pa.table(columns), stream, compression="lz4")
+    table = pa.table(columns)
+    if not graph.directed:
+        table = table.replace_schema_metadata({DIRECTED: "false"})
+    feather.write_feather(table, stream, compression="lz4")

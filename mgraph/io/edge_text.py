@@ -71,9 +71,9 @@ def attribute_columns(table: Any, own: Sequence[str]) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for given in [] if table is None else table.column_names:
         name = given
-        while name.lower() in {other.lower() for other in (*own, *named)}:
+        while name.lower() in {other.lower() for other in (*own, *named)}:  # as Gephi compares
             name += "_given"
-        named[name] = text_or_number(table[given])
+        named[name] = text_or_number(table[given], given)
     return named
 
 

@@ -47,6 +47,7 @@ class Format(NamedTuple):
     endings: bool = False
     attributes: tuple[str, ...] = ()
     reads_attributes: bool = False
+    is_writable: bool = True
     is_table: bool = False
 
 
@@ -55,8 +56,11 @@ _BOTH = ("edges", "vertices")
 FORMATS = {
     ".gr": Format("DIMACS", "mgraph.io.gr_files", weight=True, reads_attributes=True),
     **dict.fromkeys(
-        (".col", ".clq", ".max", ".min", ".asn"),
-        Format("DIMACS", "mgraph.io.dimacs", weight=True, endings=True),
+        (".col", ".clq"), Format("DIMACS", "mgraph.io.dimacs", weight=True, endings=True)
+    ),
+    **dict.fromkeys(
+        (".max", ".min", ".asn"),
+        Format("DIMACS", "mgraph.io.dimacs", weight=True, is_writable=False),
     ),
     ".mtx": Format("Matrix Market", "mgraph.io.matrix_market"),
     ".graph": Format("METIS", "mgraph.io.metis", reads_attributes=True),

@@ -47,7 +47,7 @@ class _Reader(GraphReader):
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "attributes":
-            self._class = attributes.get("class")
+            self._class, self._declared = attributes.get("class"), ""
         elif tag == "attribute":
             self._declare(attributes)
         elif tag == "graph":
@@ -91,7 +91,7 @@ class _Reader(GraphReader):
             self.set_attribute(element, self._titles.get((element, name), name), value)
 
     def _take_drawing(self, tag: str, attributes: dict[str, str]) -> None:
-        element = self.path[-2]
+        element = self.path[-2] if len(self.path) > 1 else ""
         if tag == "position":
             values = {name: attributes[name] for name in "xyz" if name in attributes}
         elif tag == "color":
@@ -110,7 +110,9 @@ class _Reader(GraphReader):
             self._default = self.text
         elif tag == "default" and self._class in ("node", "edge"):
             texts = self.of_nodes if self._class == "node" else self.of_edges
-            texts.set_default(self._titles[self._class, self._declared], self.text)
+            name = self._titles.get((self._class, self._declared))
+            if name is not None:
+                texts.set_default(name, self.text)
         elif tag == "edge":
             weight = self._edge.get("weight") if self._weight == WEIGHT else None
             if weight is None and len(self._values) > 1:
@@ -127,10 +129,9 @@ class _Reader(GraphReader):
 def _color(values: dict[str, str]) -> str:
     """Return a colour as #rrggbb, or as the file has it."""
     try:
-        red, green, blue = (int(values[name]) for name in "rgb")
+        return f"#{bytes(int(values[name]) for name in 'rgb').hex()}"
     except (KeyError, ValueError):
         return values.get("hex", " ".join(values.values()))
-    return f"#{red:02x}{green:02x}{blue:02x}"
 
 
 def _name(value: dict[str, str]) -> str | None:

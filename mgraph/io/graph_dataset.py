@@ -198,8 +198,8 @@ def write_parts(
 
     edges: NumPy or CuPy arrays. part_edges: the approximate edges per part, by default one part per
     thread within 1 to 16 Mi edges. name: returns the file name of a part. threads: by default one
-    per core. attributes: an Arrow table of
-    further columns. All edges with the same ``src`` are in one part.
+    per core. attributes: an Arrow
+    table of further columns. All edges with the same ``src`` are in one part.
     """
     threads = threads or available_cores()
     share = -(-len(edges) // threads)

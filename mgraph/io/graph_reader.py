@@ -79,11 +79,16 @@ def read_options(
 
 def reading_options(reading: Mapping[str, Any] | None, symmetrise: bool = False) -> ReadOptions:
     """Return the same from a user's dictionary of such arguments."""
-    known = list(inspect.signature(read_options).parameters)
+    known = list(inspect.signature(read_options).parameters)[1:]  # without symmetrise
+    if reading is not None and not isinstance(reading, Mapping):
+        raise UsageError(
+            f"reading must be a mapping of arguments (got {type(reading).__name__})",
+            parameter="reading",
+        )
     for name in reading or {}:
-        if name not in known or name == "symmetrise":
+        if name not in known:
             raise UsageError(
-                f"reading must have names among {', '.join(known[1:])} (got {name!r:.60})"
+                f"reading must have names among {', '.join(known)} (got {name!r:.60})"
                 f"{did_you_mean(name, known)}",
                 parameter="reading",
             )
@@ -142,6 +147,8 @@ def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
         return read_tables()
     if dataset.has_manifest:
         options.refuse_columns(f"{location} is a dataset of mgraph")
+    elif options.table.request.columns is not None or options.table.delimiter is not None:
+        return read_tables()  # which says that they are for text
     elif options.renumber or options.attributes or options.table.text_ids:
         return read_tables()
     return dataset

@@ -3,8 +3,8 @@
 import importlib
 import os
 import warnings
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from pathlib import PurePath
 from typing import Any
@@ -52,6 +52,11 @@ def check_target(location: str, overwrite: bool, compression: Compression = "lz4
     """Raise the UsageError or StorageError that ``write_graph`` would raise for any graph."""
     file_format, _ = format_of(location)
     if file_format is not None:
+        if not file_format.is_writable:
+            raise UsageError(
+                f"{location}: files {ending_of(location)} are read but not written; write arcs "
+                "with weights as .gr"
+            )
         check_file(location, overwrite)
         return
     from mgraph.io.parquet import check_compression
@@ -171,6 +176,7 @@ def write_attributed(
     if vertices_out is not None:
         check_vertices_target(text, vertices_out, overwrite)
     file_format, _ = format_of(text)
+    graph = graph.to_cpu()
     if file_format is None:
         folder = Folder(text)
         with ownership.owning(folder, "write_graph"):
@@ -199,20 +205,33 @@ def write_attributed(
         _warn_of_losses(graph, attributes, text, file_format, vertices_out is not None)
         if file_format.is_table and terminals is None and vertices_out is None:
             _warn_of_isolated(graph, text)
-        _write_file(text, importlib.import_module(file_format.module).write, graph, **marks)
-    if vertices_out is not None:
-        from mgraph.io import node_list
+        with ExitStack() as stack:  # both files appear, or none
+            target = stack.enter_context(_writing(text))
+            importlib.import_module(file_format.module).write(graph, target, **marks)
+            if vertices_out is not None:
+                from mgraph.io import node_list
 
-        ending = ending_of(vertices_out)
-        _write_file(vertices_out, node_list.write, graph, ending=ending, attributes=attributes)
+                target = stack.enter_context(_writing(vertices_out))
+                node_list.write(graph, target, ending_of(vertices_out), attributes)
 
 
-def check_vertices_target(text: str, vertices_out: str, overwrite: bool) -> None:
-    """Raise the UsageError or StorageError that writing a list of vertices would raise."""
+def check_vertices_target(
+    text: str, vertices_out: str, overwrite: bool, inputs: Sequence[str] = ()
+) -> None:
+    """Raise the UsageError or StorageError that writing a list of vertices would raise.
+
+    inputs: files and folders that are read, which the list must not replace.
+    """
     from mgraph.io import node_list
 
+    if format_of(text)[0] is None:
+        raise UsageError(
+            "vertices_out applies to files; a dataset has its vertices in vertices-*.parquet",
+            parameter="vertices_out",
+        )
     node_list.check_ending(ending_of(vertices_out))
-    if os.path.abspath(vertices_out) == os.path.abspath(text):
+    path = os.path.realpath(vertices_out)
+    if any(path == os.path.realpath(other) for other in (text, *inputs)):
         raise UsageError("vertices_out must be another file", parameter="vertices_out")
     check_file(vertices_out, overwrite)
 
@@ -231,11 +250,13 @@ def _take_terminals(attributes: Attributes) -> tuple[Any, Attributes]:
     return marked, attributes._replace(vertices=others if others.num_columns else None)
 
 
-def _write_file(text: str, write: Callable[..., None], graph: Graph, **marks: Any) -> None:
+@contextmanager
+def _writing(text: str) -> Iterator[Any]:
+    """Yield a stream to a file, which is compressed as its name says."""
     _, opener = format_of(text)
     compress = nullcontext if opener is open else partial(opener, mode="wb")
     with writing_file(text) as stream, compress(stream) as target:
-        write(graph.to_cpu(), target, **marks)
+        yield target
 
 
 def _warn_of_losses(
@@ -256,8 +277,8 @@ def _warn_of_losses(
             if what == "edges" and graph.weights is None:
                 hint = "; if one holds weights, name it by `weight='NAME'`"
             warnings.warn(
-                f"{text}: {file_format.name} files have no attributes of {what}, so these are left "
-                f"out: {list_names(table.column_names)}{hint}",
+                f"{text}: attributes of {what} are not written to {file_format.name} files: "
+                f"{list_names(table.column_names)}{hint}",
                 MgraphWarning,
                 stacklevel=3,
             )

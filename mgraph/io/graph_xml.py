@@ -97,6 +97,8 @@ class GraphReader:
             words = expat.errors.messages[error.code]
             raise ValueError(f"line {error.lineno} is not XML: {words}") from None
         except LookupError as error:
+            if "encoding" not in str(error):
+                raise
             raise ValueError(f"its text has an {error}") from None
         if self.is_directed is None:
             raise ValueError("it has no element graph")

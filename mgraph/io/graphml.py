@@ -9,6 +9,7 @@ from mgraph.io.graph_xml import WEIGHT, GraphReader, name_graph, require_weight,
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing
 
 _KINDS = {"directed": True, "undirected": False}
+_RETURN = {"\r": "&#13;"}  # which XML would read as a line feed
 _DIRECTED = {"true": True, "1": True, "false": False, "0": False}
 _TYPES = {"int32": "int", "int64": "long", "float32": "float", "float64": "double"}
 _HEAD = (
@@ -149,6 +150,6 @@ def _write_keys(stream: BinaryIO, element: str, table: Any) -> dict[str, str]:
 
 def _data(values: dict[str, Any], keys: dict[str, str]) -> str:
     return "".join(
-        f'<data key="{keys[name]}">{escape(value_text(value))}</data>'
+        f'<data key="{keys[name]}">{escape(value_text(value), _RETURN)}</data>'
         for name, value in values.items()
     )

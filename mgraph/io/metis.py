@@ -17,6 +17,7 @@ from mgraph.core.graph import Graph
 from mgraph.core.symmetry import check_symmetric
 from mgraph.errors import UsageError
 from mgraph.io.listing import Attributes, Listing, narrow
+from mgraph.io.tables.column_names import list_names
 from mgraph.io.text import lines_of, parse_whole, quote, read_text
 
 
@@ -102,10 +103,7 @@ def read(stream: BinaryIO, attributes: bool = False) -> Listing:
     position = np.arange(numbers.size) - np.repeat(ends - counts, counts)
     src = np.repeat(np.arange(n), counts)
     is_of_edge = position >= skip
-    names = ["size"] * has_sizes
-    if n:  # else there may be any number of weights
-        names += ["weight"] if weights == 1 else [f"weight_{i + 1}" for i in range(weights)]
-    of_vertices = {name: numbers[position == i] for i, name in enumerate(names)}
+    before = numbers[~is_of_edge].reshape(n, -1) if n else numbers.reshape(0, 0)
     numbers, src = numbers[is_of_edge], src[is_of_edge]
     step = 2 if weighted else 1
     if (odd := np.flatnonzero((counts - skip) % step)).size:
@@ -132,9 +130,13 @@ def read(stream: BinaryIO, attributes: bool = False) -> Listing:
     if not np.array_equal(lower, upper):
         raise ValueError("an edge must stand in the lines of both its vertices (one does not)")
     edges = EdgeList(lower[0], lower[1], narrow(lower[2]) if weighted else None)
-    if not attributes or not of_vertices:
-        notes = [f"of vertices not read: {', '.join(of_vertices)}"] if of_vertices else []
-        return Listing(edges, n, False, notes=tuple(notes))
+    if not before.size:
+        return Listing(edges, n, False)
+    names = ["size"] * has_sizes
+    names += ["weight"] if weights == 1 else [f"weight_{i + 1}" for i in range(weights)]
+    if not attributes:
+        return Listing(edges, n, False, notes=(f"of vertices not read: {list_names(names)}",))
+    of_vertices = dict(zip(names, np.ascontiguousarray(before.T), strict=True))
     return Listing(edges, n, False, attributes=Attributes(None, pa.table(of_vertices)))
 
 

@@ -5,6 +5,7 @@ NetworkX 3.4), a list of objects with ``source`` and ``target``; ``directed`` sa
 """
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
@@ -15,10 +16,17 @@ from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
 from mgraph.io import untrusted
-from mgraph.io.attributes import EDGE_RESERVED, VERTEX_RESERVED, named_table, object_column, rows_of
+from mgraph.io.attributes import (
+    EDGE_RESERVED,
+    VERTEX_RESERVED,
+    check_density,
+    named_table,
+    object_column,
+    rows_of,
+)
 from mgraph.io.graph_xml import require_weight
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing, narrow
-from mgraph.io.tables.column_names import unread_note
+from mgraph.io.tables.column_names import unique_name, unread_note
 from mgraph.io.text import read_text
 
 _WEIGHT = "weight"
@@ -50,7 +58,9 @@ def read(stream: BinaryIO, weight: str = _WEIGHT, attributes: bool = False) -> L
     if not isinstance(directed, bool):
         raise ValueError(f"directed must be true or false (got {directed!r:.60})")
     edges = EdgeList(src, dst, _weights(links, weight))
-    own = {"source", "target", "key", weight}
+    own = {"source", "target", weight}
+    if content.get("multigraph") and all(isinstance(x.get("key", 0), int) for x in links):
+        own.add("key")  # NetworkX numbers parallel edges by it
     others = [name for name in _names(links) if name not in own]
     kept, notes = NO_ATTRIBUTES, []
     if attributes:
@@ -71,6 +81,7 @@ def _names(values: list[dict[str, Any]]) -> list[str]:
 
 
 def _table(values: list[dict[str, Any]], names: list[str], reserved: Sequence[str]) -> Any:
+    check_density(len(names), len(values), sum(map(len, values)))
     columns = [(name, object_column([value.get(name) for value in values])) for name in names]
     return named_table(columns, reserved)
 
@@ -142,7 +153,10 @@ def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES
     for objects, table in ((links, attributes.edges), (nodes, attributes.vertices)):
         if table is not None:
             for value, row in zip(objects, rows_of(table), strict=True):
-                value |= {f"{name}_given" if name in value else name: x for name, x in row.items()}
+                for name, x in row.items():
+                    if isinstance(x, float) and not math.isfinite(x):
+                        continue  # which JSON does not have
+                    value[unique_name(name, [*value, *(row.keys() - {name})])] = x
     content = {
         "directed": graph.directed,
         "multigraph": _has_parallel(edges),

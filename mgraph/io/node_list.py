@@ -8,6 +8,7 @@ from pyarrow import csv
 
 from mgraph.core.graph import Graph
 from mgraph.errors import UsageError
+from mgraph.io.attributes import text_or_number
 from mgraph.io.edge_text import attribute_columns, join_names, label_column
 from mgraph.io.listing import Attributes
 
@@ -33,7 +34,7 @@ def write(graph: Graph, stream: BinaryIO, ending: str, attributes: Attributes) -
     table = attributes.vertices
     label = ids
     if table is not None and "label" in table.column_names:
-        label = table["label"].cast(pa.string())
+        label = text_or_number(table["label"], "label").cast(pa.string())
         label = label.combine_chunks().fill_null(ids.cast(pa.string()))
         table = table.drop_columns(["label"])
     others = attribute_columns(table, _OWN)

@@ -207,7 +207,8 @@ def statistics_of(file: pq.ParquetFile, group: int, name: str, is_trusted: bool)
     """Return the statistics and the compression of a column in a row group.
 
     Raises pa.ArrowInvalid or OSError if the footer contradicts itself. Arrow's properties would end
-    the process then, and its reading does not: so a row is read first, unless the file is trusted.
+    the process then, and its reading does not: so a row is read first, unless the file is trusted,
+    which saves a request to a store and the decoding of a page.
     """
     if not is_trusted:
         next(file.iter_batches(1, [group], [name], use_threads=False), None)

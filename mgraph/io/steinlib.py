@@ -192,11 +192,11 @@ def _coordinates(body: bytes, n: int) -> dict[str, Any]:
     rows = [line for line in lines if line]
     if not rows:
         return {}
-    size = len(rows[0][0])
+    size = min(len(rows[0][0]), 3)
     columns: list[list[float | None]] = [[None] * n for _ in range(size)]
     for row in rows:
         vertex, *values = (parse_number(word) for word in row[1:]) if row[1:] else (None,)
-        is_right = row[0].upper() == b"D" * size and len(values) == size <= 3
+        is_right = row[0].upper() == b"D" * size and len(values) == size
         if not is_right or None in values or vertex is None or vertex not in range(1, n + 1):
             raise ValueError(
                 f"a line of coordinates must be {'D' * size}, a vertex and {size} numbers (got "

@@ -1,7 +1,6 @@
 """Attributes of vertices and edges survive a conversion, from any format that has them to any."""
 
 import csv
-import warnings
 
 import networkx
 import numpy as np
@@ -13,50 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mgraph
-from mgraph import DatasetError, MgraphWarning, UsageError
-
-GEPHI = """<?xml version="1.0" encoding="UTF-8"?>
-<gexf xmlns="http://gexf.net/1.3" version="1.3" xmlns:viz="http://gexf.net/1.3/viz">
-<graph defaultedgetype="undirected" mode="static">
-<attributes class="node" mode="static">
-<attribute id="modularity_class" title="Modularity Class" type="integer"/>
-<attribute id="kind" title="kind" type="string"><default>person</default></attribute>
-</attributes>
-<attributes class="edge" mode="static"><attribute id="0" title="since" type="long"/></attributes>
-<nodes>
-<node id="n2" label="Ada &amp; Co"><attvalues><attvalue for="modularity_class" value="3"/>
-<attvalue for="kind" value="firm"/></attvalues>
-<viz:size value="10.5"/><viz:position x="-1.5" y="2.25" z="0.0"/>
-<viz:color r="192" g="0" b="255"/></node>
-<node id="n1" label="n1"/>
-<node id="n3" label="Grace"/>
-</nodes>
-<edges>
-<edge id="0" source="n1" target="n2" weight="2.0" label="knows">
-<attvalues><attvalue for="0" value="1843"/></attvalues></edge>
-<edge id="1" source="n3" target="n1"/>
-</edges>
-</graph>
-</gexf>
-"""
-
-
-def convert(location, out, **options):
-    """Convert quietly; return what was warned of."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        mgraph.convert(location, out, **options)
-    return " ".join(str(warning.message) for warning in caught)
-
-
-def vertices_of(folder):
-    """Return the table of a dataset's vertices."""
-    names = mgraph.open_dataset(folder).manifest.vertex_files
-    return pa.concat_tables([pq.read_table(folder / name) for name in names])
-
-
-def edges_of(folder):
-    return mgraph.open_dataset(folder).to_arrow().to_table()
+from mgraph import MgraphWarning
+from tests.io.attributed import GEPHI, convert, edges_of, vertices_of
 
 
 def test_what_gephi_saves(tmp_path):
@@ -178,42 +135,6 @@ def test_rules_keep_the_attributes_of_the_edges_that_stay(tmp_path):
     }  # fmt: skip
 
 
-def test_a_table_for_gephi(tmp_path):
-    (tmp_path / "a.gexf").write_text(GEPHI)
-    said = convert(tmp_path / "a.gexf", tmp_path / "a.csv", vertices_out=tmp_path / "nodes.csv")
-    assert said == ""
-    with (tmp_path / "nodes.csv").open(newline="") as file:
-        nodes = list(csv.DictReader(file))
-    assert [node["Id"] for node in nodes] == ["n2", "n1", "n3"]
-    assert [node["Label"] for node in nodes] == ["Ada & Co", "n1", "Grace"]
-    assert nodes[0]["Modularity Class"] == "3"
-    with (tmp_path / "a.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [(row["Source"], row["Target"], row["Type"], row["since"]) for row in rows] == [
-        ("n1", "n2", "Undirected", "1843"),
-        ("n3", "n1", "Undirected", ""),
-    ]
-
-
-def test_vertices_without_edges_are_in_the_list(tmp_path):
-    graph = mgraph.from_edges(mgraph.EdgeList([0], [1]), 3, backend="cpu")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        mgraph.write_graph(graph, tmp_path / "a.tsv", vertices_out=tmp_path / "nodes.tsv.gz")
-    table = pd.read_csv(tmp_path / "nodes.tsv.gz", sep="\t")
-    assert table.to_dict("list") == {"Id": [0, 1, 2], "Label": [0, 1, 2]}
-
-
-@pytest.mark.parametrize(
-    ("name", "words"), [("nodes.txt", ".csv or .tsv"), ("a.csv", "another file")]
-)
-def test_a_list_of_vertices_that_cannot_be(name, words, tmp_path):
-    graph = mgraph.from_edges(mgraph.EdgeList([0], [1]), 3, backend="cpu")
-    with pytest.raises(UsageError, match=words):
-        mgraph.write_graph(graph, tmp_path / "a.csv", vertices_out=tmp_path / name)
-    assert not list(tmp_path.iterdir())
-
-
 def test_names_and_values_that_a_table_quotes(tmp_path):
     table = {"src": [0, 1], "dst": [1, 2], 'a,"b"': ['x,"y"', "two\nlines"], "type": ["p", None]}
     pq.write_table(pa.table(table), tmp_path / "a.parquet")
@@ -229,8 +150,9 @@ def test_names_and_values_that_a_table_quotes(tmp_path):
 def test_what_a_format_does_not_have_is_told(ending, tmp_path):
     (tmp_path / "a.gexf").write_text(GEPHI)
     said = convert(tmp_path / "a.gexf", tmp_path / f"a.{ending}")
-    assert "no attributes of edges, so these are left out: since, label" in said
-    assert "no attributes of vertices, so these are left out: Modularity Class, kind" in said
+    assert "attributes of edges are not written to" in said
+    assert "files: since, label" in said
+    assert "files: Modularity Class, kind" in said
 
 
 def test_columns_of_any_type_become_text_or_numbers(tmp_path):
@@ -258,52 +180,6 @@ def test_columns_of_any_type_become_text_or_numbers(tmp_path):
         found = {name: value[:10] if name == "when" else value for name, value in row.items()}
         assert {name: found[name] for name in expected} == expected or ending == "csv"
         assert found["big"] == str(2**64 - 1)
-
-
-def test_a_table_of_vertices_joins_a_file(tmp_path):
-    (tmp_path / "a.gr").write_text("p sp 3 1\na 1 2 7\n")
-    (tmp_path / "more.csv").write_text("id,city\n0,Ulm\n2,Bonn\n4,Jena\n")
-    convert(tmp_path / "a.gr", tmp_path / "a", vertices=tmp_path / "more.csv")
-    assert vertices_of(tmp_path / "a").to_pydict() == {
-        "vertex": [0, 1, 2, 3, 4],
-        "id": [0, 1, 2, 3, 4],
-        "city": ["Ulm", None, "Bonn", None, "Jena"],
-    }
-    assert mgraph.open_dataset(tmp_path / "a").n == 5
-
-
-def test_a_table_of_vertices_joins_names(tmp_path):
-    (tmp_path / "a.gexf").write_text(GEPHI)
-    (tmp_path / "more.csv").write_text("id,born\nn3,1906\nn9,1815\n")
-    convert(tmp_path / "a.gexf", tmp_path / "a", vertices=tmp_path / "more.csv")
-    table = vertices_of(tmp_path / "a").to_pydict()
-    assert table["id"] == ["n2", "n1", "n3", "n9"]
-    assert table["born"] == [None, None, 1906, 1815]
-    assert table["label"] == ["Ada & Co", None, "Grace", None]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("id,x\n0,1\n0,2\n", "two are the same"),
-        ("id,x\nUlm,1\n", "must be the numbers of the graph's vertices"),
-        ("id,x\n-1,1\n", "must be the numbers"),
-        ("id,x\n99999999999,1\n", "its ids go up to 99,999,999,999"),
-    ],
-)
-def test_tables_of_vertices_that_do_not_fit(text, words, tmp_path):
-    (tmp_path / "a.gr").write_text("p sp 3 1\na 1 2 7\n")
-    (tmp_path / "more.csv").write_text(text)
-    with pytest.raises(DatasetError, match=words):
-        convert(tmp_path / "a.gr", tmp_path / "a", vertices=tmp_path / "more.csv")
-    assert not (tmp_path / "a").exists()
-
-
-def test_text_that_xml_does_not_have(tmp_path):
-    pq.write_table(pa.table({"src": [0], "dst": [1], "a": ["bell\a"]}), tmp_path / "a.parquet")
-    with pytest.raises(UsageError, match="XML cannot represent the value 'bell"):
-        convert(tmp_path / "a.parquet", tmp_path / "a.graphml")
-    assert not (tmp_path / "a.graphml").exists()
 
 
 def test_values_that_are_not_of_their_type_stay_as_text(tmp_path):
@@ -372,42 +248,6 @@ def test_networkx_reads_what_is_written_for_gephi(tmp_path):
     assert graph.edges["n1", "n2"]["since"] == 1843
 
 
-def test_damaged_text_of_arrow_files_is_refused(tmp_path):
-    """Arrow's kernels trust the offsets of text: a file with wrong ones must not reach them."""
-    from pyarrow import feather
-
-    table = pa.table({"src": ["a", "b"], "dst": ["b", "c"]})
-    feather.write_feather(table, tmp_path / "a.arrow", compression="uncompressed")
-    content = (tmp_path / "a.arrow").read_bytes()
-    offsets = np.array([0, 1, 2], np.int32).tobytes()
-    wrong = np.array([0, 1 << 30, 2], np.int32).tobytes()
-    assert offsets in content
-    (tmp_path / "a.arrow").write_bytes(content.replace(offsets, wrong))
-    with pytest.raises(DatasetError, match="is damaged, or no Arrow file"):
-        mgraph.read_graph(tmp_path / "a.arrow", backend="cpu")
-
-
-def test_names_that_are_not_text_in_a_parquet_file(tmp_path):
-    pq.write_table(pa.table({"src": [0], "dst": [1], "other": [2]}), tmp_path / "a.parquet")
-    content = (tmp_path / "a.parquet").read_bytes()
-    (tmp_path / "a.parquet").write_bytes(content.replace(b"other", b"o\xffher"))
-    with pytest.raises(DatasetError, match="is not a complete Parquet file"):
-        mgraph.read_graph(tmp_path / "a.parquet", backend="cpu")
-
-
-def test_vertices_of_graph500_that_are_far_too_large(tmp_path):
-    np.array([[1, 2], [3, 1 << 36]], "<i8").tofile(tmp_path / "a.graph500")
-    with pytest.raises(DatasetError, match="sparse, 4 distinct ones up to 68,719,476,736"):
-        mgraph.read_graph(tmp_path / "a.graph500", backend="cpu")
-
-
-@pytest.mark.parametrize("last", ['"b"', '"b","c"', '"b",'])
-def test_rows_that_end_before_their_type(last, tmp_path):
-    (tmp_path / "a.csv").write_text(f'Source,Target,Type\n"a","b",Directed\n{last}\n')
-    with pytest.raises(DatasetError, match="line 3"):
-        mgraph.read_graph(tmp_path / "a.csv", backend="cpu")
-
-
 def test_terminals_and_coordinates_of_steinlib(tmp_path):
     (tmp_path / "a.stp").write_text(
         "SECTION Graph\nNodes 3\nEdges 2\nE 1 2 5\nE 2 3 6\nEND\n"
@@ -418,24 +258,12 @@ def test_terminals_and_coordinates_of_steinlib(tmp_path):
     table = vertices_of(tmp_path / "a").to_pydict()
     assert table["terminal"] == [True, False, True]
     assert (table["x"], table["y"]) == ([10.0, None, -5.0], [20.0, None, 1.5])
-    assert "left out: x, y" in convert(tmp_path / "a", tmp_path / "b.stp")
+    assert "SteinLib files: x, y" in convert(tmp_path / "a", tmp_path / "b.stp")
     convert(tmp_path / "a", tmp_path / "b.gexf")
     convert(tmp_path / "b.gexf", tmp_path / "c.stp")
     for name in "bc":
         instance = mgraph.experiments.read_steinlib(tmp_path / f"{name}.stp", backend="cpu")
         assert instance.terminals.tolist() == [0, 2]
-
-
-@pytest.mark.parametrize(
-    "line", ["DD 1 10", "DD 9 1 2", "DD 1 x 2", "DD", "DDDD 1 1 2 3 4", "E 1 2"]
-)
-def test_coordinates_that_are_none(line, tmp_path):
-    (tmp_path / "a.stp").write_text(
-        "SECTION Graph\nNodes 3\nEdges 1\nE 1 2 5\nEND\nSECTION Terminals\nTerminals 1\nT 1\nEND\n"
-        f"SECTION Coordinates\nDD 1 1 1\n{line}\nEND\nEOF\n"
-    )
-    with pytest.raises(DatasetError, match="a line of coordinates must be DD, a vertex and 2 num"):
-        convert(tmp_path / "a.stp", tmp_path / "a")
 
 
 @pytest.mark.parametrize(
@@ -454,28 +282,44 @@ def test_weights_of_vertices_of_metis(text, columns, tmp_path):
     assert {name: table[name] for name in columns} == columns
 
 
-def test_nested_columns_before_the_ends(tmp_path):
-    table = pa.table({"a": [{"x": 1, "y": [2]}] * 2, "src": [0, 4], "dst": [1, 2]})
-    pq.write_table(table, tmp_path / "a.parquet")
-    with pytest.warns(MgraphWarning, match="column a not read"):
-        assert mgraph.read_graph(tmp_path / "a.parquet", backend="cpu").n == 5
-    convert(tmp_path / "a.parquet", tmp_path / "a.json")
-    convert(tmp_path / "a.json", tmp_path / "b")
-    assert edges_of(tmp_path / "b")["a"].to_pylist() == ['{"x": 1, "y": [2]}'] * 2
+def test_no_name_replaces_another(tmp_path):
+    table = {"src": [0], "dst": [1], "weight": [5], "weight_given": [6], "cost": [7]}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    pd.DataFrame(table).to_csv(tmp_path / "a.csv", index=False)
+    for name in ("a.parquet", "a.csv"):
+        convert(tmp_path / name, tmp_path / name[2:], weight="cost")
+        columns = edges_of(tmp_path / name[2:]).to_pydict()
+        assert columns["weight"] == [7]
+        kept = {x: int(columns[x][0]) for x in ("weight_given", "weight_given_given")}
+        assert kept == {"weight_given": 6, "weight_given_given": 5}
+    other = {"src": [0], "dst": [1], "source": ["a"], "source_given": ["b"], "key": ["rail"]}
+    pq.write_table(pa.table(other), tmp_path / "b.parquet")
+    convert(tmp_path / "b.parquet", tmp_path / "b.json", src="src", dst="dst")
+    convert(tmp_path / "b.json", tmp_path / "b")
+    columns = edges_of(tmp_path / "b").to_pydict()
+    kept = {name: values for name, values in columns.items() if name not in ("src", "dst")}
+    assert kept == {"source_given": ["b"], "source_given_given": ["a"], "key": ["rail"]}
 
 
-def test_a_footer_that_contradicts_itself(tmp_path):
-    """Arrow's view of such a column's statistics ends the process; its reading does not."""
-    pq.write_table(pa.table({"src": [0], "dst": [1]}), tmp_path / "a.parquet")
-    content = (tmp_path / "a.parquet").read_bytes()
-    begin = content.rindex(b"src", 0, content.rindex(b"ARROW:schema"))
-    refused = 0
-    for place in range(begin, begin + 80):  # the metadata of columns
-        damaged = bytearray(content)
-        damaged[place] ^= 0x10
-        (tmp_path / "b.parquet").write_bytes(bytes(damaged))
-        try:
-            mgraph.read_graph(tmp_path / "b.parquet", backend="cpu")
-        except DatasetError:
-            refused += 1
-    assert refused
+def test_empty_and_mixed_values(tmp_path):
+    keys = "".join(
+        f'<key id="{key}" for="node" attr.name="{name}" attr.type="{kind}"/>'
+        for key, name, kind in (
+            ("a", "count", "int"), ("b", "mixed", "int"), ("c", "mixed", "boolean"),
+            ("d", "text", "string"),
+        )
+    )  # fmt: skip
+    nodes = (
+        '<node id="p"><data key="a">3</data><data key="b">1</data><data key="d">x&#13;\ny</data>'
+        "</node>"
+        '<node id="q"><data key="a"> </data><data key="c">true</data></node>'
+    )
+    (tmp_path / "a.graphml").write_text(f"<graphml>{keys}<graph>{nodes}</graph></graphml>")
+    convert(tmp_path / "a.graphml", tmp_path / "a")
+    convert(tmp_path / "a", tmp_path / "b.graphml")
+    convert(tmp_path / "b.graphml", tmp_path / "b")
+    for name in "ab":
+        table = vertices_of(tmp_path / name).to_pydict()
+        assert table["count"] == [3, None]
+        assert table["mixed"] == ["1", "true"]
+        assert table["text"] == ["x\r\ny", None]

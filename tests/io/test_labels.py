@@ -253,7 +253,7 @@ def test_a_column_that_is_not_read_is_named(tmp_path, capsys, column):
     ):
         capsys.readouterr()
         assert main(arguments) == 0
-        said = "left out: " if arguments[0] == "convert" else "not read"
+        said = "not written to " if arguments[0] == "convert" else "not read"
         messages = [line for line in capsys.readouterr().err.splitlines() if said in line]
         assert len(messages) == 1, arguments
         assert column in messages[0]

@@ -178,7 +178,7 @@ def convert(
     draw = None if bounds is None else (*bounds, seed)
     location = location_of(location)
     if vertex_id is not None and vertices is None:
-        raise UsageError("vertex_id needs vertices", parameter="vertex_id")
+        raise UsageError("vertex_id needs `vertices=FILE`", parameter="vertex_id")
     if not is_over_cluster(location, out):
         if resume:
             raise UsageError("resume applies to tables that become a dataset", parameter="resume")
@@ -233,7 +233,10 @@ def _convert_in_memory(
     """Read a graph and write it. Ids that cannot be the vertices' numbers become labels."""
     check_target(out, overwrite, compression)
     if vertices_out is not None:
-        check_vertices_target(out, vertices_out, overwrite)
+        inputs = location if isinstance(location, list) else [location]
+        if vertices is not None:
+            inputs = [*inputs, vertices.location]
+        check_vertices_target(out, vertices_out, overwrite, inputs)
     try:
         read = read_attributed(location, options, vertices)
     except UnnumberedError:

@@ -199,7 +199,7 @@ class GraphOperation(BatchOperation):
         self.reading = reading_options(reading, symmetrise)
         self.names = VertexNames(self.graph, ids, self.reading)
         self.identity = identify(self.graph, self.reading.table.request)
-        if reading:
+        if self.reading != reading_options(None, symmetrise):
             name = hashlib.sha256(repr((self.identity, self.reading)).encode()).hexdigest()[:16]
             self.identity = self.identity._replace(name=name)
         self.edges = self.identity.edges or None  # unknown of a graph file

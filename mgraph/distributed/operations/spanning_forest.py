@@ -177,12 +177,12 @@ class ForestOperation(Operation):
         if batch is not None and not (isinstance(batch, int) and batch >= 1):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
-        options = reading_options(reading, symmetrise)
+        options, default = (reading_options(some, symmetrise) for some in (reading, None))
         for name in reading or {}:
             if name not in _READING:
                 raise UsageError(
                     f"{name} does not apply to the forest of a dataset; convert it first",
-                    parameter="reading",
+                    parameter=name,
                 )
         self.dataset = EdgeDataset(location, options.table.request)
         if self.dataset.has_manifest:
@@ -199,7 +199,7 @@ class ForestOperation(Operation):
             raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
         self.batch, self.compression = batch, compression
         self.identity = {
-            "graph_identity": hash_identity(self.dataset, options if reading else None),
+            "graph_identity": hash_identity(self.dataset, None if options == default else options),
             "compression": compression,
             "batch": batch,
         }

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 from mgraph.core import cancellation
 from mgraph.errors import DatasetError, StorageError
 from mgraph.io.folder import Folder, explain
-from mgraph.io.tables.column_names import Columns, attribute_name
+from mgraph.io.tables.column_names import Columns, attribute_names
 from mgraph.io.tables.id_columns import as_ids, to_column
 
+DIRECTED = "mgraph.directed"  # the schema's key: "false" if rows are undirected edges
 _BATCH_ROWS = 1 << 20
 
 
@@ -51,12 +52,12 @@ def as_batch(table: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
     }
     if columns.weight is not None:
         arrays["weight"] = as_weights(table.column(columns.weight), columns.weight)
-    for name in table.schema.names:
-        if name not in columns[:3]:
-            column = table.column(name)
-            if pa.types.is_dictionary(column.type):  # each batch may have another dictionary
-                column = column.dictionary_decode()
-            arrays[attribute_name(name)] = column
+    others = [name for name in table.schema.names if name not in columns[:3]]
+    for name, kept in attribute_names(others).items():
+        column = table.column(name)
+        if pa.types.is_dictionary(column.type):  # each batch may have another dictionary
+            column = column.dictionary_decode()
+        arrays[kept] = column
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 
 
@@ -84,9 +85,10 @@ def explaining(path: str, kind: str) -> Iterator[None]:
 
 
 class ParquetTable:
-    """A Parquet file: its schema, and its rows by row groups."""
+    """A Parquet file: its schema, and its rows by row groups, which are arcs."""
 
     kind = "Parquet"
+    directed = True
 
     def __init__(self, folder: Folder, name: str) -> None:
         """Read the footer. Raises DatasetError, StorageError."""
@@ -141,6 +143,11 @@ class ArrowTable:
         """The columns' names."""
         with explaining(f"{self._folder}/{self._name}", self.kind):
             return names_of(self._file.schema)
+
+    @property
+    def directed(self) -> bool:
+        """Whether rows are arcs."""
+        return (self._file.schema.metadata or {}).get(DIRECTED.encode()) != b"false"
 
     def _batch(self, index: int) -> pa.RecordBatch:
         return self._file.get_batch(index) if self._is_file else self._stream[index]

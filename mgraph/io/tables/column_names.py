@@ -1,6 +1,6 @@
 """Which columns of a table hold the edges: named by the user, or recognised by their names."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -158,9 +158,21 @@ def resolve(names: Sequence[str], request: ColumnRequest) -> Columns:
     return Columns(src, dst, weight, recognised)
 
 
-def attribute_name(name: str) -> str:
-    """Return the name of a column that is kept beside those of the edges."""
-    return f"{name}_given" if name in COLUMNS else name
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """Return a name that none of those taken is: NAME_given where NAME is taken."""
+    others = set(taken)
+    while name in others:
+        name += "_given"
+    return name
+
+
+def attribute_names(names: Sequence[str]) -> dict[str, str]:
+    """Return the names by which columns are kept beside those of the edges."""
+    kept: dict[str, str] = {}
+    for name in names:
+        others = [other for other in names if other != name]
+        kept[name] = unique_name(name, [*COLUMNS, *others, *kept.values()])
+    return kept
 
 
 def unread_note(names: Sequence[str], has_weight: bool) -> list[str]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from mgraph import timings
 from mgraph.core import cancellation
+from mgraph.core.edges import COLUMNS
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.folder import Folder
 from mgraph.io.manifest import Manifest
@@ -80,14 +81,14 @@ class Chunk:
             table.close()
 
     def _is_read(self, name: str) -> bool:
-        attributes = map(column_names.attribute_name, self.attributes)
-        return name in ("src", "dst", "weight") or name in attributes
+        return name in COLUMNS or (bool(self.attributes) and name not in dict(self.file.partition))
 
     def _with_partition(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         for name, value in self.file.partition:
             if name in self.attributes:
                 column = pa.repeat(pa.scalar(value), batch.num_rows)
-                batch = batch.append_column(column_names.attribute_name(name), column)
+                taken = (*COLUMNS, *batch.schema.names)
+                batch = batch.append_column(column_names.unique_name(name, taken), column)
         return batch
 
     def _with_text_ids(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -241,7 +242,7 @@ def _survey_arrow(file: TableFile, options: TableOptions) -> _Surveyed:
     table = _open(file)
     try:
         columns = column_names.resolve(table.names, options.request)
-        rows = table.group_rows()
+        rows, directed = table.group_rows(), table.directed
         attributes = tuple(name for name in table.names if name not in columns[:3])
     finally:
         table.close()
@@ -257,4 +258,4 @@ def _survey_arrow(file: TableFile, options: TableOptions) -> _Surveyed:
         Chunk(file, start, stop, size, columns, attributes, None, options.text_ids)
         for start, stop, size in chunks
     ]
-    return _Surveyed(file, columns, attributes, True, sum(rows), made, columns.note())
+    return _Surveyed(file, columns, attributes, directed, sum(rows), made, columns.note())

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
-from mgraph.io.tables.column_names import attribute_name
+from mgraph.io.tables.column_names import attribute_names
 from mgraph.io.tables.text_layout import TextLayout, parse_id, rows_of, split_line
 from mgraph.io.text import has_hexadecimal, parse_number, parse_whole, quote
 
@@ -190,9 +190,8 @@ def _direct(columns: dict[str, Any], layout: TextLayout) -> pa.RecordBatch:
     renamed = dict(zip(("src", "dst"), (columns[name] for name in names), strict=True))
     if layout.weight is not None:
         renamed["weight"] = columns[layout.names[layout.weight]]
-    renamed |= {
-        attribute_name(layout.names[i]): columns[layout.names[i]] for i in layout.attributes
-    }
+    kept = attribute_names([layout.names[i] for i in layout.attributes])
+    renamed |= {new: columns[name] for name, new in kept.items()}
     arrays = [
         column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         for column in renamed.values()

@@ -11,9 +11,10 @@ from mgraph.core.choices import did_you_mean
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.address import location_text
 from mgraph.io.tables.arrow_files import explaining
-from mgraph.io.tables.column_names import list_names
+from mgraph.io.tables.column_names import list_names, unique_name
 from mgraph.io.tables.table_files import find_files
 from mgraph.io.tables.text_pieces import open_text
+from mgraph.io.untrusted import printable
 
 _IDS = ("id", "vertex", "node", "nodeid", "vertexid", "osmid", "name", "key")
 _RESERVED = ("vertex", "id")
@@ -32,10 +33,16 @@ def read_vertices(location: Any, column: str | None, text_ids: bool) -> tuple[pa
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
         raise DatasetError(f"{text}: its files have columns of different types: {error}") from None
     name = find_id_column(table.column_names, column, text)
-    renamed = [
-        f"{other}_given" if other in _RESERVED and other != name else other
-        for other in table.column_names
-    ]
+    if len(set(table.column_names)) < len(table.column_names):
+        twice = next(x for x in table.column_names if table.column_names.count(x) > 1)
+        raise DatasetError(f"{text}: it has two columns {printable(twice)}")
+    renamed: list[str] = []
+    for other in table.column_names:
+        if other != name:
+            given = "label" if other.lower() == "label" else other  # as Gephi writes it
+            taken = [*_RESERVED, name, *renamed, *(x for x in table.column_names if x != other)]
+            other = unique_name(given, taken)
+        renamed.append(other)
     return table.rename_columns(renamed), name
 
 
@@ -68,7 +75,8 @@ def _read_file(file: Any, column: str | None, text_ids: bool) -> pa.Table:
         if pa.types.is_dictionary(field.type):
             decoded = table.column(i).cast(field.type.value_type)
             table = table.set_column(i, field.name, decoded)
-    return table.select([name for name in table.column_names if not name.startswith("__")])
+    kept = [i for i, name in enumerate(table.column_names) if not name.startswith("__")]
+    return table.select(kept)
 
 
 def _read_text(file: Any, column: str | None, text_ids: bool) -> pa.Table:
