@@ -77,10 +77,10 @@ from mgraph.errors import without_secrets
 def convert(source: tuple[str, ...], out: str, **options: Any) -> None:
     """Copy the graph IN to OUT, each in the format that its name says.
 
-    Names end in .csv, .tsv, .txt and the like (an edge per line), .parquet, .arrow or .feather, .gr
-    and the like (DIMACS), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf, .stp or
-    .json, text also with .gz, .bz2, .xz or .zst after that. Other names are folders of Parquet
-    files.
+    Names end in .csv, .tsv, .txt and the like (an edge per line), .arrow or .feather, .gr and the
+    like (DIMACS), .mtx (Matrix Market), .graph or .metis (METIS), .graphml, .gexf, .stp or .json,
+    text also with .gz, .bz2, .xz or .zst after that, and of IN .parquet. Other names are folders of
+    Parquet files.
 
     A table, of any number of files, becomes a dataset whose vertices are numbered 0 to n - 1 in the
     ascending order of their ids, over a cluster and beyond its memory. The ids, whole numbers or

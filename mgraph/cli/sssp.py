@@ -31,6 +31,7 @@ from mgraph.cli.options import (
 )
 from mgraph.cli.preparation import preparing
 from mgraph.compilation import Stopwatch
+from mgraph.core.arrays import on_gpu
 from mgraph.core.choices import Ids, SsspMethod
 from mgraph.core.formatting import (
     format_parts,
@@ -238,11 +239,25 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
 
 def _print_path(graph: "mgraph.Graph", path: Any, ids: Ids) -> None:
     """Print a vertex per line, with the distance from the source and the arc's weight."""
-    before = None
+    before: int | None = None
     for vertex, distance in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
-        arc = "" if before is None else f", by an arc of weight {distance - before:,}"
+        arc = ""
+        if before is not None:
+            arc = f", by an arc of weight {_least_weight(graph, before, vertex):,}"
         click.echo(f"  {describe_vertex(graph, vertex, ids)}: at {distance:,}{arc}")
-        before = distance
+        before = vertex
+
+
+def _least_weight(graph: "mgraph.Graph", u: int, v: int) -> Any:
+    """Return the weight of the lightest arc between two vertices, of which there is one."""
+    if graph.weights is None:
+        return 1
+    row = slice(int(graph.indptr[u]), int(graph.indptr[u + 1]))
+    heads, weights = (
+        array.get() if on_gpu(array) else array
+        for array in (graph.indices[row], graph.weights[row])
+    )
+    return weights[heads == v].min().item()
 
 
 def _search_over_cluster(location: str, source: str | None, options: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ from mgraph.core.formatting import (
 )
 from mgraph.core.numbers import parse_number
 from mgraph.errors import UsageError, without_secrets
-from mgraph.io.vertex_lists import read_name_lists
+from mgraph.io.vertex_lists import read_name_lists, split_names
 
 
 class Sample(click.ParamType):
@@ -67,8 +67,11 @@ class Vertices(click.ParamType):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[str]:
         """Parse the option's value."""
-        words = value.split(",") if "," in value else value.split()
-        names = [word.strip() for word in words if word.strip()]
+        if '"' in value:
+            names = split_names(value)
+        else:
+            words = value.split(",") if "," in value else value.split()
+            names = [word.strip() for word in words if word.strip()]
         if not names:
             self.fail(f"must be a list of vertices, such as 3,14,159 (got {value!r})", param, ctx)
         return names
@@ -86,7 +89,8 @@ class Vertices(click.ParamType):
     "--terminals",
     type=Vertices(),
     metavar="V,V,...",
-    help="Connect these vertices, in this process.",
+    multiple=True,
+    help="Connect these vertices, in this process; may be given several times.",
 )
 @option(
     "--queries",
@@ -164,6 +168,7 @@ def steiner(location: str, **options: Any) -> int:
     """
     from mgraph.steiner.steiner_tree import check_options, runs_on_cpu
 
+    options["terminals"] = [name for some in options["terminals"] for name in some] or None
     selections = [name for name in ("terminals", "queries", "sample") if options[name] is not None]
     if len(selections) > 1:
         raise UsageError("give one of --terminals, --queries and --sample")

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from mgraph.core import cancellation
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
+from mgraph.core.formatting import pluralize
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.errors import DatasetError, UsageError
@@ -54,7 +55,11 @@ def read_attributed(
         warn_of(location, source.notes)
         listing = _read_dataset(source) if isinstance(source, EdgeDataset) else source
         if vertices is not None:
-            listing = _join(listing, vertices, options.table.text_ids)
+            joined = _join(listing, vertices, options.table.text_ids)
+            if added := joined.n - listing.n:
+                note = f"{pluralize(added, 'vertex', 'vertices')} without edges added"
+                warn_of(vertices.location, [note])
+            listing = joined
         of_edges = listing.attributes.edges
         if of_edges is None:
             return AttributedGraph(build_graph(location, listing, options), listing.attributes)

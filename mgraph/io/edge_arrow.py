@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from mgraph.core.graph import Graph
+from mgraph.io.edge_text import label_column
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes
 from mgraph.io.tables.arrow_files import DIRECTED
 
@@ -18,9 +19,7 @@ def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES
     edges = graph.to_edges()
     columns = {"src": pa.array(edges.src), "dst": pa.array(edges.dst)}
     if graph.labels is not None:
-        labels = list(graph.labels)
-        is_whole = all(isinstance(label, int) for label in labels)
-        ids = pa.array(labels if is_whole else [str(label) for label in labels])
+        ids = label_column(graph.labels, is_table=True)
         columns = {name: ids.take(column) for name, column in columns.items()}
     if edges.weight is not None:
         columns["weight"] = pa.array(edges.weight)

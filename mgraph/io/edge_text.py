@@ -86,17 +86,36 @@ def join_names(names: Sequence[str], delimiter: str) -> bytes:
     return delimiter.join(quoted).encode() + b"\n"
 
 
+def label_text(label: Any) -> str:
+    """Return a label as text files have it. Raises UsageError for bytes that are no text."""
+    if not isinstance(label, bytes):
+        return str(label)
+    try:
+        return label.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"the id {label!r:.60} is not UTF-8 text") from None
+
+
 def label_column(labels: Any, is_table: bool) -> Any:
     """Return the labels as an Arrow column of whole numbers or strings."""
     values = list(labels)
     if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
-        return pa.array(values)
-    words = [str(value) for value in values]
+        try:
+            return pa.array(values)
+        except OverflowError:
+            return pa.array(values, pa.uint64())
+    words = [label_text(value) for value in values]
     if len(set(words)) < len(words):
         raise UsageError(
             "labels must differ as text in this format: two labels of the graph are the same text"
         )
     for word in words:
+        is_comment = not is_table and word[:1] in ("#", "%")
+        if is_comment:
+            raise UsageError(
+                f"lines that begin with {word[:1]} are comments in this format (got {word!r:.60}); "
+                "write .csv or .tsv"
+            )
         if not word or "\n" in word or "\r" in word or (not is_table and len(word.split()) != 1):
             where = "a line" if is_table else "a word"
             raise UsageError(f"a label must be {where} in this format (got {word!r:.60})")

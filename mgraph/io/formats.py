@@ -21,6 +21,7 @@ from mgraph.io.dataset import EdgeDataset
 from mgraph.io.folder import folder_and_name
 from mgraph.io.foreign_dataset import is_parquet
 from mgraph.io.tables.column_names import ColumnRequest
+from mgraph.io.tables.sparse_ids import UnnumberedError
 from mgraph.io.tables.table_files import (
     ARROW_ENDINGS,
     TEXT_ENDINGS,
@@ -176,6 +177,8 @@ def identify(location: str, request: ColumnRequest | None = None) -> Identity:
     if format_of(location)[0] is None:
         try:
             dataset = EdgeDataset(location, request)
+        except UnnumberedError:  # strings, which are numbered when they are read
+            return _identify_tables(location)
         except DatasetError:
             if not holds_tables(location):
                 raise

@@ -19,6 +19,7 @@ from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
 from mgraph.io.attributes import EDGE_RESERVED, VERTEX_RESERVED, AttributeTexts, rows_of
+from mgraph.io.edge_text import label_text
 from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.tables.column_names import unread_note
 from mgraph.io.text import parse_number, quote
@@ -263,7 +264,7 @@ def name_graph(graph: Graph, terminals: Any, attributes: Attributes) -> NamedGra
 
     Raises UsageError for labels and attributes that a file cannot have.
     """
-    labels = None if graph.labels is None else [str(label) for label in graph.labels]
+    labels = None if graph.labels is None else [label_text(label) for label in graph.labels]
     if labels is not None and len(set(labels)) < len(labels):
         raise UsageError(
             "labels must differ as text in this format: two labels of the graph are the same text"

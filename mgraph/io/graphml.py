@@ -85,6 +85,8 @@ class _Reader(GraphReader):
                 self.of_edges.set_default(self._key.name, self.text)
             if "node" in self._key.of:
                 self.of_nodes.set_default(self._key.name, self.text)
+        elif tag == "data" and self.path[-2] == "graph" and self._keeps:
+            self.notes["attributes of the graph itself are not kept"] = None
         elif tag == "data" and self._key is not None and self.path[-2] in self._key.of:
             if self.path[-2] == "edge" and self._key.is_weight:
                 self._edge_weight = self.text

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Sequence
 from typing import Any, BinaryIO
+from uuid import UUID
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from mgraph.io.attributes import (
     object_column,
     rows_of,
 )
+from mgraph.io.edge_text import label_text
 from mgraph.io.graph_xml import require_weight
 from mgraph.io.listing import NO_ATTRIBUTES, Attributes, Listing, narrow
 from mgraph.io.tables.column_names import unique_name, unread_note
@@ -70,6 +72,8 @@ def read(stream: BinaryIO, weight: str = _WEIGHT, attributes: bool = False) -> L
             _table(links, others, EDGE_RESERVED),
             _table(of_nodes, [x for x in _names(of_nodes) if x != "id"], VERTEX_RESERVED),
         )
+        if content.get("graph"):
+            notes = ["attributes of the graph itself are not kept"]
     elif edges.weight is None:
         notes = unread_note(others, has_weight=False)
     listing = Listing(edges, len(names), directed, labels, tuple(notes), kept)
@@ -141,8 +145,9 @@ def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES
     """
     labels = range(graph.n) if graph.labels is None else list(graph.labels)
     for label in labels if graph.labels is not None else ():
-        if isinstance(label, bool) or not isinstance(label, int | float | str):
+        if isinstance(label, bool) or not isinstance(label, int | float | str | bytes | UUID):
             raise UsageError(f"a label must be a number or text in JSON (got {label!r:.60})")
+    labels = [label_text(x) if isinstance(x, bytes | UUID) else x for x in labels]
     edges = graph.to_edges()
     columns = [column.tolist() for column in edges]
     links = [

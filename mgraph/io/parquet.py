@@ -37,7 +37,7 @@ from mgraph.core.graph import WEIGHT_DTYPES
 from mgraph.errors import DatasetError, StorageError, UsageError
 from mgraph.io import store, untrusted
 from mgraph.io.folder import Folder, explain
-from mgraph.io.tables.arrow_files import explaining
+from mgraph.io.tables.arrow_files import exact_decimals, explaining
 from mgraph.io.tables.column_names import ColumnRequest, Columns, list_names, resolve
 from mgraph.io.tables.sparse_ids import UnnumberedError
 
@@ -273,7 +273,7 @@ def _to_numpy(column: Any, name: str, path: str, is_weight: bool) -> Any:
     if column.null_count:
         raise DatasetError(f"{path}: column {name} must not contain nulls (it does)")
     if is_weight and pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
+        column = exact_decimals(column)
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
         array = np.from_dlpack(column)  # unlike to_numpy, does not release the GIL
     else:

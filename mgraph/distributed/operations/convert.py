@@ -26,8 +26,7 @@ from mgraph.io.graph_writer import (
     write_attributed,
 )
 from mgraph.io.manifest import Manifest, PartRecord
-from mgraph.io.tables.sparse_ids import UnnumberedError
-from mgraph.io.tables.table_files import is_table
+from mgraph.io.tables.table_files import is_table, manifest_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -230,19 +229,17 @@ def _convert_in_memory(
     vertices: VertexFile | None,
     vertices_out: str | None,
 ) -> Graph:
-    """Read a graph and write it. Ids that cannot be the vertices' numbers become labels."""
+    """Read a graph and write it. Ids of tables that are not numbers from 0 on become labels."""
     check_target(out, overwrite, compression)
     if vertices_out is not None:
         inputs = location if isinstance(location, list) else [location]
         if vertices is not None:
             inputs = [*inputs, vertices.location]
         check_vertices_target(out, vertices_out, overwrite, inputs)
-    try:
-        read = read_attributed(location, options, vertices)
-    except UnnumberedError:
-        if keep_numbers:
-            raise
-        read = read_attributed(location, replace(options, renumber=True), vertices)
+    is_foreign = is_table(location) and manifest_of(location)[0] is None
+    if is_foreign and not keep_numbers:  # as tables that become a dataset
+        options = replace(options, renumber=True)
+    read = read_attributed(location, options, vertices)
     if draw is not None:
         read = draw_missing_weights(read, draw, location)
     write_attributed(

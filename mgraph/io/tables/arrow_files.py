@@ -18,6 +18,7 @@ from mgraph.io.tables.column_names import Columns, attribute_names
 from mgraph.io.tables.id_columns import as_ids, to_column
 
 DIRECTED = "mgraph.directed"  # the schema's key: "false" if rows are undirected edges
+VIEWS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}  # few kernels take them
 _BATCH_ROWS = 1 << 20
 
 
@@ -39,9 +40,18 @@ def as_weights(column: Any, name: str) -> Any:
             largest = pc.max(column).as_py()
             raise ValueError(f"{name} must lie below 2^63 (got {largest:,})") from None
     if pa.types.is_floating(column.type) or pa.types.is_decimal(column.type):
-        is_narrow = pa.types.is_floating(column.type) and column.type.bit_width <= 32
-        return column.cast(pa.float32() if is_narrow else pa.float64())
+        if pa.types.is_decimal(column.type):
+            return exact_decimals(column)
+        if pc.any(pc.is_nan(column)).as_py():
+            row = pc.index(pc.is_nan(column), True).as_py()
+            raise ValueError(f"{name} must be a number (row {row + 1:,} has NaN)")
+        return column.cast(pa.float32() if column.type.bit_width <= 32 else pa.float64())
     raise ValueError(f"{name} must be a number (got {column.type})")
+
+
+def exact_decimals(column: Any) -> Any:
+    """Return decimal numbers as the nearest doubles: Arrow's own cast rounds twice."""
+    return column.cast(pa.string()).cast(pa.float64())
 
 
 def as_batch(table: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
@@ -57,6 +67,8 @@ def as_batch(table: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
         column = table.column(name)
         if pa.types.is_dictionary(column.type):  # each batch may have another dictionary
             column = column.dictionary_decode()
+        if column.type in VIEWS:
+            column = column.cast(VIEWS[column.type])
         arrays[kept] = column
     return pa.RecordBatch.from_arrays(list(arrays.values()), names=list(arrays))
 

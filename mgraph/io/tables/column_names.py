@@ -19,7 +19,6 @@ _PAIRS = (  # compared without case, white space, "_", "-", "." and ":"
     ("from", "to"),
     ("start", "end"),
     ("startid", "endid"),
-    ("tail", "head"),
     ("u", "v"),
     ("sourceid", "targetid"),
     ("sourceid", "destinationid"),
@@ -114,6 +113,10 @@ def usual_ends(names: Sequence[str]) -> tuple[str, str] | None:
     """
     if {"src", "dst"} <= set(names):
         return "src", "dst"
+    plain = [_plain(name) for name in names]
+    if {"head", "tail"} <= set(plain):  # an arc's tail and head, or a fact's head and tail
+        first, second = sorted((plain.index("head"), plain.index("tail")))
+        return names[first], names[second]
     by_name: dict[str, str] = {}
     for name in names:
         by_name.setdefault(_plain(name), name)
@@ -130,6 +133,9 @@ def resolve(names: Sequence[str], request: ColumnRequest) -> Columns:
     Raises ValueError if the table's columns are not recognised, UsageError if it lacks a column
     that was named.
     """
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"it has two columns {printable(twice)}")
     weight = None if request.weight is None else _find("weight", request.weight, names)
     if request.src is None and request.dst is None:
         ends = usual_ends(names)

@@ -226,7 +226,7 @@ def _survey_text(file: TableFile, options: TableOptions) -> _Surveyed:
     if size is not None and b'"' not in head.content:  # quotes may hide the ends of lines
         count = max(1, size // _CHUNK_BYTES)
         cuts = [first, *(max(first, size * i // count) for i in range(1, count)), size]
-        bounds = [(a, b) for a, b in itertools.pairwise(cuts) if a < b]
+        bounds = [(a, b) for a, b in itertools.pairwise(cuts) if a < b] or [(size, size)]
     chunks = [
         Chunk(file, start, stop, stop - start, columns, attributes, layout, first=first)
         for start, stop in bounds

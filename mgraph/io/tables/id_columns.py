@@ -103,7 +103,10 @@ def common_kind(kinds: Sequence[Kind], lowest: int, highest: int) -> Kind:
             )
         return "uint64" if highest >= 1 << 63 else "int64"
     if len(distinct) > 1:
-        raise ValueError(f"ids must be of one type (got {' and '.join(sorted(distinct))})")
+        raise ValueError(
+            f"ids must be of one type, of edges and of vertices (got "
+            f"{' and '.join(sorted(distinct))}); `text_ids=True` reads numbers as text"
+        )
     return distinct.pop()
 
 

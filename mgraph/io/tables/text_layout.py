@@ -230,6 +230,12 @@ def _find_weight(
         notes.append("weights are read from the third column")
         return 2
     like_numbers = any(len(row) > 2 and _LIKE_NUMBER.match(row[2]) for _, row in fields)
+    attributes = next((n for n, row in fields if len(row) > 2 and row[2].startswith(b"{'")), None)
+    if attributes is not None:
+        raise ValueError(
+            f"line {attributes} has attributes as NetworkX's write_edgelist writes them; write it "
+            "with data=['weight'], or as GraphML"
+        )
     if any(numeric) or like_numbers:
         number, row = fields[numeric.index(False)]
         found = quote(row[2]) if len(row) > 2 else "nothing"
@@ -292,6 +298,7 @@ def find_layout(
             f"line {fields[0][0]} must have two fields or more (got {quote(lines[0])})"
         )
     names = _names(fields[0][1], has_header, request)
+    notes += _doubts(fields, has_header, rows, content, request)
     weight = None
     if has_header or request.columns is not None or request.src or request.weight:
         found = column_names.resolve(names, request)
@@ -319,6 +326,30 @@ def find_layout(
         delimiter, single, names, indices, None if weight is None else names.index(weight),
         direction, kind, directed, first_line, tuple(notes),
     )  # fmt: skip
+
+
+def _doubts(
+    fields: Sequence[tuple[int, list[bytes]]],
+    has_header: bool,
+    rows: Sequence[tuple[int, bytes, int]],
+    content: bytes,
+    request: ColumnRequest,
+) -> list[str]:
+    """Return what a user should know where a table may mean something else."""
+    doubts = []
+    number, first = fields[0]
+    ends = {word for _, row in fields[1:] for word in row[:2]}
+    is_text = not any(_is_numeric(word) for word in first)
+    if not has_header and is_text and request.columns is None and not ends & set(first[:2]):
+        shown = " and ".join(quote(word) for word in first[:2])
+        if len(fields) > 1:
+            doubts.append(
+                f"line {number} is read as an edge between {shown}; if it names the columns, pass "
+                "`src='NAME'` and `dst='NAME'`"
+            )
+    if has_header and re.search(rb"^[#%]", content[rows[0][2] :], re.MULTILINE):
+        doubts.append("lines that begin with # or % are comments; put such ids in quotes")
+    return doubts
 
 
 def _layout(

@@ -103,6 +103,10 @@ def _check_quickly(table: pa.Table, layout: TextLayout) -> dict[str, Any] | None
             except pa.ArrowInvalid:
                 return None
         columns[name] = ids
+    if layout.weight is not None:
+        weight = columns[layout.names[layout.weight]]
+        if pa.types.is_floating(weight.type) and pc.any(pc.is_nan(weight)).as_py():
+            return None
     return columns
 
 
@@ -150,7 +154,8 @@ def _parse_field(word: bytes, index: int, layout: TextLayout, number: int, line:
         whole = parse_whole(word)
         if whole is not None and -(1 << 63) <= whole < 1 << 63:
             return whole
-        if (number_value := parse_number(word)) is None:
+        number_value = parse_number(word)
+        if number_value is None or number_value != number_value:
             raise ValueError(
                 f"line {number}: {layout.names[index]} must be a number (got {quote(word)} in "
                 f"{quote(line)})"
