@@ -12,7 +12,8 @@ from typing import Literal, NamedTuple
 
 from mgraph.io.tables import column_names
 from mgraph.io.tables.column_names import ColumnRequest
-from mgraph.io.text import lines_of, parse_number, parse_whole, quote
+from mgraph.io.tables.text_notes import comment_notes, doubts_of, is_numeric
+from mgraph.io.text import lines_of, parse_whole, quote
 
 COMMENTS = (b"#", b"%")
 IdKind = Literal["whole", "decimal", "text"]
@@ -176,7 +177,7 @@ def _single_separator(lines: Sequence[bytes]) -> str | None:
 def _has_header(rows: Sequence[Sequence[bytes]], request: ColumnRequest) -> bool:
     first, rest = rows[0], rows[1:]
     names = [field.decode(errors="replace") for field in first]
-    if any(_is_numeric(field) for field in first):
+    if any(is_numeric(field) for field in first):
         return False
     if request.columns is None and (request.src in names or request.dst in names):
         return True
@@ -189,12 +190,8 @@ def _has_header(rows: Sequence[Sequence[bytes]], request: ColumnRequest) -> bool
     return {0, 1} <= set(numeric) or 2 in numeric
 
 
-def _is_numeric(word: bytes) -> bool:
-    return parse_number(word) is not None
-
-
 def _is_number_at(row: Sequence[bytes], index: int) -> bool:
-    return index < len(row) and _is_numeric(row[index])
+    return index < len(row) and is_numeric(row[index])
 
 
 def _id_kind(words: Sequence[tuple[int, bytes]]) -> IdKind:
@@ -210,7 +207,7 @@ def _id_kind(words: Sequence[tuple[int, bytes]]) -> IdKind:
         return "decimal"
     if len(others) * 2 < len(present):
         return "whole"
-    if all(_is_numeric(word) and not word.isdigit() for _, word in others):
+    if all(is_numeric(word) and not word.isdigit() for _, word in others):
         number, word = others[0]
         raise ValueError(
             f"line {number}: ids must be whole numbers or names (got {quote(word)}); "
@@ -246,27 +243,6 @@ def _find_weight(
     return None
 
 
-def _comment_notes(content: bytes, end: int, notes: list[str]) -> bool:
-    """Read what SNAP and KONECT say in comments; return whether edges are arcs."""
-    head = content[:end].lower()
-    konect = re.search(rb"^%\s*(sym|asym|bip)\b", head, re.M)
-    if konect and konect[1] == b"bip":
-        raise ValueError(
-            "it is a bipartite network of KONECT, whose two columns number different vertices; "
-            "give them different ids first"
-        )
-    if konect and konect[1] == b"sym":
-        notes.append("its first line says sym: edges are undirected")
-        return False
-    undirected = re.search(rb"^[#%].*\bundirected\b", head, re.M)
-    if undirected and not re.search(rb"(?<!un)directed graph", head):
-        notes.append(
-            "a comment says that it is undirected, and its rows are read as arcs; to have an edge "
-            "for each, pass `symmetrise=True`"
-        )
-    return True
-
-
 def find_layout(
     content: bytes,
     request: ColumnRequest,
@@ -282,11 +258,11 @@ def find_layout(
     notes: list[str] = []
     if not rows:
         notes.append("it has no edges")
-        _comment_notes(content, len(content), notes)
+        comment_notes(content, len(content), notes)
         names = request.columns or ("src", "dst")
         ends = names[0], names[1]
         return _layout(content, delimiter, None, tuple(names), request, ends, "whole", notes)
-    directed = _comment_notes(content, rows[0][2], notes)
+    directed = comment_notes(content, rows[0][2], notes)
     lines = [line for _, line, _ in rows]
     delimiter = _find_delimiter(lines, delimiter)
     fields = [(number, split_line(line, delimiter)) for number, line, _ in rows]
@@ -298,7 +274,7 @@ def find_layout(
             f"line {fields[0][0]} must have two fields or more (got {quote(lines[0])})"
         )
     names = _names(fields[0][1], has_header, request)
-    notes += _doubts(fields, has_header, rows, content, request)
+    notes += doubts_of(fields, has_header, rows, content, request)
     weight = None
     if has_header or request.columns is not None or request.src or request.weight:
         found = column_names.resolve(names, request)
@@ -326,30 +302,6 @@ def find_layout(
         delimiter, single, names, indices, None if weight is None else names.index(weight),
         direction, kind, directed, first_line, tuple(notes),
     )  # fmt: skip
-
-
-def _doubts(
-    fields: Sequence[tuple[int, list[bytes]]],
-    has_header: bool,
-    rows: Sequence[tuple[int, bytes, int]],
-    content: bytes,
-    request: ColumnRequest,
-) -> list[str]:
-    """Return what a user should know where a table may mean something else."""
-    doubts = []
-    number, first = fields[0]
-    ends = {word for _, row in fields[1:] for word in row[:2]}
-    is_text = not any(_is_numeric(word) for word in first)
-    if not has_header and is_text and request.columns is None and not ends & set(first[:2]):
-        shown = " and ".join(quote(word) for word in first[:2])
-        if len(fields) > 1:
-            doubts.append(
-                f"line {number} is read as an edge between {shown}; if it names the columns, pass "
-                "`src='NAME'` and `dst='NAME'`"
-            )
-    if has_header and re.search(rb"^[#%]", content[rows[0][2] :], re.MULTILINE):
-        doubts.append("lines that begin with # or % are comments; put such ids in quotes")
-    return doubts
 
 
 def _layout(
