@@ -189,3 +189,19 @@ def test_names_with_spaces_and_commas_in_questions(tmp_path, capsys):
     arguments = ["steiner", graph, "--queries", str(tmp_path / "q.txt"), *quiet]
     assert main([*arguments, "--workers", "1", "--dashboard", "127.0.0.1:0"]) == 0
     assert "2 queries, 2 trees" in capsys.readouterr().out
+
+
+def test_blanks_in_quotes_belong_to_ids(tmp_path):
+    (tmp_path / "a.csv").write_text(
+        'source,target,weight\n" a", b,"1"\n"a ",b ," 2"\na,"c,""d ",3\n'
+    )
+    convert(tmp_path / "a.csv", tmp_path / "a")
+    ids = ["a", " a", "a ", "b", 'c,"d ']
+    assert sorted(vertices_of(tmp_path / "a")["id"].to_pylist()) == sorted(ids)
+    assert sorted(edges_of(tmp_path / "a")["weight"].to_pylist()) == [1, 2, 3]
+    convert(tmp_path / "a", tmp_path / "b.csv")
+    convert(tmp_path / "b.csv", tmp_path / "b")
+    assert vertices_of(tmp_path / "b")["id"].to_pylist() == sorted(ids)
+    (tmp_path / "c.csv").write_text('source,target\n" ",b\n')
+    with pytest.raises(DatasetError, match="line 2: source must be a vertex"):
+        convert(tmp_path / "c.csv", tmp_path / "c")

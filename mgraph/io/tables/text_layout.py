@@ -18,6 +18,7 @@ from mgraph.io.text import lines_of, parse_whole, quote
 COMMENTS = (b"#", b"%")
 IdKind = Literal["whole", "decimal", "text"]
 _DELIMITERS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars"}
+_QUOTED = re.compile('"(?:[^"]|"")*"')
 _PLAIN_ID = re.compile(rb"-?(0|[1-9][0-9]*)")
 _DECIMAL_ID = re.compile(rb"-?(0|[1-9][0-9]*)(\.0*)?")
 _LIKE_NUMBER = re.compile(rb"[+-]?[.,]?[0-9]")
@@ -65,7 +66,10 @@ def is_comment(line: bytes) -> bool:
 
 
 def split_line(line: bytes, delimiter: str | None) -> list[bytes]:
-    """Return a line's fields; raise ValueError for quotes that do not match."""
+    """Return a line's fields, without the blanks around those that are not in quotes.
+
+    Raises ValueError for quotes that do not match.
+    """
     if delimiter is None:
         return line.split()
     if b'"' not in line:
@@ -75,7 +79,13 @@ def split_line(line: bytes, delimiter: str | None) -> list[bytes]:
         (fields,) = csv.reader([text], delimiter=delimiter, strict=True)
     except (csv.Error, ValueError) as error:
         raise ValueError(f"{quote(line)} has quotes that do not match") from error
-    return [field.strip().encode("utf-8", "surrogateescape") for field in fields]
+    whole, begin = [], 0
+    for field in fields:
+        quoted = _QUOTED.match(text, begin)
+        whole.append(field if quoted else field.strip())
+        end = text.find(delimiter, quoted.end() if quoted else begin)
+        begin = len(text) if end < 0 else end + 1
+    return [field.encode("utf-8", "surrogateescape") for field in whole]
 
 
 def rows_of(content: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
@@ -358,7 +368,8 @@ def _direction(
 def parse_id(word: bytes, kind: IdKind) -> int | bytes | None:
     """Return the id that a field is, or None."""
     if kind == "text":
-        return word or None
+        return word if word.strip() else None
+    word = word.strip()
     if kind == "whole" and not _PLAIN_ID.fullmatch(word):
         return None
     return parse_whole(word)

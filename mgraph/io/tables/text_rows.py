@@ -33,7 +33,7 @@ def parse_rows(
         body = _COMMENT_LINE.sub(b"", body)
     columns = None
     if len(body) and (layout.ids == "text" or not has_hexadecimal(content, start)):
-        columns = _parse_quickly(body, layout)
+        columns = _parse_quickly(body, layout, content.find(b'"', start) >= 0)
     if columns is None:
         columns = _parse_lines(content, layout, start, first_line)
     return _direct(columns, layout)
@@ -48,7 +48,7 @@ def _types(layout: TextLayout, weight: str, ids: str) -> dict[str, Any]:
     return types
 
 
-def _parse_quickly(body: Any, layout: TextLayout) -> dict[str, Any] | None:
+def _parse_quickly(body: Any, layout: TextLayout, has_quotes: bool) -> dict[str, Any] | None:
     """Return the columns by name as PyArrow parses them, or None if it does not."""
     delimiter = layout.single
     if delimiter is None:
@@ -81,18 +81,24 @@ def _parse_quickly(body: Any, layout: TextLayout) -> dict[str, Any] | None:
             )
         except (pa.ArrowInvalid, pa.ArrowKeyError):
             continue
-        return _check_quickly(table, layout)
+        return _check_quickly(table, layout, has_quotes)
     return None
 
 
-def _check_quickly(table: pa.Table, layout: TextLayout) -> dict[str, Any] | None:
-    """Return the columns by name, with ids trimmed and whole, or None if lines must be checked."""
+def _check_quickly(table: pa.Table, layout: TextLayout, has_quotes: bool) -> dict[str, Any] | None:
+    """Return the columns by name, with ids trimmed and whole, or None if lines must be checked.
+
+    has_quotes: whether the text has quotes, in which blanks around ids belong to them.
+    """
     columns = {name: table.column(str(i)) for i, name in enumerate(layout.names)}
     for index in layout.ends:
         name = layout.names[index]
         ids = columns[name].combine_chunks()
         if layout.ids == "text":
-            ids = pc.utf8_trim_whitespace(ids)
+            trimmed = pc.utf8_trim_whitespace(ids)
+            if has_quotes and not trimmed.equals(ids):
+                return None
+            ids = trimmed
             if pc.any(pc.equal(pc.binary_length(ids), 0)).as_py():
                 return None
         elif layout.ids == "decimal":
@@ -151,6 +157,7 @@ def _parse_field(word: bytes, index: int, layout: TextLayout, number: int, line:
                 )
             return value
     elif index == layout.weight:
+        word = word.strip()
         whole = parse_whole(word)
         if whole is not None and -(1 << 63) <= whole < 1 << 63:
             return whole
