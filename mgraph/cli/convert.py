@@ -17,7 +17,7 @@ from mgraph.cli.options import (
     compression_option,
     graph_options,
     overwrite_option,
-    reading_of,
+    reading_arguments,
     refuse,
     resume_option,
 )
@@ -87,7 +87,7 @@ def convert(source: tuple[str, ...], out: str, **options: Any) -> None:
     text, are kept in OUT/vertices-*.parquet, and other commands take and print them.
     """
     location = source[0] if len(source) == 1 else list(source)
-    options |= reading_of(options)
+    options |= reading_arguments(options)
     quiet = options.pop("quiet")
     connection = {name: options.pop(name) for name in _CONNECTION}
     from mgraph.distributed.operations.convert import is_over_cluster

@@ -14,8 +14,8 @@ from mgraph.cli.options import (
     cluster_options,
     cluster_spec,
     graph_options,
+    parse_read_options,
     peek_edges,
-    read_options_of,
 )
 from mgraph.core.choices import Backend
 from mgraph.core.formatting import (
@@ -114,7 +114,7 @@ def info(graph: str, as_json: bool, scan: bool | None, **options: Any) -> None:
     from mgraph.io import formats, graph_reader
     from mgraph.io.tables import table_files
 
-    reading = read_options_of(options)
+    reading = parse_read_options(options)
     dataset = None
     is_folder = formats.format_of(graph)[0] is None and not table_files.has_pattern(graph)
     if is_folder and not table_files.holds_tables(graph) and not reading.table.text_ids:

@@ -24,7 +24,7 @@ from mgraph.cli.options import (
     overwrite_option,
     peek_edges,
     quiet_option,
-    reading_of,
+    reading_arguments,
     refuse,
     resume_option,
     symmetrise_option,
@@ -155,7 +155,7 @@ def _read_graph(location: str, options: dict[str, Any]) -> "mgraph.Graph":
             location,
             symmetrise=options["symmetrise"],
             backend=backend,
-            **reading_of(options),
+            **reading_arguments(options),
         )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
@@ -206,7 +206,7 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
         out,
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
-        reading=reading_of(options),
+        reading=reading_arguments(options),
         **{name: options[name] for name in names},
     )
     manifest = run.manifest

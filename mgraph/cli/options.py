@@ -153,7 +153,7 @@ def graph_options(graph: str = "GRAPH") -> Callable[..., Any]:
     return decorate
 
 
-def reading_of(options: dict[str, Any]) -> dict[str, Any]:
+def reading_arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of ``read_graph`` that a command's options give it."""
     names = ["drop_infinite", *(name[2:].replace("-", "_") for name in _READING)]
     given = {name: options[name] for name in names if options[name] not in (None, False)}
@@ -162,11 +162,11 @@ def reading_of(options: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def read_options_of(options: dict[str, Any]) -> Any:
+def parse_read_options(options: dict[str, Any]) -> Any:
     """Return the same as the options of reading."""
     from mgraph.io.graph_reader import read_options
 
-    return read_options(**reading_of(options))
+    return read_options(**reading_arguments(options))
 
 
 resume_option = option(

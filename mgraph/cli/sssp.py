@@ -22,9 +22,9 @@ from mgraph.cli.options import (
     graph_options,
     ids_option,
     overwrite_option,
+    parse_read_options,
     peek_edges,
-    read_options_of,
-    reading_of,
+    reading_arguments,
     refuse,
     resume_option,
     symmetrise_option,
@@ -172,7 +172,7 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     check_options(*(options[name] for name in names))
     from mgraph.io.vertex_names import VertexNames
 
-    reading = read_options_of(options)
+    reading = parse_read_options(options)
     names_of_vertices = VertexNames(location, options["ids"], reading)
     sources = names_of_vertices.early("source", [source_name])
     targets = names_of_vertices.early("targets", options["targets"])
@@ -197,7 +197,7 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
             location,
             symmetrise=options["symmetrise"],
             backend=backend,
-            **reading_of(options),
+            **reading_arguments(options),
         )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
@@ -272,7 +272,7 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
     if sources is not None:
         from mgraph.io.vertex_names import VertexNames
 
-        reading = read_options_of(options)
+        reading = parse_read_options(options)
         numbers = VertexNames(location, options["ids"], reading).early("sources", sources)
         if options["ids"] == "number":
             sources = numbers
@@ -290,7 +290,7 @@ def _search_over_cluster(location: str, source: str | None, options: dict[str, A
         cluster=cluster,
         predecessors=not options["no_predecessors"],
         progress=None if options["quiet"] else sys.stderr,
-        reading=reading_of(options),
+        reading=reading_arguments(options),
         **{name: options[name] for name in names},
     )
     reached = sum(search.reached for search in run.searches)

@@ -22,9 +22,9 @@ from mgraph.cli.options import (
     graph_options,
     ids_option,
     overwrite_option,
+    parse_read_options,
     peek_edges,
-    read_options_of,
-    reading_of,
+    reading_arguments,
     refuse,
     resume_option,
     symmetrise_option,
@@ -202,7 +202,7 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     names = ("method", "search", "backend", "epsilon", "time_limit")
     check_options(*(options[name] for name in names))
     names_of_terminals, out = options["terminals"], options["out"]
-    reading = read_options_of(options)
+    reading = parse_read_options(options)
     names_of_vertices = VertexNames(location, options["ids"], reading)
     terminals: Any = names_of_vertices.early("terminals", names_of_terminals or [])
     if out is None:
@@ -226,7 +226,7 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
                 location,
                 symmetrise=options["symmetrise"],
                 backend=backend,
-                **reading_of(options),
+                **reading_arguments(options),
             )
     if not options["quiet"]:
         click.echo(f"{graph}", err=True)
@@ -279,7 +279,7 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
             raise UsageError(f"{options['queries']} must hold at least one query")
         from mgraph.io.vertex_names import VertexNames
 
-        reading = read_options_of(options)
+        reading = parse_read_options(options)
         names_of_vertices = VertexNames(location, options["ids"], reading)
         checked = [
             names_of_vertices.early(f"{options['queries']}, query {number}: terminals", query)
@@ -302,7 +302,7 @@ def _solve_over_cluster(location: str, options: dict[str, Any]) -> int:
         options["out"],
         cluster=cluster,
         progress=None if options["quiet"] else sys.stderr,
-        reading=reading_of(options),
+        reading=reading_arguments(options),
         **{name: options[name] for name in names},
     )
     solved = [answer for answer in run.answers if answer.error is None]

@@ -60,25 +60,29 @@ def read_attributed(
                 note = f"{pluralize(added, 'vertex', 'vertices')} without edges added"
                 warn_of(vertices.location, [note])
             listing = joined
-        of_edges = listing.attributes.edges
-        if of_edges is None:
+        edge_attributes = listing.attributes.edges
+        if edge_attributes is None:
             return AttributedGraph(build_graph(location, listing, options), listing.attributes)
-        edges, of_edges = _arrange(listing, options)
+        edges, edge_attributes = _arrange(listing, options)
         arranged = listing._replace(edges=edges)
         graph = build_graph(location, arranged, ReadOptions(symmetrise=options.symmetrise))
-        return AttributedGraph(graph, listing.attributes._replace(edges=of_edges))
+        return AttributedGraph(graph, listing.attributes._replace(edges=edge_attributes))
 
 
 def _read_dataset(dataset: EdgeDataset) -> Listing:
     """Read a dataset of mgraph with the columns that it keeps beside the edges'."""
     listing = graph_dataset.read(dataset, "cpu")
-    of_edges = _read_columns(dataset, [part.file for part in dataset.manifest.parts], dataset.names)
+    edge_attributes = _read_columns(
+        dataset, [part.file for part in dataset.manifest.parts], dataset.names
+    )
     vertices = dataset.manifest.vertices
-    of_vertices = None
+    vertex_attributes = None
     if vertices is not None and vertices.attributes:
-        of_vertices = _read_columns(dataset, vertices.files, VERTEX_RESERVED)
+        vertex_attributes = _read_columns(dataset, vertices.files, VERTEX_RESERVED)
     labels: Any = dataset.ids
-    return listing._replace(labels=labels, attributes=Attributes(of_edges, of_vertices))
+    return listing._replace(
+        labels=labels, attributes=Attributes(edge_attributes, vertex_attributes)
+    )
 
 
 def _read_columns(dataset: EdgeDataset, files: Sequence[str], own: Sequence[str]) -> Any:

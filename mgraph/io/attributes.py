@@ -7,11 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgraph.core.edges import COLUMNS
 from mgraph.errors import UsageError
 from mgraph.io.tables.column_names import unique_name
 
-EDGE_RESERVED: tuple[str, ...] = COLUMNS
 VERTEX_RESERVED = ("vertex", "id")
 
 
@@ -41,7 +39,7 @@ def object_column(values: Sequence[Any]) -> pa.Array:
     return pa.array(texts, pa.string())
 
 
-def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+def list_rows(table: pa.Table) -> list[dict[str, Any]]:
     """Return the values of each row that are not null: numbers, booleans and text."""
     columns = [(name, text_or_number(table[name], name).to_pylist()) for name in table.column_names]
     return [
@@ -51,7 +49,7 @@ def rows_of(table: pa.Table) -> list[dict[str, Any]]:
 
 
 def xml_type(arrow_type: pa.DataType) -> str:
-    """Return GraphML's type of the values that ``rows_of`` returns for a column."""
+    """Return GraphML's type of the values that ``list_rows`` returns for a column."""
     if pa.types.is_boolean(arrow_type):
         return "boolean"
     if pa.types.is_integer(arrow_type) and arrow_type != pa.uint64():

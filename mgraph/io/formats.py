@@ -38,7 +38,8 @@ class Format(NamedTuple):
     terminals: whether ``write`` takes terminals, too. weight: whether ``read`` takes the name of
     the edges' attribute that is their weight. endings: whether ``write`` takes the file's ending.
     attributes: of which things ``write`` takes attributes, as ``read`` does. reads_attributes:
-    whether ``read`` alone does. is_table: ``tables`` reads it, with the names of its columns.
+    whether ``read`` alone does. is_writable: whether files are written. is_table: ``tables`` reads
+    it, with the names of its columns.
     """
 
     name: str
@@ -72,7 +73,6 @@ FORMATS = {
         terminals=True,
         weight=True,
         attributes=_BOTH,
-        reads_attributes=True,
     ),
     ".gexf": Format(
         "GEXF",
@@ -80,14 +80,12 @@ FORMATS = {
         terminals=True,
         weight=True,
         attributes=_BOTH,
-        reads_attributes=True,
     ),
     ".json": Format(
         "node-link JSON",
         "mgraph.io.node_link",
         weight=True,
         attributes=_BOTH,
-        reads_attributes=True,
     ),
     ".graph500": Format("Graph500", "mgraph.io.graph500"),
     ".stp": Format("SteinLib", "mgraph.io.steinlib", terminals=True, reads_attributes=True),

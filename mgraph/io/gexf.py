@@ -76,7 +76,7 @@ class _Reader(GraphReader):
             return
         self._titles[self._class, key] = title or key
         self._taken.add((self._class, title or key))
-        texts = {"node": self.of_nodes, "edge": self.of_edges}.get(self._class or "")
+        texts = {"node": self.node_attributes, "edge": self.edge_attributes}.get(self._class or "")
         if texts is not None:
             texts.declare(title or key, attributes.get("type", "string"))
         if self._class == "edge":
@@ -98,7 +98,7 @@ class _Reader(GraphReader):
             values = {"color": _color(attributes)}
         else:
             values = {tag: attributes.get("value", "")}
-        texts = {"node": self.of_nodes, "edge": self.of_edges}.get(element)
+        texts = {"node": self.node_attributes, "edge": self.edge_attributes}.get(element)
         for plain, text in values.items():
             name = f"viz_{plain}" if (element, plain) in self._taken else plain
             if texts is not None:
@@ -109,7 +109,7 @@ class _Reader(GraphReader):
         if tag == "default" and self._declared in self._weight_ids and self._class == "edge":
             self._default = self.text
         elif tag == "default" and self._class in ("node", "edge"):
-            texts = self.of_nodes if self._class == "node" else self.of_edges
+            texts = self.node_attributes if self._class == "node" else self.edge_attributes
             name = self._titles.get((self._class, self._declared))
             if name is not None:
                 texts.set_default(name, self.text)
@@ -171,24 +171,26 @@ def write(
     named = name_graph(graph, terminals, attributes)
     kind = "un" * (not named.directed) + "directed"
     stream.write(f'{_HEAD}<graph defaultedgetype="{kind}" mode="static">\n'.encode())
-    drawn = _drawn_names(named.of_nodes)
-    of_nodes = _write_declarations(
+    drawn = _drawn_names(named.node_attributes)
+    node_keys = _write_declarations(
         stream, "node", attributes.vertices, {*drawn, "label"}, named.is_terminal
     )
-    of_edges = _write_declarations(stream, "edge", attributes.edges)
+    edge_keys = _write_declarations(stream, "edge", attributes.edges)
     stream.write(b"<nodes>\n")
-    for i, (name, row) in enumerate(zip(named.names, named.of_nodes, strict=True)):
+    for i, (name, row) in enumerate(zip(named.names, named.node_attributes, strict=True)):
         values = {key: value for key, value in row.items() if key not in drawn}
         if named.is_terminal is not None:
             values[TERMINAL] = named.is_terminal[i]
         label = quoteattr(str(values.pop("label", name)))
-        content = _values(values, of_nodes) + _draw({key: row[key] for key in drawn & row.keys()})
+        content = _values(values, node_keys) + _draw({key: row[key] for key in drawn & row.keys()})
         stream.write(f"<node id={quoteattr(name)} label={label}>{content}</node>\n".encode())
     stream.write(b"</nodes>\n<edges>\n")
-    for i, ((u, v, weight), row) in enumerate(zip(named.edges, named.of_edges, strict=True)):
+    for i, ((u, v, weight), row) in enumerate(zip(named.edges, named.edge_attributes, strict=True)):
         attribute = "" if weight is None else f' weight="{weight}"'
         ends = f"source={quoteattr(u)} target={quoteattr(v)}"
-        stream.write(f'<edge id="{i}" {ends}{attribute}>{_values(row, of_edges)}</edge>\n'.encode())
+        stream.write(
+            f'<edge id="{i}" {ends}{attribute}>{_values(row, edge_keys)}</edge>\n'.encode()
+        )
     stream.write(b"</edges>\n</graph>\n</gexf>\n")
 
 

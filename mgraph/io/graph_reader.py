@@ -147,11 +147,12 @@ def open_source(location: Any, options: ReadOptions) -> EdgeDataset | Listing:
         return read_tables()
     if dataset.has_manifest:
         options.refuse_columns(f"{location} is a dataset of mgraph")
-    elif options.table.request.columns is not None or options.table.delimiter is not None:
-        return read_tables()  # which says that they are for text
-    elif options.renumber or options.attributes or options.table.text_ids:
-        return read_tables()
-    return dataset
+        return dataset
+    table = options.table
+    is_plain = not (options.renumber or options.attributes or table.text_ids)
+    if is_plain and table.request.columns is None and table.delimiter is None:
+        return dataset
+    return read_tables()  # refuses what is for text
 
 
 def _read_file(location: str, file_format: Format, options: ReadOptions) -> Listing:

@@ -14,11 +14,11 @@ from xml.parsers import expat
 import numpy as np
 import pyarrow as pa
 
-from mgraph.core.edges import EdgeList
+from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
-from mgraph.io.attributes import EDGE_RESERVED, VERTEX_RESERVED, AttributeTexts, rows_of
+from mgraph.io.attributes import VERTEX_RESERVED, AttributeTexts, list_rows
 from mgraph.io.edge_text import label_text
 from mgraph.io.listing import Attributes, Listing, narrow
 from mgraph.io.tables.column_names import unread_note
@@ -34,7 +34,7 @@ class GraphReader:
     """Parses a file: subclasses say what the start and the end of an element mean.
 
     Attributes: ``path``, the elements that are open, from the outermost; ``text``, the characters
-    since the last tag; ``of_nodes`` and ``of_edges``, their attributes.
+    since the last tag; ``node_attributes`` and ``edge_attributes``, their attributes.
     """
 
     def __init__(self, keeps_attributes: bool) -> None:
@@ -48,9 +48,9 @@ class GraphReader:
         self.text = ""
         self.is_directed: bool | None = None  # by default; None before the graph begins
         self.notes: dict[str, None] = {}  # in order
-        self.of_nodes, self.of_edges = (
+        self.node_attributes, self.edge_attributes = (
             AttributeTexts(VERTEX_RESERVED),
-            AttributeTexts(EDGE_RESERVED),
+            AttributeTexts(COLUMNS),
         )
         self.unread: dict[str, None] = {}  # attributes of edges
         self._keeps = keeps_attributes
@@ -134,9 +134,9 @@ class GraphReader:
         if not self._keeps:
             return
         if element == "node" and self._open_nodes:
-            is_first = self.of_nodes.set(name, self._open_nodes[-1], text)
+            is_first = self.node_attributes.set(name, self._open_nodes[-1], text)
         elif element == "edge":
-            is_first = self.of_edges.set(name, len(self._ends), text)
+            is_first = self.edge_attributes.set(name, len(self._ends), text)
         else:
             return
         if not is_first:
@@ -185,25 +185,27 @@ class GraphReader:
             self.notes |= dict.fromkeys(unread_note(list(self.unread), has_weight=False))
         directed = np.array(self._directed, bool)
         columns = [src, dst, *([] if weights is None else [weights])]
-        of_edges = self.of_edges.table(len(self._ends)) if self._keeps else None
+        edge_attributes = self.edge_attributes.table(len(self._ends)) if self._keeps else None
         if directed.any() and not directed.all():
             mirrored = ~directed & (src != dst)
             mirrors = [column[mirrored] for column in columns]
             mirrors[:2] = mirrors[1::-1]
             columns = [np.concatenate(pair) for pair in zip(columns, mirrors, strict=True)]
-            if of_edges is not None:
-                of_edges = pa.concat_tables([of_edges, of_edges.filter(pa.array(mirrored))])
+            if edge_attributes is not None:
+                edge_attributes = pa.concat_tables(
+                    [edge_attributes, edge_attributes.filter(pa.array(mirrored))]
+                )
         is_directed = bool(directed.any() if directed.size else self.is_directed)
-        of_nodes = self.of_nodes.table(len(numbers)) if self._keeps else None
-        if of_nodes is not None:
-            of_nodes = of_nodes.take(pa.array(np.argsort(renumbered)))
+        node_attributes = self.node_attributes.table(len(numbers)) if self._keeps else None
+        if node_attributes is not None:
+            node_attributes = node_attributes.take(pa.array(np.argsort(renumbered)))
         return Listing(
             EdgeList(*columns),
             len(numbers),
             is_directed,
             labels,
             tuple(self.notes),
-            Attributes(of_edges, of_nodes),
+            Attributes(edge_attributes, node_attributes),
         )
 
     def _weight_array(self, default: int | None) -> np.ndarray | None:
@@ -247,7 +249,7 @@ def require_weight(listing: Listing, name: str) -> Listing:
 class NamedGraph(NamedTuple):
     """A graph as it is written: names of the nodes, terminals among them or None, and the edges.
 
-    of_nodes, of_edges: the values of the attributes of each, by name.
+    node_attributes, edge_attributes: the values of the attributes of each, by name.
     """
 
     names: list[str]
@@ -255,8 +257,8 @@ class NamedGraph(NamedTuple):
     edges: Iterator[tuple[str, str, Any]]
     directed: bool
     weight_dtype: np.dtype | None
-    of_nodes: list[dict[str, Any]]
-    of_edges: list[dict[str, Any]]
+    node_attributes: list[dict[str, Any]]
+    edge_attributes: list[dict[str, Any]]
 
 
 def name_graph(graph: Graph, terminals: Any, attributes: Attributes) -> NamedGraph:
@@ -284,20 +286,22 @@ def name_graph(graph: Graph, terminals: Any, attributes: Attributes) -> NamedGra
 
     weights = [None] * len(edges) if edges.weight is None else edges.weight.tolist()
     rows = zip(edges.src.tolist(), edges.dst.tolist(), weights, strict=True)
-    of_nodes = attributes.vertices
+    node_attributes = attributes.vertices
     return NamedGraph(
         [name(vertex) for vertex in used.tolist()],
         None if terminals is None else np.isin(used, terminals).tolist(),
         ((name(u), name(v), weight) for u, v, weight in rows),
         graph.directed,
         None if edges.weight is None else edges.weight.dtype,
-        [{}] * used.size if of_nodes is None else _checked_rows(of_nodes.take(pa.array(used))),
+        [{}] * used.size
+        if node_attributes is None
+        else _checked_rows(node_attributes.take(pa.array(used))),
         [{}] * len(edges) if attributes.edges is None else _checked_rows(attributes.edges),
     )
 
 
 def _checked_rows(table: pa.Table) -> list[dict[str, Any]]:
-    rows = rows_of(table)
+    rows = list_rows(table)
     for name in table.column_names:
         if _NOT_XML.search(name):
             raise UsageError(f"XML cannot represent the name {name!r:.60} of an attribute")

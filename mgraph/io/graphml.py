@@ -72,9 +72,9 @@ class _Reader(GraphReader):
         self._keys[attributes.get("id", "")] = key
         kind = attributes.get("attr.type", "string")
         if "node" in elements:
-            self.of_nodes.declare(name, kind)
+            self.node_attributes.declare(name, kind)
         if "edge" in elements and not key.is_weight:
-            self.of_edges.declare(name, kind)
+            self.edge_attributes.declare(name, kind)
             self.unread[name] = None
 
     def end(self, tag: str) -> None:
@@ -82,9 +82,9 @@ class _Reader(GraphReader):
             if self._key.is_weight:
                 self._default = self.text
             elif "edge" in self._key.of:
-                self.of_edges.set_default(self._key.name, self.text)
+                self.edge_attributes.set_default(self._key.name, self.text)
             if "node" in self._key.of:
-                self.of_nodes.set_default(self._key.name, self.text)
+                self.node_attributes.set_default(self._key.name, self.text)
         elif tag == "data" and self.path[-2] == "graph" and self._keeps:
             self.notes["attributes of the graph itself are not kept"] = None
         elif tag == "data" and self._key is not None and self.path[-2] in self._key.of:
@@ -120,18 +120,20 @@ def write(
         _write_key(stream, "weight", "edge", "weight", _TYPES[str(named.weight_dtype)])
     if named.is_terminal is not None:
         _write_key(stream, "terminal", "node", "terminal", "boolean")
-    of_nodes = _write_keys(stream, "node", attributes.vertices)
-    of_edges = _write_keys(stream, "edge", attributes.edges)
+    node_keys = _write_keys(stream, "node", attributes.vertices)
+    edge_keys = _write_keys(stream, "edge", attributes.edges)
     stream.write(f'<graph edgedefault="{"un" * (not named.directed)}directed">\n'.encode())
-    for i, (name, values) in enumerate(zip(named.names, named.of_nodes, strict=True)):
-        data = _data(values, of_nodes)
+    for i, (name, values) in enumerate(zip(named.names, named.node_attributes, strict=True)):
+        data = _data(values, node_keys)
         if named.is_terminal is not None:
             data += f'<data key="terminal">{str(named.is_terminal[i]).lower()}</data>'
         stream.write(f"<node id={quoteattr(name)}>{data}</node>\n".encode())
-    for i, ((u, v, weight), values) in enumerate(zip(named.edges, named.of_edges, strict=True)):
+    for i, ((u, v, weight), values) in enumerate(
+        zip(named.edges, named.edge_attributes, strict=True)
+    ):
         data = "" if weight is None else f'<data key="weight">{weight}</data>'
         ends = f"source={quoteattr(u)} target={quoteattr(v)}"
-        data += _data(values, of_edges)
+        data += _data(values, edge_keys)
         stream.write(f'<edge id="e{i}" {ends}>{data}</edge>\n'.encode())
     stream.write(b"</graph>\n</graphml>\n")
 

@@ -136,8 +136,8 @@ def read(stream: BinaryIO, attributes: bool = False) -> Listing:
     names += ["weight"] if weights == 1 else [f"weight_{i + 1}" for i in range(weights)]
     if not attributes:
         return Listing(edges, n, False, notes=(f"of vertices not read: {list_names(names)}",))
-    of_vertices = dict(zip(names, np.ascontiguousarray(before.T), strict=True))
-    return Listing(edges, n, False, attributes=Attributes(None, pa.table(of_vertices)))
+    vertex_attributes = dict(zip(names, np.ascontiguousarray(before.T), strict=True))
+    return Listing(edges, n, False, attributes=Attributes(None, pa.table(vertex_attributes)))
 
 
 def write(graph: Graph, stream: BinaryIO) -> None:

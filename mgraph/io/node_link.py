@@ -12,18 +12,17 @@ from uuid import UUID
 
 import numpy as np
 
-from mgraph.core.edges import EdgeList
+from mgraph.core.edges import COLUMNS, EdgeList
 from mgraph.core.graph import Graph
 from mgraph.core.networkx_graph import number_nodes
 from mgraph.errors import UsageError
 from mgraph.io import untrusted
 from mgraph.io.attributes import (
-    EDGE_RESERVED,
     VERTEX_RESERVED,
     check_density,
+    list_rows,
     named_table,
     object_column,
-    rows_of,
 )
 from mgraph.io.edge_text import label_text
 from mgraph.io.graph_xml import require_weight
@@ -67,10 +66,12 @@ def read(stream: BinaryIO, weight: str = _WEIGHT, attributes: bool = False) -> L
     kept, notes = NO_ATTRIBUTES, []
     if attributes:
         in_order = sorted(range(len(names)), key=lambda i: numbers[names[i]])
-        of_nodes = [nodes[i] for i in in_order]
+        node_attributes = [nodes[i] for i in in_order]
         kept = Attributes(
-            _table(links, others, EDGE_RESERVED),
-            _table(of_nodes, [x for x in _names(of_nodes) if x != "id"], VERTEX_RESERVED),
+            _table(links, others, COLUMNS),
+            _table(
+                node_attributes, [x for x in _names(node_attributes) if x != "id"], VERTEX_RESERVED
+            ),
         )
         if content.get("graph"):
             notes = ["attributes of the graph itself are not kept"]
@@ -157,7 +158,7 @@ def write(graph: Graph, stream: BinaryIO, attributes: Attributes = NO_ATTRIBUTES
     nodes = [{"id": label} for label in labels]
     for objects, table in ((links, attributes.edges), (nodes, attributes.vertices)):
         if table is not None:
-            for value, row in zip(objects, rows_of(table), strict=True):
+            for value, row in zip(objects, list_rows(table), strict=True):
                 for name, x in row.items():
                     if isinstance(x, float) and not math.isfinite(x):
                         continue  # which JSON does not have

@@ -1,4 +1,4 @@
-"""What users' tables hold beside plain rows: read right, told, or refused in a sentence."""
+"""What users' tables hold beside plain rows: read right, reported, or refused in a sentence."""
 
 import decimal
 import uuid

@@ -178,12 +178,16 @@ def convert(
     location = location_of(location)
     if vertex_id is not None and vertices is None:
         raise UsageError("vertex_id needs `vertices=FILE`", parameter="vertex_id")
+    if vertices_out is not None:
+        vertices_out = location_text(vertices_out)
+        inputs: list[str] = location if isinstance(location, list) else [str(location)]
+        if vertices is not None:
+            inputs = [*inputs, location_text(vertices)]
+        check_vertices_target(location_text(out), vertices_out, overwrite, inputs)
     if not is_over_cluster(location, out):
         if resume:
             raise UsageError("resume applies to tables that become a dataset", parameter="resume")
-        vertex_file = None if vertices is None else VertexFile(location_of(vertices), vertex_id)
-        if vertices_out is not None:
-            vertices_out = location_text(vertices_out)
+        vertex_file = None if vertices is None else VertexFile(location_text(vertices), vertex_id)
         graph = _convert_in_memory(
             location, location_text(out), options, keep_numbers, draw, compression, overwrite,
             vertex_file, vertices_out,
@@ -192,11 +196,6 @@ def convert(
         return ConvertRun(
             os.fspath(out), graph.n, edges, graph.directed, None, time.monotonic() - began
         )  # fmt: skip
-    if vertices_out is not None:
-        raise UsageError(
-            "vertices_out applies to files; a dataset has its vertices in vertices-*.parquet",
-            parameter="vertices_out",
-        )
     operation = ConvertOperation(
         location, out, options, compression, keep_numbers, draw, vertices, vertex_id,
         resume=resume, overwrite=overwrite,
@@ -231,11 +230,6 @@ def _convert_in_memory(
 ) -> Graph:
     """Read a graph and write it. Ids of tables that are not numbers from 0 on become labels."""
     check_target(out, overwrite, compression)
-    if vertices_out is not None:
-        inputs = location if isinstance(location, list) else [location]
-        if vertices is not None:
-            inputs = [*inputs, vertices.location]
-        check_vertices_target(out, vertices_out, overwrite, inputs)
     is_foreign = is_table(location) and manifest_of(location)[0] is None
     if is_foreign and not keep_numbers:  # as tables that become a dataset
         options = replace(options, renumber=True)

@@ -33,7 +33,7 @@ from mgraph.io.address import parse
 from mgraph.io.dataset import part_name
 from mgraph.io.folder import Folder
 from mgraph.io.formats import identify
-from mgraph.io.graph_reader import read_quietly, reading_options
+from mgraph.io.graph_reader import ReadOptions, read_quietly, reading_options
 from mgraph.io.tables.id_columns import Ids, Kind, id_type
 from mgraph.io.vertex_ids import VertexIds
 from mgraph.io.vertex_names import VertexNames, id_column, resolve, take_ids
@@ -199,7 +199,7 @@ class GraphOperation(BatchOperation):
         self.reading = reading_options(reading, symmetrise)
         self.names = VertexNames(self.graph, ids, self.reading)
         self.identity = identify(self.graph, self.reading.table.request)
-        if self.reading != reading_options(None, symmetrise):
+        if self.reading != ReadOptions(symmetrise=symmetrise):
             name = hashlib.sha256(repr((self.identity, self.reading)).encode()).hexdigest()[:16]
             self.identity = self.identity._replace(name=name)
         self.edges = self.identity.edges or None  # unknown of a graph file

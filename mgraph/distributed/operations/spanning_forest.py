@@ -50,7 +50,7 @@ from mgraph.distributed.protocol.run_context import WriteIntent
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.dataset import EdgeDataset, Part, part_name
 from mgraph.io.folder import copy_file
-from mgraph.io.graph_reader import drop_infinite, reading_options
+from mgraph.io.graph_reader import ReadOptions, drop_infinite, reading_options
 from mgraph.io.manifest import Manifest, PartRecord
 
 _READING = ("src", "dst", "weight", "drop_infinite")
@@ -177,7 +177,8 @@ class ForestOperation(Operation):
         if batch is not None and not (isinstance(batch, int) and batch >= 1):
             raise UsageError(f"batch must be a whole number of edges, at least 1 (got {batch})")
         check_compression(compression)
-        options, default = (reading_options(some, symmetrise) for some in (reading, None))
+        options = reading_options(reading, symmetrise)
+        is_default = options == ReadOptions(symmetrise=symmetrise)
         for name in reading or {}:
             if name not in _READING:
                 raise UsageError(
@@ -199,7 +200,7 @@ class ForestOperation(Operation):
             raise UsageError(f"{self.folder} is the graph; write its forest to another folder")
         self.batch, self.compression = batch, compression
         self.identity = {
-            "graph_identity": hash_identity(self.dataset, None if options == default else options),
+            "graph_identity": hash_identity(self.dataset, None if is_default else options),
             "compression": compression,
             "batch": batch,
         }

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from mgraph.io.tables import column_names
 from mgraph.io.tables.column_names import ColumnRequest
-from mgraph.io.tables.text_notes import comment_notes, doubts_of, is_numeric
+from mgraph.io.tables.text_notes import comment_notes, find_doubts, is_numeric
 from mgraph.io.text import lines_of, parse_whole, quote
 
 COMMENTS = (b"#", b"%")
@@ -284,7 +284,7 @@ def find_layout(
             f"line {fields[0][0]} must have two fields or more (got {quote(lines[0])})"
         )
     names = _names(fields[0][1], has_header, request)
-    notes += doubts_of(fields, has_header, rows, content, request)
+    notes += find_doubts(fields, has_header, rows, content, request)
     weight = None
     if has_header or request.columns is not None or request.src or request.weight:
         found = column_names.resolve(names, request)

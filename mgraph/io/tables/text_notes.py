@@ -33,7 +33,7 @@ def comment_notes(content: bytes, end: int, notes: list[str]) -> bool:
     return True
 
 
-def doubts_of(
+def find_doubts(
     fields: Sequence[tuple[int, list[bytes]]],
     has_header: bool,
     rows: Sequence[tuple[int, bytes, int]],

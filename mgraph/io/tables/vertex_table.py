@@ -12,6 +12,7 @@ from pyarrow import csv, feather
 from mgraph.core.choices import did_you_mean
 from mgraph.errors import DatasetError, UsageError
 from mgraph.io.address import location_text
+from mgraph.io.attributes import VERTEX_RESERVED
 from mgraph.io.tables.arrow_files import VIEWS, explaining
 from mgraph.io.tables.column_names import list_names, unique_name
 from mgraph.io.tables.table_files import find_files
@@ -19,7 +20,6 @@ from mgraph.io.tables.text_pieces import open_text
 from mgraph.io.untrusted import printable
 
 _IDS = ("id", "vertex", "node", "nodeid", "vertexid", "osmid", "name", "key")
-_RESERVED = ("vertex", "id")
 _WHOLE = "-?(0|[1-9][0-9]*)"
 _FRACTION = rf"{_WHOLE}(\.[0-9]+)?([eE][+-]?[0-9]+)?"
 _NUMBER = re.compile(_FRACTION)
@@ -45,7 +45,12 @@ def read_vertices(location: Any, column: str | None, text_ids: bool) -> tuple[pa
     for other in table.column_names:
         if other != name:
             given = "label" if other.lower() == "label" else other  # as Gephi writes it
-            taken = [*_RESERVED, name, *renamed, *(x for x in table.column_names if x != other)]
+            taken = [
+                *VERTEX_RESERVED,
+                name,
+                *renamed,
+                *(x for x in table.column_names if x != other),
+            ]
             other = unique_name(given, taken)
         renamed.append(other)
     ids = table.column(table.column_names.index(name))
