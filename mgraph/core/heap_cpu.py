@@ -8,7 +8,7 @@ type of the heap, a tuple of one or of two arrays, decides which, at compile tim
 ``push(heap, size, key, vertex)``, ``pop(heap, size)`` and ``capacity(heap)`` are for compiled code,
 which counts the entries and grows the heap in time (a heap returned by every ``push`` would cost
 more than the push). Slots beyond ``size`` hold the maximum key, so that every node has four
-children to compare.
+children to compare. ``push_word`` and ``pop_word`` are for callers who pack words of their own.
 """
 
 from typing import Any
@@ -94,8 +94,31 @@ def _min_child(keys, child):
     return left, left_key
 
 
+@compiled_when_hot
+def push_word(words, size, word):
+    """Add a word, below 2^63 - 1, to ``size`` others in an array whose free slots hold 2^63 - 1."""
+    _sift_up(words, np.uint64(size), word)
+
+
+@compiled_when_hot
+def pop_word(words, size):
+    """Remove the smallest of ``size`` words, and return it."""
+    # The gap sinks to a leaf, where the last entry fills it and sifts up: seldom far, and no step
+    # down has to compare with it.
+    end = np.uint64(size) - _1
+    first, last = words[_0], words[end]
+    words[end] = words[words.size - 1]
+    at, child = _0, _1
+    while child < end:
+        smallest, words[at] = _min_child(words, child)
+        at, child = smallest, (smallest << _2) + _1
+    if end > _0:
+        _sift_up(words, at, last)
+    return first
+
+
 def _push_packed(heap, size, key, vertex):
-    _sift_up(heap[0], np.uint64(size), (np.int64(key) << _WORD) | np.int64(vertex))
+    push_word(heap[0], size, (np.int64(key) << _WORD) | np.int64(vertex))
 
 
 def _push_pair(heap, size, key, vertex):
@@ -111,17 +134,7 @@ def _grow_pair(heap):
 
 
 def _pop_packed(heap, size):
-    # The gap sinks to a leaf, where the last entry fills it and sifts up: seldom far, and no step
-    # down has to compare with it.
-    entries, end = heap[0], np.uint64(size) - _1
-    first, last = entries[_0], entries[end]
-    entries[end] = entries[entries.size - 1]
-    at, child = _0, _1
-    while child < end:
-        smallest, entries[at] = _min_child(entries, child)
-        at, child = smallest, (smallest << _2) + _1
-    if end > _0:
-        _sift_up(entries, at, last)
+    first = pop_word(heap[0], size)
     return first >> _WORD, np.uint64(first & _LOW)
 
 
