@@ -34,6 +34,8 @@ def make(name, seed=1):
             rng, *map(int, sizes)
         )
         weight = np.ones(src.size) if weights == "u" else rng.integers(100, 111, src.size)
+        if kind == "cc":  # edges at terminals weigh twice as much
+            weight = weight * (1 + (np.isin(src, terminals) | np.isin(dst, terminals)))
     else:
         src, dst, weight, n, terminals = {"holes": grid_with_holes, "road": road}[kind](
             rng, *map(int, sizes)

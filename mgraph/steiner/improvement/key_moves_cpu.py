@@ -11,7 +11,7 @@ Departure from the source: all moves are looked for in the same tree, and then m
 another, the largest gain first, each if it is still possible and still gains.
 
 Cost: O(m log n) for m edges within half of the longest path that is removed: each vertex of a
-region is labelled again at most three times.
+region is labelled again at most three times. A move that is made costs a walk up the tree per edge.
 """
 
 import numpy as np
@@ -30,35 +30,41 @@ from mgraph.steiner.improvement.linked_tree_cpu import (
     undo,
     unload,
 )
-from mgraph.steiner.improvement.network_cpu import INFINITY
+from mgraph.steiner.improvement.network_cpu import (
+    BASE,
+    DEGREE,
+    DISTANCE,
+    EDGE,
+    HEAD,
+    INFINITY,
+    VIA,
+)
 from mgraph.steiner.improvement.regions_cpu import find_boundary, grow_regions, trace
-from mgraph.steiner.improvement.trees_cpu import hang, release
+from mgraph.steiner.improvement.trees_cpu import hang
 
 
 @compiled_when_hot
-def _group_members(rooted, labelled, work):
-    """Return the labelled vertices by base, and the index of each base's first."""
-    size = rooted.vertex.size
+def _group_members(size, labelled, labels):
+    """Return the labelled vertices by base, and the index of the first of each of ``size``."""
     start = np.zeros(size + 1, np.int64)
     for x in labelled:
-        start[work.base[x] + 1] += 1
+        start[labels[x, BASE] + 1] += 1
     start = np.cumsum(start)
     cursor, members = start[:-1].copy(), np.empty(labelled.size, np.int64)
     for x in labelled:
-        members[cursor[work.base[x]]] = x
-        cursor[work.base[x]] += 1
+        members[cursor[labels[x, BASE]]] = x
+        cursor[labels[x, BASE]] += 1
     return members, start
 
 
 @compiled_when_hot
-def _label_again(network, arc_weight, removed, members, start, limit, work):
+def _label_again(
+    removed, indptr, arcs, arc_weight, shift, members, start, limit, labels, fresh, stamp, heap
+):
     """Label the regions of removed bases from the regions around, within ``limit``.
 
     Sets the fresh labels, and the stamp of all vertices of these regions, which are returned.
     """
-    indptr, head, edge, shift = network.indptr, network.head, network.edge, network.shift
-    distance, base, stamp, heap = work.distance, work.base, work.stamp, work.heap
-    fresh, fresh_base, fresh_via = work.fresh_distance, work.fresh_base, work.fresh_via
     mask = (np.int64(1) << shift) - 1
     total = 0
     for at in removed:
@@ -72,39 +78,50 @@ def _label_again(network, arc_weight, removed, members, start, limit, work):
             count += 1
     size = 0
     for x in region:
-        best = fresh[x]
+        best = np.int64(INFINITY)
         for arc in range(indptr[x], indptr[x + 1]):
-            y = np.int64(head[arc])
-            if not stamp[y] and distance[y] < INFINITY:
-                candidate = distance[y] + arc_weight[arc]
+            y = arcs[arc, HEAD]
+            if not stamp[y] and labels[y, DISTANCE] < INFINITY:
+                candidate = labels[y, DISTANCE] + arc_weight[arc]
                 if candidate < best and candidate <= limit:
                     best = candidate
-                    fresh_base[x], fresh_via[x] = base[y], edge[arc]
-        if best < fresh[x]:
-            fresh[x] = best
+                    fresh[x, BASE], fresh[x, VIA] = labels[y, BASE], arcs[arc, EDGE]
+        if best < INFINITY:
+            fresh[x, DISTANCE] = best
             push_word(heap, size, (best << shift) | x)
             size += 1
     while size:
         word = pop_word(heap, size)
         size -= 1
         u = word & mask
-        if word >> shift != fresh[u]:
+        distance = fresh[u, DISTANCE]
+        if word >> shift != distance:
             continue
         for arc in range(indptr[u], indptr[u + 1]):
-            v = np.int64(head[arc])
+            v = np.int64(arcs[arc, HEAD])
             if stamp[v]:
-                candidate = fresh[u] + arc_weight[arc]
-                if candidate < fresh[v] and candidate <= limit:
-                    fresh[v], fresh_base[v], fresh_via[v] = candidate, fresh_base[u], edge[arc]
+                candidate = distance + arc_weight[arc]
+                if candidate < fresh[v, DISTANCE] and candidate <= limit:
+                    fresh[v, DISTANCE], fresh[v, BASE] = candidate, fresh[u, BASE]
+                    fresh[v, VIA] = arcs[arc, EDGE]
                     push_word(heap, size, (candidate << shift) | v)
                     size += 1
     return region
 
 
 @compiled_when_hot
-def _clear_labels(region, work):
+def _clear_labels(region, fresh, stamp):
     for x in region:
-        work.stamp[x], work.fresh_distance[x] = False, INFINITY
+        stamp[x], fresh[x, DISTANCE] = False, INFINITY
+
+
+@compiled_when_hot
+def _append_inner(bottom, top, parent, positions):
+    """Append the positions within a key path, between its ends."""
+    at = parent[bottom]
+    while at != top:
+        positions.append(at)
+        at = parent[at]
 
 
 @compiled_when_hot
@@ -113,65 +130,61 @@ def _try_exchange(network, arc_weight, rooted, keys, key, cover, boundary, group
 
     path: gets the replacement's edges.
     """
-    indptr, head, edge = network.indptr, network.head, network.edge
-    best, arc, i = keys.length[key], NONE, cover.over_path[key]
+    indptr, arcs, ends = network.indptr, network.arcs, network.ends
+    labels, fresh, stamp = work.labels, work.fresh, work.stamp
+    best, arc, i = keys.length[key], np.int64(NONE), cover.over_path[key]
     if i >= 0 and boundary.length[i] < best:
         best, arc = boundary.length[i], boundary.arc[i]
     bottom, top = keys.position[key], keys.position[keys.parent[key]]
     end = rooted.end[bottom]
-    interior = [np.int64(0) for _ in range(0)]
-    at = rooted.parent[bottom]
-    while at != top:
-        interior.append(at)
-        at = rooted.parent[at]
-    if len(interior) > 0:
+    inner = [np.int64(0) for _ in range(0)]
+    _append_inner(bottom, top, rooted.parent, inner)
+    if len(inner) > 0:
         members, start = grouped
-        removed = np.array(interior, np.int64)
-        region = _label_again(network, arc_weight, removed, members, start, best // 2, work)
-        found = NONE
+        region = _label_again(
+            np.array(inner), indptr, arcs, arc_weight, network.shift, members, start, best // 2,
+            labels, fresh, stamp, work.heap,
+        )  # fmt: skip
         for x in region:
-            if work.fresh_distance[x] == INFINITY:
+            distance = fresh[x, DISTANCE]
+            if distance == INFINITY:
                 continue
-            below = bottom <= work.fresh_base[x] < end
+            is_below = bottom <= fresh[x, BASE] < end
             for a in range(indptr[x], indptr[x + 1]):
-                y = np.int64(head[a])
-                if work.stamp[y]:
-                    rest, other = work.fresh_distance[y], work.fresh_base[y]
+                y = arcs[a, HEAD]
+                if stamp[y]:
+                    rest, other = fresh[y, DISTANCE], fresh[y, BASE]
                 else:
-                    rest, other = work.distance[y], work.base[y]
-                if rest < INFINITY and (bottom <= other < end) != below:
-                    length = work.fresh_distance[x] + arc_weight[a] + rest
+                    rest, other = labels[y, DISTANCE], labels[y, BASE]
+                if rest < INFINITY and (bottom <= other < end) != is_below:
+                    length = distance + arc_weight[a] + rest
                     if length < best:
-                        best, found = length, np.int64(a)
-        if found >= 0:
-            trace(
-                network, found, work.distance, work.via, work.fresh_distance, work.fresh_via, path
-            )
-            arc = NONE
-        _clear_labels(region, work)
-    if arc >= 0:
-        trace(network, arc, work.distance, work.via, work.fresh_distance, work.fresh_via, path)
+                        best, arc = length, np.int64(a)
+        if arc >= 0:
+            trace(arc, arcs, ends, labels, fresh, path)
+        _clear_labels(region, fresh, stamp)
+    elif arc >= 0:
+        trace(arc, arcs, ends, labels, fresh, path)
     return best
 
 
 @compiled_when_hot
-def _branch_of(keys, rooted, key, base):
-    """Return the number of the key path from ``key`` whose lower end has a base below it.
+def _branch_of(base, first, last, position, children, begin, end):
+    """Return the number of the key path below a key vertex whose lower end has a base below it.
 
-    That is the number of key paths below if the base is not below ``key``.
+    The children are ``children[first:last]``; the key vertex has the positions begin to end. For a
+    base elsewhere it is the number of the children.
     """
-    children = keys.children[keys.child_start[key] : keys.child_start[key + 1]]
-    at = keys.position[key]
-    if not at <= base < rooted.end[at]:
-        return np.int64(children.size)
-    low, high = 0, children.size - 1  # the last one whose position is at most the base's
+    if not begin <= base < end:
+        return last - first
+    low, high = first, last - 1  # the last one whose position is at most the base's
     while low < high:
         middle = (low + high + 1) // 2
-        if keys.position[children[middle]] <= base:
+        if position[children[middle]] <= base:
             low = middle
         else:
             high = middle - 1
-    return np.int64(low)
+    return low - first
 
 
 @compiled_when_hot
@@ -180,48 +193,49 @@ def _try_elimination(network, arc_weight, rooted, keys, key, cover, boundary, gr
 
     path: gets the edges of the paths that join the parts, if that is cheaper.
     """
-    indptr, head, edge, shift = network.indptr, network.head, network.edge, network.shift
-    children = keys.children[keys.child_start[key] : keys.child_start[key + 1]]
-    saved, joins = keys.length[key], children.size
-    for child in children:
+    indptr, arcs, ends, shift = network.indptr, network.arcs, network.ends, network.shift
+    labels, fresh, stamp = work.labels, work.fresh, work.stamp
+    children, position = keys.children, keys.position
+    first_child, last_child = keys.child_start[key], keys.child_start[key + 1]
+    begin, end = position[key], rooted.end[position[key]]
+    saved, joins = keys.length[key], last_child - first_child
+    removed = [begin]
+    _append_inner(begin, position[keys.parent[key]], rooted.parent, removed)
+    for child in children[first_child:last_child]:
         saved += keys.length[child]
-    removed_list = [keys.position[key]]
-    for child in children:
-        at = rooted.parent[keys.position[child]]
-        while at != keys.position[key]:
-            removed_list.append(at)
-            at = rooted.parent[at]
-    at = rooted.parent[keys.position[key]]
-    while at != keys.position[keys.parent[key]]:
-        removed_list.append(at)
-        at = rooted.parent[at]
+        _append_inner(position[child], begin, rooted.parent, removed)
     members, start = grouped
-    removed = np.array(removed_list, np.int64)
-    region = _label_again(network, arc_weight, removed, members, start, saved // 2, work)
-    # Candidates: words of length and arc; known paths first, then those of the fresh labels.
+    region = _label_again(
+        np.array(removed), indptr, arcs, arc_weight, shift, members, start, saved // 2, labels,
+        fresh, stamp, work.heap,
+    )  # fmt: skip
+    # Candidates: paths up from each child, and all paths of fresh labels.
     words = [np.int64(0) for _ in range(0)]
-    for child in children:
+    for child in children[first_child:last_child]:
         i = cover.over_two[child]
         if i >= 0 and boundary.length[i] < saved:
             words.append((boundary.length[i] << shift) | boundary.arc[i])
     for x in region:
-        if work.fresh_distance[x] == INFINITY:
+        distance = fresh[x, DISTANCE]
+        if distance == INFINITY:
             continue
-        branch = _branch_of(keys, rooted, key, work.fresh_base[x])
+        branch = _branch_of(fresh[x, BASE], first_child, last_child, position, children, begin, end)
         for a in range(indptr[x], indptr[x + 1]):
-            y = np.int64(head[a])
-            if work.stamp[y]:
+            y = arcs[a, HEAD]
+            if stamp[y]:
                 if y < x:
                     continue
-                rest, other = work.fresh_distance[y], work.fresh_base[y]
+                rest, other = fresh[y, DISTANCE], fresh[y, BASE]
             else:
-                rest, other = work.distance[y], work.base[y]
-            if rest < INFINITY:
-                length = work.fresh_distance[x] + arc_weight[a] + rest
-                if length < saved and _branch_of(keys, rooted, key, other) != branch:
-                    words.append((length << shift) | np.int64(a))
+                rest, other = labels[y, DISTANCE], labels[y, BASE]
+            length = distance + arc_weight[a] + rest
+            if length < saved and branch != _branch_of(
+                other, first_child, last_child, position, children, begin, end
+            ):
+                words.append((length << shift) | np.int64(a))
     candidates = np.array(words, np.int64)
     candidates.sort()
+    # Kruskal's algorithm on the candidates and the paths between children, in ascending order.
     mask = (np.int64(1) << shift) - 1
     forest = np.arange(joins + 1)
     added, at, j = np.int64(0), 0, cover.branch_start[key]
@@ -239,12 +253,13 @@ def _try_elimination(network, arc_weight, rooted, keys, key, cover, boundary, gr
             at += 1
         if added + length >= saved:
             break
-        e, v = np.int64(edge[arc]), np.int64(head[arc])
-        u = np.int64(network.src[e]) + np.int64(network.dst[e]) - v
-        first = work.fresh_base[u] if work.stamp[u] else work.base[u]
-        second = work.fresh_base[v] if work.stamp[v] else work.base[v]
-        a = root(forest, _branch_of(keys, rooted, key, first))
-        b = root(forest, _branch_of(keys, rooted, key, second))
+        e, v = arcs[arc, EDGE], np.int64(arcs[arc, HEAD])
+        u = np.int64(ends[e, 0]) + np.int64(ends[e, 1]) - v
+        first = fresh[u, BASE] if stamp[u] else labels[u, BASE]
+        second = fresh[v, BASE] if stamp[v] else labels[v, BASE]
+        a = _branch_of(first, first_child, last_child, position, children, begin, end)
+        b = _branch_of(second, first_child, last_child, position, children, begin, end)
+        a, b = root(forest, a), root(forest, b)
         if a != b:
             forest[a] = b
             added += length
@@ -252,10 +267,10 @@ def _try_elimination(network, arc_weight, rooted, keys, key, cover, boundary, gr
             chosen.append(arc)
     if joins == 0:
         for arc in chosen:
-            trace(network, arc, work.distance, work.via, work.fresh_distance, work.fresh_via, path)
+            trace(arc, arcs, ends, labels, fresh, path)
     else:
         added = saved
-    _clear_labels(region, work)
+    _clear_labels(region, fresh, stamp)
     return added, saved
 
 
@@ -297,11 +312,12 @@ def _find_moves(network, arc_weight, rooted, keys, cover, boundary, grouped, sho
 
 
 @compiled_when_hot
-def _make_move(network, weight, rooted, keys, move, path, work, vertices, log):
+def _make_move(network, weight, rooted, keys, move, path, links, vertices, log):
     """Make a move in the current tree if it still gains; else leave the tree as it is.
 
     vertices: gets those that join the tree.
     """
+    edge_ends, is_terminal = network.ends, network.is_terminal
     key = abs(move)
     first = keys.child_start[key]
     last = keys.child_start[key + 1] if move < 0 else first
@@ -318,35 +334,48 @@ def _make_move(network, weight, rooted, keys, move, path, work, vertices, log):
         ends.append(rooted.vertex[top])
         while at != top and is_whole:
             e = rooted.edge[at]
-            is_whole = cut(network, e, work, log)
+            is_whole = cut(e, edge_ends, links, log)
             removed += weight[e]
             at = rooted.parent[at]
             if at != top:
                 inner.append(rooted.vertex[at])
     for x in inner:
-        is_whole = is_whole and work.degree[x] == 0
+        is_whole = is_whole and links[x, DEGREE] == 0
     if is_whole:
         for e in path:
-            if join(network, e, work, log):
+            if join(e, edge_ends, links, log):
                 added += weight[e]
-                ends.append(np.int64(network.src[e]))
-                ends.append(np.int64(network.dst[e]))
+                ends.append(np.int64(edge_ends[e, 0]))
+                ends.append(np.int64(edge_ends[e, 1]))
         for i in range(len(ends)):
-            loss, ends[i] = prune(network, weight, ends[i], work, log)
+            loss, ends[i] = prune(ends[i], weight, is_terminal, edge_ends, links, log)
             removed += loss
         top = np.int64(NONE)
         for x in ends:
-            if work.degree[x] > 0 or network.is_terminal[x]:
-                r = find_root(x, work.above)
-                is_whole = is_whole and (top == NONE or top == r)
-                top = r
+            if links[x, DEGREE] > 0 or is_terminal[x]:
+                part = find_root(x, links)
+                is_whole = is_whole and top in (NONE, part)
+                top = part
     if is_whole and added < removed:
         for e in path:
-            vertices.append(np.int64(network.src[e]))
-            vertices.append(np.int64(network.dst[e]))
+            vertices.append(np.int64(edge_ends[e, 0]))
+            vertices.append(np.int64(edge_ends[e, 1]))
         log.clear()
     else:
-        undo(work, log)
+        undo(links, log)
+
+
+@compiled_when_hot
+def _largest_saving(network, rooted, keys):
+    """Return the greatest length of what one move can remove."""
+    largest = np.int64(0)
+    for key in range(1, keys.position.size):
+        saved = keys.length[key]
+        if not network.is_terminal[rooted.vertex[keys.position[key]]]:
+            for child in keys.children[keys.child_start[key] : keys.child_start[key + 1]]:
+                saved += keys.length[child]
+        largest = max(largest, saved)
+    return largest
 
 
 @compiled_when_hot
@@ -358,33 +387,28 @@ def move_keys(network, weight, arc_weight, tree, shortest, work, flag):
     """
     if tree.size == 0:
         return tree
-    rooted = hang(network, tree, work)
+    labels, links, position = work.labels, work.links, work.position
+    rooted = hang(network, tree, position)
     keys = find_key_tree(network, weight, rooted)
-    limit = np.int64(0)
-    for key in range(1, keys.position.size):
-        saved = keys.length[key]
-        if not network.is_terminal[rooted.vertex[keys.position[key]]]:
-            for child in keys.children[keys.child_start[key] : keys.child_start[key + 1]]:
-                saved += keys.length[child]
-        limit = max(limit, saved)
-    labelled = grow_regions(network, arc_weight, rooted, limit // 2, work, flag)
+    limit = _largest_saving(network, rooted, keys)
+    labelled = grow_regions(network, arc_weight, rooted, limit // 2, labels, work.heap, flag)
     best = tree
     if not flag[0]:
-        in_tree = np.zeros(network.src.size, np.bool_)
+        in_tree = np.zeros(weight.size, np.bool_)
         in_tree[tree] = True
-        boundary = find_boundary(network, arc_weight, labelled, in_tree, limit, work)
+        boundary = find_boundary(network, arc_weight, labelled, in_tree, limit, labels)
         cover = find_cover(rooted, keys, boundary)
-        grouped = _group_members(rooted, labelled, work)
+        grouped = _group_members(rooted.vertex.size, labelled, labels)
         gains, moves, edges, starts = _find_moves(
             network, arc_weight, rooted, keys, cover, boundary, grouped, shortest, work, flag
         )
         if gains.size:
-            vertices, log = load(rooted, work), empty_log()
+            vertices, log = load(rooted, links), empty_log()
             for i in np.argsort(-gains, kind="mergesort"):
                 path = edges[starts[i] : starts[i + 1]]
-                _make_move(network, weight, rooted, keys, moves[i], path, work, vertices, log)
-            best = unload(vertices, work)
+                _make_move(network, weight, rooted, keys, moves[i], path, links, vertices, log)
+            best = unload(vertices, links)
     for x in labelled:
-        work.distance[x] = INFINITY
-    release(rooted, work)
+        labels[x, DISTANCE] = INFINITY
+    position[rooted.vertex] = -1
     return best

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
+from mgraph.steiner.improvement.range_table_cpu import range_table
 
 NONE = -1
 
@@ -80,41 +81,26 @@ def find_key_tree(network, weight, rooted):
 
 
 @compiled_when_hot
-def _ancestor_table(parent):
-    """Return rows of the minima of 2^i parents each, for ``_lowest_ancestor``."""
-    count, levels = parent.size, 1
-    while (2 << levels) <= count:
-        levels += 1
-    table = np.empty((levels + 1, count), np.int64)
-    table[0] = parent
-    for level in range(1, levels + 1):
-        half = 1 << (level - 1)
-        for i in range(count):
-            j = min(i + half, count - 1)
-            table[level, i] = min(table[level - 1, i], table[level - 1, j])
-    return table
+def _lowest_ancestor(table, levels, first, second):
+    """Return the lowest common ancestor: in preorder, the least parent of what comes between.
 
-
-@compiled_when_hot
-def _lowest_ancestor(table, first, second):
-    """Return the lowest common ancestor: in preorder, the least parent of what comes between."""
+    table, levels: of the parents, see ``range_table_cpu``.
+    """
     if first == second:
         return first
     low, high = min(first, second) + 1, max(first, second)
-    level = 0
-    while (2 << level) <= high - low + 1:
-        level += 1
+    level = levels[high - low + 1]
     return min(table[level, low], table[level, high + 1 - (1 << level)])
 
 
 @compiled_when_hot
-def _end_beyond(keys, rooted, base, other):
+def _end_beyond(owner, position, parent, end, base, other):
     """Return the key vertex at which the tree's way from a base to another meets key paths."""
-    key = keys.owner[base]
-    at = keys.position[key]
-    if at == base or at <= other < rooted.end[at]:
+    key = owner[base]
+    at = position[key]
+    if at == base or at <= other < end[at]:
         return key
-    return keys.parent[key]
+    return parent[key]
 
 
 @compiled_when_hot
@@ -128,21 +114,19 @@ def _climb(link, key):
 @compiled_when_hot
 def find_cover(rooted, keys, boundary):
     """Return the boundary paths that cover key paths."""
-    count = keys.position.size
-    table = _ancestor_table(keys.parent)
+    owner, position, parent, end = keys.owner, keys.position, keys.parent, rooted.end
+    count = position.size
+    table, levels = range_table(parent, False)
     over_path, over_two = np.full(count, NONE), np.full(count, NONE)
     link, link_two = np.arange(count), np.arange(count)
     meeting, branch_start = np.full(boundary.arc.size, NONE), np.zeros(count + 1, np.int64)
     for i in range(boundary.arc.size):
         first, second = boundary.first[i], boundary.second[i]
-        a, b = keys.owner[first], keys.owner[second]
-        if a == b and keys.position[a] != first and keys.position[a] != second:
-            continue  # both within one key path
-        a = _end_beyond(keys, rooted, first, second)
-        b = _end_beyond(keys, rooted, second, first)
+        a = _end_beyond(owner, position, parent, end, first, second)
+        b = _end_beyond(owner, position, parent, end, second, first)
         if a == b:
             continue
-        top = _lowest_ancestor(table, a, b)
+        top = _lowest_ancestor(table, levels, a, b)
         if a != top and b != top:
             meeting[i] = top
             branch_start[top + 1] += 1
@@ -150,12 +134,12 @@ def find_cover(rooted, keys, boundary):
             key = _climb(link, bottom)
             while key > top:
                 over_path[key] = i
-                link[key] = keys.parent[key]
+                link[key] = parent[key]
                 key = _climb(link, key)
             key = _climb(link_two, bottom)
-            while key > top and keys.parent[key] > top:
+            while key > top and parent[key] > top:
                 over_two[key] = i
-                link_two[key] = keys.parent[key]
+                link_two[key] = parent[key]
                 key = _climb(link_two, key)
     branch_start = np.cumsum(branch_start)
     branching, cursor = np.empty(branch_start[count], np.int64), branch_start[:-1].copy()

@@ -4,141 +4,138 @@ Each vertex has a link to the one above it. Cutting an edge takes O(1), joining 
 to their roots, so that a change costs as much as the tree is deep; where its vertices hang is known
 at all times. Vertices outside of the tree have no edges, and are roots of their own.
 
-The arrays are those of the workspace, by vertex: above (-1 for a root), up (the edge there), degree
-(the number of edges) and link (the exclusive or of their ids, which names a leaf's only edge).
+The columns of the links are: above (-1 for a root), up (the edge there), degree (the number of
+edges) and link (the exclusive or of their ids, which names a leaf's only edge).
 """
 
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
+from mgraph.steiner.improvement.network_cpu import ABOVE, DEGREE, LINK, UP
 
 ROOT = -1
 
 
 @compiled_when_hot
 def empty_log():
-    """Return an empty log; an entry is a vertex with its above, up, degree and link."""
+    """Return an empty log; an entry is a vertex with its links."""
     zero = np.int64(0)
     return [(zero, zero, zero, zero, zero) for _ in range(0)]
 
 
 @compiled_when_hot
-def load(rooted, work):
+def load(rooted, links):
     """Take in a rooted tree; return its vertices as a list."""
-    above, up, degree, link = work.above, work.up, work.degree, work.link
     vertices = [np.int64(0) for _ in range(0)]
     for i in range(rooted.vertex.size):
         x = rooted.vertex[i]
         vertices.append(x)
-        degree[x] = rooted.degree[i]
+        links[x, DEGREE] = rooted.degree[i]
         if i:
             y, e = rooted.vertex[rooted.parent[i]], rooted.edge[i]
-            above[x], up[x] = y, e
-            link[x] ^= e
-            link[y] ^= e
+            links[x, ABOVE], links[x, UP] = y, e
+            links[x, LINK] ^= e
+            links[y, LINK] ^= e
     return vertices
 
 
 @compiled_when_hot
-def unload(vertices, work):
-    """Return the tree's edges, ascending, and leave the workspace as ``load`` found it.
+def unload(vertices, links):
+    """Return the tree's edges, ascending, and leave the links as ``load`` found them.
 
     vertices: all that have been in the tree, some repeatedly.
     """
     edges = [np.int64(0) for _ in range(0)]
     for x in vertices:
-        if work.degree[x] > 0 and work.above[x] >= 0:
-            edges.append(work.up[x])
-        work.above[x], work.degree[x], work.link[x] = ROOT, 0, 0
+        if links[x, DEGREE] > 0 and links[x, ABOVE] >= 0:
+            edges.append(links[x, UP])
+        links[x, ABOVE], links[x, DEGREE], links[x, LINK] = ROOT, 0, 0
     tree = np.array(edges, np.int64)
     tree.sort()
     return tree
 
 
 @compiled_when_hot
-def _remember(x, work, log):
-    log.append((x, work.above[x], work.up[x], work.degree[x], work.link[x]))
+def _remember(x, links, log):
+    log.append((x, links[x, ABOVE], links[x, UP], links[x, DEGREE], links[x, LINK]))
 
 
 @compiled_when_hot
-def undo(work, log):
+def undo(links, log):
     """Take all changes back that the log holds, and empty it."""
     for i in range(len(log) - 1, -1, -1):
-        x, work.above[x], work.up[x], work.degree[x], work.link[x] = log[i]
+        x, links[x, ABOVE], links[x, UP], links[x, DEGREE], links[x, LINK] = log[i]
     log.clear()
 
 
 @compiled_when_hot
-def find_root(x, above):
+def find_root(x, links):
     """Return the root of the part that x is in."""
-    while above[x] >= 0:
-        x = above[x]
+    while links[x, ABOVE] >= 0:
+        x = links[x, ABOVE]
     return x
 
 
 @compiled_when_hot
-def cut(network, e, work, log):
+def cut(e, ends, links, log):
     """Remove an edge; return whether it was there."""
-    above, up, degree, link = work.above, work.up, work.degree, work.link
-    x, y = np.int64(network.src[e]), np.int64(network.dst[e])
-    if above[y] == x and up[y] == e:
+    x, y = np.int64(ends[e, 0]), np.int64(ends[e, 1])
+    if links[y, ABOVE] == x and links[y, UP] == e:
         x, y = y, x
-    elif above[x] != y or up[x] != e:
+    elif links[x, ABOVE] != y or links[x, UP] != e:
         return False
-    _remember(x, work, log)
-    _remember(y, work, log)
-    above[x] = ROOT
-    degree[x] -= 1
-    degree[y] -= 1
-    link[x] ^= e
-    link[y] ^= e
+    _remember(x, links, log)
+    _remember(y, links, log)
+    links[x, ABOVE] = ROOT
+    links[x, DEGREE] -= 1
+    links[y, DEGREE] -= 1
+    links[x, LINK] ^= e
+    links[y, LINK] ^= e
     return True
 
 
 @compiled_when_hot
-def hang_below(x, y, e, work, log):
+def hang_below(x, y, e, links, log):
     """Add an edge: x, with the part that it is in, comes to hang below y of another part."""
-    above, up, degree, link = work.above, work.up, work.degree, work.link
     at, upper, edge = x, y, e
     while at >= 0:
-        _remember(at, work, log)
-        old_upper, old_edge = above[at], up[at]
-        above[at], up[at] = upper, edge
+        _remember(at, links, log)
+        old_upper, old_edge = links[at, ABOVE], links[at, UP]
+        links[at, ABOVE], links[at, UP] = upper, edge
         at, upper, edge = old_upper, at, old_edge
-    degree[x] += 1
-    link[x] ^= e
-    _remember(y, work, log)
-    degree[y] += 1
-    link[y] ^= e
+    links[x, DEGREE] += 1
+    links[x, LINK] ^= e
+    _remember(y, links, log)
+    links[y, DEGREE] += 1
+    links[y, LINK] ^= e
 
 
 @compiled_when_hot
-def join(network, e, work, log):
+def join(e, ends, links, log):
     """Add an edge if it connects two parts; return whether it does."""
-    above = work.above
-    first, second = np.int64(network.src[e]), np.int64(network.dst[e])
+    first, second = np.int64(ends[e, 0]), np.int64(ends[e, 1])
     x, y = first, second
-    while above[x] >= 0 and above[y] >= 0:  # the part of the shorter way is turned round
-        x, y = above[x], above[y]
-    if above[x] >= 0:
+    while links[x, ABOVE] >= 0 and links[y, ABOVE] >= 0:
+        x, y = links[x, ABOVE], links[y, ABOVE]
+    if links[x, ABOVE] >= 0:  # the part of the shorter way is turned round
         first, second = second, first
-    if find_root(x, above) == find_root(y, above):
+    if find_root(x, links) == find_root(y, links):
         return False
-    hang_below(first, second, e, work, log)
+    hang_below(first, second, e, links, log)
     return True
 
 
 @compiled_when_hot
-def prune(network, weight, x, work, log):
+def prune(x, weight, is_terminal, ends, links, log):
     """Remove x if it is a leaf and no terminal, then the next vertex, and so on.
 
     Returns the weight of the removed edges, and the vertex that was reached.
     """
     removed = np.int64(0)
-    while work.degree[x] == 1 and not network.is_terminal[x]:
-        e = work.link[x]
-        y = np.int64(network.src[e]) + np.int64(network.dst[e]) - x
-        cut(network, e, work, log)
+    while links[x, DEGREE] == 1 and not is_terminal[x]:
+        e = links[x, LINK]
+        y = np.int64(ends[e, 0]) + np.int64(ends[e, 1]) - x
+        cut(e, ends, links, log)
         removed += weight[e]
         x = y
     return removed, x

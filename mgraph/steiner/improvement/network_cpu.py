@@ -4,6 +4,9 @@ Trees are arrays of edge ids. Weights are integers in units of a power of two, s
 compiled code serves all graphs, and a queue's entry is one word: a distance, and a vertex in the
 low bits. Integer weights are exact unless a known tree costs 2^62 / n or more; fractions are
 rounded by less than a unit, of which such a tree has some 2^62 / n.
+
+Compiled functions that are called often take arrays, not these tuples, whose arrays Numba counts
+references to at every call; columns that are read together stand side by side.
 """
 
 import math
@@ -18,20 +21,23 @@ INFINITY = np.int64(1 << 62)
 EMPTY = np.int64((1 << 63) - 1)  # a free slot of a heap of words
 # Integer weights are multiplied by up to that, so that noise can be small.
 MAX_FINE = 1 << 20
+# Columns of arcs, of labels, and of a tree's links.
+HEAD, EDGE = 0, 1
+DISTANCE, BASE, VIA = 0, 1, 2
+ABOVE, UP, DEGREE, LINK = 0, 1, 2, 3
 
 
 class Network(NamedTuple):
-    """A graph with edge ids. indptr: ``(n + 1,)`` int64. head, edge: int32, of each arc.
+    """A graph with edge ids.
 
-    src, dst: int32, of each edge. is_terminal: bool. terminals: int64, ascending. shift: int64, the
-    low bits of a queue's entry, which hold a vertex or an arc.
+    indptr: ``(n + 1,)`` int64. arcs: ``(2 m, 2)`` int32, head and edge of each arc. ends: ``(m, 2)``
+    int32. is_terminal: bool. terminals: int64, ascending. shift: int64, the low bits of a queue's
+    entry, which hold a vertex or an arc.
     """
 
     indptr: Any
-    head: Any
-    edge: Any
-    src: Any
-    dst: Any
+    arcs: Any
+    ends: Any
     is_terminal: Any
     terminals: Any
     shift: Any
@@ -40,69 +46,62 @@ class Network(NamedTuple):
 class Workspace(NamedTuple):
     """Arrays by vertex that functions share; each leaves them as it found them.
 
-    position: -1 outside of a tree. distance: INFINITY. base, via: of labelled vertices. stamp:
-    False. fresh_distance, fresh_base, fresh_via: as distance, base and via. parent: itself. above:
-    -1. up: of vertices with one above. degree, link: 0. heap: EMPTY words, one per arc and vertex.
+    position: -1 outside of a tree. labels: distance, base and via of each vertex; the distance is
+    INFINITY. fresh: the same again. stamp: False. parent: itself. links: above (-1), up, degree and
+    link (0), see ``linked_tree_cpu``. heap: EMPTY words, one per arc and vertex. scratch: anything.
     """
 
     position: Any
-    distance: Any
-    base: Any
-    via: Any
+    labels: Any
+    fresh: Any
     stamp: Any
-    fresh_distance: Any
-    fresh_base: Any
-    fresh_via: Any
     parent: Any
-    above: Any
-    up: Any
-    degree: Any
-    link: Any
+    links: Any
     heap: Any
+    scratch: Any
 
 
 @compiled_when_hot
-def _build_rows(indptr, head, edge, src, dst):
+def _build_rows(indptr, arcs, ends):
     cursor = indptr[:-1].copy()
-    for e in range(src.size):
-        u, v = src[e], dst[e]
-        head[cursor[u]], edge[cursor[u]] = v, e
+    for e in range(ends.shape[0]):
+        u, v = ends[e, 0], ends[e, 1]
+        arcs[cursor[u], HEAD], arcs[cursor[u], EDGE] = v, e
         cursor[u] += 1
-        head[cursor[v]], edge[cursor[v]] = u, e
+        arcs[cursor[v], HEAD], arcs[cursor[v], EDGE] = u, e
         cursor[v] += 1
 
 
 def build(n: int, src: Any, dst: Any, terminals: Any) -> Network:
     """Build the network of some edges, without loops. terminals: int64, ascending."""
-    src, dst = src.astype(np.int32), dst.astype(np.int32)
+    ends = np.empty((src.size, 2), np.int32)
+    ends[:, 0], ends[:, 1] = src, dst
     indptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(src, minlength=n) + np.bincount(dst, minlength=n), out=indptr[1:])
-    head, edge = np.empty(2 * src.size, np.int32), np.empty(2 * src.size, np.int32)
-    _build_rows(indptr, head, edge, src, dst)
+    np.cumsum(np.bincount(ends.ravel(), minlength=n), out=indptr[1:])
+    arcs = np.empty((2 * src.size, 2), np.int32)
+    _build_rows(indptr, arcs, ends)
     is_terminal = np.zeros(n, bool)
     is_terminal[terminals] = True
     shift = np.int64(max(n, 2 * src.size).bit_length())
-    return Network(indptr, head, edge, src, dst, is_terminal, terminals, shift)
+    return Network(indptr, arcs, ends, is_terminal, terminals, shift)
 
 
 def new_workspace(network: Network) -> Workspace:
-    """Allocate a workspace: 82 bytes per vertex, 8 per arc."""
+    """Allocate a workspace: 129 bytes per vertex, 8 per arc."""
     n = network.indptr.size - 1
+    labels = np.zeros((n, 3), np.int64)
+    labels[:, DISTANCE] = INFINITY
+    links = np.zeros((n, 4), np.int64)
+    links[:, ABOVE] = -1
     return Workspace(
         position=np.full(n, -1),
-        distance=np.full(n, INFINITY),
-        base=np.zeros(n, np.int64),
-        via=np.zeros(n, np.int64),
+        labels=labels,
+        fresh=labels.copy(),
         stamp=np.zeros(n, np.bool_),
-        fresh_distance=np.full(n, INFINITY),
-        fresh_base=np.zeros(n, np.int64),
-        fresh_via=np.zeros(n, np.int64),
         parent=np.arange(n),
-        above=np.full(n, -1),
-        up=np.zeros(n, np.int64),
-        degree=np.zeros(n, np.int64),
-        link=np.zeros(n, np.int64),
-        heap=np.full(n + network.head.size + 8, EMPTY),
+        links=links,
+        heap=np.full(n + network.arcs.shape[0] + 8, EMPTY),
+        scratch=np.zeros((n, 3), np.int64),
     )
 
 

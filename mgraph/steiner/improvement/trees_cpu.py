@@ -1,4 +1,4 @@
-"""Trees as arrays of edge ids: from any connected edges, pruned, rooted, and grown from a vertex."""
+"""Trees as arrays of edge ids: made of any connected edges, rooted, and grown from a vertex."""
 
 from typing import Any, NamedTuple
 
@@ -7,7 +7,16 @@ import numpy as np
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.heap_cpu import pop_word, push_word
 from mgraph.core.union_find_cpu import root
-from mgraph.steiner.improvement.network_cpu import INFINITY
+from mgraph.steiner.improvement.network_cpu import (
+    BASE,
+    DEGREE,
+    DISTANCE,
+    EDGE,
+    HEAD,
+    INFINITY,
+    LINK,
+    VIA,
+)
 
 
 class RootedTree(NamedTuple):
@@ -25,70 +34,66 @@ class RootedTree(NamedTuple):
 
 
 @compiled_when_hot
-def span(network, weight, kept, spare, work):
-    """Return a minimum spanning tree of the kept edges, pruned, as ascending edge ids.
+def span(network, weight, edges, work):
+    """Return a minimum spanning tree of some edges, pruned, as ascending edge ids.
 
-    spare: edges, which are taken only where the kept ones do not connect. Both may hold an edge
-    repeatedly. Without branches that lead to no terminal; empty for a single terminal.
+    edges: connected, some perhaps repeatedly. What is pruned are branches that lead to no terminal.
     """
-    src, dst = network.src, network.dst
-    parent, degree, link = work.parent, work.degree, work.link
-    chosen = np.empty(kept.size + spare.size, np.int64)
+    ends, parent, links = network.ends, work.parent, work.links
+    chosen = np.empty(edges.size, np.int64)
     count = 0
-    for group in (kept, spare):
-        for i in np.argsort(weight[group], kind="mergesort"):
-            e = group[i]
-            first, second = root(parent, np.int64(src[e])), root(parent, np.int64(dst[e]))
-            if first != second:
-                parent[first] = second
-                chosen[count] = e
-                count += 1
-    for group in (kept, spare):
-        for e in group:
-            parent[src[e]], parent[dst[e]] = src[e], dst[e]
+    for i in np.argsort(weight[edges], kind="mergesort"):
+        e = edges[i]
+        first, second = root(parent, np.int64(ends[e, 0])), root(parent, np.int64(ends[e, 1]))
+        if first != second:
+            parent[first] = second
+            chosen[count] = e
+            count += 1
+    for e in edges:
+        parent[ends[e, 0]], parent[ends[e, 1]] = ends[e, 0], ends[e, 1]
     # A leaf's only edge is the exclusive or of its edges' ids.
     for e in chosen[:count]:
-        for x in (src[e], dst[e]):
-            degree[x] += 1
-            link[x] ^= e
+        for side in range(2):
+            links[ends[e, side], DEGREE] += 1
+            links[ends[e, side], LINK] ^= e
     removed = 0
     for i in range(count):
-        for end in (src[chosen[i]], dst[chosen[i]]):
-            x = np.int64(end)
-            while degree[x] == 1 and not network.is_terminal[x]:
-                e = link[x]
-                y = np.int64(src[e]) + np.int64(dst[e]) - x
-                degree[x], link[x] = 0, 0
-                degree[y] -= 1
-                link[y] ^= e
+        for side in range(2):
+            x = np.int64(ends[chosen[i], side])
+            while links[x, DEGREE] == 1 and not network.is_terminal[x]:
+                e = links[x, LINK]
+                y = np.int64(ends[e, 0]) + np.int64(ends[e, 1]) - x
+                links[x, DEGREE], links[x, LINK] = 0, 0
+                links[y, DEGREE] -= 1
+                links[y, LINK] ^= e
                 removed += 1
                 x = y
     tree = np.empty(count - removed, np.int64)
     size = 0
     for e in chosen[:count]:
         # Of an edge that was removed one end has no edges left.
-        if degree[src[e]] > 0 and degree[dst[e]] > 0:
+        if links[ends[e, 0], DEGREE] > 0 and links[ends[e, 1], DEGREE] > 0:
             tree[size] = e
             size += 1
     for e in chosen[:count]:
-        for x in (src[e], dst[e]):
-            degree[x], link[x] = 0, 0
+        for side in range(2):
+            links[ends[e, side], DEGREE], links[ends[e, side], LINK] = 0, 0
     tree.sort()
     return tree
 
 
 @compiled_when_hot
-def hang(network, tree, work):
-    """Return the tree rooted; sets ``work.position`` of its vertices, which the caller resets."""
-    src, dst, position = network.src, network.dst, work.position
-    size = tree.size + 1
+def hang(network, tree, position):
+    """Return the tree rooted; sets the position of its vertices, which the caller resets."""
+    ends, size = network.ends, tree.size + 1
     ids = np.empty(size, np.int64)
     ids[0] = network.terminals[0]
     position[ids[0]] = 0
     count = 1
     start = np.zeros(size + 1, np.int64)
     for e in tree:
-        for x in (src[e], dst[e]):
+        for side in range(2):
+            x = ends[e, side]
             if position[x] < 0:
                 position[x] = count
                 ids[count] = x
@@ -98,7 +103,8 @@ def hang(network, tree, work):
     start = np.cumsum(start)
     rows = np.empty(2 * tree.size, np.int64)
     for e in tree:
-        for x in (src[e], dst[e]):
+        for side in range(2):
+            x = ends[e, side]
             start[position[x]] -= 1
             rows[start[position[x]]] = e
     vertex, parent = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -115,7 +121,7 @@ def hang(network, tree, work):
         for j in range(start[i], start[i] + degree_of_index[i]):
             e = rows[j]
             if e != edge[here]:
-                other = np.int64(src[e]) + np.int64(dst[e]) - ids[i]
+                other = np.int64(ends[e, 0]) + np.int64(ends[e, 1]) - ids[i]
                 stack[depth], upper[depth], up_edge[depth] = position[other], here, e
                 depth += 1
     for i in range(size):
@@ -126,79 +132,73 @@ def hang(network, tree, work):
 
 
 @compiled_when_hot
-def release(rooted, work):
-    """Reset the positions that ``hang`` has set."""
-    work.position[rooted.vertex] = -1
-
-
-@compiled_when_hot
 def grow(network, arc_weight, start, work, flag):
     """Return the edges of a tree that takes in the nearest terminal until it holds all of them.
 
     Source: H. Takahashi, A. Matsuyama (1980); see ``takahashi_matsuyama_cpu``. Returns early, with
     edges that are not a tree, once the first element of ``flag`` is not 0.
     """
-    indptr, head, edge, shift = network.indptr, network.head, network.edge, network.shift
-    distance, tail, via, heap = work.distance, work.base, work.via, work.heap
-    in_tree = work.stamp
+    indptr, arcs, shift = network.indptr, network.arcs, network.shift
+    labels, heap, in_tree = work.labels, work.heap, work.stamp
+    is_terminal = network.is_terminal
     mask = (np.int64(1) << shift) - 1
     missing = network.terminals.size
-    tree = np.empty(network.indptr.size - 1, np.int64)
-    touched = np.empty(network.indptr.size - 1, np.int64)
+    tree = np.empty(indptr.size - 1, np.int64)
+    touched = np.empty(indptr.size - 1, np.int64)
     count, touched_count, size = 0, 1, 0
     touched[0] = start
-    distance[start], via[start] = 0, -1
+    labels[start, DISTANCE], labels[start, VIA] = 0, -1
     push_word(heap, size, np.int64(start))
     size += 1
     while missing and size and not flag[0]:
         word = pop_word(heap, size)
         size -= 1
         u = word & mask
-        if word >> shift != distance[u]:
+        if word >> shift != labels[u, DISTANCE]:
             continue
-        if network.is_terminal[u] and not in_tree[u]:
+        if is_terminal[u] and not in_tree[u]:
             missing -= 1
             x = u
             while not in_tree[x]:
                 in_tree[x] = True
-                if via[x] >= 0:
-                    tree[count] = via[x]
-                    count += 1
-                distance[x] = 0
+                labels[x, DISTANCE] = 0
                 if x != u:
-                    # The capacity: arcs, and one entry per vertex for when it joins the tree.
                     push_word(heap, size, x)
                     size += 1
-                if via[x] < 0:
+                if labels[x, VIA] < 0:
                     break
-                x = tail[x]
+                tree[count] = labels[x, VIA]
+                count += 1
+                x = labels[x, BASE]
         for arc in range(indptr[u], indptr[u + 1]):
-            v = np.int64(head[arc])
-            candidate = distance[u] + arc_weight[arc]
-            if candidate < distance[v]:
-                if distance[v] == INFINITY:
+            v = np.int64(arcs[arc, HEAD])
+            candidate = labels[u, DISTANCE] + arc_weight[arc]
+            if candidate < labels[v, DISTANCE]:
+                if labels[v, DISTANCE] == INFINITY:
                     touched[touched_count] = v
                     touched_count += 1
-                distance[v], tail[v], via[v] = candidate, u, edge[arc]
+                labels[v, DISTANCE], labels[v, BASE] = candidate, u
+                labels[v, VIA] = arcs[arc, EDGE]
                 if size + 4 >= heap.size:
-                    size = _compact(heap, size, distance, shift, mask)
+                    size = _compact(heap, size, labels, shift)
                 push_word(heap, size, (candidate << shift) | v)
                 size += 1
     for i in range(size):
         heap[i] = heap[heap.size - 1]
     for x in touched[:touched_count]:
-        distance[x], in_tree[x] = INFINITY, False
+        labels[x, DISTANCE], in_tree[x] = INFINITY, False
     return tree[:count]
 
 
 @compiled_when_hot
-def _compact(heap, size, distance, shift, mask):
+def _compact(heap, size, labels, shift):
     """Remove the entries of a full heap that are out of date; return its new size."""
     entries = np.sort(heap[:size])
+    mask = (np.int64(1) << shift) - 1
     count = 0
     for i in range(size):
         word = entries[i]
-        if word >> shift == distance[word & mask] and (i == 0 or word != entries[i - 1]):
+        if word >> shift == labels[word & mask, DISTANCE] and (i == 0 or word != entries[i - 1]):
             heap[count] = word
             count += 1
     heap[count:size] = heap[heap.size - 1]
@@ -206,22 +206,18 @@ def _compact(heap, size, distance, shift, mask):
 
 
 @compiled_when_hot
-def induced_edges(network, tree, work):
+def induced_edges(network, tree, stamp):
     """Return the edges between vertices of a tree, those of the tree among them."""
-    src, dst, inside = network.src, network.dst, work.stamp
+    indptr, arcs, ends = network.indptr, network.arcs, network.ends
     for e in tree:
-        inside[src[e]] = inside[dst[e]] = True
+        stamp[ends[e, 0]] = stamp[ends[e, 1]] = True
     edges = [np.int64(0) for _ in range(0)]
-    for e in tree:
-        for x in (np.int64(src[e]), np.int64(dst[e])):
-            if work.degree[x] == 0:
-                work.degree[x] = 1
-                for arc in range(network.indptr[x], network.indptr[x + 1]):
-                    y = np.int64(network.head[arc])
-                    if y > x and inside[y]:
-                        edges.append(np.int64(network.edge[arc]))
-    for e in tree:
-        for x in (src[e], dst[e]):
-            inside[x] = False
-            work.degree[x] = 0
+    vertices = np.unique(ends[tree])
+    for x in vertices:
+        for arc in range(indptr[x], indptr[x + 1]):
+            y = arcs[arc, HEAD]
+            if y > x and stamp[y]:
+                edges.append(np.int64(arcs[arc, EDGE]))
+    for x in vertices:
+        stamp[x] = False
     return np.array(edges, np.int64)

@@ -1,0 +1,152 @@
+"""Smaller problems within a problem: part of a tree is kept, and the rest is solved again.
+
+The kept edges are contracted: what they connect becomes one terminal. Of the other edges some are
+left as candidates. A tree of the smaller problem together with the kept edges is a tree of the
+problem. So the vertices around one vertex are freed, the tree elsewhere is kept; and of two trees
+the edges that both have are kept, and those of either are the candidates.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgraph.core.compiled import compiled_when_hot
+from mgraph.core.union_find_cpu import root
+from mgraph.steiner.improvement import network_cpu
+from mgraph.steiner.improvement.network_cpu import DEGREE, EDGE, HEAD, Network
+
+
+class Subproblem(NamedTuple):
+    """A smaller problem. edge: for each of its edges that of the problem; kept: the kept edges.
+
+    tree: the edges of the smaller problem that a given tree of the problem has.
+    """
+
+    network: Network
+    weight: Any
+    edge: Any
+    kept: Any
+    tree: Any
+
+
+@compiled_when_hot
+def _contract(network, weight, kept, candidates, tree, work):
+    """Return the candidates that remain, their ends, the number of vertices, and the terminals.
+
+    Of parallel candidates the lightest remains. Also returns the indices of those that remain for
+    the candidates of the tree.
+    """
+    ends, parent, number = network.ends, work.parent, work.position
+    for e in kept:
+        first, second = root(parent, np.int64(ends[e, 0])), root(parent, np.int64(ends[e, 1]))
+        parent[first] = second
+    count = 0
+    is_terminal = np.zeros(2 * (kept.size + candidates.size), np.bool_)
+    for group in (kept, candidates):
+        for e in group:
+            for side in range(2):
+                x = np.int64(ends[e, side])
+                r = root(parent, x)
+                if number[r] < 0:
+                    number[r] = count
+                    count += 1
+                if parent[x] != x or network.is_terminal[x]:
+                    is_terminal[number[r]] = True
+    low, high = np.empty(candidates.size, np.int64), np.empty(candidates.size, np.int64)
+    key = np.empty(candidates.size, np.int64)
+    for i in range(candidates.size):
+        e = candidates[i]
+        a, b = (
+            number[root(parent, np.int64(ends[e, 0]))],
+            number[root(parent, np.int64(ends[e, 1]))],
+        )
+        low[i], high[i] = min(a, b), max(a, b)
+        key[i] = low[i] * count + high[i]
+    by_weight = np.argsort(weight[candidates], kind="mergesort")
+    order = by_weight[np.argsort(key[by_weight], kind="mergesort")]
+    stands_for = np.empty(order.size, np.int64)  # the lightest of parallel candidates
+    is_remaining = np.zeros(order.size, np.bool_)
+    for at in range(order.size):
+        i = order[at]
+        is_first = at == 0 or key[order[at - 1]] != key[i]
+        stands_for[i] = i if is_first else stands_for[order[at - 1]]
+        is_remaining[i] = is_first and low[i] != high[i]
+    remaining = np.flatnonzero(is_remaining)
+    index = np.cumsum(is_remaining) - 1
+    is_tree_edge = np.zeros(candidates.size, np.bool_)
+    order_of_tree = np.searchsorted(tree, candidates)
+    for i in range(candidates.size):
+        at = order_of_tree[i]
+        is_tree_edge[i] = at < tree.size and tree[at] == candidates[i]
+    part = np.unique(index[stands_for[is_tree_edge]])
+    for group in (kept, candidates):
+        for e in group:
+            for side in range(2):
+                number[root(parent, np.int64(ends[e, side]))] = -1
+    for group in (kept, candidates):
+        for e in group:
+            parent[ends[e, 0]], parent[ends[e, 1]] = ends[e, 0], ends[e, 1]
+    terminals = np.flatnonzero(is_terminal[:count])
+    return candidates[remaining], low[remaining], high[remaining], count, terminals, part
+
+
+def contract(
+    network: Network, weight: Any, kept: Any, candidates: Any, tree: Any, work: Any
+) -> Subproblem:
+    """Return the problem in which the kept edges are contracted; of the others some are candidates.
+
+    kept: edge ids, a forest. tree: ascending edge ids, kept ones and candidates.
+    """
+    edge, low, high, n, terminals, part = _contract(network, weight, kept, candidates, tree, work)
+    smaller = network_cpu.build(n, low, high, terminals)
+    return Subproblem(smaller, weight[edge], edge, kept, part)
+
+
+@compiled_when_hot
+def free_region(network, tree, centre, size, work):
+    """Free the vertices around one: return the tree's edges elsewhere, and the candidate edges.
+
+    size: the number of vertices that are freed at most. The candidates are the edges between freed
+    vertices, and those from there to the tree.
+    """
+    indptr, arcs, ends, freed, links = (
+        network.indptr, network.arcs, network.ends, work.stamp, work.links
+    )  # fmt: skip
+    for e in tree:
+        links[ends[e, 0], DEGREE] = links[ends[e, 1], DEGREE] = 1
+    region = np.empty(size, np.int64)
+    region[0], count, at = centre, 1, 0
+    freed[centre] = True
+    while at < count and count < size:
+        u = region[at]
+        at += 1
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = arcs[arc, HEAD]
+            if count < size and not freed[v]:
+                freed[v] = True
+                region[count] = v
+                count += 1
+    kept = [np.int64(0) for _ in range(0)]
+    for e in tree:
+        if not freed[ends[e, 0]] and not freed[ends[e, 1]]:
+            kept.append(np.int64(e))
+    candidates = [np.int64(0) for _ in range(0)]
+    for u in region[:count]:
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = arcs[arc, HEAD]
+            if (freed[v] and u < v) or (not freed[v] and links[v, DEGREE] > 0):
+                candidates.append(np.int64(arcs[arc, EDGE]))
+    freed[region[:count]] = False
+    for e in tree:
+        links[ends[e, 0], DEGREE] = links[ends[e, 1], DEGREE] = 0
+    return np.array(kept, np.int64), np.array(candidates, np.int64)
+
+
+def differences(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return the edges that both trees have, and those that one of them has; both ascending."""
+    return np.intersect1d(first, second, True), np.setxor1d(first, second, True)
+
+
+def extend(problem: Subproblem, tree: Any) -> Any:
+    """Return the tree of the problem that a tree of the subproblem stands for."""
+    return np.sort(np.concatenate([problem.kept, problem.edge[tree]]))
