@@ -3,6 +3,10 @@
 import math
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
 
 from mgraph.core import cancellation
 
@@ -44,6 +48,28 @@ class Deadline:
     def remaining(self) -> float:
         """The remaining seconds; 0 when it is over."""
         return 0.0 if self.is_over else self._at - time.perf_counter()
+
+    @contextmanager
+    def raising_flag(self) -> Iterator[np.ndarray]:
+        """A (1,) uint8 array for compiled code: 0 until the deadline is over, and 1 from then on.
+
+        A thread watches the deadline until the block ends.
+        """
+        flag, has_ended = np.zeros(1, np.uint8), threading.Event()
+
+        def watch() -> None:
+            while not self.is_over:
+                if has_ended.wait(min(cancellation.POLL_SECONDS, self.remaining)):
+                    return
+            flag[0] = 1
+
+        watcher = threading.Thread(target=watch, daemon=True, name="mgraph-deadline")
+        watcher.start()
+        try:
+            yield flag
+        finally:
+            has_ended.set()
+            watcher.join()
 
 
 class _Never(Deadline):
