@@ -215,14 +215,11 @@ def _build_heuristic_tree(graph: PreparedGraph, terminals: Any, method: str) -> 
 
 
 def _find_bound(
-    graph: PreparedGraph, terminals: Any, tree: Tree, improve: bool, deadline: Deadline
+    graph: PreparedGraph, terminals: Any, tree: Tree, improves: bool, deadline: Deadline
 ) -> tuple[Tree, Any]:
-    """Return a lower bound, and the tree, or with ``improve`` one that costs no more."""
-    from mgraph.steiner import dual_ascent_cpu, improvement
+    """Return a lower bound, and the tree, or with ``improves`` one that costs no more."""
+    from mgraph.steiner.improvement import improve
 
-    if improve:
-        with graph.borrow_search("cpu") as search:
-            return improvement.improve_tree(search, graph.csr, tree, terminals, deadline)
-    cost = improvement.cost_of(tree)
-    ascent = dual_ascent_cpu.ascend(graph.csr, terminals, terminals[0], deadline, cost)
-    return tree, min(ascent.bound, cost)
+    if improves:
+        return improve.improve_tree(graph.csr, tree, terminals, deadline)
+    return tree, improve.find_bound(graph.csr, tree, terminals, deadline)

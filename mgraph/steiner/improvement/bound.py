@@ -22,7 +22,14 @@ class Bound:
     """
 
     def __init__(
-        self, indptr: Any, heads: Any, weights: Any, terminals: Any, root: int, guide: Any, flag: Any
+        self,
+        indptr: Any,
+        heads: Any,
+        weights: Any,
+        terminals: Any,
+        root: int,
+        guide: Any,
+        flag: Any,
     ) -> None:
         """Run the ascent away from a root, one of the terminals.
 

@@ -41,6 +41,11 @@ TERMINAL, BEGIN, END, RISE = 0, 1, 2, 3
 
 
 @compiled_when_hot
+def _score(num_arcs, crossings):
+    return num_arcs + CROSSING * (crossings - 1 if crossings > 1 else 0)
+
+
+@compiled_when_hot
 def _take_turn(
     indptr, heads, reduced, terminal, root, is_active, guide, max_score, max_arcs, radius, inside,
     touched, heap, taken, used, flag,
@@ -63,7 +68,7 @@ def _take_turn(
         size -= 1
         if key != radius[y]:
             continue
-        if key > now and num_arcs + CROSSING * max(crossings - 1, 0) > max_score:
+        if key > now and _score(num_arcs, crossings) > max_score:
             break
         now = key
         if y == root or (is_active[y] and y != terminal) or num_arcs > max_arcs:
@@ -105,8 +110,7 @@ def _take_turn(
                         used += 1
     for y in touched[:count]:
         radius[y], inside[y] = UNREACHED, False
-    score = num_arcs + CROSSING * max(crossings - 1, 0)
-    return now, is_finished, min(score, _MAX_SCORE), used, heap
+    return now, is_finished, _score(num_arcs, crossings), used, heap
 
 
 @compiled_when_hot
@@ -150,7 +154,7 @@ def raise_bound(
         if is_finished:
             is_active[terminals[i]] = False
         else:
-            score = min(np.int64(scores[i] * factors[i]), _MAX_SCORE)
+            score = np.int64(min(scores[i] * factors[i], _MAX_SCORE))
             push_word(words, size, (score << _SCORE_SHIFT) | i)
             size += 1
     for i in range(size):

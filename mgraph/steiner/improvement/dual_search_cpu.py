@@ -7,7 +7,6 @@ else the old turns are restored. The bound only rises, and each step is local: l
 they are, and a terminal whose set becomes large is given up.
 """
 
-
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot

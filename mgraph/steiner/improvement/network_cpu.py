@@ -30,9 +30,9 @@ ABOVE, UP, DEGREE, LINK = 0, 1, 2, 3
 class Network(NamedTuple):
     """A graph with edge ids.
 
-    indptr: ``(n + 1,)`` int64. arcs: ``(2 m, 2)`` int32, head and edge of each arc. ends: ``(m, 2)``
-    int32. is_terminal: bool. terminals: int64, ascending. shift: int64, the low bits of a queue's
-    entry, which hold a vertex or an arc.
+    indptr: ``(n + 1,)`` int64. arcs: ``(2 m, 2)`` int32, head and edge of each arc. ends: int32,
+    ``(m, 2)``. is_terminal: bool. terminals: int64, ascending. shift: int64, the low bits of a
+    queue's entry, which hold a vertex or an arc.
     """
 
     indptr: Any
@@ -105,22 +105,13 @@ def new_workspace(network: Network) -> Workspace:
     )
 
 
-def choose_scale(weights: Any, network_size: int, cost: Any) -> float:
+def choose_scale(is_whole: bool, size: int, cost: Any) -> float:
     """Return the power of two by which weights are multiplied.
 
-    network_size: the larger of vertices and arcs. cost: of a known tree; no distance above it
-    matters. Noise may double a distance, and a removed part cost as much.
+    is_whole: whether they are integers. size: the larger of vertices and arcs. cost: of a known
+    tree: no distance above it matters, but noise may double it.
     """
-    free_bits = 62 - network_size.bit_length() - 3
-    exponent = free_bits - math.frexp(max(float(cost), 1e-300))[1]
-    if weights.dtype.kind == "i":
+    exponent = 62 - size.bit_length() - 3 - math.frexp(float(cost))[1]
+    if is_whole:
         exponent = min(exponent, MAX_FINE.bit_length() - 1)
     return math.ldexp(1.0, max(-1000, min(exponent, 1000)))
-
-
-def to_units(weights: Any, scale: float, cost: Any) -> Any:
-    """Return weights in units, int64; those above the cost of a known tree count as little more."""
-    units = np.minimum(weights, 2 * cost).astype(np.float64) * scale
-    if weights.dtype.kind == "i" and scale >= 1:
-        return np.minimum(weights, 2 * cost).astype(np.int64) * np.int64(scale)
-    return np.maximum(np.ceil(units), 1).astype(np.int64)

@@ -42,6 +42,7 @@ def find_nearest(indptr, heads, lengths, sources, limit, shift, flag):
     """Return the nearest source of each vertex, an index, and its distance, up to ``limit``."""
     n = indptr.size - 1
     mask = (np.int64(1) << shift) - 1
+    limit = min(limit, INFINITY >> shift)
     distance, base = np.full(n, INFINITY), np.full(n, NONE)
     heap = np.full(sources.size + heads.size + 8, EMPTY)
     size = 0
@@ -88,6 +89,23 @@ def _edges_within(arcs, indptr, reduced, before, after, slack, num_edges):
             if before[x] <= slack and after[y] <= slack - before[x]:
                 is_kept[arcs[arc, EDGE]] |= reduced[arc] <= slack - before[x] - after[y]
     return is_kept
+
+
+@compiled_when_hot
+def _arcs_within(indptr, reduced, after, slack):
+    is_kept = np.zeros(reduced.size, np.bool_)
+    for y in range(indptr.size - 1):
+        if after[y] <= slack:
+            for arc in range(indptr[y], indptr[y + 1]):
+                is_kept[arc] = reduced[arc] <= slack - after[y]
+    return is_kept
+
+
+def arcs_below(indptr: Any, heads: Any, reduced: Any, terminals: Any, slack: int, flag: Any) -> Any:
+    """Return whether each arc begins a way to a terminal within ``slack``; see ``edges_below``."""
+    shift, limit = np.int64(int(heads.size).bit_length()), np.int64(slack)
+    after = find_nearest(indptr, heads, reduced, terminals, limit, shift, flag)
+    return _arcs_within(indptr, reduced, after.distance, limit)
 
 
 def edges_below(network: Any, reduced: Any, root: int, slack: int, flag: Any) -> Any:
@@ -164,14 +182,14 @@ def _find_second(indptr, arcs, arc_weight, distance, base, shift, flag):
     """Return the distance of each vertex to its second nearest terminal."""
     n = indptr.size - 1
     mask = (np.int64(1) << shift) - 1
-    second = np.full(n, INFINITY)
+    second, limit = np.full(n, INFINITY), INFINITY >> shift
     heap, size = np.full(n + arcs.shape[0] + 8, EMPTY), 0
     for u in range(n):
         for arc in range(indptr[u], indptr[u + 1]):
             v = arcs[arc, HEAD]
             if base[v] >= 0 and base[v] != base[u]:
                 second[u] = min(second[u], distance[v] + arc_weight[arc])
-        if second[u] < INFINITY:
+        if second[u] < limit:
             push_word(heap, size, (second[u] << shift) | u)
             size += 1
     while size and not flag[0]:
@@ -183,7 +201,7 @@ def _find_second(indptr, arcs, arc_weight, distance, base, shift, flag):
         for arc in range(indptr[u], indptr[u + 1]):
             v = np.int64(arcs[arc, HEAD])
             candidate = second[u] + arc_weight[arc]
-            if base[v] == base[u] and candidate < second[v]:
+            if base[v] == base[u] and candidate < second[v] and candidate < limit:
                 second[v] = candidate
                 push_word(heap, size, (candidate << shift) | v)
                 size += 1
@@ -229,35 +247,36 @@ def _shrink(ends, weight, is_alive, is_terminal, pairs):
     degree, first = np.zeros(n, np.int64), np.full(n, NONE)
     following = np.full(2 * weight.size, NONE)  # of the half-edges 2 e and 2 e + 1
     num_terminals = is_terminal.sum()
-    for e in range(count):
-        if is_alive[e]:
+    for i in range(count):
+        if is_alive[i]:
             for side in range(2):
-                x = ends[e, side]
-                following[2 * e + side], first[x] = first[x], 2 * e + side
+                x = ends[i, side]
+                following[2 * i + side], first[x] = first[x], 2 * i + side
                 degree[x] += 1
     taken, queue = [np.int64(0) for _ in range(0)], [np.int64(v) for v in range(n)]
     while len(queue) > 0:
-        v = queue.pop()
+        v = np.int64(queue.pop())
         if into[v] != v or degree[v] == 0:
             continue
         if num_terminals == 1:
             break
         # The edges at v, without those that are gone.
-        lightest, second, half, last = np.int64(NONE), np.int64(NONE), first[v], np.int64(NONE)
+        lightest, second = np.int64(NONE), np.int64(NONE)
+        half, last = first[v], np.int64(NONE)
         while half >= 0:
-            e = half >> 1
-            if is_alive[e]:
-                if lightest < 0 or weight[e] < weight[lightest]:
-                    lightest, second = e, lightest
-                elif second < 0 or weight[e] < weight[second]:
-                    second = e
+            f = half >> 1
+            if is_alive[f]:
+                if lightest < 0 or weight[f] < weight[lightest]:
+                    lightest, second = f, lightest
+                elif second < 0 or weight[f] < weight[second]:
+                    second = f
                 last = half
             elif last < 0:
                 first[v] = following[half]
             else:
                 following[last] = following[half]
             half = following[half]
-        e = lightest
+        e = np.int64(lightest)
         a = find(into, np.int64(ends[e, 0])) + find(into, np.int64(ends[e, 1])) - v
         if not is_terminal[v]:
             if degree[v] == 1:
@@ -283,7 +302,7 @@ def _shrink(ends, weight, is_alive, is_terminal, pairs):
                     following[2 * new + 1], first[b] = first[b], 2 * new + 1
         elif degree[v] == 1 or is_terminal[a]:
             # The edge is taken, and v becomes a part of a.
-            taken.append(e)
+            taken.append(np.int64(e))
             num_terminals -= is_terminal[a]
             is_terminal[v], is_terminal[a] = False, True
             into[v] = a
@@ -308,8 +327,8 @@ def _shrink(ends, weight, is_alive, is_terminal, pairs):
             degree[a] += degree[v]
             degree[v] = 0
             queue.append(a)
-    for v in range(n):
-        into[v] = find(into, v)
+    for u in range(n):
+        into[u] = find(into, u)
     return count, into, np.array(taken, np.int64)
 
 

@@ -15,7 +15,7 @@ Sources: T. Pajor, E. Uchoa, R. F. Werneck, "A robust and scalable algorithm for
 in graphs" (2018), for the pool; E. Uchoa, R. F. Werneck (2010) for the local searches.
 """
 
-import math
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ WALK_STEPS, MERGE_STEPS, REGION_STEPS = 20, 5, 5
 MIN_REGION, MAX_REGION, REGIONS_FROM = 150, 2000, 1500
 BOUND_STEPS = 500  # per round of the search for a better bound
 _ROUNDS = 1000
+
+
+class _TimeUp(Exception):
+    """Ends a search whose current step has no result."""
 
 
 class Search:
@@ -68,10 +72,12 @@ class Search:
     def run(self, tree: Any, max_stale: float = STALE) -> None:
         """Search, from a tree of the network. max_stale: cycles without a gain."""
         self.add(tree)
-        self.add(self._search_locally(tree))
+        with contextlib.suppress(_TimeUp):
+            self._run(max_stale)
+
+    def _run(self, max_stale: float) -> None:
+        self.add(self._search_locally(self.pool[0]))
         for _ in range(STARTS):
-            if self.flag[0]:
-                return
             self.add(self._start())
         self._raise_bound()
         self._reduce()
@@ -92,8 +98,6 @@ class Search:
 
     def add(self, tree: Any) -> None:
         """Add a tree of the current network to the pool, and see whether it is the best."""
-        if self.flag[0] and not self._is_tree(tree):
-            return
         cost = self.cost_of(tree)
         if cost + self.fixed_cost < self.best_cost:
             self.best_cost, self.best = cost + self.fixed_cost, self._expand(tree)
@@ -114,6 +118,8 @@ class Search:
     def _grow(self, weight: Any, start: int) -> Any:
         """Grow a tree, and return a minimum spanning tree of its vertices."""
         tree = grow(self.network, weight[self.network.arcs[:, EDGE]], start, self.work, self.flag)
+        if self.flag[0]:
+            raise _TimeUp
         edges = induced_edges(self.network, tree, self.work.stamp)
         return span(self.network, weight, edges, self.work)
 
@@ -123,9 +129,7 @@ class Search:
     def _start(self) -> Any:
         """Grow a tree with noise in the weights, and search locally."""
         noisy = add_noise(self.weight, START_NOISE, self._random())
-        tree = self._grow(noisy, self.rng.choice(self.network.terminals))
-        if self.flag[0]:
-            return tree
+        tree = self._grow(noisy, int(self.rng.choice(self.network.terminals)))
         tree = search_locally(self.network, noisy, tree, 1, self.work, self.flag)
         return self._search_locally(tree)
 
@@ -143,8 +147,6 @@ class Search:
             tree = self.pool[self.rng.integers(1, len(self.pool))]
         else:
             tree = self._start()
-        if self.flag[0]:
-            return
         for i in range(WALK_STEPS):
             noise = FIRST_NOISE * (LAST_NOISE / FIRST_NOISE) ** (i / (WALK_STEPS - 1))
             tree = self._walk(tree, 1, noise)
@@ -187,9 +189,7 @@ class Search:
 
     def _solve_part(self, tree: Any, kept: Any, candidates: Any, steps: int) -> Any:
         """Return the tree after a walk in the subproblem of the candidates."""
-        part = subproblem_cpu.contract(
-            self.network, self.weight, kept, candidates, tree, self.work
-        )
+        part = subproblem_cpu.contract(self.network, self.weight, kept, candidates, tree, self.work)
         if part.network.terminals.size < 2:
             return tree
         noise = FIRST_NOISE / 2
@@ -241,9 +241,7 @@ class Search:
         nearest = reduction_cpu.find_nearest(
             network.indptr, heads, arc_weight, network.terminals, INFINITY, network.shift, self.flag
         )
-        is_kept = reduction_cpu.edges_short(
-            network.ends, weight, *nearest, network.terminals.size
-        )
+        is_kept = reduction_cpu.edges_short(network.ends, weight, *nearest, network.terminals.size)
         is_near = reduction_cpu.vertices_below(network, weight, nearest, cost, self.flag)
         is_kept &= is_near[network.ends].all(axis=1)
         if self.bound.is_complete:
@@ -265,14 +263,13 @@ class Search:
         self._enter(reduced.network, reduced.weight)
         for tree in trees:
             self.add(self._repair(tree))
-        if not self.flag[0]:
-            self._raise_bound()
+        self._raise_bound()
 
     def _repair(self, part: Any) -> Any:
         """Return a tree of the current network for a part of one."""
         weight = self.weight.copy()
         weight[part] >>= 10
-        tree = self._grow(weight, self.network.terminals[0])
+        tree = self._grow(weight, int(self.network.terminals[0]))
         return self._search_locally(tree)
 
     def _finish(self) -> None:
@@ -282,23 +279,3 @@ class Search:
         if cost < self.best_cost:
             self.best, self.best_cost = tree, cost
         self.lower_bound = self.best_cost
-
-    def _is_tree(self, tree: Any) -> bool:
-        """Return whether an interrupted search has left a tree that holds the terminals."""
-        ends = self.network.ends[tree]
-        vertices = np.unique(ends)
-        if tree.size != vertices.size - 1:
-            return False
-        if not np.isin(self.network.terminals, vertices).all():
-            return False
-        from scipy import sparse
-        from scipy.sparse import csgraph
-
-        index = np.searchsorted(vertices, ends)
-        matrix = sparse.coo_matrix((np.ones(tree.size), index.T), (vertices.size,) * 2)
-        return csgraph.connected_components(matrix, directed=False)[0] == 1
-
-
-def relative_gap(cost: float, bound: float) -> float:
-    """Return cost / bound - 1."""
-    return cost / bound - 1 if bound > 0 else math.inf

@@ -126,10 +126,9 @@ def free_region(network, tree, centre, size, work):
                 freed[v] = True
                 region[count] = v
                 count += 1
-    kept = [np.int64(0) for _ in range(0)]
-    for e in tree:
-        if not freed[ends[e, 0]] and not freed[ends[e, 1]]:
-            kept.append(np.int64(e))
+    is_kept = np.zeros(tree.size, np.bool_)
+    for i in range(tree.size):
+        is_kept[i] = not freed[ends[tree[i], 0]] and not freed[ends[tree[i], 1]]
     candidates = [np.int64(0) for _ in range(0)]
     for u in region[:count]:
         for arc in range(indptr[u], indptr[u + 1]):
@@ -139,7 +138,7 @@ def free_region(network, tree, centre, size, work):
     freed[region[:count]] = False
     for e in tree:
         links[ends[e, 0], DEGREE] = links[ends[e, 1], DEGREE] = 0
-    return np.array(kept, np.int64), np.array(candidates, np.int64)
+    return tree[is_kept], np.array(candidates, np.int64)
 
 
 def differences(first: Any, second: Any) -> tuple[Any, Any]:

@@ -142,6 +142,7 @@ def grow(network, arc_weight, start, work, flag):
     labels, heap, in_tree = work.labels, work.heap, work.stamp
     is_terminal = network.is_terminal
     mask = (np.int64(1) << shift) - 1
+    limit = INFINITY >> shift
     missing = network.terminals.size
     tree = np.empty(indptr.size - 1, np.int64)
     touched = np.empty(indptr.size - 1, np.int64)
@@ -173,7 +174,7 @@ def grow(network, arc_weight, start, work, flag):
         for arc in range(indptr[u], indptr[u + 1]):
             v = np.int64(arcs[arc, HEAD])
             candidate = labels[u, DISTANCE] + arc_weight[arc]
-            if candidate < labels[v, DISTANCE]:
+            if candidate < labels[v, DISTANCE] and candidate < limit:
                 if labels[v, DISTANCE] == INFINITY:
                     touched[touched_count] = v
                     touched_count += 1

@@ -37,8 +37,9 @@ def add_noise(weight, amplitude, seed):
     """Return weights that are increased by up to ``amplitude`` / 1024 of themselves."""
     noisy = np.empty_like(weight)
     for e in range(weight.size):
-        fraction = np.int64(mix64(np.uint64(seed) ^ mix64(np.uint64(e))) >> np.uint64(54))
-        noisy[e] = weight[e] + ((weight[e] * amplitude) >> 10) * fraction // 1024
+        word = mix64(np.uint64(seed) ^ mix64(np.uint64(e)))
+        share = np.float64(word >> np.uint64(11)) * (amplitude / (1 << 63))
+        noisy[e] = weight[e] + np.int64(weight[e] * share)
     return noisy
 
 
