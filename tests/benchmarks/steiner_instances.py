@@ -7,7 +7,7 @@ instances for the Steiner problem in graphs" (2001), with unit weights (u) or we
 | name              | graph                                                     | terminals        |
 |-------------------|-----------------------------------------------------------|------------------|
 | hc-D-u, hc-D-p    | hypercube of D dimensions                                 | of even parity   |
-| cc-D-Q-T-u, …-p   | words of D letters out of Q, edges at distance 1          | a code of T words |
+| cc-D-Q-T-u, …-p   | words of D letters out of Q, edges at distance 1          | T spread out     |
 | bip-A-B-D-u, …-p  | A vertices, each with D random neighbours among B others  | the A            |
 | holes-S-T         | S x S grid of uneven lines with rectangular holes         | T at random      |
 | road-N-T          | N vertices around one of the road network of the NE USA   | T at random      |
@@ -139,16 +139,19 @@ def largest_component(rng, src, dst, weight, terminals):
     return src, dst, weight[kept], largest.size, rng.choice(largest.size, terminals, replace=False)
 
 
-HARD = (
-    "hc-6-u hc-7-u hc-8-u hc-9-u hc-10-u hc-11-u hc-12-u hc-6-p hc-7-p hc-8-p hc-9-p hc-10-p "
-    "hc-11-p hc-12-p cc-3-4-8-u cc-3-5-13-u cc-5-3-27-u cc-6-3-76-u cc-7-3-222-u cc-9-2-64-u "
-    "cc-10-2-135-u cc-11-2-244-u cc-12-2-473-u cc-3-10-50-u cc-3-12-74-u cc-5-3-27-p cc-6-3-76-p "
-    "cc-7-3-222-p cc-9-2-64-p cc-10-2-135-p cc-11-2-244-p cc-12-2-473-p cc-3-10-50-p cc-3-12-74-p "
-    "bip-200-1000-20-u bip-200-2000-40-u bip-200-1000-50-u bip-300-3000-60-u bip-50-500-100-u "
-    "bip-200-1000-20-p bip-200-2000-40-p bip-200-1000-50-p bip-300-3000-60-p bip-50-500-100-p"
-).split()
+HARD = tuple(
+    f"{name}-{weights}"
+    for weights in "up"
+    for name in (
+        *(f"hc-{dimensions}" for dimensions in range(6, 13)),
+        *("cc-3-4-8", "cc-3-5-13", "cc-5-3-27", "cc-6-3-76", "cc-7-3-222", "cc-9-2-64"),
+        *("cc-10-2-135", "cc-11-2-244", "cc-12-2-473", "cc-3-10-50", "cc-3-12-74"),
+        *("bip-200-1000-20", "bip-200-2000-40", "bip-200-1000-50", "bip-300-3000-60"),
+        "bip-50-500-100",
+    )
+)
 LARGE = (
-    "holes-120-100 holes-120-1000 holes-200-500 holes-200-3000 holes-320-2000 holes-320-10000 "
-    "road-10000-10 road-10000-100 road-10000-1000 road-30000-300 road-30000-3000 road-100000-30 "
-    "road-100000-1000 road-100000-10000"
-).split()
+    *("holes-120-100", "holes-120-1000", "holes-200-500", "holes-200-3000", "holes-320-2000"),
+    *("holes-320-10000", "road-10000-10", "road-10000-100", "road-10000-1000", "road-30000-300"),
+    *("road-30000-3000", "road-100000-30", "road-100000-1000", "road-100000-10000"),
+)

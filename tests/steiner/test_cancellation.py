@@ -9,7 +9,7 @@ from scipy.sparse import csgraph
 
 import mgraph
 from mgraph.core import cancellation
-from mgraph.steiner import dual_ascent_cpu, star
+from mgraph.steiner import star
 from mgraph.steiner.components_cpu import label_components
 from mgraph.steiner.prepared import prepare
 from tests import stopped
@@ -84,8 +84,6 @@ def test_a_cancelled_search_returns_no_result():
                 list(star.solve_queries(search, [terminals]))
             with pytest.raises(cancellation.Cancelled):
                 star.improve_tree(search, query.tree, query.deadline)
-            with pytest.raises(cancellation.Cancelled):
-                dual_ascent_cpu.ascend(ready.csr, terminals, terminals[0])
 
 
 @pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])

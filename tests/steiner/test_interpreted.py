@@ -75,7 +75,7 @@ def test_a_tree_that_takes_rounds(dtype):
 def test_functions_are_found():
     """Otherwise the tests above would compare nothing."""
     names = " ".join(functions())
-    for module in ("tree_cpu", "mehlhorn_cpu", "key_vertex_cpu", "steiner_vertex_cpu", "csr_cpu"):
+    for module in ("tree_cpu", "mehlhorn_cpu", "key_moves_cpu", "dual_ascent_cpu", "csr_cpu"):
         assert f"{module}." in names
 
 

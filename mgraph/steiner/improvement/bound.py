@@ -11,6 +11,8 @@ from mgraph.steiner.improvement.network_cpu import EMPTY
 # Rows of the record of turns, per terminal, and of what they took, per arc and at least.
 _TURNS_PER_TERMINAL, _ROWS_PER_ARC, _MIN_ROWS = 32, 8, 1 << 20
 MAX_RECORDED_ARCS = 1 << 24
+# Arcs of a set that counts as large in the search: a multiple of those per terminal, within limits.
+_ARCS_PER_TERMINAL, _MIN_ARCS, _MAX_ARCS = 30, 1000, 1 << 14
 
 
 class Bound:
@@ -49,6 +51,8 @@ class Bound:
         rows = max(_ROWS_PER_ARC * num_arcs, _MIN_ROWS) if self.is_recorded else 0
         self._turns = np.empty((_TURNS_PER_TERMINAL * terminals.size + 4096, 4), np.int64)
         self._taken = np.empty((rows, 2), np.int64)
+        per_terminal = _ARCS_PER_TERMINAL * num_arcs // terminals.size
+        self._max_arcs = min(max(per_terminal, _MIN_ARCS), _MAX_ARCS)
         self.reduced, factors = weights.copy(), np.ones(terminals.size)
         total, self._num_turns, self._used, self._heap = dual_ascent_cpu.raise_bound(
             indptr, heads, self.reduced, terminals, factors, root, self._active, guide,
@@ -66,8 +70,8 @@ class Bound:
         gain, self._turns, self._num_turns, self._taken, self._used, self._heap = (
             dual_search_cpu.search_bound(
                 self.indptr, self.heads, self.reduced, self.terminals, self.is_terminal, self.root,
-                self.guide, steps, seed, *self._memory, self._heap, self._words, self._active,
-                self._turns, self._num_turns, self._taken, self._used, self.flag,
+                self.guide, self._max_arcs, steps, seed, *self._memory, self._heap, self._words,
+                self._active, self._turns, self._num_turns, self._taken, self._used, self.flag,
             )
         )  # fmt: skip
         self.total += int(gain)

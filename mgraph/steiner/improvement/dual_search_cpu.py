@@ -19,9 +19,10 @@ from mgraph.steiner.improvement.dual_ascent_cpu import (
     raise_bound,
 )
 
-# Terminals of a step, arcs of a set that counts as large, vertices that are looked through for
-# terminals: measured on grids with holes. Factors of scores lie within e^SPREAD.
-MAX_GROUP, MAX_ARCS, MAX_LOOK, SPREAD = 30, 1000, 2000, 0.75
+# Terminals of a step, and by how much their scores' factors vary: within e^SPREAD. Measured on
+# grids with holes. The size of sets that count as large varies within e^_SIZES.
+MAX_GROUP, SPREAD = 30, 0.75
+_SIZES = 1.4
 _MIN_GROUP = 2
 _NO_TURN = -1
 
@@ -66,11 +67,13 @@ def _is_small(turns, turn, max_arcs):
 
 @compiled_when_hot
 def search_bound(
-    indptr, heads, reduced, terminals, is_terminal, root, guide, steps, seed, radius, inside,
-    touched, heap, words, is_active, turns, num_turns, taken, used, flag,
+    indptr, heads, reduced, terminals, is_terminal, root, guide, max_arcs, steps, seed, radius,
+    inside, touched, heap, words, is_active, turns, num_turns, taken, used, flag,
 ):  # fmt: skip
     """Take steps until there are enough, or the record is nearly full; return the bound's rise.
 
+    max_arcs: about as many arcs make a set large; and the number of vertices among which the
+    terminals of a step are looked for is twice that at most.
     The record is compacted at the end: its new ends are returned, and the heap.
     """
     latest = np.full(indptr.size - 1, _NO_TURN)  # of each terminal; and the turn before each
@@ -79,12 +82,12 @@ def search_bound(
         t = turns[turn, TERMINAL]
         before[turn], latest[t] = latest[t], turn
     group_memory = np.empty(MAX_GROUP, np.int64)
-    queue = np.empty(min(MAX_LOOK, indptr.size - 1), np.int64)
+    queue = np.empty(min(2 * max_arcs, indptr.size - 1), np.int64)
     gain = np.int64(0)
     for step in range(steps):
         if flag[0] or used > taken.shape[0] // 8 * 7 or num_turns > turns.shape[0] // 8 * 7:
             break
-        key = np.uint64(seed) + np.uint64(step) * np.uint64(4 * MAX_GROUP)
+        key = np.uint64(seed) + np.uint64(step) * np.uint64(2 * MAX_GROUP)
         start = terminals[np.int64(_unit(key, 0) * terminals.size)]
         size = _MIN_GROUP + np.int64(_unit(key, 1) * (MAX_GROUP - _MIN_GROUP + 1))
         count = _find_group(
@@ -94,17 +97,18 @@ def search_bound(
         factors = np.empty(count)
         for i in range(count):
             factors[i] = np.exp(SPREAD * (2 * _unit(key, 2 + i) - 1))
+        large = np.int64(max_arcs * np.exp(_SIZES * (2 * _unit(key, 2 + count) - 1)))
         old = np.int64(0)
         for t in group:
             turn = latest[t]
             while turn >= 0:
-                if _is_small(turns, turn, MAX_ARCS):
+                if _is_small(turns, turn, large):
                     old += turns[turn, RISE]
                     _add(reduced, turns, taken, turn, 1)
                 turn = before[turn]
         first_turn, first_used = num_turns, used
         new, num_turns, used, heap = raise_bound(
-            indptr, heads, reduced, group, factors, root, is_active, guide, MAX_ARCS, radius,
+            indptr, heads, reduced, group, factors, root, is_active, guide, large, radius,
             inside, touched, heap, words, turns, num_turns, taken, used, flag,
         )  # fmt: skip
         has_room = num_turns <= turns.shape[0] and used <= taken.shape[0]
@@ -115,7 +119,7 @@ def search_bound(
                 latest[t] = _NO_TURN
                 while turn >= 0:
                     following = before[turn]
-                    if not _is_small(turns, turn, MAX_ARCS):
+                    if not _is_small(turns, turn, large):
                         before[turn], latest[t] = latest[t], turn
                     turn = following
             for turn in range(first_turn, num_turns):
@@ -128,7 +132,7 @@ def search_bound(
             for t in group:
                 turn = latest[t]
                 while turn >= 0:
-                    if _is_small(turns, turn, MAX_ARCS):
+                    if _is_small(turns, turn, large):
                         _add(reduced, turns, taken, turn, -1)
                     turn = before[turn]
     new_turns, new_taken = np.empty_like(turns), np.empty_like(taken)

@@ -17,7 +17,6 @@ region is labelled again at most three times. A move that is made costs a walk u
 import numpy as np
 
 from mgraph.core.compiled import compiled_when_hot
-from mgraph.core.heap_cpu import pop_word, push_word
 from mgraph.core.union_find_cpu import root
 from mgraph.steiner.improvement.key_tree_cpu import NONE, find_cover, find_key_tree
 from mgraph.steiner.improvement.linked_tree_cpu import (
@@ -37,82 +36,16 @@ from mgraph.steiner.improvement.network_cpu import (
     EDGE,
     HEAD,
     INFINITY,
-    VIA,
 )
-from mgraph.steiner.improvement.regions_cpu import find_boundary, grow_regions, trace
+from mgraph.steiner.improvement.regions_cpu import (
+    clear_labels,
+    find_boundary,
+    group_by_base,
+    grow_regions,
+    label_again,
+    trace,
+)
 from mgraph.steiner.improvement.trees_cpu import hang
-
-
-@compiled_when_hot
-def _group_members(size, labelled, labels):
-    """Return the labelled vertices by base, and the index of the first of each of ``size``."""
-    start = np.zeros(size + 1, np.int64)
-    for x in labelled:
-        start[labels[x, BASE] + 1] += 1
-    start = np.cumsum(start)
-    cursor, members = start[:-1].copy(), np.empty(labelled.size, np.int64)
-    for x in labelled:
-        members[cursor[labels[x, BASE]]] = x
-        cursor[labels[x, BASE]] += 1
-    return members, start
-
-
-@compiled_when_hot
-def _label_again(
-    removed, indptr, arcs, arc_weight, shift, members, start, limit, labels, fresh, stamp, heap
-):
-    """Label the regions of removed bases from the regions around, within ``limit``.
-
-    Sets the fresh labels, and the stamp of all vertices of these regions, which are returned.
-    """
-    mask = (np.int64(1) << shift) - 1
-    total = 0
-    for at in removed:
-        total += start[at + 1] - start[at]
-    region = np.empty(total, np.int64)
-    count = 0
-    for at in removed:
-        for i in range(start[at], start[at + 1]):
-            region[count] = members[i]
-            stamp[members[i]] = True
-            count += 1
-    size = 0
-    for x in region:
-        best = np.int64(INFINITY)
-        for arc in range(indptr[x], indptr[x + 1]):
-            y = arcs[arc, HEAD]
-            if not stamp[y] and labels[y, DISTANCE] < INFINITY:
-                candidate = labels[y, DISTANCE] + arc_weight[arc]
-                if candidate < best and candidate <= limit:
-                    best = candidate
-                    fresh[x, BASE], fresh[x, VIA] = labels[y, BASE], arcs[arc, EDGE]
-        if best < INFINITY:
-            fresh[x, DISTANCE] = best
-            push_word(heap, size, (best << shift) | x)
-            size += 1
-    while size:
-        word = pop_word(heap, size)
-        size -= 1
-        u = word & mask
-        distance = fresh[u, DISTANCE]
-        if word >> shift != distance:
-            continue
-        for arc in range(indptr[u], indptr[u + 1]):
-            v = np.int64(arcs[arc, HEAD])
-            if stamp[v]:
-                candidate = distance + arc_weight[arc]
-                if candidate < fresh[v, DISTANCE] and candidate <= limit:
-                    fresh[v, DISTANCE], fresh[v, BASE] = candidate, fresh[u, BASE]
-                    fresh[v, VIA] = arcs[arc, EDGE]
-                    push_word(heap, size, (candidate << shift) | v)
-                    size += 1
-    return region
-
-
-@compiled_when_hot
-def _clear_labels(region, fresh, stamp):
-    for x in region:
-        stamp[x], fresh[x, DISTANCE] = False, INFINITY
 
 
 @compiled_when_hot
@@ -141,7 +74,7 @@ def _try_exchange(network, arc_weight, rooted, keys, key, cover, boundary, group
     _append_inner(bottom, top, rooted.parent, inner)
     if len(inner) > 0:
         members, start = grouped
-        region = _label_again(
+        region = label_again(
             np.array(inner), indptr, arcs, arc_weight, network.shift, members, start, best // 2,
             labels, fresh, stamp, work.heap,
         )  # fmt: skip
@@ -162,7 +95,7 @@ def _try_exchange(network, arc_weight, rooted, keys, key, cover, boundary, group
                         best, arc = length, np.int64(a)
         if arc >= 0:
             trace(arc, arcs, ends, labels, fresh, path)
-        _clear_labels(region, fresh, stamp)
+        clear_labels(region, fresh, stamp)
     elif arc >= 0:
         trace(arc, arcs, ends, labels, fresh, path)
     return best
@@ -205,7 +138,7 @@ def _try_elimination(network, arc_weight, rooted, keys, key, cover, boundary, gr
         saved += keys.length[child]
         _append_inner(position[child], begin, rooted.parent, removed)
     members, start = grouped
-    region = _label_again(
+    region = label_again(
         np.array(removed), indptr, arcs, arc_weight, shift, members, start, saved // 2, labels,
         fresh, stamp, work.heap,
     )  # fmt: skip
@@ -270,7 +203,7 @@ def _try_elimination(network, arc_weight, rooted, keys, key, cover, boundary, gr
             trace(arc, arcs, ends, labels, fresh, path)
     else:
         added = saved
-    _clear_labels(region, fresh, stamp)
+    clear_labels(region, fresh, stamp)
     return added, saved
 
 
@@ -398,7 +331,7 @@ def move_keys(network, weight, arc_weight, tree, shortest, work, flag):
         in_tree[tree] = True
         boundary = find_boundary(network, arc_weight, labelled, in_tree, limit, labels)
         cover = find_cover(rooted, keys, boundary)
-        grouped = _group_members(rooted.vertex.size, labelled, labels)
+        grouped = group_by_base(rooted.vertex.size, labelled, labels)
         gains, moves, edges, starts = _find_moves(
             network, arc_weight, rooted, keys, cover, boundary, grouped, shortest, work, flag
         )

@@ -109,3 +109,76 @@ def trace(arc, arcs, ends, labels, fresh, path):
                 break
             path.append(e)
             x = np.int64(ends[e, 0]) + np.int64(ends[e, 1]) - x
+
+
+@compiled_when_hot
+def group_by_base(size, labelled, labels):
+    """Return the labelled vertices by base, and the index of the first of each of ``size``."""
+    start = np.zeros(size + 1, np.int64)
+    for x in labelled:
+        start[labels[x, BASE] + 1] += 1
+    start = np.cumsum(start)
+    cursor, members = start[:-1].copy(), np.empty(labelled.size, np.int64)
+    for x in labelled:
+        members[cursor[labels[x, BASE]]] = x
+        cursor[labels[x, BASE]] += 1
+    return members, start
+
+
+@compiled_when_hot
+def label_again(
+    removed, indptr, arcs, arc_weight, shift, members, start, limit, labels, fresh, stamp, heap
+):
+    """Label the regions of removed bases from the regions around, within ``limit``.
+
+    Sets the fresh labels, and the stamp of all vertices of these regions, which are returned.
+    """
+    mask = (np.int64(1) << shift) - 1
+    total = 0
+    for at in removed:
+        total += start[at + 1] - start[at]
+    region = np.empty(total, np.int64)
+    count = 0
+    for at in removed:
+        for i in range(start[at], start[at + 1]):
+            region[count] = members[i]
+            stamp[members[i]] = True
+            count += 1
+    size = 0
+    for x in region:
+        best = np.int64(INFINITY)
+        for arc in range(indptr[x], indptr[x + 1]):
+            y = arcs[arc, HEAD]
+            if not stamp[y] and labels[y, DISTANCE] < INFINITY:
+                candidate = labels[y, DISTANCE] + arc_weight[arc]
+                if candidate < best and candidate <= limit:
+                    best = candidate
+                    fresh[x, BASE], fresh[x, VIA] = labels[y, BASE], arcs[arc, EDGE]
+        if best < INFINITY:
+            fresh[x, DISTANCE] = best
+            push_word(heap, size, (best << shift) | x)
+            size += 1
+    while size:
+        word = pop_word(heap, size)
+        size -= 1
+        u = word & mask
+        distance = fresh[u, DISTANCE]
+        if word >> shift != distance:
+            continue
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = np.int64(arcs[arc, HEAD])
+            if stamp[v]:
+                candidate = distance + arc_weight[arc]
+                if candidate < fresh[v, DISTANCE] and candidate <= limit:
+                    fresh[v, DISTANCE], fresh[v, BASE] = candidate, fresh[u, BASE]
+                    fresh[v, VIA] = arcs[arc, EDGE]
+                    push_word(heap, size, (candidate << shift) | v)
+                    size += 1
+    return region
+
+
+@compiled_when_hot
+def clear_labels(region, fresh, stamp):
+    """Reset what ``label_again`` has set."""
+    for x in region:
+        stamp[x], fresh[x, DISTANCE] = False, INFINITY

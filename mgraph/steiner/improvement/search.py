@@ -20,10 +20,12 @@ from typing import Any
 
 import numpy as np
 
-from mgraph.steiner.improvement import reduction_cpu, subproblem_cpu
+from mgraph.steiner import dreyfus_wagner_cpu
+from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
+from mgraph.steiner.improvement import contraction_cpu, reduction_cpu, subproblem_cpu
 from mgraph.steiner.improvement.bound import Bound
+from mgraph.steiner.improvement.contraction_cpu import Reduced
 from mgraph.steiner.improvement.network_cpu import EDGE, HEAD, INFINITY, Network, new_workspace
-from mgraph.steiner.improvement.reduction_cpu import Reduced
 from mgraph.steiner.improvement.trees_cpu import grow, hang, induced_edges, span
 from mgraph.steiner.improvement.walk_cpu import add_noise, search_locally, walk
 
@@ -36,6 +38,8 @@ WALK_STEPS, MERGE_STEPS, REGION_STEPS = 20, 5, 5
 # Vertices of a region, and of a graph in which regions are freed.
 MIN_REGION, MAX_REGION, REGIONS_FROM = 150, 2000, 1500
 BOUND_STEPS = 500  # per round of the search for a better bound
+# States of the exact search for few terminals: in the first attempt and at most.
+FIRST_STATES, MAX_STATES = 1 << 17, 1 << 23
 _ROUNDS = 1000
 
 
@@ -81,9 +85,14 @@ class Search:
             self.add(self._start())
         self._raise_bound()
         self._reduce()
-        stale = 0
+        stale, max_states = 0, FIRST_STATES
         while not self.is_over and stale < max_stale:
             cost, total = self.best_cost, self.lower_bound
+            if self.network.terminals.size <= MAX_GROUPS and max_states <= MAX_STATES:
+                self._solve_exactly(max_states)
+                max_states *= 4
+                if self.is_over:
+                    break
             self._improve_tree()
             self._improve_bound()
             gap = self.best_cost - self.lower_bound
@@ -230,13 +239,37 @@ class Search:
             if self.is_over or gain < gap // 20:
                 break
 
+    def _solve_exactly(self, max_states: int) -> None:
+        """Search for a better tree by dynamic programming; if it ends, the best tree is optimal."""
+        network, terminals = self.network, self.network.terminals
+        lengths = 2 * self.weight[network.arcs[:, EDGE]]
+        heads, edges = network.arcs[:, HEAD].copy(), network.arcs[:, EDGE].copy()
+        max_cost = 2 * (self.best_cost - self.fixed_cost - self.step)
+        columns = [
+            reduction_cpu.find_nearest(
+                network.indptr, heads, lengths, terminals[i : i + 1], np.int64(max_cost),
+                network.shift + 1, self.flag,
+            ).distance
+            for i in range(terminals.size)
+        ]  # fmt: skip
+        distance = np.minimum(np.stack(columns, axis=1), max_cost + 1)
+        tree, cost, states = dreyfus_wagner_cpu.solve(
+            network.indptr, heads, edges, lengths, terminals, np.arange(terminals.size + 1),
+            distance, distance[terminals], np.int64(max_cost), dreyfus_wagner_cpu.new_heap(),
+            max_states, self.flag,
+        )  # fmt: skip
+        if cost >= 0:
+            self.add(span(network, self.weight, tree, self.work))
+        if not self.flag[0] and states < max_states:
+            self.lower_bound = self.best_cost
+
     def _reduce(self) -> None:
         """Remove what no better tree needs, if that makes the problem smaller."""
         assert self.bound is not None
         if self.is_over:
             return
         network, weight = self.network, self.weight
-        cost = self.best_cost - self.fixed_cost
+        cost = self.best_cost - self.fixed_cost - self.step  # of the dearest tree that is better
         heads, arc_weight = network.arcs[:, HEAD].copy(), weight[network.arcs[:, EDGE]]
         nearest = reduction_cpu.find_nearest(
             network.indptr, heads, arc_weight, network.terminals, INFINITY, network.shift, self.flag
@@ -251,7 +284,7 @@ class Search:
             )
         if self.flag[0]:
             return
-        reduced = reduction_cpu.shrink(network, weight, is_kept)
+        reduced = contraction_cpu.shrink(network, weight, is_kept)
         if reduced.weight.size > 0.9 * weight.size:
             return
         trees = [reduced.restrict(tree) for tree in self.pool]

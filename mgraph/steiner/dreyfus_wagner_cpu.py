@@ -1,0 +1,187 @@
+"""Exact Steiner trees of few terminals, by dynamic programming over sets of them.
+
+Sources: S. E. Dreyfus, R. A. Wagner, "The Steiner problem in graphs" (1971); S. Hougardy, J.
+Silvanus, J. Vygen, "Dijkstra meets Steiner: a fast exact goal-oriented Steiner tree algorithm"
+(2017). A state is a vertex with a set of terminals; its label is the cost of the cheapest tree
+known that connects them. One terminal, the goal, is in no set. As in Dijkstra's algorithm states
+are settled in order of cost: from a state along an edge to the next vertex with the same set, and
+together with a settled state of the same vertex and other terminals to the union of both sets. The
+tree is found when the goal is settled with the set of all others.
+
+States are settled in order of label plus a lower bound on what connects the vertex with the missing
+terminals: the greatest distance to one of them, or half of the way round two of them. It never
+falls by more than a label rises, so that settled labels are final. Those above the cost of a known
+tree are dropped.
+
+The same finds trees that hold a vertex of each of several groups (L. Ding et al., "Finding top-k
+min-cost connected trees in databases", 2007): a state begins at each vertex of a group, and the
+bound is the greatest distance to a group. A terminal is a group of one.
+
+Cost: at most 3^(k-1) n merges and 2^(k-1) m steps for k groups, n vertices, m edges; mostly a small
+part of that. Memory: 48 bytes per state that is reached.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mgraph.core import heap_cpu
+from mgraph.core.compiled import compiled_when_hot
+from mgraph.core.hashing import mix64
+from mgraph.core.heap_cpu import capacity, grow, pop, push
+
+MAX_GROUPS = 12
+NO_STATE = -1
+_NO_EDGE = -1
+_UNREACHED = np.int64((1 << 62) - 1)
+# Columns of states. KEY: the vertex, and in the low bits the set. FROM, BY: how it was reached, by
+# an edge from another state, or (below -1) from two of them; or not, as the vertex of a group.
+KEY, COST, FROM, BY, NEXT = 0, 1, 2, 3, 4
+_COLUMNS = 5
+
+
+@compiled_when_hot
+def _find_slot(key, slots, states):
+    """Return the place of a key in the hash table, or the free one where it would be."""
+    mask = np.uint64(slots.size - 1)
+    at = mix64(np.uint64(key)) & mask
+    while slots[at] >= 0 and states[slots[at], KEY] != key:
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@compiled_when_hot
+def _enlarge(slots, states, count):
+    """Return a hash table and states of twice the size."""
+    larger = np.empty((2 * states.shape[0], states.shape[1]), np.int64)
+    larger[:count] = states[:count]
+    table = np.full(2 * slots.size, NO_STATE)
+    for i in range(count):
+        table[_find_slot(larger[i, KEY], table, larger)] = i
+    return table, larger
+
+
+@compiled_when_hot
+def _bound_rest(v, groups, distance, between):
+    """Return a lower bound on a tree that connects a vertex with some groups, given as bits."""
+    bound = np.int64(0)
+    count = distance.shape[1]
+    for a in range(count):
+        if groups >> a & 1:
+            bound = max(bound, distance[v, a])
+            for b in range(a):
+                if groups >> b & 1:
+                    around = distance[v, a] + distance[v, b] + between[a, b]
+                    bound = max(bound, around >> 1)
+    return bound
+
+
+@compiled_when_hot
+def solve(
+    indptr, heads, edges, lengths, vertices, starts, distance, between, max_cost, heap, max_states,
+    flag,
+):  # fmt: skip
+    """Return the edges of the cheapest tree, its cost, and how many states were reached.
+
+    lengths: of arcs, even. Group i is ``vertices[starts[i]:starts[i + 1]]``; the last one is the
+    goal. distance: (n, k), to each group. between: (k, k), between terminals; 0 between groups.
+    max_cost: dearer trees are of no use. The cost is -1 if there is no tree, or if there are more
+    than ``max_states`` or ``flag[0]`` is not 0.
+    """
+    k = starts.size - 1
+    full, everything = (np.int64(1) << (k - 1)) - 1, (np.int64(1) << k) - 1
+    slots, states = np.full(4096, NO_STATE), np.empty((2048, _COLUMNS), np.int64)
+    settled = np.full(indptr.size - 1, NO_STATE)  # the latest state of each vertex
+    is_goal = np.zeros(indptr.size - 1, np.bool_)
+    is_goal[vertices[starts[k - 1] :]] = True
+    count, size = 0, 0
+    for i in range(k - 1):
+        for v in vertices[starts[i] : starts[i + 1]]:
+            rest = _bound_rest(v, everything ^ (np.int64(1) << i), distance, between)
+            if rest > max_cost:
+                continue
+            if count + 1 >= states.shape[0]:
+                slots, states = _enlarge(slots, states, count)
+            key = (np.int64(v) << k) | (np.int64(1) << i)
+            states[count, KEY], states[count, COST], states[count, BY] = key, 0, _NO_EDGE
+            slots[_find_slot(key, slots, states)] = count
+            while size + 1 > capacity(heap):
+                heap = grow(heap)
+            push(heap, size, rest, count)
+            size += 1
+            count += 1
+    result, cost = np.int64(NO_STATE), np.int64(-1)
+    is_settled = np.zeros(states.shape[0], np.bool_)
+    while size and not flag[0] and count < max_states:
+        _, popped = pop(heap, size)
+        size -= 1
+        state = np.int64(popped)
+        if state >= is_settled.size:
+            longer = np.zeros(states.shape[0], np.bool_)
+            longer[: is_settled.size] = is_settled
+            is_settled = longer
+        if is_settled[state]:
+            continue
+        v, group_set = states[state, KEY] >> k, states[state, KEY] & everything
+        is_settled[state] = True
+        label = states[state, COST]
+        if group_set == full and is_goal[v]:
+            result, cost = state, label
+            break
+        # Unions with states of the same vertex, then steps along edges.
+        other = settled[v]
+        states[state, NEXT], settled[v] = other, state
+        arc, stop = indptr[v], indptr[v + 1]
+        while other >= 0 or arc < stop:
+            if other >= 0:
+                other_set = states[other, KEY] & everything
+                x, new_set, by = v, group_set | other_set, -2 - other
+                new = label + states[other, COST]
+                is_useful = other_set & group_set == 0
+                other = states[other, NEXT]
+            else:
+                x, new_set, by = np.int64(heads[arc]), group_set, np.int64(edges[arc])
+                new = label + lengths[arc]
+                is_useful = True
+                arc += 1
+            if not is_useful or new > max_cost:
+                continue
+            key = (x << k) | new_set
+            slot = _find_slot(key, slots, states)
+            target = slots[slot]
+            if target >= 0 and states[target, COST] <= new:
+                continue
+            rest = _bound_rest(x, everything ^ new_set, distance, between)
+            if new + rest > max_cost:
+                continue
+            if target < 0:
+                if count + 1 >= states.shape[0]:
+                    slots, states = _enlarge(slots, states, count)
+                    slot = _find_slot(key, slots, states)
+                target = count
+                slots[slot], states[target, KEY] = target, key
+                count += 1
+            states[target, COST], states[target, FROM], states[target, BY] = new, state, by
+            while size + 1 > capacity(heap):
+                heap = grow(heap)
+            push(heap, size, new + rest, target)
+            size += 1
+    tree, stack = [np.int64(0) for _ in range(0)], [result for _ in range(0)]
+    if result >= 0:
+        stack.append(result)
+    while len(stack) > 0:
+        state = stack.pop()
+        by = states[state, BY]
+        if by == _NO_EDGE:
+            continue
+        stack.append(states[state, FROM])
+        if by >= 0:
+            tree.append(by)
+        else:
+            stack.append(-2 - by)
+    return np.array(tree, np.int64), cost, count
+
+
+def new_heap() -> Any:
+    """Return an empty heap for ``solve``."""
+    return heap_cpu.new(1 << 31, small=False)
