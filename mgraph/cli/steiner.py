@@ -109,7 +109,13 @@ class Vertices(click.ParamType):
 @symmetrise_option
 @graph_options()
 @ids_option
-@choice_option("--method", SteinerMethod, "star", "The algorithm.", group=METHOD)
+@choice_option(
+    "--method",
+    SteinerMethod,
+    "auto",
+    "The algorithm; auto takes what suits the query.",
+    group=METHOD,
+)
 @choice_option(
     "--search",
     SteinerSearch,
@@ -138,7 +144,7 @@ class Vertices(click.ParamType):
     type=float,
     metavar="SECONDS",
     group=METHOD,
-    help="End each query after SECONDS with the best tree so far.",
+    help="End each query after SECONDS with the best tree so far; compiling does not count.",
 )
 @option(
     "--out",
@@ -241,11 +247,13 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     star = tree.method == "star"
     searches = pluralize(tree.searches, "search", "searches")
     search_counts = f"{searches}, {tree.accepted:,} accepted " if star else ""
+    has_changed = star or tree.initial_cost != tree.cost
+    first_tree = f"from a first tree of {tree.initial_cost:,}; " if has_changed else ""
     click.echo(
         f"{pluralize(tree.terminals.size, 'terminal')}: {state} {tree.cost:,}, "
         f"{pluralize(tree.src.size, 'edge')}; "
         f"{_describe_gap(tree.gap, tree.lower_bound)}"
-        f"{search_counts}from a first tree of {tree.initial_cost:,}; "
+        f"{search_counts}{first_tree}"
         f"{tree.search if star else tree.method} on the {tree.backend}, {format_seconds(seconds)}; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )

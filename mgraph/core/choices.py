@@ -14,7 +14,9 @@ Start = Literal["paper", "ba"]
 SsspMethod = Literal[
     "auto", "dijkstra", "near_far", "self_tuning", "frontier_node", "frontier_edge", "heap"
 ]
-SteinerMethod = Literal["star", "takahashi_matsuyama", "mehlhorn"]
+SteinerMethod = Literal[
+    "auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"
+]
 SteinerSearch = Literal["auto", "dijkstra", "node", "edge"]
 ForestMethod = Literal["auto", "filter_boruvka", "filter_kruskal", "boruvka", "prim", "prim_naive"]
 KnapsackMethod = Literal["auto", "dynamic_program", "branch_and_bound"]

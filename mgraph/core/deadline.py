@@ -8,19 +8,26 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from mgraph.compilation import PREPARING
 from mgraph.core import cancellation
+
+
+def _now() -> float:
+    """Return the time without that in which code was prepared."""
+    return time.perf_counter() - PREPARING.seconds
 
 
 class Deadline:
     """A time limit: over after some seconds, after ``stop``, or when the work is cancelled.
 
-    The work is that of the thread that made the deadline. Where a result of unfinished work would
-    be returned, call ``cancellation.raise_if_cancelled`` first.
+    Time in which code is compiled or loaded does not count. The work is that of the thread that
+    made the deadline. Where a result of unfinished work would be returned, call
+    ``cancellation.raise_if_cancelled`` first.
     """
 
     def __init__(self, seconds: float = math.inf) -> None:
         """Start the clock now."""
-        self._at = time.perf_counter() + seconds
+        self._at = _now() + seconds
         self._stop_event = threading.Event()
         self._is_cancelled = cancellation.current_token()
 
@@ -42,12 +49,12 @@ class Deadline:
     @property
     def is_over(self) -> bool:
         """Whether work must end."""
-        return time.perf_counter() >= self._at or self.is_stopped
+        return _now() >= self._at or self.is_stopped
 
     @property
     def remaining(self) -> float:
         """The remaining seconds; 0 when it is over."""
-        return 0.0 if self.is_over else self._at - time.perf_counter()
+        return 0.0 if self.is_over else max(self._at - _now(), 0.0)
 
     @contextmanager
     def raising_flag(self) -> Iterator[np.ndarray]:

@@ -29,11 +29,13 @@ from mgraph.core import heap_cpu
 from mgraph.core.compiled import compiled_when_hot
 from mgraph.core.hashing import mix64
 from mgraph.core.heap_cpu import capacity, grow, pop, push
+from mgraph.steiner.improvement.network_cpu import EDGE, HEAD, Network
+from mgraph.steiner.improvement.reduction_cpu import find_nearest
 
 MAX_GROUPS = 12
 NO_STATE = -1
 _NO_EDGE = -1
-_UNREACHED = np.int64((1 << 62) - 1)
+_HEAP_SIZE = 1 << 31  # states have numbers below
 # Columns of states. KEY: the vertex, and in the low bits the set. FROM, BY: how it was reached, by
 # an edge from another state, or (below -1) from two of them; or not, as the vertex of a group.
 KEY, COST, FROM, BY, NEXT = 0, 1, 2, 3, 4
@@ -182,6 +184,26 @@ def solve(
     return np.array(tree, np.int64), cost, count
 
 
-def new_heap() -> Any:
-    """Return an empty heap for ``solve``."""
-    return heap_cpu.new(1 << 31, small=False)
+def solve_network(
+    network: Network, weight: Any, max_cost: int, max_states: int, flag: Any
+) -> tuple[Any, bool]:
+    """Return the edges of the best tree, and whether that is sure.
+
+    None instead of edges if no tree was found that costs ``max_cost`` at most.
+    """
+    terminals, arcs = network.terminals, network.arcs
+    heads, edges, lengths = arcs[:, HEAD].copy(), arcs[:, EDGE].copy(), 2 * weight[arcs[:, EDGE]]
+    limit = np.int64(2 * max_cost)
+    columns = [
+        find_nearest(
+            network.indptr, heads, lengths, terminals[i : i + 1], limit, network.shift, flag
+        ).distance
+        for i in range(terminals.size)
+    ]
+    distance = np.minimum(np.stack(columns, axis=1), limit + 1)
+    starts, heap = np.arange(terminals.size + 1), heap_cpu.new(_HEAP_SIZE, small=False)
+    tree, cost, states = solve(
+        network.indptr, heads, edges, lengths, terminals, starts, distance, distance[terminals],
+        limit, heap, max_states, flag,
+    )  # fmt: skip
+    return tree if cost >= 0 else None, bool(not flag[0] and states < max_states)

@@ -24,6 +24,9 @@ from mgraph.steiner.tree_cpu import Tree
 
 DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
+MAX_TERMINALS = 12  # of the exact method
+# Where auto takes which method on a CPU: see BENCHMARKS.md. States are those of the exact method.
+STAR_ARCS, STAR_TERMINALS, AUTO_STATES = 1 << 21, 16, 1 << 16
 
 _Outcome = SteinerTree | DisconnectedError
 
@@ -131,30 +134,36 @@ def _finish_query(
     options: SearchOptions,
 ) -> _Outcome:
     """Solve a query, or what STAR has left of it. query: STAR's outcome, if it ran already."""
-    if query is None and options.method == "star":
+    method = _choose_method(graph, contracted.size, options) if query is None else "star"
+    if method == "star" and query is None:
         query = _run_star(graph, contracted, options)
     if query is None:
         query = graph.find_unreachable(contracted)
     if isinstance(query, UnreachableTerminal):
         return graph.disconnected_error(terminals, query.terminal)
-    start = time.perf_counter()
-    spent = sum(query.seconds.values()) if query else 0
-    deadline = options.deadline.within(options.time_limit - spent)
+    start, lower_bound = time.perf_counter(), None
     if query is None:
-        tree = _build_heuristic_tree(graph, contracted, options.method)
+        deadline = options.deadline.within(options.time_limit)
+        tree, lower_bound = _build_tree(graph, contracted, method, options.method, deadline)
+        if lower_bound is not None:
+            method = "dreyfus_wagner"
+        elif method == "dreyfus_wagner":
+            method = "local_search" if options.method == "auto" else method
         initial_cost, searches, accepted, complete = tree.weight.sum().item(), 0, 0, True
         seconds = {"initial_tree": time.perf_counter() - start}
     else:
+        deadline = options.deadline.within(options.time_limit - sum(query.seconds.values()))
         tree, seconds = query.tree, query.seconds
         initial_cost, searches = query.initial_cost, query.searches
         accepted, complete = query.accepted, query.complete
-    lower_bound = None
-    if options.needs_bound:
-        if contracted.size > 1:
-            tree, lower_bound = _find_bound(graph, contracted, tree, options.improve, deadline)
-        else:
-            lower_bound = tree.weight.sum().item()
-        seconds = {**seconds, "improvement": time.perf_counter() - start}
+    if contracted.size == 1:
+        lower_bound = tree.weight.sum().item() if options.needs_bound else None
+    elif options.needs_bound and lower_bound is None:
+        if query is None and method == "takahashi_matsuyama":  # not counted
+            deadline = options.deadline.within(options.time_limit)
+        improving = time.perf_counter()
+        tree, lower_bound = _find_bound(graph, contracted, tree, options.improve, deadline)
+        seconds = {**seconds, "improvement": time.perf_counter() - improving}
     cancellation.raise_if_cancelled()  # a cancelled search returns an incomplete result
     if graph.contraction is not None:
         tree = graph.contraction.expand(tree, terminals)
@@ -170,7 +179,7 @@ def _finish_query(
         searches=searches,
         accepted=accepted,
         seconds=seconds,
-        method=options.method,
+        method=method,
         search="dijkstra" if has_default_search else options.search,
         backend=options.backend,
         complete=complete and not deadline.is_over,
@@ -201,17 +210,46 @@ def _sorted_edges(tree: Tree) -> tuple[Any, Any, Any]:
     return src[order], dst[order], tree.weight[1:][order]
 
 
-def _build_heuristic_tree(graph: PreparedGraph, terminals: Any, method: str) -> Tree:
+def _choose_method(graph: PreparedGraph, k: int, options: SearchOptions) -> str:
+    """Return the method for a query of k terminals on a CPU."""
+    if options.method != "auto":
+        return options.method
+    if graph.graph.num_arcs >= STAR_ARCS and k <= STAR_TERMINALS:
+        return "star"
+    if options.improve:
+        return "takahashi_matsuyama"
+    return "dreyfus_wagner" if k <= MAX_TERMINALS else "local_search"
+
+
+def _build_tree(
+    graph: PreparedGraph, terminals: Any, method: str, request: str, deadline: Deadline
+) -> tuple[Tree, Any]:
+    """Return a tree of another method than STAR, and its cost if it is optimal for sure.
+
+    request: the method that was asked for: auto does not spend much on the exact one.
+    """
+    csr = graph.csr
     if terminals.size == 1:
         no_weight = np.empty(0, graph.cost_dtype)
-        return tree_cpu.from_edges(terminals[:0], terminals[:0], no_weight, terminals)
+        return tree_cpu.from_edges(terminals[:0], terminals[:0], no_weight, terminals), None
     if method == "mehlhorn":
         from mgraph.steiner import mehlhorn_cpu
 
-        return mehlhorn_cpu.build_tree(graph.csr, terminals)
-    from mgraph.steiner import takahashi_matsuyama_cpu
+        return mehlhorn_cpu.build_tree(csr, terminals), None
+    if method == "takahashi_matsuyama":
+        from mgraph.steiner import takahashi_matsuyama_cpu
 
-    return takahashi_matsuyama_cpu.build_tree(graph.csr, terminals, terminals[0])
+        return takahashi_matsuyama_cpu.build_tree(csr, terminals, terminals[0]), None
+    if method == "local_search":
+        from mgraph.steiner.improvement import improve
+
+        return improve.search_locally(csr, terminals, deadline), None
+    from mgraph.steiner import exact
+    from mgraph.steiner.improvement.conversion import cost_of
+
+    max_states = AUTO_STATES if request == "auto" else exact.MAX_STATES
+    tree, is_optimal = exact.solve(csr, terminals, deadline, max_states)
+    return tree, cost_of(tree) if is_optimal else None
 
 
 def _find_bound(

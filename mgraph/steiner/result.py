@@ -37,11 +37,12 @@ class SteinerTree:
         The time by part: ``initial_tree``, and where they apply ``searches``,
         ``splits_and_merges`` and ``improvement``.
     method, search, backend : str
-        What found the tree: see ``steiner_tree``.
+        What found the tree, or the tree that was improved: see ``steiner_tree``.
     complete : bool
         False if the time limit ended the query.
     lower_bound : int, float or None
-        No tree costs less. None without ``bound=True`` or ``improve=True``.
+        No tree costs less. None without ``bound=True`` or ``improve=True``, unless
+        ``dreyfus_wagner`` has found the tree.
     labels : tuple or None
         The labels of the graph's vertices.
 
@@ -51,7 +52,7 @@ class SteinerTree:
     >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     >>> tree = mgraph.steiner_tree(graph, [0, 3], backend="cpu", bound=True)
     >>> tree
-    SteinerTree(2 terminals, 3 edges, cost 3, lower bound 3)
+    SteinerTree(2 terminals, 3 edges, cost 3, optimal)
     >>> tree.gap, tree.optimal
     (0.0, True)
     >>> tree.to_pandas()
@@ -81,6 +82,7 @@ class SteinerTree:
         """The sizes and the cost, as a phrase."""
         sizes = f"{pluralize(self.terminals.size, 'terminal')}, {pluralize(self.src.size, 'edge')}"
         bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound:,}"
+        bound = ", optimal" if self.optimal else bound
         incomplete = "" if self.complete else ", ended by the time limit"
         return f"{sizes}, cost {self.cost:,}{bound}{incomplete}"
 

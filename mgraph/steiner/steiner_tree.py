@@ -17,20 +17,30 @@ from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.io.as_graph import as_graph
 from mgraph.steiner.prepared import PreparedGraph, prepare
-from mgraph.steiner.query_solver import GUARDED_WORK, SearchOptions, search_name, solve_queries
+from mgraph.steiner.query_solver import (
+    GUARDED_WORK,
+    MAX_TERMINALS,
+    SearchOptions,
+    search_name,
+    solve_queries,
+)
 from mgraph.steiner.result import SteinerTree as SteinerTree
 
-METHODS = ("star", "takahashi_matsuyama", "mehlhorn")
+METHODS = (
+    "auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"
+)  # fmt: skip
 SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 20  # with fewer arcs a query is faster on a CPU: see BENCHMARKS.md
 _OTHER_SEARCHES = "use search auto or dijkstra"
+# With more terminals ``auto`` takes local search, though there is a GPU, up to so many arcs.
+MAX_GPU_TERMINALS, MAX_LOCAL_ARCS = 64, 1 << 25
 
 
 def steiner_tree(
     graph: Graph | Any,
     terminals: ArrayLike,
     *,
-    method: SteinerMethod = "star",
+    method: SteinerMethod = "auto",
     search: SteinerSearch = "auto",
     backend: Backend = "auto",
     epsilon: float = 0.0,
@@ -48,8 +58,12 @@ def steiner_tree(
         at least 0; without weights each edge counts 1.
     terminals : int or array_like of int
         The vertices that the tree must hold; repeats count once.
-    method : {"star", "takahashi_matsuyama", "mehlhorn"}, default "star"
-        STAR, or one of two shortest path heuristics, which run on a CPU.
+    method : {"auto", "star", "local_search", "dreyfus_wagner", "takahashi_matsuyama", "mehlhorn"}
+        Default "auto": what gives the best tree for the size of the query, see Notes; the result
+        says which. ``star`` is STAR. The others run on a CPU: ``local_search`` improves the tree of
+        ``takahashi_matsuyama`` by all moves that ``improve`` has, until none gains;
+        ``dreyfus_wagner`` finds the best tree for up to 12 terminals; and two shortest path
+        heuristics.
     search : {"auto", "dijkstra", "node", "edge"}, default "auto"
         STAR's shortest-path search. ``dijkstra`` runs from both sides with heaps on a CPU; ``node``
         and ``edge`` are the paper's frontier searches on a GPU, with one thread per vertex or per
@@ -61,12 +75,14 @@ def steiner_tree(
         A loose path is exchanged only for one that is shorter by this share (the paper's
         epsilon-improvement rule).
     improve : bool, default False
-        Improve STAR's local optimum further on a CPU, by exchanges of Steiner and key vertices from
-        several starts. This also computes a lower bound.
+        Improve the tree on a CPU: a search over local optima from many starts, with a lower bound
+        that becomes better as well. It ends when the tree is proved optimal; else after the time
+        limit, or without one after some cycles without a gain.
     bound : bool, default False
         Compute a lower bound on the cost of every tree, by dual ascent on a CPU.
     time_limit : float, optional
-        Seconds after which the best tree so far is returned, with ``complete=False``.
+        Seconds after which the best tree so far is returned, with ``complete=False``. What is
+        compiled or prepared for the graph does not count.
 
     Returns
     -------
@@ -91,16 +107,19 @@ def steiner_tree(
 
     Notes
     -----
-    STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the optimum for k terminals, the
-    heuristics' at most 2 - 2/k times. STAR runs one shortest-path search for each loose path that
-    it tries, of which a tree has fewer than 2·k. Deterministic. With fractional weights an exchange
-    must gain a part in 10^9, and lengths are rounded by less than n / 2^60 of the path that is
-    exchanged. What is prepared for a graph, device memory included, is kept as long as the graph
-    is.
+    ``auto`` takes STAR on a GPU, for up to 64 terminals, and on a CPU for up to 16 terminals in
+    graphs of 2^21 arcs or more; else ``dreyfus_wagner`` where it takes some 0.1 s at most, and
+    ``local_search``. STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the optimum for
+    k terminals, that of the others at most 2 - 2/k times. STAR runs one shortest-path search for
+    each loose path that it tries, of which a tree has fewer than 2·k. Deterministic, but for a time
+    limit. With fractional weights an exchange must gain a part in 10^9, and lengths are rounded by
+    less than n / 2^60 of the path that is exchanged. What is prepared for a graph, device memory
+    included, is kept as long as the graph is.
 
     Sources: C. Mathieu, M. Klusch, "Accelerated Steiner tree problem solving on GPU with CUDA";
     G. Kasneci et al., "STAR: Steiner-tree approximation in relationship graphs" (2009);
-    H. Takahashi, A. Matsuyama (1980); K. Mehlhorn (1988).
+    H. Takahashi, A. Matsuyama (1980); K. Mehlhorn (1988); S. E. Dreyfus, R. A. Wagner (1971);
+    E. Uchoa, R. F. Werneck, "Fast local search for Steiner trees in graphs" (2010).
 
     Examples
     --------
@@ -108,7 +127,7 @@ def steiner_tree(
     >>> graph = mgraph.from_edges(edges, directed=False, backend="cpu")
     >>> tree = mgraph.steiner_tree(graph, [0, 1, 2], backend="cpu")
     >>> tree
-    SteinerTree(3 terminals, 3 edges, cost 3)
+    SteinerTree(3 terminals, 3 edges, cost 3, optimal)
     >>> tree.src, tree.dst
     (array([3, 3, 3]), array([0, 1, 2]))
     """
@@ -126,7 +145,7 @@ def steiner_trees(
     graph: Graph | Any,
     queries: Sequence[Any],
     *,
-    method: SteinerMethod = "star",
+    method: SteinerMethod = "auto",
     search: SteinerSearch = "auto",
     backend: Backend = "auto",
     epsilon: float = 0.0,
@@ -190,7 +209,14 @@ def steiner_trees(
         checked.append(np.unique(checked_vertices(name, query, prepared.n)))
         if not checked[i].size:
             raise UsageError(f"{name} must hold at least one vertex (got none)")
-    chosen = _choose_backend(prepared, method, search, backend)
+        if method == "dreyfus_wagner" and checked[i].size > MAX_TERMINALS:
+            raise UsageError(
+                f"{name} must be {MAX_TERMINALS} at most for method dreyfus_wagner (got "
+                f"{checked[i].size}); use improve, which often proves that a tree is optimal"
+            )
+    method = _named_method(method, search, epsilon)
+    most = max((terminals.size for terminals in checked), default=0)
+    chosen = _choose_backend(prepared, method, search, backend, most)
     limit = math.inf if time_limit is None else time_limit
     options = SearchOptions(
         method, search, chosen, float(epsilon), improve, bound, limit, Deadline()
@@ -214,10 +240,10 @@ def check_options(
         raise UsageError(f"epsilon must be a finite number of at least 0 (got {epsilon!r})")
     if time_limit is not None and not (isinstance(time_limit, Real) and time_limit > 0):
         raise UsageError(f"time_limit must be a number of seconds above 0 (got {time_limit!r})")
-    if method != "star" and (search != "auto" or epsilon):
+    if method not in ("auto", "star") and (search != "auto" or epsilon):
         raise UsageError(f"search and epsilon are options of method star (got method {method})")
     if backend == "gpu" and runs_on_cpu(method, search):
-        name = method if method != "star" else f"search {search}"
+        name = f"search {search}" if search == "dijkstra" else method
         raise UsageError(f"{name} runs on a CPU; use search auto, or backend cpu")
     if backend == "cpu" and search in ("node", "edge"):
         raise UsageError(f"search {search} needs a GPU, and the backend is cpu; {_OTHER_SEARCHES}")
@@ -225,20 +251,31 @@ def check_options(
 
 def runs_on_cpu(method: str, search: str) -> bool:
     """Return whether such queries always run on a CPU."""
-    return method != "star" or search == "dijkstra"
+    return method not in ("auto", "star") or search == "dijkstra"
 
 
-def prepare_queries(graph: Graph, method: str, search: str, backend: Backend) -> PreparedGraph:
+def _named_method(method: SteinerMethod, search: str, epsilon: float) -> SteinerMethod:
+    """Return star for auto with an option of star's."""
+    return "star" if method == "auto" and (search != "auto" or epsilon) else method
+
+
+def prepare_queries(
+    graph: Graph, method: SteinerMethod, search: str, backend: Backend
+) -> PreparedGraph:
     """Do what is done once for all such queries on a graph, on the device, too."""
     prepared = prepare(graph)
-    name = search_name(_choose_backend(prepared, method, search, backend), search)
-    if method == "star":
+    method = _named_method(method, search, 0)
+    device = _choose_backend(prepared, method, search, backend)
+    name = search_name(device, search)
+    if method == "star" or device == "gpu":
         with memory_guard(GUARDED_WORK, LARGER_GPU), prepared.borrow_search(name):
             pass
     return prepared
 
 
-def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: Backend) -> Device:
+def _choose_backend(
+    prepared: PreparedGraph, method: str, search: str, backend: Backend, most_terminals: int = 0
+) -> Device:
     """Return where to search; for ``auto`` where it takes less time."""
     if backend == "cpu" or runs_on_cpu(method, search):
         return "cpu"
@@ -250,6 +287,9 @@ def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: 
             )
         return resolved
     if resolved == "gpu" and backend == "auto":
-        is_small = prepared.graph.num_arcs < BREAK_EVEN_ARCS
+        num_arcs = prepared.graph.num_arcs
+        is_small = num_arcs < BREAK_EVEN_ARCS
+        if method == "auto" and most_terminals > MAX_GPU_TERMINALS:
+            is_small |= num_arcs <= MAX_LOCAL_ARCS
         return "cpu" if is_small or prepared.reason_for_cpu else "gpu"
     return resolved

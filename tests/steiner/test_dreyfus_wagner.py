@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mgraph.core import heap_cpu
 from mgraph.steiner import dreyfus_wagner_cpu
 from mgraph.steiner.improvement import reduction_cpu
 from mgraph.steiner.improvement.network_cpu import INFINITY
@@ -29,7 +30,7 @@ def solved(problem, groups, max_cost=1 << 40, max_states=1 << 30):
     starts = np.cumsum([0, *map(len, groups)])
     return dreyfus_wagner_cpu.solve(
         network.indptr, heads, edges, lengths, np.concatenate(groups).astype(np.int64), starts,
-        distance, between, np.int64(max_cost), dreyfus_wagner_cpu.new_heap(), max_states, FLAG,
+        distance, between, np.int64(max_cost), heap_cpu.new(1 << 31, small=False), max_states, FLAG,
     )  # fmt: skip
 
 

@@ -61,8 +61,9 @@ def test_a_shortage_of_device_memory_is_reported_once(monkeypatch):
 def test_terminals_that_need_more_memory_than_is_free_are_refused(monkeypatch):
     graph = ring(1000)
     monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000)
-    assert mgraph.steiner_tree(graph, range(64), backend="cpu").src.size == 63
+    options = {"backend": "cpu", "method": "star"}
+    assert mgraph.steiner_tree(graph, range(64), **options).src.size == 63
     with pytest.raises(OutOfMemoryError, match="the initial tree of 65 terminals needs"):
-        mgraph.steiner_tree(graph, range(65), backend="cpu")
+        mgraph.steiner_tree(graph, range(65), **options)
     monkeypatch.setattr(star_initial_tree_cpu, "free_memory", lambda: 24 * 1000 * 2)
-    assert mgraph.steiner_tree(graph, range(65), backend="cpu").src.size == 64
+    assert mgraph.steiner_tree(graph, range(65), **options).src.size == 64

@@ -17,8 +17,10 @@ def tree_of(labels=None, terminals=(0, 1, 2), **options):
 
 
 def test_its_repr_is_a_phrase():
-    assert repr(tree_of()) == "SteinerTree(3 terminals, 3 edges, cost 6)"
-    assert repr(tree_of(bound=True)).endswith("cost 6, lower bound 6)")
+    assert repr(tree_of(method="star")) == "SteinerTree(3 terminals, 3 edges, cost 6)"
+    assert repr(tree_of(bound=True)).endswith("cost 6, optimal)")
+    bounded = dataclasses.replace(tree_of(), lower_bound=5)
+    assert repr(bounded).endswith("cost 6, lower bound 5)")
     assert str(tree_of(terminals=[2])) == "1 terminal, 0 edges, cost 0"
     incomplete = dataclasses.replace(tree_of(), complete=False)
     assert str(incomplete).endswith(", ended by the time limit")

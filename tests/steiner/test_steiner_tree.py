@@ -71,7 +71,7 @@ def test_trees_of_any_graph(data, method, improve):
 
 
 def test_what_a_result_holds():
-    tree = mgraph.steiner_tree(SQUARE, [0, 3, 3], backend="cpu", bound=True)
+    tree = mgraph.steiner_tree(SQUARE, [0, 3, 3], method="star", backend="cpu", bound=True)
     assert tree.cost == 3
     assert list(zip(tree.src.tolist(), tree.dst.tolist(), strict=True)) == [
         (1, 0),
@@ -84,9 +84,32 @@ def test_what_a_result_holds():
         "initial_tree", "searches", "splits_and_merges", "improvement",
     }  # fmt: skip
     assert (tree.method, tree.search, tree.backend) == ("star", "dijkstra", "cpu")
-    plain = mgraph.steiner_tree(SQUARE, [0, 3], backend="cpu")
+    plain = mgraph.steiner_tree(SQUARE, [0, 3], method="star", backend="cpu")
     assert plain.gap is None
     assert not plain.optimal
+
+
+def test_the_method_suits_the_query():
+    few = mgraph.steiner_tree(SQUARE, [0, 3], backend="cpu")
+    assert (few.method, few.lower_bound, few.optimal) == ("dreyfus_wagner", 3, True)
+    edges, _ = mgraph.CopyModel(2_000, 3, weights=(1, 50)).edges(backend="cpu")
+    graph = mgraph.from_edges(edges, 2_000, directed=False, backend="cpu")
+    many, costs = np.arange(0, 2_000, 50), {}
+    for method in METHODS:
+        if method == "dreyfus_wagner":
+            with pytest.raises(mgraph.UsageError, match=r"12 at most .* \(got 40\)"):
+                mgraph.steiner_tree(graph, many, method=method, backend="cpu")
+            continue
+        tree = mgraph.steiner_tree(graph, many, method=method, backend="cpu")
+        assert tree.method == ("local_search" if method == "auto" else method)
+        assert tree.lower_bound is None
+        costs[method] = tree.cost
+    assert costs["auto"] == costs["local_search"] == min(costs.values())
+    assert mgraph.steiner_tree(graph, many, search="dijkstra").method == "star"
+    assert mgraph.steiner_tree(graph, many, epsilon=0.1, backend="cpu").method == "star"
+    improved = mgraph.steiner_tree(graph, many, improve=True, backend="cpu", time_limit=5)
+    assert improved.method == "takahashi_matsuyama"
+    assert improved.lower_bound <= improved.cost <= costs["auto"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -155,7 +178,7 @@ def test_terminals_of_several_components(method):
         ([7], {}, r"terminals must lie in \[0, 7\) \(got 7\)"),
         ([-1], {}, r"terminals must lie in \[0, 7\) \(got -1\)"),
         ([0.5], {}, "terminals must be a vertex or a list of vertices"),
-        ([0, 1], {"method": "prim"}, "method must be one of star, takahashi"),
+        ([0, 1], {"method": "prim"}, "method must be one of auto, star, local_search"),
         ([0, 1], {"search": "dfs"}, "search must be one of auto, dijkstra, node, edge"),
         ([0, 1], {"backend": "tpu"}, "backend must be one of auto, cpu, gpu"),
         ([0, 1], {"epsilon": -1}, r"epsilon must be a finite number of at least 0 \(got -1\)"),
@@ -212,8 +235,9 @@ def ring(n, seed=1):
 def test_a_time_limit_returns_the_best_tree_so_far():
     graph = ring(3000)
     terminals = np.arange(0, 3000, 10)
-    unlimited = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    limited = mgraph.steiner_tree(graph, terminals, backend="cpu", time_limit=1e-4)
+    star = {"method": "star", "backend": "cpu"}
+    unlimited = mgraph.steiner_tree(graph, terminals, **star)
+    limited = mgraph.steiner_tree(graph, terminals, **star, time_limit=1e-4)
     assert unlimited.complete
     assert not limited.complete
     assert unlimited.cost < limited.cost <= limited.initial_cost

@@ -212,7 +212,7 @@ def steiner_many(
     seed: int = 1,
     cluster: ClusterLike = None,
     backend: Backend = "auto",
-    method: SteinerMethod = "star",
+    method: SteinerMethod = "auto",
     search: SteinerSearch = "auto",
     epsilon: float = 0.0,
     improve: bool = False,

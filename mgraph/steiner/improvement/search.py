@@ -241,26 +241,13 @@ class Search:
 
     def _solve_exactly(self, max_states: int) -> None:
         """Search for a better tree by dynamic programming; if it ends, the best tree is optimal."""
-        network, terminals = self.network, self.network.terminals
-        lengths = 2 * self.weight[network.arcs[:, EDGE]]
-        heads, edges = network.arcs[:, HEAD].copy(), network.arcs[:, EDGE].copy()
-        max_cost = 2 * (self.best_cost - self.fixed_cost - self.step)
-        columns = [
-            reduction_cpu.find_nearest(
-                network.indptr, heads, lengths, terminals[i : i + 1], np.int64(max_cost),
-                network.shift + 1, self.flag,
-            ).distance
-            for i in range(terminals.size)
-        ]  # fmt: skip
-        distance = np.minimum(np.stack(columns, axis=1), max_cost + 1)
-        tree, cost, states = dreyfus_wagner_cpu.solve(
-            network.indptr, heads, edges, lengths, terminals, np.arange(terminals.size + 1),
-            distance, distance[terminals], np.int64(max_cost), dreyfus_wagner_cpu.new_heap(),
-            max_states, self.flag,
-        )  # fmt: skip
-        if cost >= 0:
-            self.add(span(network, self.weight, tree, self.work))
-        if not self.flag[0] and states < max_states:
+        max_cost = self.best_cost - self.fixed_cost - self.step
+        tree, is_optimal = dreyfus_wagner_cpu.solve_network(
+            self.network, self.weight, max_cost, max_states, self.flag
+        )
+        if tree is not None:
+            self.add(span(self.network, self.weight, tree, self.work))
+        if is_optimal:
             self.lower_bound = self.best_cost
 
     def _reduce(self) -> None:
