@@ -11,18 +11,21 @@ import numpy as np
 
 from mgraph.core import cancellation
 from mgraph.core.deadline import NEVER, Deadline
-from mgraph.steiner import takahashi_matsuyama_cpu
+from mgraph.steiner import mehlhorn_cpu, takahashi_matsuyama_cpu
 from mgraph.steiner.improvement import conversion, network_cpu, reduction_cpu
 from mgraph.steiner.improvement.bound import Bound
 from mgraph.steiner.improvement.conversion import Edges, Units, cheapest, choose_units, cost_of
 from mgraph.steiner.improvement.search import STALE, Search
 from mgraph.steiner.improvement.walk_cpu import search_locally as search_network
+from mgraph.steiner.improvement.walk_cpu import walk
 from mgraph.steiner.tree_cpu import Tree
 
 # With more arcs than that the problem is made smaller before it becomes a network.
 MAX_ARCS = 1 << 22
 SEED = 1
 _ROUNDS = 1000
+# Of the walk of ``search_locally``: its noise in units of 1 / 1024, edges times steps, and steps.
+WALK_NOISE, WALK_ARCS, WALK_STEPS = 300, 1 << 20, (2, 50)
 
 
 class ImprovedTree(NamedTuple):
@@ -41,7 +44,7 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
     if deadline.is_over:
         cancellation.raise_if_cancelled()
         return ImprovedTree(tree, 0)
-    start = cheapest(tree, _grow(csr, terminals))
+    start = cheapest(tree, *_cheap_trees(csr, terminals))
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
         edges = _find_edges(csr, terminals, start, units, flag)
@@ -55,29 +58,39 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
 
 
 def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER) -> Tree:
-    """Return a local optimum of all moves, from a tree that grows from the first terminal."""
-    start = _grow(csr, terminals)
+    """Return a local optimum of all moves, after a walk over some of them from two starts."""
+    starts = _cheap_trees(csr, terminals)
+    start = cheapest(*starts)
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
         edges = conversion.light_edges(csr, start, units)
         network, weight = edges.to_network(terminals, units)
-        workspace = network_cpu.new_workspace(network)
-        tree = search_network(network, weight, edges.ids_of(start), _ROUNDS, workspace, flag)
+        work = network_cpu.new_workspace(network)
+        optima = [
+            search_network(network, weight, edges.ids_of(tree), _ROUNDS, work, flag)
+            for tree in starts
+            if tree.weight.max() <= units.cost  # heavier edges are left out
+        ]
+        steps = int(np.clip(WALK_ARCS // max(weight.size, 1), *WALK_STEPS))
+        best = min(optima, key=lambda tree: weight[tree].sum())
+        best = walk(network, weight, best, steps, WALK_NOISE, SEED, work, flag)
     cancellation.raise_if_cancelled()
-    return cheapest(start, edges.to_tree(tree, terminals))
+    return cheapest(*starts, edges.to_tree(best, terminals))
 
 
 def find_bound(csr: Any, tree: Tree, terminals: Any, deadline: Deadline = NEVER) -> Any:
     """Return a lower bound on the cost of every tree, at most that of the given one."""
-    units = choose_units(csr, cheapest(tree, _grow(csr, terminals)))
+    units = choose_units(csr, cheapest(tree, *_cheap_trees(csr, terminals)))
     with deadline.raising_flag() as flag:
         bound = _ascend(csr, terminals, tree, units, flag)
     cancellation.raise_if_cancelled()
     return min(units.to_bound(bound.total), cost_of(tree))
 
 
-def _grow(csr: Any, terminals: Any) -> Tree:
-    return takahashi_matsuyama_cpu.build_tree(csr, terminals, terminals[0])
+def _cheap_trees(csr: Any, terminals: Any) -> list[Tree]:
+    """Return the trees of the two shortest path heuristics."""
+    grown = takahashi_matsuyama_cpu.build_tree(csr, terminals, terminals[0])
+    return [grown, mehlhorn_cpu.build_tree(csr, terminals)]
 
 
 def _ascend(csr: Any, terminals: Any, tree: Tree, units: Units, flag: Any) -> Bound:
