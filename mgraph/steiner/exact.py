@@ -17,9 +17,9 @@ def solve(
     """Return the best tree, and whether it is optimal for sure.
 
     csr, terminals: see ``improve``, with MAX_GROUPS terminals at most. If there are more than
-    ``max_states`` states, or time is up, the tree is a local optimum.
+    ``max_states`` states, or time is up, it is a heuristic's tree.
     """
-    known = improve.search_locally(csr, terminals, deadline)
+    known = conversion.cheapest(*improve.cheap_trees(csr, terminals))
     units = conversion.choose_units(csr, known)
     edges = conversion.light_edges(csr, known, units)
     network, weight = edges.to_network(terminals, units)

@@ -26,7 +26,7 @@ DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
 MAX_TERMINALS = 12  # of the exact method
 # Where auto takes which method on a CPU: see BENCHMARKS.md. States are those of the exact method.
-STAR_ARCS, STAR_TERMINALS, AUTO_STATES = 1 << 21, 16, 1 << 16
+STAR_ARCS, STAR_TERMINALS, AUTO_STATES = 1 << 21, 16, 1 << 18
 
 _Outcome = SteinerTree | DisconnectedError
 
@@ -240,16 +240,18 @@ def _build_tree(
         from mgraph.steiner import takahashi_matsuyama_cpu
 
         return takahashi_matsuyama_cpu.build_tree(csr, terminals, terminals[0]), None
-    if method == "local_search":
-        from mgraph.steiner.improvement import improve
+    from mgraph.steiner.improvement import improve
 
+    if method == "local_search":
         return improve.search_locally(csr, terminals, deadline), None
     from mgraph.steiner import exact
     from mgraph.steiner.improvement.conversion import cost_of
 
     max_states = AUTO_STATES if request == "auto" else exact.MAX_STATES
     tree, is_optimal = exact.solve(csr, terminals, deadline, max_states)
-    return tree, cost_of(tree) if is_optimal else None
+    if is_optimal:
+        return tree, cost_of(tree)
+    return improve.search_locally(csr, terminals, deadline) if request == "auto" else tree, None
 
 
 def _find_bound(

@@ -23,7 +23,6 @@ from mgraph.steiner.tree_cpu import Tree
 # With more arcs than that the problem is made smaller before it becomes a network.
 MAX_ARCS = 1 << 22
 SEED = 1
-_ROUNDS = 1000
 # Of the walk of ``search_locally``: its noise in units of 1 / 1024, edges times steps, and steps.
 WALK_NOISE, WALK_ARCS, WALK_STEPS = 300, 1 << 20, (2, 50)
 
@@ -44,7 +43,7 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
     if deadline.is_over:
         cancellation.raise_if_cancelled()
         return ImprovedTree(tree, 0)
-    start = cheapest(tree, *_cheap_trees(csr, terminals))
+    start = cheapest(tree, *cheap_trees(csr, terminals))
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
         edges = _find_edges(csr, terminals, start, units, flag)
@@ -59,7 +58,7 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
 
 def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER) -> Tree:
     """Return a local optimum of all moves, after a walk over some of them from two starts."""
-    starts = _cheap_trees(csr, terminals)
+    starts = cheap_trees(csr, terminals)
     start = cheapest(*starts)
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
@@ -67,7 +66,7 @@ def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER) -> Tree
         network, weight = edges.to_network(terminals, units)
         work = network_cpu.new_workspace(network)
         optima = [
-            search_network(network, weight, edges.ids_of(tree), _ROUNDS, work, flag)
+            search_network(network, weight, edges.ids_of(tree), work, flag)
             for tree in starts
             if tree.weight.max() <= units.cost  # heavier edges are left out
         ]
@@ -80,14 +79,14 @@ def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER) -> Tree
 
 def find_bound(csr: Any, tree: Tree, terminals: Any, deadline: Deadline = NEVER) -> Any:
     """Return a lower bound on the cost of every tree, at most that of the given one."""
-    units = choose_units(csr, cheapest(tree, *_cheap_trees(csr, terminals)))
+    units = choose_units(csr, cheapest(tree, *cheap_trees(csr, terminals)))
     with deadline.raising_flag() as flag:
         bound = _ascend(csr, terminals, tree, units, flag)
     cancellation.raise_if_cancelled()
     return min(units.to_bound(bound.total), cost_of(tree))
 
 
-def _cheap_trees(csr: Any, terminals: Any) -> list[Tree]:
+def cheap_trees(csr: Any, terminals: Any) -> list[Tree]:
     """Return the trees of the two shortest path heuristics."""
     grown = takahashi_matsuyama_cpu.build_tree(csr, terminals, terminals[0])
     return [grown, mehlhorn_cpu.build_tree(csr, terminals)]

@@ -36,6 +36,7 @@ from mgraph.steiner.improvement.network_cpu import (
     EDGE,
     HEAD,
     INFINITY,
+    order_by,
 )
 from mgraph.steiner.improvement.regions_cpu import (
     clear_labels,
@@ -337,7 +338,7 @@ def move_keys(network, weight, arc_weight, tree, shortest, work, flag):
         )
         if gains.size:
             vertices, log = load(rooted, links), empty_log()
-            for i in np.argsort(-gains, kind="mergesort"):
+            for i in order_by(limit - gains, network.shift):
                 path = edges[starts[i] : starts[i + 1]]
                 _make_move(network, weight, rooted, keys, moves[i], path, links, vertices, log)
             best = unload(vertices, links)

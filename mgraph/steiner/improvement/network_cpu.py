@@ -62,6 +62,16 @@ class Workspace(NamedTuple):
 
 
 @compiled_when_hot
+def order_by(keys, shift):
+    """Return the indices of keys, which fit above ``shift`` bits, in ascending order; stable."""
+    words = np.empty(keys.size, np.int64)
+    for i in range(keys.size):
+        words[i] = (keys[i] << shift) | i
+    words.sort()
+    return words & ((np.int64(1) << shift) - 1)
+
+
+@compiled_when_hot
 def _build_rows(indptr, arcs, ends):
     cursor = indptr[:-1].copy()
     for e in range(ends.shape[0]):

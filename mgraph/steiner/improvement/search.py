@@ -40,7 +40,6 @@ MIN_REGION, MAX_REGION, REGIONS_FROM = 150, 2000, 1500
 BOUND_STEPS = 500  # per round of the search for a better bound
 # States of the exact search for few terminals: in the first attempt and at most.
 FIRST_STATES, MAX_STATES = 1 << 17, 1 << 23
-_ROUNDS = 1000
 
 
 class _TimeUp(Exception):
@@ -133,13 +132,13 @@ class Search:
         return span(self.network, weight, edges, self.work)
 
     def _search_locally(self, tree: Any) -> Any:
-        return search_locally(self.network, self.weight, tree, _ROUNDS, self.work, self.flag)
+        return search_locally(self.network, self.weight, tree, self.work, self.flag)
 
     def _start(self) -> Any:
         """Grow a tree with noise in the weights, and search locally."""
         noisy = add_noise(self.weight, START_NOISE, self._random())
         tree = self._grow(noisy, int(self.rng.choice(self.network.terminals)))
-        tree = search_locally(self.network, noisy, tree, 1, self.work, self.flag)
+        tree = walk(self.network, noisy, tree, 0, 0, 0, self.work, self.flag, rounds=1)
         return self._search_locally(tree)
 
     def _walk(self, tree: Any, steps: int, noise: float) -> Any:

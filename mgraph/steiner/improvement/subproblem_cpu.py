@@ -30,18 +30,16 @@ class Subproblem(NamedTuple):
 
 
 @compiled_when_hot
-def _contract(network, weight, kept, candidates, tree, work):
-    """Return the candidates that remain, their ends, the number of vertices, and the terminals.
+def _number_vertices(kept, candidates, ends, is_terminal, parent, number):
+    """Return the ends of the candidates as numbers of contracted vertices, and the terminals.
 
-    Of parallel candidates the lightest remains. Also returns the indices of those that remain for
-    the candidates of the tree.
+    Terminals are those of the problem and what kept edges connect.
     """
-    ends, parent, number = network.ends, work.parent, work.position
     for e in kept:
         first, second = root(parent, np.int64(ends[e, 0])), root(parent, np.int64(ends[e, 1]))
         parent[first] = second
     count = 0
-    is_terminal = np.zeros(2 * (kept.size + candidates.size), np.bool_)
+    is_needed = np.zeros(2 * (kept.size + candidates.size), np.bool_)
     for group in (kept, candidates):
         for e in group:
             for side in range(2):
@@ -50,35 +48,12 @@ def _contract(network, weight, kept, candidates, tree, work):
                 if number[r] < 0:
                     number[r] = count
                     count += 1
-                if parent[x] != x or network.is_terminal[x]:
-                    is_terminal[number[r]] = True
-    low, high = np.empty(candidates.size, np.int64), np.empty(candidates.size, np.int64)
-    key = np.empty(candidates.size, np.int64)
+                if parent[x] != x or is_terminal[x]:
+                    is_needed[number[r]] = True
+    contracted = np.empty((candidates.size, 2), np.int64)
     for i in range(candidates.size):
-        e = candidates[i]
-        a, b = (
-            number[root(parent, np.int64(ends[e, 0]))],
-            number[root(parent, np.int64(ends[e, 1]))],
-        )
-        low[i], high[i] = min(a, b), max(a, b)
-        key[i] = low[i] * count + high[i]
-    by_weight = np.argsort(weight[candidates], kind="mergesort")
-    order = by_weight[np.argsort(key[by_weight], kind="mergesort")]
-    stands_for = np.empty(order.size, np.int64)  # the lightest of parallel candidates
-    is_remaining = np.zeros(order.size, np.bool_)
-    for at in range(order.size):
-        i = order[at]
-        is_first = at == 0 or key[order[at - 1]] != key[i]
-        stands_for[i] = i if is_first else stands_for[order[at - 1]]
-        is_remaining[i] = is_first and low[i] != high[i]
-    remaining = np.flatnonzero(is_remaining)
-    index = np.cumsum(is_remaining) - 1
-    is_tree_edge = np.zeros(candidates.size, np.bool_)
-    order_of_tree = np.searchsorted(tree, candidates)
-    for i in range(candidates.size):
-        at = order_of_tree[i]
-        is_tree_edge[i] = at < tree.size and tree[at] == candidates[i]
-    part = np.unique(index[stands_for[is_tree_edge]])
+        for side in range(2):
+            contracted[i, side] = number[root(parent, np.int64(ends[candidates[i], side]))]
     for group in (kept, candidates):
         for e in group:
             for side in range(2):
@@ -86,8 +61,7 @@ def _contract(network, weight, kept, candidates, tree, work):
     for group in (kept, candidates):
         for e in group:
             parent[ends[e, 0]], parent[ends[e, 1]] = ends[e, 0], ends[e, 1]
-    terminals = np.flatnonzero(is_terminal[:count])
-    return candidates[remaining], low[remaining], high[remaining], count, terminals, part
+    return contracted, is_needed[:count]
 
 
 def contract(
@@ -97,8 +71,25 @@ def contract(
 
     kept: edge ids, a forest. tree: ascending edge ids, kept ones and candidates.
     """
-    edge, low, high, n, terminals, part = _contract(network, weight, kept, candidates, tree, work)
-    smaller = network_cpu.build(n, low, high, terminals)
+    contracted, is_terminal = _number_vertices(
+        kept, candidates, network.ends, network.is_terminal, work.parent, work.position
+    )
+    low, high = contracted.min(axis=1), contracted.max(axis=1)
+    key = low * is_terminal.size + high
+    order = np.lexsort((weight[candidates], key))
+    is_first = np.ones(order.size, bool)
+    is_first[1:] = key[order[1:]] != key[order[:-1]]
+    # Of parallel candidates the lightest remains, and stands for the others.
+    lightest = order[is_first]
+    stands_for = np.empty(order.size, np.int64)
+    stands_for[order] = lightest[np.cumsum(is_first) - 1]
+    remaining = np.sort(lightest[low[lightest] != high[lightest]])
+    is_in_tree = np.isin(candidates, tree, assume_unique=True)
+    part = np.unique(np.searchsorted(remaining, stands_for[is_in_tree]))
+    smaller = network_cpu.build(
+        is_terminal.size, low[remaining], high[remaining], np.flatnonzero(is_terminal)
+    )
+    edge = candidates[remaining]
     return Subproblem(smaller, weight[edge], edge, kept, part)
 
 

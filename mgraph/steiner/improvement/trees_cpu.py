@@ -16,6 +16,7 @@ from mgraph.steiner.improvement.network_cpu import (
     INFINITY,
     LINK,
     VIA,
+    order_by,
 )
 
 
@@ -42,7 +43,7 @@ def span(network, weight, edges, work):
     ends, parent, links = network.ends, work.parent, work.links
     chosen = np.empty(edges.size, np.int64)
     count = 0
-    for i in np.argsort(weight[edges], kind="mergesort"):
+    for i in order_by(weight[edges], network.shift):
         e = edges[i]
         first, second = root(parent, np.int64(ends[e, 0])), root(parent, np.int64(ends[e, 1]))
         if first != second:
@@ -210,10 +211,16 @@ def _compact(heap, size, labels, shift):
 def induced_edges(network, tree, stamp):
     """Return the edges between vertices of a tree, those of the tree among them."""
     indptr, arcs, ends = network.indptr, network.arcs, network.ends
+    vertices, count = np.empty(2 * tree.size, np.int64), 0
     for e in tree:
-        stamp[ends[e, 0]] = stamp[ends[e, 1]] = True
+        for side in range(2):
+            x = ends[e, side]
+            if not stamp[x]:
+                stamp[x] = True
+                vertices[count] = x
+                count += 1
+    vertices = vertices[:count]
     edges = [np.int64(0) for _ in range(0)]
-    vertices = np.unique(ends[tree])
     for x in vertices:
         for arc in range(indptr[x], indptr[x + 1]):
             y = arcs[arc, HEAD]

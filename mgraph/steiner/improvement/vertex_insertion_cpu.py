@@ -26,7 +26,7 @@ from mgraph.steiner.improvement.linked_tree_cpu import (
     undo,
     unload,
 )
-from mgraph.steiner.improvement.network_cpu import ABOVE, DEGREE, EDGE, HEAD, UP
+from mgraph.steiner.improvement.network_cpu import ABOVE, DEGREE, EDGE, HEAD, UP, order_by
 from mgraph.steiner.improvement.range_table_cpu import range_table
 from mgraph.steiner.improvement.trees_cpu import hang
 
@@ -70,7 +70,7 @@ def _insert(v, indptr, arcs, ends, weight, is_terminal, links, log):
 
 
 @compiled_when_hot
-def _string_up(ends, weight, tree, vertices, parent, scratch, position):
+def _string_up(ends, weight, shift, tree, vertices, parent, scratch, position):
     """Put a tree's vertices on a string, so that the heaviest edge on the way is easy to find.
 
     Where edges join parts in ascending order, and the strings of the parts are tied together, the
@@ -80,7 +80,7 @@ def _string_up(ends, weight, tree, vertices, parent, scratch, position):
     """
     first_of, last_of, following = scratch[:, 0], scratch[:, 1], scratch[:, 2]
     knot_before = position  # until the positions are known
-    ranked = tree[np.argsort(weight[tree], kind="mergesort")]
+    ranked = tree[order_by(weight[tree], shift)]
     for x in vertices:
         first_of[x], last_of[x], following[x], knot_before[x] = x, x, -1, -1
     for rank in range(ranked.size):
@@ -206,10 +206,12 @@ def insert_vertices(network, weight, tree, work, flag):
     knots, ranked = rooted.vertex[:0], rooted.vertex[:0]
     if has_string:
         knots, ranked = _string_up(
-            ends, weight, tree, rooted.vertex, work.parent, work.scratch, position
+            ends, weight, network.shift, tree, rooted.vertex, work.parent, work.scratch, position
         )
     table, levels = range_table(knots, True)
-    size = np.diff(indptr).max()
+    size = 1
+    for v in candidates:
+        size = max(size, indptr[v + 1] - indptr[v])
     places, lightest = np.empty(size, np.int64), np.empty(size, np.int64)
     cuts, reach = np.empty(size, np.int64), np.empty(size, np.int64)
     has_changed = False
