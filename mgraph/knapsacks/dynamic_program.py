@@ -5,6 +5,10 @@ Source: D. Pisinger, "A minimal algorithm for the 0-1 knapsack problem", Operati
 its end and one before its beginning; each state is kept, and kept with that item flipped. States
 whose bound is not above the best solution are dropped, and so are those that another one dominates:
 no heavier, and of no less profit. The search ends when no state is left, or no item.
+
+Departure: where so many states appear that a table over all capacities takes less time, that is
+made instead, if it is small enough (``table_cpu``).
+
 Cost: a sort and a bisection of all states per item. On most instances a core of some dozens of
 items is enough, and no instance has more states at a time than the capacity has values. Memory: 5
 bytes for each state that was ever kept.
@@ -17,12 +21,14 @@ import numpy as np
 from mgraph.core import cancellation
 from mgraph.core.memory import free_memory
 from mgraph.errors import OutOfMemoryError
+from mgraph.knapsacks import table_cpu
 from mgraph.knapsacks.problem import KnapsackProblem
 from mgraph.knapsacks.solution import Solution
 
 MAX_STATES = 1 << 29
 _BYTES_PER_STATE = 128  # while states are completed and sorted
 _UNCHECKED_STATES = 1 << 16  # so few that their memory is not checked
+CELLS_PER_STATE = 1000  # of a table, take as long as a state
 
 
 def solve(problem: KnapsackProblem, deadline: float, max_states: int | None = None) -> Solution:
@@ -68,6 +74,12 @@ def solve(problem: KnapsackProblem, deadline: float, max_states: int | None = No
         steps.append(((kept % old).astype(np.int32), kept >= old))
         profit, weight = profit[kept], weight[kept]
         bound = int(completed.bound[kept].max(initial=best))
+        cells = problem.size * (problem.capacity + 1)
+        if bound > best and nodes * CELLS_PER_STATE > cells and table_cpu.fits(problem):
+            chosen = table_cpu.solve(problem, deadline)
+            if chosen is not None:
+                optimum = int(problem.profits[chosen].sum())
+                return Solution(optimum, chosen, optimum, nodes)
         if nodes > max_states:
             raise OutOfMemoryError(
                 f"the dynamic program may have at most {max_states:,} states (got {nodes:,}); "

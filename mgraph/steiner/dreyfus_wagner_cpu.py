@@ -204,7 +204,8 @@ def solve_network(
     starts, heap = np.arange(terminals.size + 1), heap_cpu.new(_HEAP_SIZE, small=False)
     elements = 2 * min(network.indptr.size << (terminals.size - 1), max_states)
     tree, cost, states = solve.with_work(
-        elements, network.indptr, heads, edges, lengths, terminals, starts, distance, distance[terminals],
+        elements, network.indptr, heads, edges, lengths, terminals, starts, distance,
+        distance[terminals],
         limit, heap, max_states, flag,
     )  # fmt: skip
     return tree if cost >= 0 else None, bool(not flag[0] and states < max_states)
