@@ -22,6 +22,7 @@ from mgraph.core.formatting import (
     format_number,
     format_quantity,
     format_seconds,
+    format_sum,
     format_total_time,
     pluralize,
 )
@@ -56,7 +57,7 @@ def _describe_manifest(dataset: Any) -> dict[str, str]:
         lines["own ids"] = manifest.vertices.kind + (f", with {printable(more)}" if more else "")
     if manifest.forest:
         lines["model"] = f"minimum spanning forest of {manifest.forest['of']}"
-        lines["total"] = f"a weight of {manifest.forest['total_weight']:,}"
+        lines["total"] = f"a weight of {format_sum(manifest.forest['total_weight'])}"
     not_read = []
     if dataset.unread_columns:
         not_read.append(f"columns {', '.join(sorted(dataset.unread_columns))}")

@@ -35,6 +35,7 @@ from mgraph.core.choices import ForestMethod
 from mgraph.core.formatting import (
     format_quantity,
     format_seconds,
+    format_sum,
     format_total_time,
     pluralize,
 )
@@ -186,7 +187,7 @@ def _span_in_process(graph: "mgraph.Graph", options: dict[str, Any]) -> "mgraph.
     seconds = watch.work
     click.echo(
         f"{pluralize(len(forest), 'edge')}, {pluralize(forest.components, 'component')}, "
-        f"total weight {forest.total_weight:,}; {forest.method} on the {forest.backend}, "
+        f"total weight {forest.format_weight()}; {forest.method} on the {forest.backend}, "
         f"{format_seconds(seconds)}, {format_quantity(graph.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
@@ -213,7 +214,8 @@ def _span_over_cluster(location: str, out: str, options: dict[str, Any]) -> None
     kept = f", {run.kept} kept" if run.kept else ""
     click.echo(
         f"{pluralize(manifest.num_edges, 'edge')}, {pluralize(run.components, 'component')}, "
-        f"total weight {run.total_weight:,}, in {pluralize(len(manifest.parts), 'part')}, "
+        f"total weight {format_sum(run.total_weight)}, "
+        f"in {pluralize(len(manifest.parts), 'part')}, "
         f"{format_quantity(manifest.bytes)}B, in {without_secrets(run.location)}; "
         f"{pluralize(run.made, 'forest')} made"
         f"{kept}, {run.seconds:.1f} s"

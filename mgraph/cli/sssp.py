@@ -34,9 +34,11 @@ from mgraph.compilation import Stopwatch
 from mgraph.core.arrays import on_gpu
 from mgraph.core.choices import Ids, SsspMethod
 from mgraph.core.formatting import (
+    digits_of,
     format_parts,
     format_quantity,
     format_seconds,
+    format_sum,
     format_total_time,
     pluralize,
 )
@@ -214,17 +216,19 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
             graph, source, targets=targets or None, backend=device, **method_options
         )
         reached, max_distance = summarize(paths.distance)
-    seconds = watch.work
+    seconds, digits = watch.work, digits_of(paths.distance.dtype)
     click.echo(
         f"source {describe_vertex(graph, source, options['ids'])}: "
-        f"{reached:,} of {graph.n:,} vertices reached, the farthest at {max_distance:,}; "
+        f"{reached:,} of {graph.n:,} vertices reached, the farthest at {format_sum(max_distance, digits)}; "
         f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
         f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
     )
     for target in targets:
         distance = paths.distance[target].item()
-        length = "not reached" if distance == paths.infinity else f"at {distance:,}"
+        length = (
+            "not reached" if distance == paths.infinity else f"at {format_sum(distance, digits)}"
+        )
         click.echo(f"target {describe_vertex(graph, target, options['ids'])}: {length}")
         if options["path"] and distance != paths.infinity:
             label = target if graph.labels is None else graph.labels[target]
@@ -240,11 +244,16 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
 def _print_path(graph: "mgraph.Graph", path: Any, ids: Ids) -> None:
     """Print a vertex per line, with the distance from the source and the arc's weight."""
     before: int | None = None
+    digits = digits_of(path.distance.dtype)
     for vertex, distance in zip(path.vertices.tolist(), path.distance.tolist(), strict=True):
         arc = ""
         if before is not None:
-            arc = f", by an arc of weight {_least_weight(graph, before, vertex):,}"
-        click.echo(f"  {describe_vertex(graph, vertex, ids)}: at {distance:,}{arc}")
+            arc = (
+                f", by an arc of weight {format_sum(_least_weight(graph, before, vertex), digits)}"
+            )
+        click.echo(
+            f"  {describe_vertex(graph, vertex, ids)}: at {format_sum(distance, digits)}{arc}"
+        )
         before = vertex
 
 

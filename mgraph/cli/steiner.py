@@ -248,11 +248,13 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
     searches = pluralize(tree.searches, "search", "searches")
     search_counts = f"{searches}, {tree.accepted:,} accepted " if star else ""
     has_changed = star or tree.initial_cost != tree.cost
-    first_tree = f"from a first tree of {tree.initial_cost:,}; " if has_changed else ""
+    first_tree = (
+        f"from a first tree of {tree.format_cost(tree.initial_cost)}; " if has_changed else ""
+    )
     click.echo(
-        f"{pluralize(tree.terminals.size, 'terminal')}: {state} {tree.cost:,}, "
+        f"{pluralize(tree.terminals.size, 'terminal')}: {state} {tree.format_cost(tree.cost)}, "
         f"{pluralize(tree.src.size, 'edge')}; "
-        f"{_describe_gap(tree.gap, tree.lower_bound)}"
+        f"{_describe_gap(tree)}"
         f"{search_counts}{first_tree}"
         f"{tree.search if star else tree.method} on the {tree.backend}, {format_seconds(seconds)}; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"
@@ -262,14 +264,15 @@ def _solve_in_process(location: str, options: dict[str, Any]) -> None:
         click.echo(f"tree in {out}")
 
 
-def _describe_gap(gap: float | None, lower_bound: Any) -> str:
+def _describe_gap(tree: "mgraph.SteinerTree") -> str:
+    gap = tree.gap
     if gap is None:
         return ""
     if gap == 0:
         return "optimal; "
     if not math.isfinite(gap):
         return "no lower bound in that time; "
-    return f"at most {gap:.2%} above the best, which costs at least {lower_bound:,}; "
+    return f"at most {gap:.2%} above the best, which costs at least {tree.format_cost(tree.lower_bound)}; "
 
 
 def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:

@@ -3,6 +3,7 @@
 import datetime
 import shlex
 from collections.abc import Iterable
+from typing import Any
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e"}
 
@@ -16,6 +17,22 @@ def format_number(value: float, digits: int = 4) -> str:
     """A number with so many digits that mean something, and no power of ten: "17,270", "0.25"."""
     whole = 10 ** (digits - 1) <= abs(value) < 1e15
     return f"{value:,.0f}" if whole else f"{value:.{digits}g}"
+
+
+def format_sum(value: float, digits: int = 15) -> str:
+    """A whole number with all digits, or a sum of fractions with those that mean something.
+
+    digits: those of the fractions' type, 15 of 64 bits or 7 of 32 bits: "169.14" instead of
+    "169.14000000000001".
+    """
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.0f}" if 10**digits <= abs(value) < 1e18 else f"{value:,.{digits}g}"
+
+
+def digits_of(dtype: Any) -> int:
+    """How many decimal digits a type of weights has, for ``format_sum``."""
+    return 7 if getattr(dtype, "itemsize", 8) == 4 else 15
 
 
 def format_quantity(value: float) -> str:

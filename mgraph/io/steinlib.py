@@ -2,7 +2,8 @@
 
 Sections lie between ``SECTION name`` and ``END``, in any order, and a # begins a comment. Graph
 lists each edge once, ``E u v w``, and Terminals one vertex per line, ``T v``, numbered from 1; both
-contain their counts. Files of related problems have the same form: they are refused by name.
+contain their counts; other lines of a word and a number, such as ``Optimal 82``, are passed over.
+Files of related problems have the same form: they are refused by name.
 """
 
 import os
@@ -27,6 +28,7 @@ from mgraph.io.text import Kind, parse_number, parse_rows, quote, read_text
 _MARK = re.compile(rb"^[ \t]*(?:SECTION[ \t]+(\S[^\n#]*)|(END)|EOF)[ \t]*(?:#.*)?$", re.I | re.M)
 _EDGE = re.compile(rb"E( \d{1,18}){2} -?(\d{1,18}|\d+\.\d*|\.\d+)(E[+-]?\d+)?", re.I)
 _WEIGHTED_TERMINAL = re.compile(rb"^[ \t]*T[ \t]+\d+[ \t]+-?[.\d]", re.I | re.M)
+_NOTE = re.compile(rb'[a-z]{3,}:? (?:"[^"]*"|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)', re.I)
 _PROBLEM = re.compile(
     "|SPG|STPG?|(classical |minimum )?Steiner (tree )?problem( in (undirected )?graphs?)?", re.I
 )
@@ -114,6 +116,9 @@ def _rows(body: bytes, letter: bytes, *keywords: str) -> tuple[list[bytes], int]
     lines = [b" ".join(line.partition(b"#")[0].split()) for line in body.split(b"\n")]
     prefixes = {case + after for case in (letter, letter.lower()) for after in (b" ", b"")}
     rest = [line for line in lines if line and line[:2] not in prefixes]
+    # What else some collections say of an instance, such as its optimum.
+    known = {keyword.lower().encode() for keyword in keywords}
+    rest = [line for line in rest if line.split()[0].lower() in known or not _NOTE.fullmatch(line)]
     forms = [f"'{keyword} NUMBER'" for keyword in keywords]
     form = re.compile(rf"(?:{'|'.join(keywords)}) \d+".encode(), re.I)
     _check_lines(rest, form, f"a line must begin with {letter.decode()} or be {' or '.join(forms)}")

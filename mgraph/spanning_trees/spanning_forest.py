@@ -9,7 +9,7 @@ from mgraph.core.choices import Device
 from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.exact_sum import exact_sum, rounded
-from mgraph.core.formatting import pluralize
+from mgraph.core.formatting import digits_of, format_sum, pluralize
 from mgraph.core.graph import Graph, on_gpu
 
 
@@ -69,7 +69,7 @@ class SpanningForest:
         """The forest's size and total weight, and which method computed it on which backend."""
         return (
             f"SpanningForest({pluralize(len(self), 'edge')}, "
-            f"{pluralize(self.components, 'component')}, total weight {self.total_weight:,}, "
+            f"{pluralize(self.components, 'component')}, total weight {self.format_weight()}, "
             f"{self.method} on the {self.backend})"
         )
 
@@ -77,6 +77,10 @@ class SpanningForest:
     def components(self) -> int:
         """The number of trees, isolated vertices included."""
         return self.n - len(self)
+
+    def format_weight(self) -> str:
+        """The total weight as text, with the digits that the weights have."""
+        return format_sum(self.total_weight, digits_of(getattr(self.weight, "dtype", None)))
 
     @cached_property
     def total_weight(self) -> int | float:

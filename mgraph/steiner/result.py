@@ -7,7 +7,7 @@ from typing import Any
 from mgraph.core.array_types import Array
 from mgraph.core.choices import Device
 from mgraph.core.edges import EdgeList
-from mgraph.core.formatting import pluralize
+from mgraph.core.formatting import format_sum, pluralize
 from mgraph.steiner.star import MIN_RELATIVE_GAIN
 
 
@@ -81,14 +81,24 @@ class SteinerTree:
     def __str__(self) -> str:
         """The sizes and the cost, as a phrase."""
         sizes = f"{pluralize(self.terminals.size, 'terminal')}, {pluralize(self.src.size, 'edge')}"
-        bound = "" if self.lower_bound is None else f", lower bound {self.lower_bound:,}"
+        bound = (
+            ""
+            if self.lower_bound is None
+            else f", lower bound {self.format_cost(self.lower_bound)}"
+        )
         bound = ", optimal" if self.optimal else bound
         incomplete = "" if self.complete else ", ended by the time limit"
-        return f"{sizes}, cost {self.cost:,}{bound}{incomplete}"
+        return f"{sizes}, cost {self.format_cost(self.cost)}{bound}{incomplete}"
 
     def __repr__(self) -> str:
         """The same phrase, with the class's name."""
         return f"SteinerTree({self})"
+
+    def format_cost(self, cost: Any) -> str:
+        """A cost of this graph as text, with the digits that its weights have."""
+        weight = self.weight
+        is_single = weight is not None and bool((weight == weight.astype("float32")).all())
+        return format_sum(cost, 7 if is_single else 15)
 
     @property
     def gap(self) -> float | None:

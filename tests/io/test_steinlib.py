@@ -60,6 +60,9 @@ DRESSES = {
     "a terminal twice": WHOLE.replace("Terminals 2\n", "Terminals 3\nT 1\n"),
     "counts last": WHOLE.replace("Nodes 4\n", "").replace("E 4 2 5\n", "E 4 2 5\nNodes 4\n"),
     "PACE": COMMENT + PACE,
+    "notes": WHOLE.replace("Nodes 4\n", "Nodes 4\nOptimal 82\nOptimum: 8.2e1\n").replace(
+        "Terminals 2\n", 'Terminals 2\noptimal 82\nSource "a book"\n'
+    ),
     "Presolve": f"{WHOLE.removesuffix('EOF')}SECTION Presolve\nFixed 3\nEND\nEOF\n",
     "a long comment": WHOLE.replace(
         "Name", 'Remark "the\nEND of it"\n Section 3 # EOF \nEND of all. EOF\nT 9\nArcs 7\nName'
