@@ -219,7 +219,8 @@ def _search_in_process(location: str, source_name: str, options: dict[str, Any])
     seconds, digits = watch.work, digits_of(paths.distance.dtype)
     click.echo(
         f"source {describe_vertex(graph, source, options['ids'])}: "
-        f"{reached:,} of {graph.n:,} vertices reached, the farthest at {format_sum(max_distance, digits)}; "
+        f"{reached:,} of {graph.n:,} vertices reached, "
+        f"the farthest at {format_sum(max_distance, digits)}; "
         f"{paths.method} on the {paths.backend}, {format_seconds(seconds)}, "
         f"{format_quantity(graph.num_arcs / seconds)} arcs/s; "
         f"{format_total_time(total_watch.total, total_watch.compiling)}"

@@ -272,7 +272,8 @@ def _describe_gap(tree: "mgraph.SteinerTree") -> str:
         return "optimal; "
     if not math.isfinite(gap):
         return "no lower bound in that time; "
-    return f"at most {gap:.2%} above the best, which costs at least {tree.format_cost(tree.lower_bound)}; "
+    bound = tree.format_cost(tree.lower_bound)
+    return f"at most {gap:.2%} above the best, which costs at least {bound}; "
 
 
 def _write_tree(tree: "mgraph.SteinerTree", n: int, out: str, overwrite: bool) -> None:
