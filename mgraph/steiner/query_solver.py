@@ -25,8 +25,7 @@ from mgraph.steiner.tree_cpu import Tree
 DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
 MAX_TERMINALS = 12  # of the exact method
-# Where auto takes which method on a CPU: see BENCHMARKS.md. States are those of the exact method.
-STAR_ARCS, STAR_TERMINALS, AUTO_STATES = 1 << 21, 16, 1 << 18
+AUTO_STATES = 1 << 18  # of the exact method, where auto tries it: some 0.3 s
 
 _Outcome = SteinerTree | DisconnectedError
 
@@ -134,7 +133,7 @@ def _finish_query(
     options: SearchOptions,
 ) -> _Outcome:
     """Solve a query, or what STAR has left of it. query: STAR's outcome, if it ran already."""
-    method = _choose_method(graph, contracted.size, options) if query is None else "star"
+    method = _choose_method(contracted.size, options)
     if method == "star" and query is None:
         query = _run_star(graph, contracted, options)
     if query is None:
@@ -210,12 +209,10 @@ def _sorted_edges(tree: Tree) -> tuple[Any, Any, Any]:
     return src[order], dst[order], tree.weight[1:][order]
 
 
-def _choose_method(graph: PreparedGraph, k: int, options: SearchOptions) -> str:
-    """Return the method for a query of k terminals on a CPU."""
+def _choose_method(k: int, options: SearchOptions) -> str:
+    """Return the method for a query of k terminals; for auto one that runs on a CPU."""
     if options.method != "auto":
         return options.method
-    if graph.graph.num_arcs >= STAR_ARCS and k <= STAR_TERMINALS:
-        return "star"
     if options.improve:
         return "takahashi_matsuyama"
     return "dreyfus_wagner" if k <= MAX_TERMINALS else "local_search"

@@ -10,7 +10,7 @@ from mgraph.core.csr import from_edges
 from mgraph.core.edges import EdgeList
 from mgraph.core.graph import Graph
 from mgraph.cuda.source import Loader
-from mgraph.steiner.steiner_tree import BREAK_EVEN_ARCS, runs_on_cpu, steiner_trees
+from mgraph.steiner.steiner_tree import BREAK_EVEN_ARCS, steiner_trees, suits_star
 
 _ENDS = (1, 2, 3, 4, 5, 5, 4, 3), (0, 1, 2, 3, 4, 0, 1, 0)
 _WEIGHTS = (2, 3, 2, 3, 2, 3, 5, 4)
@@ -25,6 +25,7 @@ def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
     src, dst = (np.array(ends, graph.indices.dtype) for ends in _ENDS)
     weight = None if graph.weights is None else np.array(_WEIGHTS, graph.weights.dtype)
     small = from_edges(EdgeList(src, dst, weight), directed=False, backend="cpu")
+    options["method"] = _choose_method(num_arcs, options)
     options["backend"] = _choose_backend(graph.backend == "gpu", num_arcs, options)
     if graph.backend == "gpu" and options["backend"] == "gpu":
         small = small.to_gpu()
@@ -36,8 +37,15 @@ def rehearse(graph: Graph, num_arcs: int, **options: Any) -> None:
 def _choose_backend(is_on_gpu: bool, num_arcs: int, options: dict[str, Any]) -> Backend:
     if options["backend"] != "auto":
         return options["backend"]
-    on_cpu = not is_on_gpu or runs_on_cpu(options["method"], options["search"])
+    is_star = _choose_method(num_arcs, options) == "star"
+    on_cpu = not is_on_gpu or not is_star or options["search"] == "dijkstra"
     return "cpu" if on_cpu or num_arcs < BREAK_EVEN_ARCS else "gpu"
+
+
+def _choose_method(num_arcs: int, options: dict[str, Any]) -> str:
+    """Return STAR if auto takes it for few terminals, else the method as it is."""
+    is_star = options["search"] != "auto" or suits_star(num_arcs, 2)
+    return "star" if options["method"] == "auto" and is_star else options["method"]
 
 
 def kernel_loaders(graph: Graph, num_arcs: int, options: dict[str, Any]) -> list[Loader]:

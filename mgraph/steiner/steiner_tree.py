@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
@@ -32,8 +33,8 @@ METHODS = (
 SEARCHES = ("auto", "dijkstra", "node", "edge")
 BREAK_EVEN_ARCS = 1 << 20  # with fewer arcs a query is faster on a CPU: see BENCHMARKS.md
 _OTHER_SEARCHES = "use search auto or dijkstra"
-# With more terminals ``auto`` takes local search, though there is a GPU, up to so many arcs.
-MAX_GPU_TERMINALS, MAX_LOCAL_ARCS = 64, 1 << 25
+# ``auto`` takes STAR from so many arcs on, for one terminal per so many: see BENCHMARKS.md.
+STAR_ARCS, ARCS_PER_TERMINAL = 1 << 21, 1 << 17
 
 
 def steiner_tree(
@@ -107,8 +108,8 @@ def steiner_tree(
 
     Notes
     -----
-    ``auto`` takes STAR on a GPU, for up to 64 terminals, and on a CPU for up to 16 terminals in
-    graphs of 2^21 arcs or more; else ``dreyfus_wagner`` where it takes some 0.1 s at most, and
+    ``auto`` takes STAR in graphs of 2^21 arcs or more, for one terminal per 2^17 arcs at most, and
+    with ``backend="gpu"``; else ``dreyfus_wagner`` where it takes some 0.3 s at most, and else
     ``local_search``. STAR's tree costs at most (1 + epsilon)·(4·⌈log2 k⌉ + 4) times the optimum for
     k terminals, that of the others at most 2 - 2/k times. STAR runs one shortest-path search for
     each loose path that it tries, of which a tree has fewer than 2·k. Deterministic, but for a time
@@ -214,14 +215,36 @@ def steiner_trees(
                 f"{name} must be {MAX_TERMINALS} at most for method dreyfus_wagner (got "
                 f"{checked[i].size}); use improve, which often proves that a tree is optimal"
             )
-    method = _named_method(method, search, epsilon)
-    most = max((terminals.size for terminals in checked), default=0)
-    chosen = _choose_backend(prepared, method, search, backend, most)
     limit = math.inf if time_limit is None else time_limit
     options = SearchOptions(
-        method, search, chosen, float(epsilon), improve, bound, limit, Deadline()
+        method, search, "cpu", float(epsilon), improve, bound, limit, Deadline()
     )
-    return solve_queries(prepared, checked, options, concurrency)
+    groups: dict[bool, list[int]] = {}  # by whether STAR solves them
+    for i, terminals in enumerate(checked):
+        is_star = method == "star"
+        if method == "auto":
+            has_option = search != "auto" or epsilon > 0 or backend == "gpu"
+            is_star = has_option or suits_star(prepared.graph.num_arcs, terminals.size)
+        groups.setdefault(is_star, []).append(i)
+    work = []
+    for is_star, indices in groups.items():
+        named: SteinerMethod = "star" if is_star else method
+        device = _choose_backend(prepared, named, search, backend)
+        work.append((indices, replace(options, method=named, backend=device)))
+    return _solve_groups(prepared, checked, work, concurrency)
+
+
+def _solve_groups(
+    prepared: PreparedGraph,
+    queries: list[Any],
+    work: list[tuple[list[int], SearchOptions]],
+    concurrency: int | None,
+) -> Iterator[tuple[int, SteinerTree | DisconnectedError]]:
+    """Solve the queries of each group, which are given by their indices."""
+    for indices, options in work:
+        group = [queries[i] for i in indices]
+        for i, outcome in solve_queries(prepared, group, options, concurrency):
+            yield indices[i], outcome
 
 
 def check_options(
@@ -254,9 +277,12 @@ def runs_on_cpu(method: str, search: str) -> bool:
     return method not in ("auto", "star") or search == "dijkstra"
 
 
-def _named_method(method: SteinerMethod, search: str, epsilon: float) -> SteinerMethod:
-    """Return star for auto with an option of star's."""
-    return "star" if method == "auto" and (search != "auto" or epsilon) else method
+def suits_star(num_arcs: int, k: int) -> bool:
+    """Return whether ``auto`` takes STAR for k terminals: where others would read the whole graph.
+
+    That does not depend on the backend, so that trees are the same everywhere.
+    """
+    return num_arcs >= STAR_ARCS and k <= num_arcs // ARCS_PER_TERMINAL
 
 
 def prepare_queries(
@@ -264,20 +290,16 @@ def prepare_queries(
 ) -> PreparedGraph:
     """Do what is done once for all such queries on a graph, on the device, too."""
     prepared = prepare(graph)
-    method = _named_method(method, search, 0)
-    device = _choose_backend(prepared, method, search, backend)
-    name = search_name(device, search)
-    if method == "star" or device == "gpu":
+    if method == "star" or (method == "auto" and suits_star(prepared.graph.num_arcs, 2)):
+        name = search_name(_choose_backend(prepared, "star", search, backend), search)
         with memory_guard(GUARDED_WORK, LARGER_GPU), prepared.borrow_search(name):
             pass
     return prepared
 
 
-def _choose_backend(
-    prepared: PreparedGraph, method: str, search: str, backend: Backend, most_terminals: int = 0
-) -> Device:
+def _choose_backend(prepared: PreparedGraph, method: str, search: str, backend: Backend) -> Device:
     """Return where to search; for ``auto`` where it takes less time."""
-    if backend == "cpu" or runs_on_cpu(method, search):
+    if backend == "cpu" or method != "star" or search == "dijkstra":
         return "cpu"
     resolved = backends.resolve(backend)
     if search in ("node", "edge"):
@@ -287,9 +309,6 @@ def _choose_backend(
             )
         return resolved
     if resolved == "gpu" and backend == "auto":
-        num_arcs = prepared.graph.num_arcs
-        is_small = num_arcs < BREAK_EVEN_ARCS
-        if method == "auto" and most_terminals > MAX_GPU_TERMINALS:
-            is_small |= num_arcs <= MAX_LOCAL_ARCS
+        is_small = prepared.graph.num_arcs < BREAK_EVEN_ARCS
         return "cpu" if is_small or prepared.reason_for_cpu else "gpu"
     return resolved

@@ -53,8 +53,9 @@ def test_a_shortage_of_device_memory_is_reported_once(monkeypatch):
     monkeypatch.setattr(backends, "resolve", lambda backend: "gpu")
     monkeypatch.setattr("mgraph.steiner.star_memory_gpu.describe_shortage", describe_shortage)
     with pytest.warns(MgraphWarning, match="the GPU is full, so queries run on the CPU"):
-        first = mgraph.steiner_tree(graph, [1, 500])
-    assert mgraph.steiner_tree(graph, [1, 500]).cost == first.cost  # a warning would be an error
+        first = mgraph.steiner_tree(graph, [1, 500], method="star")
+    again = mgraph.steiner_tree(graph, [1, 500], method="star")
+    assert again.cost == first.cost  # a warning would be an error
     assert len(calls) == 1
 
 
