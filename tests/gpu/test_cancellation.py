@@ -82,7 +82,7 @@ def test_cancelled_steiner_queries_end(options):
     queries = [vertices(large, 12, seed) for seed in range(2000)]
 
     def solve(graph, queries):
-        return list(mgraph.steiner_trees(graph, queries, backend="gpu", **options))
+        return list(mgraph.steiner_trees(graph, queries, method="star", backend="gpu", **options))
 
     solve(large, queries[:1])
     for after in (0.5, 1.0, 0.7, 0.6):
@@ -92,7 +92,7 @@ def test_cancelled_steiner_queries_end(options):
     small = grid(64)
     terminals = vertices(small, 12)
     ((_, tree),) = solve(small, [terminals])
-    expected = mgraph.steiner_tree(small.to_cpu(), terminals, backend="cpu")
+    expected = mgraph.steiner_tree(small.to_cpu(), terminals, method="star", backend="cpu")
     assert (tree.cost, tree.complete) == (expected.cost, True)
     np.testing.assert_array_equal(tree.src, expected.src)
 
@@ -102,8 +102,9 @@ def test_cancelled_initial_trees_end():
     large = grid(1 << 12)
     corners = [0, large.n - 1]
     queries = [np.append(vertices(large, 100, seed), corners) for seed in range(500)]
-    run = lambda: list(mgraph.steiner_trees(large, queries, backend="gpu", concurrency=500))  # noqa: E731
-    list(mgraph.steiner_trees(large, [corners], backend="gpu"))
+    options = {"method": "star", "backend": "gpu", "concurrency": 500}
+    run = lambda: list(mgraph.steiner_trees(large, queries, **options))  # noqa: E731
+    list(mgraph.steiner_trees(large, [corners], method="star", backend="gpu"))
     assert stopped.seconds_to_stop(run, after=0.5) < stopped.PATIENCE
 
 

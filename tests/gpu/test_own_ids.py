@@ -42,7 +42,9 @@ def test_the_rows_of_both_backends_have_the_same_names(named, tmp_path):
     costs = {}
     for backend in ("cpu", "gpu"):
         out = tmp_path / f"trees-{backend}"
-        run = mgraph.steiner_many(named / "g", queries, out, ids="original", backend=backend)
+        run = mgraph.steiner_many(
+            named / "g", queries, out, ids="original", method="star", backend=backend
+        )
         costs[backend] = [answer.cost for answer in run.answers]
         rows = read(out).to_pylist()
         assert all(row["src"].startswith("vertex ") for row in rows)
@@ -120,7 +122,7 @@ def test_columns_by_their_names_and_closed_arcs(tmp_path):
         options = {"backend": backend, "symmetrise": True, "reading": reading}
         mgraph.sssp_many(tmp_path / "t.parquet", [1, 2], tmp_path / backend, **options)
         lengths[backend] = read(tmp_path / backend).sort_by("vertex")["distance"].to_pylist()
-        found = mgraph.steiner_many(tmp_path / "t.parquet", [[1, 2, 3]], **options)
+        found = mgraph.steiner_many(tmp_path / "t.parquet", [[1, 2, 3]], method="star", **options)
         costs[backend] = [answer.cost for answer in found.answers]
         forest = mgraph.spanning_forest_dataset(
             tmp_path / "t.parquet", tmp_path / f"forest-{backend}", **options

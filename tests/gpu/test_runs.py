@@ -24,7 +24,7 @@ with mgraph.connect() as cluster:
     elif what == "sssp":
         mgraph.sssp_many(path, random=100_000, cluster=cluster, predecessors=False)
     else:
-        mgraph.steiner_many(path, sample=[(64, 100_000)], cluster=cluster)
+        mgraph.steiner_many(path, sample=[(64, 100_000)], method="star", cluster=cluster)
 """
 
 

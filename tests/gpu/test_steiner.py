@@ -69,8 +69,8 @@ CASES = {
 def test_trees_are_the_cpus(name, k):
     graph = CASES[name]
     terminals = draw(graph, k, k)
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    tree = mgraph.steiner_tree(graph, terminals, backend="gpu")
+    expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
+    tree = mgraph.steiner_tree(graph, terminals, method="star", backend="gpu")
     assert (tree.backend, tree.search) == ("gpu", "auto")
     assert_same(tree, expected)
 
@@ -80,7 +80,7 @@ def test_trees_are_the_cpus(name, k):
 def test_the_papers_searches_find_the_same(name, search):
     graph = CASES[name]
     terminals = draw(graph, 7, 1)
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
     assert_same(mgraph.steiner_tree(graph, terminals, search=search), expected)
 
 
@@ -89,7 +89,7 @@ def test_the_papers_searches_find_the_same(name, search):
 def test_all_weights(dtype, search):
     graph = random_graph(500, 1500, dtype, 6)
     terminals = draw(graph, 12, 2)
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+    expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
     tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
     assert_same(tree, expected)
 
@@ -112,7 +112,7 @@ def test_weights_of_30_decades(name, search, dtype):
     graph = wide_weights(CASES[name], dtype, 8)
     for k in (2, 5, 40):
         terminals = draw(graph, k, k)
-        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+        expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
         tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
         assert_same(tree, expected)
         edges = tree.src, tree.dst, tree.weight
@@ -148,9 +148,11 @@ def test_an_asymmetric_graph_is_refused(search):
 def test_a_graph_on_the_device_and_weights_of_zero():
     graph = random_graph(800, 2000, "int32", 7, min_weight=0, max_weight=3)
     terminals = draw(graph, 20, 3)
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    assert_same(mgraph.steiner_tree(graph.to_gpu(), terminals, backend="gpu"), expected)
-    assert mgraph.steiner_tree(graph.to_gpu(), terminals).cost == expected.cost
+    expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
+    assert_same(
+        mgraph.steiner_tree(graph.to_gpu(), terminals, method="star", backend="gpu"), expected
+    )
+    assert mgraph.steiner_tree(graph.to_gpu(), terminals, method="star").cost == expected.cost
 
 
 @pytest.mark.parametrize("concurrency", [1, 5, 64])
@@ -161,23 +163,29 @@ def test_many_queries_at_once(concurrency):
         np.append(graph.indptr, graph.num_arcs), graph.indices, graph.weights, False
     )
     queries[7] = np.array([3, graph.n])
-    outcomes = dict(mgraph.steiner_trees(isolated, queries, backend="gpu", concurrency=concurrency))
+    outcomes = dict(
+        mgraph.steiner_trees(
+            isolated, queries, method="star", backend="gpu", concurrency=concurrency
+        )
+    )
     assert sorted(outcomes) == list(range(40))
     assert str(outcomes.pop(7)).startswith(f"terminals 3 and {graph.n:,} lie in different")
     for i, tree in outcomes.items():
-        assert_same(tree, mgraph.steiner_tree(graph, queries[i], backend="cpu"))
+        assert_same(tree, mgraph.steiner_tree(graph, queries[i], method="star", backend="cpu"))
 
 
 def test_a_caller_who_drops_the_iterator():
     graph = CASES["hub"]
     queries = [draw(graph, 2 + i % 7, i) for i in range(30)]
-    expected = dict(mgraph.steiner_trees(graph, queries, backend="cpu"))
+    expected = dict(mgraph.steiner_trees(graph, queries, method="star", backend="cpu"))
     for _ in range(3):
-        trees = mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4)
+        trees = mgraph.steiner_trees(graph, queries, method="star", backend="gpu", concurrency=4)
         i, tree = next(trees)
         assert_same(tree, expected[i])
         trees.close()
-    for i, tree in mgraph.steiner_trees(graph, queries, backend="gpu", concurrency=4):
+    for i, tree in mgraph.steiner_trees(
+        graph, queries, method="star", backend="gpu", concurrency=4
+    ):
         assert_same(tree, expected[i])
 
 
@@ -188,7 +196,7 @@ def solve(graph, terminals, shape=None):
     search = star_gpu.Searcher(PreparedGraph(graph).graph.to_gpu(), shape)
     queries = dict(star.solve_queries(search, terminals, batch_size=len(terminals)))
     for i, query_terminals in enumerate(terminals):
-        expected = mgraph.steiner_tree(graph, query_terminals, backend="cpu")
+        expected = mgraph.steiner_tree(graph, query_terminals, method="star", backend="cpu")
         query = queries[i]
         result = query.tree.weight.sum(), query.searches, query.accepted
         assert result == (expected.cost, expected.searches, expected.accepted)
@@ -256,14 +264,14 @@ def test_fewer_groups_where_memory_is_short(monkeypatch):
 def test_hundreds_of_terminals_share_words(k):
     graph = CASES["sparse"]
     terminals = draw(graph, k, k)
-    expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
-    assert_same(mgraph.steiner_tree(graph, terminals, backend="gpu"), expected)
+    expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
+    assert_same(mgraph.steiner_tree(graph, terminals, method="star", backend="gpu"), expected)
 
 
 def test_a_time_limit():
     graph = CASES["sparse"]
     terminals = draw(graph, 500, 1)
-    tree = mgraph.steiner_tree(graph, terminals, backend="gpu", time_limit=1e-3)
+    tree = mgraph.steiner_tree(graph, terminals, method="star", backend="gpu", time_limit=1e-3)
     assert not tree.complete
     assert tree.cost <= tree.initial_cost
     checks.check_tree(checks.csr_of(graph), (tree.src, tree.dst, tree.weight), np.unique(terminals))
@@ -273,7 +281,7 @@ def test_a_time_limit():
 @pytest.mark.parametrize("search", ["auto", "edge"])
 def test_steinlib(search):
     for _, graph, terminals, optimum in checks.steinlib("BC" if search == "auto" else "B"):
-        expected = mgraph.steiner_tree(graph, terminals, backend="cpu")
+        expected = mgraph.steiner_tree(graph, terminals, method="star", backend="cpu")
         tree = mgraph.steiner_tree(graph, terminals, backend="gpu", search=search)
         assert tree.cost == expected.cost >= optimum
 
@@ -310,7 +318,7 @@ def test_the_memory_of_a_search_does_not_send_the_next_to_the_cpu(monkeypatch):
     """The backend is chosen once per graph, before its searches take the memory."""
     graph = random_graph(200_000, 2_000_000, "int32", 1).to_gpu()
     monkeypatch.setattr(steiner_tree, "BREAK_EVEN_ARCS", 0)
-    tree = mgraph.steiner_tree(graph, draw(graph, 4, 1))
+    tree = mgraph.steiner_tree(graph, draw(graph, 4, 1), method="star")
     monkeypatch.setattr(star_memory_gpu, "free_bytes", lambda: 0)
-    again = mgraph.steiner_tree(graph, draw(graph, 4, 1))
+    again = mgraph.steiner_tree(graph, draw(graph, 4, 1), method="star")
     assert (again.cost, again.backend) == (tree.cost, tree.backend) == (tree.cost, "gpu")
