@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +58,7 @@ def search_name(backend: Device, search: str) -> str:
 
 def solve_queries(
     graph: PreparedGraph, queries: list[Any], options: SearchOptions, concurrency: int | None
-) -> Iterator[tuple[int, _Outcome]]:
+) -> Generator[tuple[int, _Outcome], None, None]:
     """Yield the index and the outcome of each query, as they are found.
 
     queries: arrays of terminals, int64, ascending, distinct. On a GPU batches of queries go through

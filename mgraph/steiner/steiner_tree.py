@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -243,8 +244,10 @@ def _solve_groups(
     """Solve the queries of each group, which are given by their indices."""
     for indices, options in work:
         group = [queries[i] for i in indices]
-        for i, outcome in solve_queries(prepared, group, options, concurrency):
-            yield indices[i], outcome
+        # Closed at once when the caller drops this iterator, so that no search stays borrowed.
+        with closing(solve_queries(prepared, group, options, concurrency)) as outcomes:
+            for i, outcome in outcomes:
+                yield indices[i], outcome
 
 
 def check_options(
