@@ -17,6 +17,7 @@ from mgraph.core.interrupts import deferred_interrupts
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DisconnectedError
 from mgraph.steiner import star, tree_cpu
+from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
 from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.result import SteinerTree
 from mgraph.steiner.star import Query, UnreachableTerminal
@@ -24,7 +25,6 @@ from mgraph.steiner.tree_cpu import Tree
 
 DEFAULT_BATCH_SIZE = 512  # queries on a GPU: see BENCHMARKS.md
 GUARDED_WORK = "Steiner trees on this graph"
-MAX_TERMINALS = 12  # of the exact method
 AUTO_STATES = 1 << 18  # of the exact method, where auto tries it: some 0.3 s
 
 _Outcome = SteinerTree | DisconnectedError
@@ -215,7 +215,7 @@ def _choose_method(k: int, options: SearchOptions) -> str:
         return options.method
     if options.improve:
         return "takahashi_matsuyama"
-    return "dreyfus_wagner" if k <= MAX_TERMINALS else "local_search"
+    return "dreyfus_wagner" if k <= MAX_GROUPS else "local_search"
 
 
 def _build_tree(

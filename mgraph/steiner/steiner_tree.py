@@ -18,10 +18,10 @@ from mgraph.core.graph import Graph
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DeviceError, DisconnectedError, UsageError
 from mgraph.io.as_graph import as_graph
+from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
 from mgraph.steiner.prepared import PreparedGraph, prepare
 from mgraph.steiner.query_solver import (
     GUARDED_WORK,
-    MAX_TERMINALS,
     SearchOptions,
     search_name,
     solve_queries,
@@ -211,9 +211,9 @@ def steiner_trees(
         checked.append(np.unique(checked_vertices(name, query, prepared.n)))
         if not checked[i].size:
             raise UsageError(f"{name} must hold at least one vertex (got none)")
-        if method == "dreyfus_wagner" and checked[i].size > MAX_TERMINALS:
+        if method == "dreyfus_wagner" and checked[i].size > MAX_GROUPS:
             raise UsageError(
-                f"{name} must be {MAX_TERMINALS} at most for method dreyfus_wagner (got "
+                f"{name} must be {MAX_GROUPS} at most for method dreyfus_wagner (got "
                 f"{checked[i].size}); use improve, which often proves that a tree is optimal"
             )
     limit = math.inf if time_limit is None else time_limit

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mgraph import knapsack
+from mgraph.core import cancellation
 from mgraph.knapsacks import dynamic_program, table_cpu
 from mgraph.knapsacks.instance import KnapsackInstance
 from mgraph.knapsacks.problem import KnapsackProblem
@@ -57,6 +58,12 @@ def test_many_states_are_left_to_a_table(monkeypatch):
 def test_a_table_ends_with_the_time(limit):
     problem = KnapsackProblem(KnapsackInstance([3, 4, 5], [3, 4, 5], 7))
     assert table_cpu.solve(problem, limit) is None
+
+
+def test_a_cancelled_table_returns_no_result():
+    problem = KnapsackProblem(KnapsackInstance([3, 4, 5], [3, 4, 5], 7))
+    with cancellation.cancelled_when(lambda: True), pytest.raises(cancellation.Cancelled):
+        table_cpu.solve(problem, math.inf)
 
 
 def test_a_table_that_is_too_large_is_not_made():

@@ -57,7 +57,9 @@ def choose_units(csr: Any, tree: Tree) -> Units:
     weights, cost = csr[2], cost_of(tree)
     is_whole = weights.dtype.kind in "iu"
     scale = network_cpu.choose_scale(is_whole, max(csr[0].size, csr[1].size), cost)
-    step = int(scale) if is_whole and scale >= 1 else 1 + int(cost * scale * MIN_RELATIVE_GAIN)
+    # Half of the gain that counts, so that rounding does not hide that a tree is optimal.
+    least = 1 + int(cost * scale * MIN_RELATIVE_GAIN / 2)
+    step = int(scale) if is_whole and scale >= 1 else least
     return Units(scale, is_whole, cost, step)
 
 

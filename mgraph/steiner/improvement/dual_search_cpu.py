@@ -2,7 +2,7 @@
 
 A dual ascent depends on the order of the terminals, and its bound is 1 to 4 % below the best of its
 kind. So for a few terminals that lie together what their turns took from the arcs is given back,
-and they take turns anew, with scores times random factors. The result is kept if it is no worse,
+and they take turns again, with scores times random factors. The result is kept if it is no worse,
 else the old turns are restored. The bound only rises, and each step is local: large sets stay as
 they are, and a terminal whose set becomes large is given up.
 """

@@ -24,10 +24,10 @@ from mgraph.steiner.improvement.linked_tree_cpu import (
     empty_log,
     find_root,
     join,
-    load,
+    link_tree,
     prune,
+    release_tree,
     undo,
-    unload,
 )
 from mgraph.steiner.improvement.network_cpu import (
     BASE,
@@ -337,11 +337,11 @@ def move_keys(network, weight, arc_weight, tree, shortest, work, flag):
             network, arc_weight, rooted, keys, cover, boundary, grouped, shortest, work, flag
         )
         if gains.size:
-            vertices, log = load(rooted, links), empty_log()
+            vertices, log = link_tree(rooted, links), empty_log()
             for i in order_by(limit - gains, network.shift):
                 path = edges[starts[i] : starts[i + 1]]
                 _make_move(network, weight, rooted, keys, moves[i], path, links, vertices, log)
-            best = unload(vertices, links)
+            best = release_tree(vertices, links)
     for x in labelled:
         labels[x, DISTANCE] = INFINITY
     position[rooted.vertex] = -1

@@ -24,7 +24,7 @@ def empty_log():
 
 
 @compiled_when_hot
-def load(rooted, links):
+def link_tree(rooted, links):
     """Take in a rooted tree; return its vertices as a list."""
     vertices = [np.int64(0) for _ in range(0)]
     for i in range(rooted.vertex.size):
@@ -40,8 +40,8 @@ def load(rooted, links):
 
 
 @compiled_when_hot
-def unload(vertices, links):
-    """Return the tree's edges, ascending, and leave the links as ``load`` found them.
+def release_tree(vertices, links):
+    """Return the tree's edges, ascending, and leave the links as ``link_tree`` found them.
 
     vertices: all that have been in the tree, some repeatedly.
     """

@@ -120,6 +120,25 @@ def edges_below(network: Any, reduced: Any, root: int, slack: int, flag: Any) ->
 
 
 @compiled_when_hot
+def _count_parts(ends, is_kept, terminals, parent):
+    """Return into how many parts the kept edges leave the terminals. parent: itself, by vertex."""
+    for e in range(is_kept.size):
+        if is_kept[e]:
+            first = find(parent, np.int64(ends[e, 0]))
+            parent[first] = find(parent, np.int64(ends[e, 1]))
+    is_root = np.zeros(parent.size, np.bool_)
+    for t in terminals:
+        is_root[find(parent, t)] = True
+    return is_root.sum()
+
+
+def connects_terminals(network: Any, is_kept: Any) -> bool:
+    """Return whether some edges connect all terminals."""
+    parent = np.arange(network.indptr.size - 1)
+    return bool(_count_parts(network.ends, is_kept, network.terminals, parent) == 1)
+
+
+@compiled_when_hot
 def _bottlenecks(first, second, length, count):
     """Return the links and lengths of a tree in which the bottleneck of two is easily found.
 

@@ -3,10 +3,10 @@
 1. Trees are grown from a few terminals, with noise in the weights, and searched locally.
 2. A dual ascent gives a bound. What no better tree needs is removed (``reduction_cpu``), again
    whenever the best tree or the bound has become better.
-3. Cycle by cycle, a tree is taken from the pool, or grown anew, and led by a walk with less and
-   less noise to a better one; in larger graphs region after region is freed and walked in. The
-   result is merged with the pool's trees: what both have is kept, the rest is searched for what is
-   best of either. The bound is searched for as many steps as help.
+3. Cycle by cycle, a tree is taken from the pool, or grown from a terminal, and led by a walk with
+   less and less noise to a better one; in larger graphs region after region is freed and walked
+   in. The result is merged with the pool's trees: what both have is kept, the rest is searched for
+   what is best of either. The bound is searched for as many steps as help.
 
 All random numbers come from one seed, and steps are counted, so that without a deadline the result
 is the same everywhere. Without a deadline it ends after STALE cycles without a gain.
@@ -54,7 +54,7 @@ class Search:
         self.flag, self.step = flag, step
         self.rng = np.random.default_rng(seed)
         self.reductions: list[Reduced] = []
-        self.outer_network, self.outer_weight = network, weight
+        self.outer_weight = weight
         self.best: Any = None  # a tree of the outer network
         self.best_cost = int(INFINITY)
         self.lower_bound = 0
@@ -65,7 +65,6 @@ class Search:
         self.network, self.weight = network, weight
         self.work, self.pool = new_workspace(network), list[Any]()
         self.bound: Bound | None = None
-        self.shortest = int(weight.min(initial=INFINITY))
 
     @property
     def is_over(self) -> bool:
@@ -226,8 +225,13 @@ class Search:
 
     def _note_bound(self) -> None:
         assert self.bound is not None
-        total = min(self.bound.total + self.fixed_cost, self.best_cost)
-        self.lower_bound = max(self.lower_bound, total)
+        total = self.bound.total + self.fixed_cost
+        self.lower_bound = max(self.lower_bound, min(total, self._least_better))
+
+    @property
+    def _least_better(self) -> int:
+        """The bound if no tree is better by a step: reductions keep only those that are."""
+        return self.best_cost - self.step + 1
 
     def _improve_bound(self) -> None:
         assert self.bound is not None
@@ -247,7 +251,7 @@ class Search:
         if tree is not None:
             self.add(span(self.network, self.weight, tree, self.work))
         if is_optimal:
-            self.lower_bound = self.best_cost
+            self.lower_bound = self._least_better
 
     def _reduce(self) -> None:
         """Remove what no better tree needs, if that makes the problem smaller."""
@@ -269,6 +273,9 @@ class Search:
                 network, self.bound.reduced, self.bound.root, slack, self.flag
             )
         if self.flag[0]:
+            return
+        if not reduction_cpu.connects_terminals(network, is_kept):  # so no tree is better
+            self.lower_bound = self._least_better
             return
         reduced = contraction_cpu.shrink(network, weight, is_kept)
         if reduced.weight.size > 0.9 * weight.size:
@@ -292,9 +299,9 @@ class Search:
         return self._search_locally(tree)
 
     def _finish(self) -> None:
-        """See to the case that nothing is left to be decided."""
+        """Take the tree of what the reductions have taken, which is all that is needed."""
         tree = self._expand(np.empty(0, np.int64))
         cost = int(self.outer_weight[tree].sum())
         if cost < self.best_cost:
             self.best, self.best_cost = tree, cost
-        self.lower_bound = self.best_cost
+        self.lower_bound = self._least_better

@@ -21,10 +21,10 @@ from mgraph.steiner.improvement.linked_tree_cpu import (
     cut,
     empty_log,
     hang_below,
-    load,
+    link_tree,
     prune,
+    release_tree,
     undo,
-    unload,
 )
 from mgraph.steiner.improvement.network_cpu import ABOVE, DEGREE, EDGE, HEAD, UP, order_by
 from mgraph.steiner.improvement.range_table_cpu import range_table
@@ -200,7 +200,7 @@ def insert_vertices(network, weight, tree, work, flag):
     links, position = work.links, work.position
     rooted = hang(network, tree, position)
     position[rooted.vertex] = -1
-    vertices, log = load(rooted, links), empty_log()
+    vertices, log = link_tree(rooted, links), empty_log()
     candidates = _find_candidates(indptr, arcs, rooted.vertex, links, work.stamp)
     has_string = candidates.size > _MIN_CANDIDATES * rooted.vertex.size
     knots, ranked = rooted.vertex[:0], rooted.vertex[:0]
@@ -234,5 +234,5 @@ def insert_vertices(network, weight, tree, work, flag):
         else:
             undo(links, log)
     position[rooted.vertex] = -1
-    result = unload(vertices, links)
+    result = release_tree(vertices, links)
     return result if has_changed else tree
