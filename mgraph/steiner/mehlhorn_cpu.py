@@ -1,12 +1,12 @@
 """Mehlhorn's heuristic: a minimum spanning tree of the terminals' distances, out of one search.
 
 Source: K. Mehlhorn, "A faster approximation algorithm for the Steiner problem in graphs" (1988).
-A region holds the vertices that are nearest to one group of vertices, here to one terminal. The
-shortest paths across the regions' boundaries hold a minimum spanning tree of the groups' distances.
-They are taken while the regions grow: no path shorter than twice the radius can appear any more, so
-that the search ends with the last path that is needed, and boundaries within what is already joined
-are dropped. At last the paths' vertices get a minimum spanning tree of their own, which loses the
-leaves that are no terminals. The tree costs at most 2 - 2 / k times the optimum.
+A region holds the vertices that are nearest to one terminal. The shortest paths across the regions'
+boundaries hold a minimum spanning tree of the terminals' distances. They are taken while the
+regions grow: no path shorter than twice the radius can appear any more, so that the search ends
+with the last path that is needed, and boundaries within what is already joined are dropped. At last
+the paths' vertices get a minimum spanning tree of their own, which loses the leaves that are no
+terminals. The tree costs at most 2 - 2 / k times the optimum.
 
 Cost: O((n + m) log n) for the n vertices and m arcs within the largest radius. Memory: 33 bytes per
 vertex, 12 to 16 per queued entry.
@@ -15,12 +15,10 @@ vertex, 12 to 16 per queued entry.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 
 from mgraph.core import cancellation, heap_cpu
 from mgraph.core.compiled import compiled_when_hot
-from mgraph.core.heap_cpu import capacity, clear, grow, pop, push
+from mgraph.core.heap_cpu import capacity, grow, pop, push
 from mgraph.core.union_find_cpu import root
 from mgraph.shortest_paths.problem import infinity_of
 from mgraph.steiner import tree_cpu
@@ -31,35 +29,26 @@ _1 = np.uint64(1)
 
 
 class Regions(NamedTuple):
-    """The nearest group of each vertex, its distance, and the last arc of a path from there.
+    """The nearest terminal of each vertex, its distance, and the last arc of a path from there.
 
-    distance: n + 1 elements, the last of which is infinity. keys: the bits of distance. group: the
-    nearest group. via, tail: an arc of the weight of the last step, and the vertex that step comes
-    from; via is -1 in a group. final: whether all of these are final.
+    distance: n + 1 elements, the last of which is infinity. keys: the bits of distance. nearest:
+    the index of the nearest terminal. via, tail: an arc of the weight of the last step, and the
+    vertex that step comes from; via is -1 for a terminal. final: whether all of these are final.
     """
 
     distance: Any
     keys: Any
-    group: Any
+    nearest: Any
     via: Any
     tail: Any
     final: Any
 
 
-class Crossings(NamedTuple):
-    """Arcs between regions, with the bits of the length of the path across, and both groups."""
-
-    arc: Any
-    key: Any
-    first: Any
-    second: Any
-
-
 def new_regions(n: int, dtype: np.dtype) -> Regions:
     """Return labels of n unreached vertices. dtype: int64 or float64, of lengths."""
     distance = np.full(n + 1, infinity_of(dtype), dtype)
-    group, via, tail = (np.empty(n, np.int64) for _ in range(3))
-    return Regions(distance, distance.view(np.int64), group, via, tail, np.zeros(n, np.bool_))
+    nearest, via, tail = (np.empty(n, np.int64) for _ in range(3))
+    return Regions(distance, distance.view(np.int64), nearest, via, tail, np.zeros(n, np.bool_))
 
 
 def new_heaps(n: int, num_arcs: int) -> tuple[Any, Any]:
@@ -77,62 +66,20 @@ def seed_heap(heap, vertices):
     return heap
 
 
-def _reaches(count, length, rest):
-    """Return whether ``count`` times ``length`` is at least ``rest`` > 0, without an overflow."""
-    reaches = _reaches_fraction if isinstance(length, float) else _reaches_integer
-    return reaches(count, length, rest)
-
-
-def _reaches_integer(count, length, rest):
-    return length > (rest - 1) // count
-
-
-def _reaches_fraction(count, length, rest):
-    return length >= rest / count
-
-
-# In compiled code the type of lengths chooses once and for all.
-overload(_reaches)(
-    lambda count, length, rest: (
-        _reaches_fraction if isinstance(length, types.Float) else _reaches_integer
-    )
-)
-
-
 @compiled_when_hot
-def _next_crossing(known, at, parent):
-    """Return the index, from ``at`` on, of the first crossing that joins two groups."""
-    while at < known.arc.size:
-        first, second = known.first[at], known.second[at]
-        both_remain = parent[first] >= 0 and parent[second] >= 0
-        if both_remain and root(parent, first) != root(parent, second):
-            break
-        at += 1
-    return at
-
-
-@compiled_when_hot
-def join_groups(
-    indptr, indices, weights, regions, heaps, size, parent, joins, known, limit, cancelled
-):
-    """Grow regions until the arcs are known whose paths across join the groups at minimum cost.
+def join_terminals(indptr, indices, weights, regions, heaps, size, parent, cancelled):
+    """Grow regions until the arcs are known whose paths across join the terminals at minimum cost.
 
     heaps: one of vertices, from whose ``size`` entries the regions grow, and an empty one of arcs.
-    parent: of each group, in a forest of those that are joined already; -1 for removed groups.
-    joins: how many joins are needed. known: crossings between final vertices, in ascending order.
-    Returns the arcs, fewer if they would cost ``limit`` or more, the vertices that got labels, and
-    the heaps, empty. Returns early once the first element of ``cancelled`` is not 0.
+    parent: each nearest itself. Returns the arcs; early once the first element of ``cancelled`` is
+    not 0.
     """
-    distance, keys, group, via, tail, final = regions
+    distance, keys, nearest, via, tail, final = regions
     vertex_heap, arc_heap = heaps
-    joined, labelled = [np.int64(0) for _ in range(0)], [np.int64(0) for _ in range(0)]
-    infinity, num_arcs = distance[distance.size - 1], indices.size
+    joined, joins = [np.int64(0) for _ in range(0)], parent.size - 1
+    infinity, arc_size = distance[distance.size - 1], np.int64(0)
     length = np.zeros(1, distance.dtype)
-    length_key, total = length.view(np.int64), length[0]
-    at, arc_size = _next_crossing(known, 0, parent), np.int64(0)
-    if at < known.arc.size:  # one known crossing at a time is in the heap, as entry num_arcs
-        push(arc_heap, arc_size, known.key[at], num_arcs)
-        arc_size += 1
+    length_key = length.view(np.int64)
     while joins and not cancelled[0]:
         radius, u = infinity, np.uint64(0)
         while size and radius == infinity:
@@ -142,32 +89,18 @@ def join_groups(
                 radius = distance[u]
         # A path across that is not known yet is no shorter than twice the radius.
         while joins and arc_size:
-            length_key[0], entry = pop(arc_heap, arc_size)
+            length_key[0], crossing = pop(arc_heap, arc_size)
             if length[0] - radius > radius:
-                push(arc_heap, arc_size - 1, length_key[0], entry)
+                push(arc_heap, arc_size - 1, length_key[0], crossing)
                 break
             arc_size -= 1
-            crossing = np.int64(entry)
-            if crossing == num_arcs:
-                crossing, first, second = known.arc[at], known.first[at], known.second[at]
-            else:
-                first = group[np.searchsorted(indptr, crossing, "right") - 1]
-                second = group[indices[crossing]]
-            first, second = root(parent, first), root(parent, second)
+            first = root(parent, nearest[np.searchsorted(indptr, np.int64(crossing), "right") - 1])
+            second = root(parent, nearest[indices[crossing]])
             if first != second:
-                if _reaches(joins, length[0], limit - total):
-                    radius = infinity
-                    break
                 parent[first] = second
-                total += length[0]
                 joins -= 1
-                joined.append(crossing)
-            if entry == num_arcs:
-                at = _next_crossing(known, at, parent)
-                if at < known.arc.size:
-                    push(arc_heap, arc_size, known.key[at], num_arcs)
-                    arc_size += 1
-        if radius == infinity or joins == 0 or _reaches(2 * joins, radius, limit - total):
+                joined.append(np.int64(crossing))
+        if radius == infinity or joins == 0:
             break
         final[u] = True
         begin, stop = np.uint64(indptr[u]), np.uint64(indptr[u + _1])
@@ -175,26 +108,19 @@ def join_groups(
             vertex_heap = grow(vertex_heap)
         while arc_size + np.int64(stop - begin) > capacity(arc_heap):
             arc_heap = grow(arc_heap)
-        u_root = root(parent, group[u])
+        u_root = root(parent, nearest[u])
         for arc in range(begin, stop):
             v = np.uint64(indices[arc])
             candidate = radius + weights[arc]
-            if candidate >= limit:
-                continue
             if candidate < distance[v]:
-                if candidate < limit - candidate:
-                    if distance[v] == infinity:
-                        labelled.append(np.int64(v))
-                    distance[v], group[v], via[v], tail[v] = candidate, group[u], arc, u
-                    push(vertex_heap, size, keys[v], v)
-                    size += 1
-            elif final[v] and root(parent, group[v]) != u_root:
+                distance[v], nearest[v], via[v], tail[v] = candidate, nearest[u], arc, u
+                push(vertex_heap, size, keys[v], v)
+                size += 1
+            elif final[v] and root(parent, nearest[v]) != u_root:
                 length[0] = candidate + distance[v]
                 push(arc_heap, arc_size, length_key[0], arc)
                 arc_size += 1
-    clear(vertex_heap, size)
-    clear(arc_heap, arc_size)
-    return np.array(joined, np.int64), np.array(labelled, np.int64), (vertex_heap, arc_heap)
+    return np.array(joined, np.int64)
 
 
 @compiled_when_hot
@@ -262,13 +188,11 @@ def build_tree(csr: tuple[Any, Any, Any], terminals: Any) -> Tree:
     n, k = csr[0].size - 1, terminals.size
     regions = new_regions(n, sum_dtype(csr[2]))
     regions.distance[terminals], regions.via[terminals] = 0, -1
-    regions.group[terminals] = np.arange(k)
+    regions.nearest[terminals] = np.arange(k)
     vertex_heap, arc_heap = new_heaps(n, csr[1].size)
     heaps = seed_heap(vertex_heap, terminals), arc_heap
-    none = Crossings(*(np.empty(0, np.int64) for _ in range(4)))
-    limit = regions.distance[n]
     forest, cancelled = np.arange(k), cancellation.cancel_flag()
-    joined, *_ = join_groups(*csr, regions, heaps, k, forest, k - 1, none, limit, cancelled)
+    joined = join_terminals(*csr, regions, heaps, k, forest, cancelled)
     cancellation.raise_if_cancelled()
     src, dst, _ = collect_paths(*csr, regions, joined)
     return spanning_tree(csr, np.unique(np.concatenate([src, dst])), terminals)

@@ -262,10 +262,3 @@ def solve_queries(
         search.finish_exchanges(exchanges)
         finished, exchanging = exchanging, following
     yield from finished.items()
-
-
-def improve_tree(search: Search, tree: Tree, deadline: Deadline) -> Tree:
-    """Exchange loose paths of any tree until none has a shorter replacement."""
-    query = Query(tree, time_left=deadline.remaining, deadline=deadline)
-    search.finish_exchanges(search.start_exchanges([query]))
-    return query.tree

@@ -11,6 +11,7 @@ import mgraph
 from mgraph.core import cancellation
 from mgraph.steiner import star
 from mgraph.steiner.components_cpu import label_components
+from mgraph.steiner.improvement import improve
 from mgraph.steiner.prepared import prepare
 from tests import stopped
 
@@ -83,7 +84,7 @@ def test_a_cancelled_search_returns_no_result():
             with pytest.raises(cancellation.Cancelled):
                 list(star.solve_queries(search, [terminals]))
             with pytest.raises(cancellation.Cancelled):
-                star.improve_tree(search, query.tree, query.deadline)
+                improve.improve_tree(ready.csr, query.tree, terminals, query.deadline)
 
 
 @pytest.mark.parametrize("m", [0, 1, 20, 50, 90, 200])
