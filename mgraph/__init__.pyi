@@ -53,6 +53,8 @@ from mgraph.spanning_trees.minimum_spanning_forest import (
 from mgraph.spanning_trees.single_linkage import Clustering as Clustering
 from mgraph.spanning_trees.single_linkage import single_linkage as single_linkage
 from mgraph.spanning_trees.spanning_forest import SpanningForest as SpanningForest
+from mgraph.steiner.groups.group_steiner_tree import group_steiner_tree as group_steiner_tree
+from mgraph.steiner.groups.group_steiner_tree import group_steiner_trees as group_steiner_trees
 from mgraph.steiner.result import SteinerTree as SteinerTree
 from mgraph.steiner.steiner_tree import steiner_tree as steiner_tree
 from mgraph.steiner.steiner_tree import steiner_trees as steiner_trees

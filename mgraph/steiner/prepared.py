@@ -94,11 +94,13 @@ class PreparedGraph:
         weights = self.graph.weights
         return "float64" if weights is not None and weights.dtype.kind == "f" else "int64"
 
+    def contract(self, vertices: Any) -> Any:
+        """Return the contracted graph's vertex of each vertex."""
+        return vertices if self.contraction is None else self.contraction.component[vertices]
+
     def contract_terminals(self, terminals: Any) -> Any:
         """Return the contracted graph's vertices of some terminals: ascending, distinct."""
-        if self.contraction is None:
-            return terminals
-        return np.unique(self.contraction.component[terminals])
+        return terminals if self.contraction is None else np.unique(self.contract(terminals))
 
     @cached_property
     def _contracted_component(self) -> Any:
@@ -130,6 +132,18 @@ class PreparedGraph:
         component = self._contracted_component[terminals]
         others = terminals[component != component[0]]
         return UnreachableTerminal(int(others[0])) if others.size else None
+
+    def in_common_component(self, groups: list[Any]) -> Any:
+        """Return the vertices of the smallest group whose component has a vertex of each group.
+
+        groups: arrays of contracted vertices.
+        """
+        smallest = min(groups, key=len)
+        component = self._contracted_component
+        is_common = np.ones(smallest.size, bool)
+        for group in groups:
+            is_common &= np.isin(component[smallest], component[group])
+        return smallest[is_common]
 
     def disconnected_error(self, terminals: Any, unreachable: int) -> DisconnectedError:
         """Return the error for terminals of which a contracted one cannot reach the first."""

@@ -2,8 +2,7 @@
 
 import math
 import time
-from collections.abc import Generator, Iterator
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ from mgraph.core import cancellation
 from mgraph.core.choices import Device
 from mgraph.core.deadline import Deadline
 from mgraph.core.host import available_cores
-from mgraph.core.interrupts import deferred_interrupts
 from mgraph.core.memory import LARGER_GPU, memory_guard
 from mgraph.errors import DisconnectedError
 from mgraph.steiner import star, tree_cpu
 from mgraph.steiner.dreyfus_wagner_cpu import MAX_GROUPS
 from mgraph.steiner.prepared import PreparedGraph
+from mgraph.steiner.query_threads import answer_in_threads
 from mgraph.steiner.result import SteinerTree
 from mgraph.steiner.star import Query, UnreachableTerminal
 from mgraph.steiner.tree_cpu import Tree
@@ -65,10 +64,14 @@ def solve_queries(
     STAR, and threads do what remains; on a CPU each thread solves one query at a time.
     """
     contracted = [graph.contract_terminals(terminals) for terminals in queries]
+
+    def finish(i: int, query: Query | UnreachableTerminal | None) -> _Outcome:
+        return _finish_query(graph, queries[i], contracted[i], query, options)
+
     if options.backend == "cpu":
         jobs = ((i, None) for i in range(len(queries)))
         threads = min(len(queries), concurrency or available_cores())
-        yield from _finish_in_threads(graph, queries, contracted, jobs, options, threads)
+        yield from answer_in_threads(finish, jobs, options.deadline, threads)
         return
     name = search_name(options.backend, options.search)
     with memory_guard(GUARDED_WORK, LARGER_GPU), graph.borrow_search(name) as search:
@@ -81,48 +84,7 @@ def solve_queries(
             batch_size=concurrency or DEFAULT_BATCH_SIZE,
         )
         threads = min(len(queries), available_cores()) if options.needs_bound else 1
-        yield from _finish_in_threads(graph, queries, contracted, solved, options, threads)
-
-
-def _finish_in_threads(
-    graph: PreparedGraph,
-    queries: list[Any],
-    contracted: list[Any],
-    jobs: Any,
-    options: SearchOptions,
-    threads: int,
-) -> Iterator[tuple[int, _Outcome]]:
-    """Do what remains of each query on a CPU. jobs: indices, with STAR's outcome or None."""
-    if threads <= 1:
-        outcomes = (
-            (i, _finish_query(graph, queries[i], contracted[i], query, options))
-            for i, query in jobs
-        )
-        yield from _defer_interrupts(outcomes, options.deadline)
-        return
-    token = cancellation.CancelToken(lambda: options.deadline.is_stopped)
-    pool, finish = ThreadPoolExecutor(threads), cancellation.with_token(_finish_query, token)
-    try:
-        futures = {
-            pool.submit(finish, graph, queries[i], contracted[i], query, options): i
-            for i, query in _defer_interrupts(jobs, options.deadline)
-        }
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-    finally:  # also when the caller drops the iterator: cancel what still runs
-        options.deadline.stop()
-        pool.shutdown(cancel_futures=True)
-        token.close()
-
-
-def _defer_interrupts(items: Iterator[Any], deadline: Deadline) -> Iterator[Any]:
-    """Yield the items; Ctrl-C stops the deadline first, and is raised between two items."""
-    while True:
-        with deferred_interrupts(deadline.stop):
-            item = next(items, None)
-        if item is None:
-            return
-        yield item
+        yield from answer_in_threads(finish, solved, options.deadline, threads)
 
 
 def _finish_query(
@@ -166,7 +128,7 @@ def _finish_query(
     cancellation.raise_if_cancelled()  # a cancelled search returns an incomplete result
     if graph.contraction is not None:
         tree = graph.contraction.expand(tree, terminals)
-    src, dst, weight = _sorted_edges(tree)
+    src, dst, weight = tree_cpu.sorted_edges(tree)
     has_default_search = options.search == "auto" and options.backend == "cpu"
     return SteinerTree(
         terminals=terminals,
@@ -199,14 +161,6 @@ def _run_star(
             deadline=options.deadline,
         )
     return outcome
-
-
-def _sorted_edges(tree: Tree) -> tuple[Any, Any, Any]:
-    """Return src, dst and weight, src above dst, in ascending order."""
-    upper = tree.vertex[tree.parent[1:]]
-    src, dst = np.maximum(tree.vertex[1:], upper), np.minimum(tree.vertex[1:], upper)
-    order = np.lexsort((dst, src))
-    return src[order], dst[order], tree.weight[1:][order]
 
 
 def _choose_method(k: int, options: SearchOptions) -> str:

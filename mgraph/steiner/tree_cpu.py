@@ -70,8 +70,21 @@ def from_edges(src, dst, weight, terminals):
 
 def sort_children(tree: Tree) -> Tree:
     """Return the tree with every vertex's children in ascending order, as ``from_edges`` does."""
+    return prune(tree, np.sort(tree.vertex[tree.terminal]))
+
+
+def prune(tree: Tree, terminals: Any) -> Tree:
+    """Return the tree without the branches that lead to none of its vertices ``terminals``."""
     upper = tree.vertex[tree.parent[1:]]
-    return from_edges(tree.vertex[1:], upper, tree.weight[1:], np.sort(tree.vertex[tree.terminal]))
+    return from_edges(tree.vertex[1:], upper, tree.weight[1:], terminals)
+
+
+def sorted_edges(tree: Tree) -> tuple[Any, Any, Any]:
+    """Return src, dst and weight of each edge, src above dst, in ascending order."""
+    upper = tree.vertex[tree.parent[1:]]
+    src, dst = np.maximum(tree.vertex[1:], upper), np.minimum(tree.vertex[1:], upper)
+    order = np.lexsort((dst, src))
+    return src[order], dst[order], tree.weight[1:][order]
 
 
 @compiled_when_hot

@@ -39,7 +39,7 @@ def choose_scale(bound: Any, fractional: bool) -> tuple[int, Scale]:
 
 def whole_length(weight: Any, scale: Scale) -> Any:
     """Return the length of an arc: an integer weight itself, a fractional one in rounded units."""
-    fractional = isinstance(weight, float)
+    fractional = isinstance(weight, (float, np.floating))
     return _round_up(weight, scale) if fractional else _keep(weight, scale)
 
 

@@ -56,9 +56,12 @@ def improve_tree(csr: Any, tree: Tree, terminals: Any, deadline: Deadline) -> Im
     return ImprovedTree(best, min(units.to_bound(search.lower_bound), cost_of(best)))
 
 
-def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER) -> Tree:
-    """Return a local optimum of all moves, after a walk over some of them from two starts."""
-    starts = cheap_trees(csr, terminals)
+def search_locally(csr: Any, terminals: Any, deadline: Deadline = NEVER, *known: Tree) -> Tree:
+    """Return a local optimum of all moves, after a walk over some of them from a few starts.
+
+    known: trees to start from besides the cheap ones.
+    """
+    starts = [*known, *cheap_trees(csr, terminals)]
     start = cheapest(*starts)
     units = choose_units(csr, start)
     with deadline.raising_flag() as flag:
