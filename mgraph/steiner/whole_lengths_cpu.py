@@ -48,7 +48,7 @@ def _keep(weight, scale):
 
 
 def _round_up(weight, scale):
-    units = min(weight * scale[0] * scale[1], _MAX_LENGTH)
+    units = min(float(weight) * scale[0] * scale[1], _MAX_LENGTH)
     return np.int64(max(math.ceil(units), 1))
 
 

@@ -5,6 +5,7 @@ lengths that fit the weights, and answers in weights.
 """
 
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -15,7 +16,13 @@ from mgraph.core.deadline import Deadline
 from mgraph.errors import UsageError
 from mgraph.steiner import tree_cpu
 from mgraph.steiner.groups import group_search_cpu
-from mgraph.steiner.groups.lengths import TOTAL_BITS, LengthUnits, choose_units
+from mgraph.steiner.groups.lengths import (
+    TOTAL_BITS,
+    LengthUnits,
+    WeightFacts,
+    choose_units,
+    find_facts,
+)
 from mgraph.steiner.improvement.conversion import cost_of
 from mgraph.steiner.prepared import PreparedGraph
 from mgraph.steiner.tree_cpu import Tree
@@ -56,7 +63,8 @@ class CpuSearch:
         """Compute the lengths of arcs."""
         self.csr = graph.csr
         self.sum_dtype = graph.cost_dtype
-        self.units = choose_units(self.csr[2], graph.graph.n)
+        self.facts = find_facts(self.csr[2], graph.graph.n)
+        self.units = choose_units(self.facts)
         self._lengths = self.units.write(*self.csr)
 
     def run(self, units: LengthUnits, groups: list[Any], max_states: int, flag: Any) -> Traced:
@@ -86,7 +94,7 @@ _searches: WeakKeyDictionary[PreparedGraph, CpuSearch] = WeakKeyDictionary()
 _preparing = threading.Lock()
 
 
-def cpu_search(graph: PreparedGraph) -> CpuSearch:
+def _cpu_search(graph: PreparedGraph) -> CpuSearch:
     """Return the search on a graph; it is kept as long as the graph is."""
     with cancellation.acquiring(_preparing):
         search = _searches.get(graph)
@@ -100,29 +108,45 @@ def solve(graph: PreparedGraph, groups: list[Any], deadline: Deadline, max_state
 
     groups: int64, of the contracted graph. The tree has no branch that leads to no group.
     """
-    search = cpu_search(graph)
-    units = search.units
+    search = _cpu_search(graph)
     with deadline.raising_flag() as flag:
-        while True:
-            traced = search.run(units, groups, max_states, flag)
-            better = _better_units(graph, units, traced)
-            if better is None or better == units:
-                break
-            units = better
+
+        def run(units: LengthUnits) -> Traced:
+            return search.run(units, groups, max_states, flag)
+
+        found = find_in_units(graph, groups, search.facts, run, run(search.units), search.units)
     cancellation.raise_if_cancelled()
-    return _to_found(graph, groups, units, traced)
+    return found
 
 
-def _better_units(graph: PreparedGraph, units: LengthUnits, traced: Traced) -> LengthUnits | None:
-    """Return other units in which the answer must be searched for, or None if it is fine."""
+def find_in_units(
+    graph: PreparedGraph,
+    groups: list[Any],
+    facts: WeightFacts,
+    run: Callable[[LengthUnits], Traced],
+    traced: Traced,
+    units: LengthUnits,
+) -> Found:
+    """Return the answer of a search, or of ``run`` in other units if those do not suit the tree."""
+    while True:
+        better = _better_units(facts, units, traced)
+        if better == units:
+            return _to_found(graph, groups, units, traced)
+        units, traced = better, run(better)
+
+
+def _better_units(facts: WeightFacts, units: LengthUnits, traced: Traced) -> LengthUnits:
+    """Return the units in which the answer must be searched for again, or the same if it need not.
+
+    For a tree that has been too long or is too short for its units.
+    """
     if traced.length != traced.bound:  # given up
-        return None
-    n, weights = graph.graph.n, graph.csr[2]
+        return units
     if traced.length is None:
-        return choose_units(weights, n, float(n) * weights.max().item()) if weights.size else None
+        return choose_units(facts, float(facts.n) * facts.largest)
     if units.is_fine_enough(traced.length):
-        return None
-    return choose_units(weights, n, 2 * traced.weight.sum().item())
+        return units
+    return choose_units(facts, 2 * traced.weight.sum().item())
 
 
 def _to_found(graph: PreparedGraph, groups: list[Any], units: LengthUnits, traced: Traced) -> Found:

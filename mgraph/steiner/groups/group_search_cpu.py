@@ -166,24 +166,24 @@ def search(indptr, heads, lengths, vertices, starts, upper, singles, heap, max_s
                         heap = grow(heap)
                     push(heap, size, new, x * k + i)
                     size += 1
-            arc = stop = np.int64(0)
+            step, stop = np.int64(0), np.int64(0)  # taken already
         else:
             row = settled - n * k
             if states[row, LABEL] != now or states[row, NEXT] != NOT_SETTLED:
                 continue
             v, groups = states[row, KEY] >> k, states[row, KEY] & everything
             states[row, NEXT], latest[v] = latest[v] - 1, row + 1
-            arc, stop = np.int64(indptr[v]), np.int64(indptr[v + 1])
+            step, stop = np.int64(indptr[v]), np.int64(indptr[v + 1])
         # Unions with states of one group, with others, and steps.
-        i, other = np.int64(0), np.int64(latest[v]) - 1
-        while i < k or other >= 0 or arc < stop:
-            if i < k:
-                i += 1
-                label = singles[v, i - 1] - 1
-                if groups >> (i - 1) & 1 or label < 0 or label > now:
+        alone, other = np.int64(-1), np.int64(latest[v]) - 1
+        while alone < k - 1 or other >= 0 or step < stop:
+            if alone < k - 1:
+                alone += 1
+                label = singles[v, alone] - 1
+                if groups >> alone & 1 or label < 0 or label > now:
                     continue
-                x, new_groups, new = v, groups | (np.int64(1) << (i - 1)), now + label
-                by = v * k + i - 1
+                x, new_groups, new = v, groups | (np.int64(1) << alone), now + label
+                by = v * k + alone
             elif other >= 0:
                 x, new_groups = v, states[other, KEY] & everything
                 new, by = now + states[other, LABEL], n * k + other
@@ -192,9 +192,9 @@ def search(indptr, heads, lengths, vertices, starts, upper, singles, heap, max_s
                     continue
                 new_groups |= groups
             else:
-                x, new_groups = np.int64(heads[arc]), groups
-                new, by = now + lengths[arc], np.int64(STEP)
-                arc += 1
+                x, new_groups = np.int64(heads[step]), groups
+                new, by = now + lengths[step], np.int64(STEP)
+                step += 1
             if new >= upper:
                 continue
             if new_groups == everything:

@@ -1,7 +1,6 @@
 """The front door of group Steiner trees: checks queries, chooses a backend, solves them."""
 
 import math
-import time
 from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any
@@ -9,28 +8,19 @@ from typing import Any
 import numpy as np
 
 from mgraph.core import backend as backends
-from mgraph.core import cancellation
 from mgraph.core.arrays import as_list, checked_vertices
-from mgraph.core.choices import Backend
+from mgraph.core.choices import Backend, Device
 from mgraph.core.deadline import Deadline
 from mgraph.core.graph import Graph
 from mgraph.core.host import available_cores
 from mgraph.errors import DisconnectedError, UsageError
 from mgraph.io.as_graph import as_graph
-from mgraph.steiner import tree_cpu
-from mgraph.steiner.groups import group_search
-from mgraph.steiner.groups.group_search import Found
-from mgraph.steiner.improvement.conversion import cost_of
+from mgraph.steiner.groups.group_queries import GroupQuery, Request, answer, fits_gpu
 from mgraph.steiner.prepared import PreparedGraph, prepare
-from mgraph.steiner.query_threads import answer_in_threads
 from mgraph.steiner.result import SteinerTree
 
-# The exact search takes so many groups, since a set of them is the low bits of a word.
-MAX_GROUPS = 16
-# States of the exact search on a CPU: some seconds of a core, and 60 bytes each.
-MAX_STATES = 1 << 22
-# From so many vertices of the smallest group trees are grown, if the exact search is out of reach.
-MAX_STARTS = 8
+BREAK_EVEN_ARCS = 1 << 18  # with fewer a query is faster on a CPU: see BENCHMARKS.md
+MAX_GROUPS_ON_GPU = 8
 
 
 def group_steiner_tree(
@@ -53,7 +43,8 @@ def group_steiner_tree(
     groups : sequence of array_like of int
         The vertices of each group; a vertex may belong to several.
     backend : {"auto", "cpu", "gpu"}, default "auto"
-        ``auto`` is the CPU.
+        ``auto`` uses a GPU, if there is one, for up to 8 groups in graphs of 2^18 arcs or more. A
+        GPU always searches to the end, if there is memory: 12 bytes per vertex and set of groups.
     improve : bool, default False
         If the search for the best tree does not end soon, search on for better trees and bounds, as
         ``steiner_tree`` does; else its tree is improved only once.
@@ -129,7 +120,8 @@ def group_steiner_trees(
     time_limit : float, optional
         Seconds for each query.
     concurrency : int, optional
-        The number of queries that are solved at a time; by default one per core.
+        The number of queries that are solved at a time on a CPU; by default one per core. On a GPU
+        as many as fit, up to 512.
 
     Returns
     -------
@@ -160,16 +152,15 @@ def group_steiner_trees(
     listed = as_list("queries", queries)
     prepared = prepare(as_graph(graph, directed=False))
     checked = [
-        _check_groups(f"query {i}: " if len(listed) > 1 else "", query, prepared.n)
+        GroupQuery.prepare(
+            prepared, _check_groups(f"query {i}: " if len(listed) > 1 else "", query, prepared.n)
+        )
         for i, query in enumerate(listed)
     ]
-    limit, deadline = math.inf if time_limit is None else time_limit, Deadline()
-
-    def answer(i: int, groups: list[Any]) -> SteinerTree | DisconnectedError:
-        return _answer(prepared, groups, improve, limit, deadline)
-
+    limit = math.inf if time_limit is None else time_limit
+    request = Request(prepared, checked, improve, limit, Deadline())
     threads = min(len(checked), concurrency or available_cores())
-    return answer_in_threads(answer, iter(enumerate(checked)), deadline, threads)
+    return answer(request, _choose_backend(prepared, checked, backend), threads)
 
 
 def _check_groups(prefix: str, groups: Any, n: int) -> list[Any]:
@@ -185,100 +176,16 @@ def _check_groups(prefix: str, groups: Any, n: int) -> list[Any]:
     return checked
 
 
-def _answer(
-    graph: PreparedGraph, groups: list[Any], improve: bool, limit: float, stop: Deadline
-) -> SteinerTree | DisconnectedError:
-    """Answer a query on a CPU. stop: when its caller drops it."""
-    start, deadline = time.perf_counter(), stop.within(limit)
-    contracted = [graph.contract_terminals(group) for group in groups]
-    needed = [contracted[i] for i in needed_groups(contracted)]
-    found, method = _search(graph, needed, deadline), "dreyfus_wagner"
-    seconds = {"initial_tree": time.perf_counter() - start}
-    if not found.is_optimal:
-        found, method = _search_locally(graph, needed, found, improve, deadline), "local_search"
-        seconds["improvement"] = time.perf_counter() - start - seconds["initial_tree"]
-    cancellation.raise_if_cancelled()
-    if found.tree is None:
-        return DisconnectedError(
-            "no component of the graph has a vertex of each group, so that no tree holds one of "
-            "each; leave a group out"
+def _choose_backend(graph: PreparedGraph, queries: list[GroupQuery], backend: Backend) -> Device:
+    """Return where to search; for ``auto`` where it takes less time."""
+    resolved = backends.resolve(backend)
+    most = max((len(query.needed) for query in queries), default=0)
+    if backend == "gpu" and most > MAX_GROUPS_ON_GPU:
+        raise UsageError(
+            f"a GPU takes at most {MAX_GROUPS_ON_GPU} groups (got {most}); use backend cpu"
         )
-    return _to_result(graph, groups, found, method, seconds, not deadline.is_over)
-
-
-def _search(graph: PreparedGraph, groups: list[Any], deadline: Deadline) -> Found:
-    """Search for the best tree, if it takes no more than ``MAX_STATES``."""
-    if len(groups) == 1:
-        alone = groups[0][:1]
-        no_weight = np.empty(0, graph.cost_dtype)
-        tree = tree_cpu.from_edges(alone[:0], alone[:0], no_weight, alone)
-        return Found(tree, 0, True)
-    if len(groups) > MAX_GROUPS:
-        return Found(None, 0, False)
-    return group_search.solve(graph, groups, deadline, MAX_STATES)
-
-
-def _search_locally(
-    graph: PreparedGraph, groups: list[Any], found: Found, improve: bool, deadline: Deadline
-) -> Found:
-    """Improve a tree of which it is not known that it is the best, or the first tree there is."""
-    from mgraph.steiner.groups import terminal_graph
-
-    tree, bound = found.tree, found.bound
-    if tree is None:
-        starts = graph.in_common_component(groups)[:MAX_STARTS]
-        if not starts.size:
-            return Found(None, None, True)
-        tree = terminal_graph.grow_tree(graph.csr, groups, starts)
-    if tree.vertex.size == 1:
-        return Found(tree, 0, True)
-    if not deadline.is_over:
-        tree, other_bound = terminal_graph.improve_tree(graph.csr, groups, tree, improve, deadline)
-        bound = max(bound, other_bound)
-    return Found(tree, min(bound, cost_of(tree)), False)
-
-
-def _to_result(
-    graph: PreparedGraph,
-    groups: list[Any],
-    found: Found,
-    method: str,
-    seconds: dict[str, float],
-    complete: bool,
-) -> SteinerTree:
-    """Return a tree of the contracted graph as one of the graph."""
-    tree = found.tree
-    assert tree is not None
-    chosen = [group[np.isin(graph.contract(group), tree.vertex)][0] for group in groups]
-    terminals = np.unique(chosen)
-    tree = tree_cpu.prune(tree, graph.contract_terminals(terminals))
-    if graph.contraction is not None:
-        tree = graph.contraction.expand(tree, terminals)
-    src, dst, weight = tree_cpu.sorted_edges(tree)
-    cost = cost_of(tree)
-    return SteinerTree(
-        terminals=np.array(chosen, np.int64),
-        src=src,
-        dst=dst,
-        weight=weight,
-        cost=cost,
-        initial_cost=cost,
-        searches=0,
-        accepted=0,
-        seconds=seconds,
-        method=method,
-        search="dijkstra",
-        backend="cpu",
-        complete=complete,
-        lower_bound=cost if found.is_optimal else min(found.bound, cost),
-        labels=graph.labels,
-    )
-
-
-def needed_groups(groups: list[Any]) -> list[int]:
-    """Return the indices of groups that hold no other: who has a vertex of one has one of all."""
-    needed: list[int] = []
-    for i in sorted(range(len(groups)), key=lambda i: groups[i].size):
-        if not any(np.isin(groups[j], groups[i]).all() for j in needed):
-            needed.append(i)
-    return sorted(needed)
+    if backend == "auto" and resolved == "gpu":
+        is_small = graph.graph.num_arcs < BREAK_EVEN_ARCS
+        if is_small or most > MAX_GROUPS_ON_GPU or not fits_gpu(graph, most):
+            return "cpu"
+    return resolved

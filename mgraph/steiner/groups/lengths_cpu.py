@@ -11,7 +11,7 @@ from mgraph.steiner.whole_lengths_cpu import whole_length
 def write_lengths(indptr, indices, weights, scale, shift, tie_bits):
     """Return the length of each arc, int64: its whole weight, above ``shift`` low bits.
 
-    tie_bits: how many low bits are drawn; -1 for none, and then ``shift`` is 0.
+    tie_bits: of the number that is drawn for an edge and added; -1 for none.
     """
     lengths = np.empty(indices.size, np.int64)
     mask = (np.uint64(1) << np.uint64(max(tie_bits, 0))) - np.uint64(1)

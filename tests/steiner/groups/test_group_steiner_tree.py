@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core.edges import EdgeList
-from mgraph.steiner.groups import group_search
-from mgraph.steiner.groups import group_steiner_tree as front
-from mgraph.steiner.groups.lengths import choose_units
+from mgraph.steiner.groups import group_queries, group_search
+from mgraph.steiner.groups.lengths import choose_units, find_facts
 from tests import strategies as graphs
 from tests.steiner import checks, oracles
 
@@ -67,7 +66,7 @@ def test_a_search_that_is_given_up(query, improve, max_states):
     graph, groups = query
     optimum = minimum_cost(graph, groups)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(front, "MAX_STATES", max_states)
+        patch.setattr(group_queries, "MAX_STATES", max_states)
         if optimum is None:
             with pytest.raises(mgraph.DisconnectedError):
                 mgraph.group_steiner_tree(graph, groups)
@@ -85,7 +84,7 @@ def test_more_groups_than_the_exact_search_takes():
     src, dst = random.integers(0, 60, (2, 200))
     edges = EdgeList(src, dst, random.integers(1, 20, 200))
     graph = mgraph.from_edges(edges, 61, directed=False, backend="cpu")  # vertex 60 is alone
-    groups = [random.integers(0, 60, 2) for _ in range(front.MAX_GROUPS + 8)]
+    groups = [random.integers(0, 60, 2) for _ in range(group_queries.MAX_GROUPS + 8)]
     tree = mgraph.group_steiner_tree(graph, groups, improve=True)
     check(graph, groups, tree)
     assert tree.optimal
@@ -140,7 +139,7 @@ def test_lengths_keep_the_order_of_trees_and_break_ties(dtype):
     if dtype != "int32":
         weights /= 8
     indptr, indices = np.arange(501), random.integers(0, 501, 500)
-    units = choose_units(weights, 501)
+    units = choose_units(find_facts(weights, 501))
     lengths = units.write(indptr, indices, weights)
     assert units.is_exact
     scale = int(units.scale[0] * units.scale[1])
