@@ -5,7 +5,7 @@ compute-sanitizer --tool racecheck $BUT python3 -m tests.gpu.sanitize
 
 BUT is --kernel-regex-exclude kns=cupy_nonzero, a kernel of CuPy's that racecheck warns of. With
 arguments: only those of edges, copies, pages, graph, degrees, rows, checksums, frontier, near_far
-(predecessors with each search), steiner, forests, heap, heap_search and knapsacks.
+(predecessors with each search), steiner, groups, forests, heap, heap_search and knapsacks.
 """
 
 import sys
@@ -178,6 +178,16 @@ def steiner():
             )
 
 
+def groups():
+    random = np.random.default_rng(1)
+    for dtype in ("int32", "float64"):
+        graph = mgraph.from_edges(small_graph(dtype), directed=False, backend="gpu")
+        queries = [[random.integers(0, 2000, 5) for _ in range(k)] for k in (2, 3, 3, 4)]
+        found = dict(mgraph.group_steiner_trees(graph, queries, backend="gpu"))
+        cpu = dict(mgraph.group_steiner_trees(graph, queries, backend="cpu"))
+        assert [found[i].cost for i in range(4)] == [cpu[i].cost for i in range(4)]
+
+
 def forests():
     for dtype in ("int32", "float64"):
         cpu = mgraph.from_edges(small_graph(dtype), directed=False, backend="cpu")
@@ -247,6 +257,7 @@ CASES = {
     "frontier": frontier,
     "near_far": near_far,
     "steiner": steiner,
+    "groups": groups,
     "forests": forests,
     "heap": heap,
     "heap_search": heap_search,
