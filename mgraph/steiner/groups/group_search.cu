@@ -160,8 +160,10 @@ extern "C" __global__ void group_search(__grid_constant__ const group_launch lau
     for (u64 i = me; i < count; i += all) {
       const u64 state = fresh(queue + i), word = fresh(its.word_of(state));
       const query_state& query = launch.states[its.query_of(state)];
-      if (!(word & 1) || (word & ~1ULL) >= fresh(&query.upper)) continue;
-      if (word >> 1 <= fresh(&query.threshold)) {
+      if (!(word & 1)) continue;
+      if (word >= fresh(&query.upper)) {  // waits no more, unless its label improves
+        *its.word_of(state) = word & ~1ULL;
+      } else if (word >> 1 <= fresh(&query.threshold)) {
         its.append(launch.near + its.next * launch.capacity, &counts->near[its.next], state);
       } else {
         its.far(state);

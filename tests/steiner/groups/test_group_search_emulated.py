@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import mgraph
 from mgraph.core import cancellation_gpu
 from mgraph.core.deadline import NEVER
+from mgraph.core.edges import EdgeList
 from mgraph.steiner.groups import group_search, group_search_gpu
 from mgraph.steiner.prepared import PreparedGraph
 from tests import emulator
@@ -14,6 +16,15 @@ from tests.emulator.device import Device, graph_on_device
 from tests.steiner import strategies
 
 pytestmark = pytest.mark.skipif(not emulator.COMPILER, reason="needs g++")
+
+
+def grid(side, random):
+    """A grid, in which labels improve often."""
+    ids = np.arange(side * side).reshape(side, side)
+    src = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    dst = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    edges = EdgeList(src, dst, random.integers(1, 100, src.size))
+    return mgraph.from_edges(edges, directed=False, backend="cpu")
 
 
 @st.composite
@@ -39,15 +50,14 @@ def rows(traced):
 def device():
     emulated = Device(threads=32, blocks=2)
     with pytest.MonkeyPatch.context() as patch, emulated.patched(patch, group_search_gpu):
+        patch.setattr(group_search_gpu, "_WIDTH", 1.0)
         patch.setattr(cancellation_gpu, "kernel", lambda source, name: source.kernel(name))
         yield emulated
 
 
-@given(data=st.data())
-@settings(deadline=None, max_examples=60)
-def test_trees_are_the_cpus(device, data):
-    graph, queries = data.draw(problems())
-    device.seed = data.draw(st.integers(1, 1 << 30))
+def check(device, graph, queries, seed, width):
+    """Assert that trees are the CPU's. width: by which thresholds rise, in mean lengths."""
+    device.seed, group_search_gpu._WIDTH = seed, width
     search = group_search_gpu.GpuSearch(graph_on_device(graph))
     on_cpu = group_search.CpuSearch(PreparedGraph(graph))
     assert (search.units, search.facts) == (on_cpu.units, on_cpu.facts)
@@ -59,3 +69,19 @@ def test_trees_are_the_cpus(device, data):
         assert rows(traced) == rows(expected)
         if traced.length is not None:
             assert all(v in group for v, group in zip(traced.chosen, groups, strict=True))
+
+
+@given(problems(), st.integers(1, 1 << 30), st.sampled_from([0.1, 0.5, 4.0]))
+@settings(deadline=None, max_examples=100)
+def test_trees_are_the_cpus(device, problem, seed, width):
+    check(device, *problem, seed, width)
+
+
+@pytest.mark.parametrize("seed", range(40, 70))
+def test_labels_that_improve_often(device, seed):
+    random = np.random.default_rng(seed)
+    graph, width = grid(random.integers(4, 14), random), random.choice([0.1, 0.3, 1.0, 4.0])
+    k = random.integers(2, 6)
+    draw = [random.integers(0, graph.n, random.integers(1, 3)) for _ in range(2 * k)]
+    queries = [list(map(np.unique, draw[:k])), list(map(np.unique, draw[k:]))]
+    check(device, graph, queries, seed, float(width))
