@@ -119,6 +119,9 @@ extern "C" __global__ void group_search(__grid_constant__ const group_launch lau
   for (u64 i = me; i < launch.origin_count; i += all) its.label(launch.origins[i], 0);
   barrier.wait();
   while (true) {
+    if (leads) counts->ended = fresh(&counts->overflowed);
+    barrier.wait();
+    if (fresh(&counts->ended)) return;
     for (u64 count; (count = fresh(&counts->near[its.next]));) {
       const int current = its.next;
       its.next ^= 1;
@@ -126,15 +129,16 @@ extern "C" __global__ void group_search(__grid_constant__ const group_launch lau
       barrier.wait();
       const u64 hubs = fresh(&counts->hubs);
       if (hubs) {
-        take_hubs(its, hubs);
+        take_hubs(its, min(hubs, launch.capacity));
         barrier.wait();
       }
       if (leads) {
         counts->near[current] = counts->taken = counts->hubs = 0;
         if (watch.stopped() || nanoseconds() - start > launch.deadline) counts->stopped = 1;
+        counts->ended = counts->stopped || fresh(&counts->overflowed);
       }
       barrier.wait();
-      if (fresh(&counts->stopped) || fresh(&counts->overflowed)) return;
+      if (fresh(&counts->ended)) return;
     }
     // No state is near any more: raise the thresholds, and sort the others by them.
     const u64* queue = launch.far + its.far_queue * launch.capacity;
@@ -170,6 +174,5 @@ extern "C" __global__ void group_search(__grid_constant__ const group_launch lau
       }
     }
     barrier.wait();
-    if (fresh(&counts->overflowed)) return;
   }
 }

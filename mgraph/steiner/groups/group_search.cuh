@@ -18,10 +18,13 @@ constexpr u64 unreached = 0x7e7e7e7e7e7e7e7eULL;
 
 // What blocks count together; zeros at the launch.
 struct search_counts {
-  u64 near[2], far[2], hubs;  // entries of the queues
-  u64 taken;                  // of the near queue
-  u64 arrived;                // at barriers
-  u64 overflowed, stopped;    // whether a queue was too short, or the time was up
+  u64 near[2];  // entries of the queues
+  u64 far[2];
+  u64 hubs;
+  u64 taken;                // of the near queue
+  u64 arrived;              // at barriers
+  u64 overflowed, stopped;  // whether a queue was too short, or the time was up
+  u64 ended;                // either; written by one thread while all others wait
 };
 
 struct query_state {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import mgraph
 from mgraph.core import cancellation_gpu
-from mgraph.core.deadline import NEVER
+from mgraph.core.deadline import NEVER, Deadline
 from mgraph.core.edges import EdgeList
 from mgraph.steiner.groups import group_search, group_search_gpu
 from mgraph.steiner.prepared import PreparedGraph
@@ -85,3 +85,21 @@ def test_labels_that_improve_often(device, seed):
     draw = [random.integers(0, graph.n, random.integers(1, 3)) for _ in range(2 * k)]
     queries = [list(map(np.unique, draw[:k])), list(map(np.unique, draw[k:]))]
     check(device, graph, queries, seed, float(width))
+
+
+@pytest.mark.parametrize("entries", [4, 5, 7, 16])
+def test_queues_that_overflow(device, entries, monkeypatch):
+    monkeypatch.setattr(group_search_gpu, "_MIN_QUEUE", entries)
+    monkeypatch.setattr(group_search_gpu, "_QUEUE_SHARE", 0.001)
+    for seed in range(1, 8):
+        random = np.random.default_rng(seed)
+        graph = grid(9, random)
+        queries = [[np.unique(random.integers(0, 81, 2)) for _ in range(4)] for _ in range(2)]
+        check(device, graph, queries, seed, 1.0)
+
+
+def test_a_launch_that_is_out_of_time(device):
+    search = group_search_gpu.GpuSearch(graph_on_device(grid(5, np.random.default_rng(1))))
+    (traced,) = search.run(search.units, [[np.array([0]), np.array([24])]], Deadline(1e-9))
+    assert traced.length is None or traced.bound < traced.length
+    assert traced.bound is not None
